@@ -1,0 +1,96 @@
+import { badInput } from '../error';
+import { links } from '../links';
+import { area, object, op, path, required, subject, truths, type JsonObject, type Request } from '../operation';
+import { CONFIGURATION, configurationPath, kindOf } from '../path';
+
+const where = path('Path', 'Path below the configuration root, an `href` of the appliance, or an array of raw names.', {
+  example: 'users/user-roles/user-role/Staff',
+});
+const body = required(object('Body', 'The resource as the appliance wants it: an object, or one field as `{ "field": value }`.'));
+
+function at(to: string | string[], prefix: string, method: Request['method'], content?: JsonObject): Request {
+  const path = configurationPath(to, prefix);
+  if (method !== 'GET' && path === CONFIGURATION) throw badInput('path is the root of the configuration, which can only be read.');
+  return content === undefined ? { method, path } : { method, path, body: truths(content) };
+}
+
+/** Query of a `get`: flags and texts, nothing else can stand in an address. */
+function readQuery(query: JsonObject): Record<string, true | string> {
+  const entries = Object.entries(query).map(([key, value]): [string, true | string] => {
+    if (value === true || typeof value === 'string') return [key, value];
+    if (typeof value === 'number') return [key, String(value)];
+    throw badInput(`query.${key} has to be true (a flag) or text; ${kindOf(value)} came.`);
+  });
+  return Object.fromEntries(entries);
+}
+
+const example = { path: 'users/user-roles/user-role/Staff' };
+const examplePath = '/api/v1/configuration/users/user-roles/user-role/Staff';
+
+/** Any resource of the tree (appliance-api.md, "Generic configuration tree"). */
+export const config = area({
+  name: 'config',
+  label: 'Gateway configuration',
+  help: 'Reads and writes any resource of the configuration tree.',
+  icon: 'gateway-config.svg',
+  color: '#A6BBCF',
+  operations: {
+    get: op({
+      effect: 'read',
+      label: 'Get a resource',
+      help: 'Reads one resource. To change it, wire it on: `msg.envelope.request.path` is the path of the update.',
+      data: 'the resource',
+      fields: {
+        path: subject(required(where)),
+        query: object('Query', 'Query of the request: `{ "expand": true }` for a flag, `{ "key": "text" }` for a value.', { guard: true }),
+      },
+      request: ({ path, query }, prefix) => ({ ...at(path, prefix, 'GET'), ...(query && { query: readQuery(query) }) }),
+      example: { input: example, request: `GET ${examplePath}` },
+    }),
+    list: op({
+      effect: 'read',
+      label: 'List what is below',
+      help: 'Reads one resource and gives the names and links of what is below it.',
+      data: 'array of `{ name, href }`',
+      fields: { path: subject(required(where)) },
+      request: ({ path }, prefix) => at(path, prefix, 'GET'),
+      read: links,
+      example: { input: { path: '/' }, request: 'GET /api/v1/configuration' },
+    }),
+    create: op({
+      effect: 'write',
+      label: 'Create a resource',
+      help: 'Posts a new resource to a collection.',
+      data: 'result',
+      fields: { path: required(where), body: subject(body) },
+      request: ({ path, body }, prefix) => at(path, prefix, 'POST', body),
+      example: {
+        input: { path: 'users/user-roles/user-role', body: { name: 'Staff' } },
+        request: 'POST /api/v1/configuration/users/user-roles/user-role',
+        body: { name: 'Staff' },
+      },
+    }),
+    update: op({
+      effect: 'write',
+      label: 'Update a resource',
+      help: 'Puts a resource, or one field of it. A path that does not exist yet is created by most appliances.',
+      data: 'result',
+      fields: { path: required(where), body: subject(body) },
+      request: ({ path, body }, prefix) => at(path, prefix, 'PUT', body),
+      example: {
+        input: { path: ['users', 'user-roles', 'user-role', '.Staff #1', 'description'], body: { description: 'Day shift' } },
+        request: 'PUT /api/v1/configuration/users/user-roles/user-role/%2EStaff%20%231/description',
+        body: { description: 'Day shift' },
+      },
+    }),
+    delete: op({
+      effect: 'destroy',
+      label: 'Delete a resource',
+      help: 'Deletes one resource for good.',
+      data: 'result',
+      fields: { path: subject(required(where)) },
+      request: ({ path }, prefix) => at(path, prefix, 'DELETE'),
+      example: { input: example, request: `DELETE ${examplePath}` },
+    }),
+  },
+});

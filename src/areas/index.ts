@@ -1,0 +1,24 @@
+import type { Area, Operation } from '../operation';
+import { badInput } from '../error';
+import { config } from './config';
+import { sessions } from './sessions';
+import { system } from './system';
+
+/** The only registry: what stands here has a node, a dialog, help, a README table and tests. */
+export const areas: readonly Area[] = [config, sessions, system];
+
+/** All operations under the names that a script uses: `sessions.list`. */
+export const operations: ReadonlyMap<string, Operation> = new Map(
+  areas.flatMap((area) => Object.entries(area.operations).map(([name, operation]) => [`${area.name}.${name}`, operation] as const)),
+);
+
+/** The operation of that full name. Errors: `BAD_INPUT` listing the names that there are. */
+export function operationNamed(name: string): Operation {
+  const operation = operations.get(name);
+  if (operation) return operation;
+  const area = name.split('.')[0] ?? '';
+  const near = [...operations.keys()].filter((known) => known.startsWith(`${area}.`));
+  throw badInput(
+    `There is no operation ${JSON.stringify(name)}. There are: ${(near.length > 0 ? near : [...operations.keys()]).join(', ')}.`,
+  );
+}

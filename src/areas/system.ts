@@ -1,0 +1,75 @@
+import { area, boolean, choice, op, subject, type JsonObject } from '../operation';
+import { brandOf } from '../words';
+
+const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
+
+/**
+ * Numbers come as numbers or as numeric text, switches as `YES`/`NO` (appliance-api.md, "Health check values"; field-notes.md).
+ * -1 stays -1: the appliance does not know the value.
+ */
+export function readHealthValue(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (/^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
+  const word = value.trim().toUpperCase();
+  return word === 'YES' || word === 'TRUE' ? true : word === 'NO' || word === 'FALSE' ? false : value;
+}
+
+function readHealth(document: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, readHealthValue(value)]));
+}
+
+/** System information and health (appliance-api.md, "System"), ESAP packages of the host checker. */
+export const system = area({
+  name: 'system',
+  label: 'Gateway system',
+  help: 'Reads system information, health values and host-checker ESAP packages.',
+  icon: 'gateway-system.svg',
+  color: '#87A980',
+  operations: {
+    info: op({
+      effect: 'read',
+      label: 'System information',
+      help: 'Hardware model, serial number, host name and software versions.',
+      data: 'system information',
+      fields: {},
+      request: () => ({ method: 'GET', path: '/api/v1/system/system-information' }),
+      example: { input: {}, request: 'GET /api/v1/system/system-information' },
+    }),
+    health: op({
+      effect: 'read',
+      label: 'Health',
+      help: 'CPU, disk and swap in percent, users, tunnels and connections. -1 means that the appliance does not know. The raw values are in `msg.envelope.raw`.',
+      data: 'health values as numbers and booleans',
+      fields: {
+        status: subject(
+          choice('Status', 'Which values: `all`, or `sbr` for the RADIUS server. Nothing asks only whether the appliance answers.', [
+            'all',
+            'sbr',
+          ]),
+        ),
+      },
+      request: ({ status }) => ({ method: 'GET', path: '/api/v1/system/healthcheck', ...(status && { query: { status } }) }),
+      read: (document, _input, note) => {
+        note({ raw: document });
+        return readHealth(document);
+      },
+      example: { input: { status: 'all' }, request: 'GET /api/v1/system/healthcheck?status=all' },
+    }),
+    'esap-packages': op({
+      effect: 'read',
+      label: 'ESAP packages',
+      help: 'The host checker packages that are on the appliance and which one is active.',
+      data: 'ESAP list',
+      fields: {
+        expand: boolean('Expand', 'Ask for every package in full.'),
+        'exclude-packages': boolean('Exclude packages', "Leave the vendor's own packages out. Needs the brand of the appliance."),
+      },
+      // The interface shows the two flags with two ampersands between them; whoever wrote its parser saw them so as well.
+      run: async ({ expand, 'exclude-packages': exclude }, call) => {
+        const flags = [expand ? 'expand' : '', exclude ? `exclude${await brandOf(call)}Packages` : ''].filter(Boolean);
+        return call.read({ method: 'GET', path: ESAPS, ...(flags.length > 0 && { rawQuery: flags.join('&&') }) });
+      },
+      example: { input: { expand: true }, request: `GET ${ESAPS}?expand` },
+    }),
+  },
+});

@@ -1,0 +1,334 @@
+import { emptyResult, type Many, type ManyItem, type PlannedRequest, type ResultLists, type WriteResult } from './envelope';
+import { asGatewayError, badInput, GatewayError, type ErrorCode } from './error';
+import { jsonText } from './input';
+import type { Advance, Call, JsonObject, Request } from './operation';
+import { encodeQuery } from './path';
+import { readDocument, readResult } from './reply';
+import type { Key, Session } from './session';
+import type { CheckedSettings } from './settings';
+import type { Download, Upload } from './transfer/stream';
+import type { Exchange, Reply, Transport } from './transport';
+
+/** Growing pause before a read is repeated, in milliseconds; its length is the number of repeats. */
+const PAUSES_MS = [250, 1000];
+
+/** After these, trying the next item would fail just so, and cost a login attempt or a connection time limit each. */
+const HOPELESS = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
+
+/** What all calls of one gateway share. */
+export interface Shared {
+  readonly settings: CheckedSettings;
+  readonly session: Session;
+  readonly transport: Transport;
+  readonly facts: Map<string, Promise<string>>;
+}
+
+export interface CallOptions {
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly onEmit: ((data: unknown, part: { index: number; count?: number }, call: Exchanges) => void) | undefined;
+  readonly onProgress: ((advance: Advance) => void) | undefined;
+  /** Masks secrets in a plan. */
+  readonly mask: <T>(value: T) => T;
+}
+
+/** What a streaming exchange has beyond its request; asked for again before a replay, because a stream is used up. */
+type Stream = () => Promise<Partial<Exchange>>;
+
+/** The exchanges of one run of one operation, and what its envelope will say of them. */
+export class Exchanges implements Call {
+  first: Request | undefined;
+  status: number | null = null;
+  result: ResultLists = emptyResult();
+  changed: boolean | null = null;
+  requests = 0;
+  retries = 0;
+  logins = 0;
+  /** How many parts went out; undefined when the data goes back whole. */
+  emitted: number | undefined;
+  readonly notes: Record<string, unknown> = {};
+  readonly plan: PlannedRequest[] = [];
+  readonly #shared: Shared;
+  readonly #options: CallOptions;
+  readonly #onLogin = (): void => void this.logins++;
+
+  constructor(shared: Shared, options: CallOptions) {
+    this.#shared = shared;
+    this.#options = options;
+  }
+
+  get settings(): Call['settings'] {
+    const { name, vendor = '', brand = '', connections, origin, prefix } = this.#shared.settings;
+    return { name, vendor, brand, connections, base: origin + prefix };
+  }
+
+  get dryRun(): boolean {
+    return this.#options.dryRun;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal;
+  }
+
+  read(request: Request): Promise<JsonObject> {
+    return this.#repeated(request, async (progress) => {
+      const reply = await this.#authorized(request, progress);
+      this.status = reply.status;
+      return readDocument(reply);
+    });
+  }
+
+  download<T>(request: Request, open: () => Promise<Download<T>>): Promise<T> {
+    return this.#repeated(request, async (progress) => {
+      const target = await open();
+      try {
+        const { accept, sink } = target;
+        const more = { headers: { accept }, sink, seconds: this.#shared.settings.transferTimeout };
+        const reply = await this.#authorized(request, progress, () => Promise.resolve(more));
+        this.status = reply.status;
+        if (!reply.streamed) throw notContent(reply);
+        return await target.finish();
+      } catch (thrown) {
+        await target.discard();
+        throw thrown;
+      }
+    });
+  }
+
+  async upload(request: Request, shown: JsonObject, open: () => Promise<Upload>): Promise<WriteResult> {
+    this.first ??= request;
+    if (this.dryRun) {
+      this.#planned({ ...request, body: shown });
+      return { result: emptyResult() };
+    }
+    const opened: Upload[] = [];
+    try {
+      return await this.#written(request, async () => {
+        const upload = await open();
+        opened.push(upload);
+        return { body: upload.body, headers: upload.headers, seconds: this.#shared.settings.transferTimeout };
+      });
+    } finally {
+      // An exchange that was cut off leaves its file open.
+      for (const upload of opened) upload.close();
+    }
+  }
+
+  report(advance: Advance): void {
+    this.#options.onProgress?.(advance);
+  }
+
+  /** A read: repeated after connection faults and 5xx, with a growing pause. */
+  async #repeated<T>(request: Request, attempt: (progress: Progress) => Promise<T>): Promise<T> {
+    this.first ??= request;
+    for (let repeats = 0; ; repeats++) {
+      const progress: Progress = { sent: false };
+      try {
+        return await attempt(progress);
+      } catch (thrown) {
+        const error = asGatewayError(thrown);
+        const pause = PAUSES_MS[repeats];
+        // A login that failed is not a read: it is not repeated.
+        if (!progress.sent || pause === undefined || !mayRepeat(error)) throw error;
+        await this.#wait(pause);
+        this.retries++;
+      }
+    }
+  }
+
+  async write(request: Request): Promise<WriteResult> {
+    this.first ??= request;
+    if (this.dryRun) {
+      this.#planned(request);
+      return { result: emptyResult() };
+    }
+    return this.#written(request);
+  }
+
+  async #written(request: Request, stream?: Stream): Promise<WriteResult> {
+    const { status, result } = await this.#write(request, stream);
+    this.status = status;
+    this.changed = true;
+    this.result = result;
+    return { result };
+  }
+
+  async each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown): Promise<Many> {
+    // All of them before the first is sent: an item that cannot be is the end of it while nothing has happened yet.
+    const requests = items.map(request);
+    this.first = requests[0] ?? this.first;
+    if (this.dryRun) {
+      for (const planned of requests) this.#planned(planned);
+      return { total: items.length, ok: 0, failed: 0, results: items.map((item) => ({ item: shown(item), planned: true })) };
+    }
+    const results = new Array<ManyItem>(items.length);
+    const failures = new Map<number, GatewayError>();
+    let next = 0;
+    let hopeless: GatewayError | undefined;
+    const worker = async (): Promise<void> => {
+      for (let index = next++; index < items.length; index = next++) {
+        const item = items[index] as T;
+        try {
+          if (hopeless) throw hopeless;
+          const { status } = await this.#write(requests[index] as Request);
+          this.status = status;
+          results[index] = { item: shown(item), ok: true, status };
+        } catch (thrown) {
+          const error = asGatewayError(thrown);
+          if (isHopeless(error)) hopeless ??= error;
+          failures.set(index, error);
+          results[index] = { item: shown(item), ok: false, error: { code: error.code, message: error.message } };
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(this.settings.connections, items.length) }, worker));
+    return this.#many(results, failures);
+  }
+
+  note(fields: Record<string, unknown>): void {
+    Object.assign(this.notes, fields);
+  }
+
+  stream(): void {
+    if (!this.#options.onEmit) throw badInput('emit asks for parts, but nobody takes them here: give onPart, or emit "array".');
+    this.emitted = 0;
+  }
+
+  emit(data: unknown, part: { index: number; count?: number }): void {
+    this.emitted = (this.emitted ?? 0) + 1;
+    this.#options.onEmit?.(data, part, this);
+  }
+
+  once(fact: string, find: () => Promise<string>): Promise<string> {
+    const { facts } = this.#shared;
+    let known = facts.get(fact);
+    if (!known) {
+      known = find();
+      facts.set(fact, known);
+      // What could not be found this time may be found the next.
+      known.catch(() => facts.delete(fact));
+    }
+    return known;
+  }
+
+  get login(): Call['login'] {
+    const { session } = this.#shared;
+    return {
+      start: () => this.#waitFor(session.login(this.#onLogin)),
+      resume: (code, resumeId) => this.#waitFor(session.resume(code, resumeId, this.#onLogin)),
+      forget: () => session.forget(),
+    };
+  }
+
+  #many(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): Many {
+    const many = { total: results.length, ok: results.length - failures.size, failed: failures.size, results };
+    const unknown = [...failures.values()].some(({ code }) => code === 'OUTCOME_UNKNOWN');
+    this.changed = many.ok > 0 || (unknown ? null : false);
+    const first = failures.get(0);
+    if (first && many.ok === 0) {
+      const others = failures.size > 1 ? ` (and ${failures.size - 1} more failed)` : '';
+      // With its details, such as the reason or the login step that waits: the contract promises them for the code.
+      throw new GatewayError(first.code, `${first.message}${others}`, { ...first.details, extra: { results } });
+    }
+    return many;
+  }
+
+  /** A write: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
+  async #write(request: Request, stream?: Stream): Promise<{ status: number; result: ResultLists }> {
+    const progress: Progress = { sent: false };
+    try {
+      const reply = await this.#authorized(request, progress, stream);
+      return { status: reply.status, result: readResult(reply) };
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      // Before the write itself, there was at most a login.
+      if (!progress.sent || error.details.sent === false || !LEAVES_UNKNOWN.has(error.code)) throw error;
+      throw new GatewayError('OUTCOME_UNKNOWN', `It may or may not have happened, look before you send it again. ${error.message}`, {
+        ...error.details,
+        reason: error.code,
+      });
+    }
+  }
+
+  /** Sends with the present key; a 401 is answered by one new login and one replay, reads and writes alike: it was refused unread. */
+  async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
+    const { session } = this.#shared;
+    const body = request.body && jsonText(request.body);
+    const key = session.present ?? (await this.#waitFor(session.key(this.#onLogin)));
+    const more = stream && (await stream());
+    progress.sent = true;
+    const reply = await this.#send(request, body, key, more);
+    if (reply.status !== 401) return reply;
+    session.refused(key);
+    // What fails until the replay is the login, and the request is as good as unsent.
+    progress.sent = false;
+    const fresh = session.present ?? (await this.#waitFor(session.key(this.#onLogin)));
+    const again = stream && (await stream());
+    progress.sent = true;
+    const replay = await this.#send(request, body, fresh, again);
+    if (replay.status === 401) session.refused(fresh);
+    return replay;
+  }
+
+  #send(request: Request, body: string | undefined, { authorization }: Key, more?: Partial<Exchange>): Promise<Reply> {
+    this.requests++;
+    const query = request.rawQuery === undefined ? encodeQuery(request.query) : `?${request.rawQuery}`;
+    return this.#shared.transport.send({
+      method: request.method,
+      path: this.#shared.settings.prefix + request.path + query,
+      authorization,
+      ...(body !== undefined && { body }),
+      ...more,
+      signal: this.signal,
+    });
+  }
+
+  #planned(request: Request): void {
+    const { method, path, query, rawQuery, body } = request;
+    // A plan that could not be sent is none.
+    if (body) jsonText(body);
+    this.plan.push(
+      this.#options.mask({ method, path, ...(query && { query }), ...(rawQuery !== undefined && { rawQuery }), ...(body && { body }) }),
+    );
+  }
+
+  #wait(milliseconds: number): Promise<void> {
+    return this.#waitFor(new Promise((resolve) => setTimeout(resolve, milliseconds)));
+  }
+
+  /** A promise that others share, left early when this call is cancelled. */
+  #waitFor<T>(shared: Promise<T>): Promise<T> {
+    const { signal } = this;
+    if (!signal) return shared;
+    return new Promise((resolve, reject) => {
+      const leave = (): void => reject(new GatewayError('ABORTED', 'Cancelled before it was sent.', { sent: false }));
+      if (signal.aborted) leave();
+      signal.addEventListener('abort', leave, { once: true });
+      shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    });
+  }
+}
+
+/** Why a reply that should have been a configuration is none: what the appliance says in it, or that it says nothing. */
+function notContent(reply: Reply): GatewayError {
+  readDocument(reply);
+  return new GatewayError('BAD_RESPONSE', 'The appliance answered JSON where a configuration belongs.', { status: reply.status, sent: true });
+}
+
+const LEAVES_UNKNOWN = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS', 'BAD_RESPONSE', 'ABORTED', 'LIMIT']);
+
+/** Whether the request itself is on its way: what failed before was at most a login. */
+interface Progress {
+  sent: boolean;
+}
+
+/** Connection faults and 5xx; not a name that does not resolve, and not an answer that was whole but unreadable. */
+function mayRepeat({ code, details }: GatewayError): boolean {
+  if (code === 'CONNECTION') return !['ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(details.system ?? '');
+  if (code === 'BAD_RESPONSE') return details.system !== undefined && !details.system.startsWith('HPE_');
+  return code === 'APPLIANCE_ERROR' && (details.status ?? 0) >= 500;
+}
+
+function isHopeless({ code, details }: GatewayError): boolean {
+  return HOPELESS.has(code) || (code === 'CONNECTION' && details.sent === false);
+}

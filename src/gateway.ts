@@ -1,0 +1,175 @@
+import { operationNamed, operations } from './areas';
+import { Exchanges, type Shared } from './call';
+import { emptyResult, type Envelope } from './envelope';
+import { asGatewayError, GatewayError } from './error';
+import { readInput } from './input';
+import type { Operation, Advance } from './operation';
+import { Redactor, secretsIn } from './redact';
+import { Session } from './session';
+import { checkSettings, type CheckedSettings, type Settings } from './settings';
+import { Transport } from './transport';
+
+export interface RunOptions {
+  signal?: AbortSignal | undefined;
+  /** Plan writes instead of sending them; the appliance's own `dryRun` cannot be switched off here. */
+  dryRun?: boolean;
+  /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
+  onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
+  /** Told a few times a second how far an import or export is. */
+  onProgress?: (progress: Advance) => void;
+}
+
+export interface Outcome {
+  /** The resource, records, result or `many`; undefined when everything went out in parts. */
+  data: unknown;
+  envelope: Envelope;
+  /** True when everything went out through `onPart`. */
+  streamed: boolean;
+}
+
+/**
+ * One appliance: `new Gateway(settings).run('sessions.list', { name })`. Keeps connections and the API key between calls.
+ * The constructor throws `BAD_CONFIG`; nothing is loaded or sent before the first `run`.
+ */
+export class Gateway {
+  readonly settings: CheckedSettings;
+  readonly #redactor: Redactor;
+  readonly #shared: Shared;
+
+  constructor(settings: Settings) {
+    this.settings = checkSettings(settings);
+    const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.settings;
+    this.#redactor = new Redactor().add(password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase);
+    if (password) this.#redactor.add(`${username}:${password}`);
+    if (secondPassword) this.#redactor.add(`${secondUsername || username}:${secondPassword}`);
+    if (apiKey) this.#redactor.add(`${apiKey}:`);
+    if (proxy?.password) this.#redactor.add(`${proxy.username ?? ''}:${proxy.password}`);
+    const transport = new Transport(this.settings);
+    const session = new Session(this.settings, transport, this.#redactor);
+    this.#shared = { settings: this.settings, session, transport, facts: new Map() };
+  }
+
+  get name(): string {
+    return this.settings.name;
+  }
+
+  /**
+   * Runs one operation by its full name (`sessions.kill`). Rejects only with a `GatewayError` whose `cause` is the envelope with
+   * `ok: false`. Shapes of data and envelope: contract, section 4.
+   */
+  async run(name: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal = {}): Promise<Outcome> {
+    const { signal, dryRun = false, onPart, onProgress }: RunOptions = options instanceof AbortSignal ? { signal: options } : options;
+    const started = performance.now();
+    const redactor = this.#redactorFor(name, input);
+    const exchanges = new Exchanges(this.#shared, {
+      dryRun: dryRun || this.settings.dryRun === true,
+      signal,
+      onEmit: onPart && ((data, part, so) => onPart(data, part, this.#envelope(name, so, started))),
+      onProgress,
+      mask: (value) => redactor.value(value),
+    });
+    try {
+      const operation = operationNamed(name);
+      const data = await this.#perform(operation, readInput(operation, input), exchanges);
+      const streamed = exchanges.emitted !== undefined;
+      const envelope = this.#envelope(name, exchanges, started);
+      if (exchanges.changed !== null) envelope.result = redactor.value(envelope.result);
+      if (isMany(data)) envelope.ok = data.failed === 0;
+      return { data: streamed ? undefined : operation.effect === 'read' ? data : redactor.value(data), envelope, streamed };
+    } catch (thrown) {
+      throw this.#failure(name, asGatewayError(thrown), exchanges, started, redactor);
+    }
+  }
+
+  /** Aborts everything that is under way and closes all connections. */
+  close(): void {
+    this.#shared.session.close();
+    this.#shared.transport.close();
+  }
+
+  async #perform(operation: Operation, input: ReturnType<typeof readInput>, call: Exchanges): Promise<unknown> {
+    if (operation.run) return operation.run(input, call);
+    if (!operation.request) throw new GatewayError('BAD_INPUT', 'This operation has nothing to send.');
+    const request = operation.request(input, this.settings.prefix);
+    if (operation.effect !== 'read') return call.write(request);
+    const document = await call.read(request);
+    return operation.read ? operation.read(document, input, (fields) => call.note(fields)) : document;
+  }
+
+  #envelope(operation: string, so: Exchanges, started: number): Envelope {
+    const planned = so.dryRun && operations.get(operation)?.effect !== 'read';
+    return {
+      ok: true,
+      operation,
+      appliance: this.name,
+      request: so.first ? { method: so.first.method, path: so.first.path, ...(so.first.query && { query: so.first.query }) } : null,
+      status: planned ? null : so.status,
+      result: so.result,
+      changed: planned ? null : so.changed,
+      dryRun: so.dryRun,
+      requests: so.requests,
+      retries: so.retries,
+      logins: so.logins,
+      ms: Math.round((performance.now() - started) * 10) / 10,
+      at: new Date().toISOString(),
+      ...so.notes,
+      ...(planned && { plan: so.plan }),
+    };
+  }
+
+  #failure(name: string, error: GatewayError, so: Exchanges, started: number, redactor: Redactor): GatewayError {
+    const { status, result, reason, resumeId, extra } = error.details;
+    const message = redactor.text(error.message);
+    // A new one always: all who wait for one login get the same error, and each has a cause of its own.
+    const clean = new GatewayError(error.code, message, error.details);
+    clean.cause = redactor.value({
+      ...this.#envelope(name, so, started),
+      ok: false,
+      status: status ?? so.status,
+      ...(result && { result }),
+      code: error.code,
+      message,
+      ...(reason && { reason }),
+      ...(resumeId !== undefined && { resumeId }),
+      ...(so.emitted !== undefined && { sent: so.emitted }),
+      ...extra,
+    });
+    return clean;
+  }
+
+  /** Secrets of this very input on top of those of the configuration. */
+  #redactorFor(name: string, input: Readonly<Record<string, unknown>>): Redactor {
+    const fields = operations.get(name)?.fields ?? {};
+    const secrets = Object.entries(fields).flatMap(([name, { secret, kind }]) => {
+      const value = input[name];
+      if (secret) return typeof value === 'string' ? [value] : [];
+      return kind === 'object' ? secretsIn(value) : [];
+    });
+    return secrets.length === 0 ? this.#redactor : this.#redactor.with(secrets);
+  }
+}
+
+/** The envelope of a failure that happened before any appliance was involved. */
+export function failureEnvelope(operation: string, appliance: string, error: GatewayError): Envelope {
+  return {
+    ok: false,
+    operation,
+    appliance,
+    request: null,
+    status: null,
+    result: emptyResult(),
+    changed: null,
+    dryRun: false,
+    requests: 0,
+    retries: 0,
+    logins: 0,
+    ms: 0,
+    at: new Date().toISOString(),
+    code: error.code,
+    message: error.message,
+  };
+}
+
+function isMany(data: unknown): data is { failed: number } {
+  return typeof data === 'object' && data !== null && 'failed' in data && 'results' in data;
+}

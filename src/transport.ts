@@ -1,0 +1,281 @@
+import { isIP } from 'node:net';
+import type { Readable } from 'node:stream';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { Dispatcher } from 'undici';
+import { GatewayError } from './error';
+import { networkFault, type Stage } from './faults';
+import type { CheckedSettings, ProxySettings } from './settings';
+
+/** One exchange, ready to send. `path` holds the base URL's prefix and the query. */
+export interface Exchange {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  authorization: string;
+  body?: string | Buffer | Readable;
+  /** Headers of a body that is not JSON, and of an answer that is not. */
+  headers?: Readonly<Record<string, string>>;
+  /** Takes the body of a 2xx as it comes, unless that is JSON: then the appliance has something to say instead. */
+  sink?: Sink;
+  /** Time limit of this exchange instead of the usual one. */
+  seconds?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Holds up the answer that streams into a sink, lets it go on, or ends it. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+  fail(error: GatewayError): void;
+}
+
+export interface Sink {
+  /** `total` is the content-length in bytes, where the appliance tells it. */
+  start(total: number | undefined, flow: Flow): void;
+  /** The chunk is only good during the call. */
+  write(chunk: Buffer): void;
+}
+
+/** What came back, whole; the text is empty when it `streamed` into the sink. */
+export interface Reply {
+  status: number;
+  contentType: string;
+  text: string;
+  streamed?: boolean;
+}
+
+/** Idle sockets are kept for longer than the usual polling interval of a minute; a kept one costs a tenth of a new one. */
+const KEEP_ALIVE_MS = 75_000;
+const CONNECT_MS = 10_000;
+/** No document of the interface comes near; what is larger is not what was asked for. */
+const MAX_BYTES = 128 * 1024 * 1024;
+const BRACE = 0x7b;
+
+/**
+ * Exchanges with one appliance over a bounded pool of kept connections, one TLS context, no redirects. It does not repeat and
+ * does not judge statuses. `send` ends with a whole reply or a `GatewayError` (`TIMEOUT`, `CONNECTION`, `TLS`, `BAD_RESPONSE`,
+ * `LIMIT`, `ABORTED`) whose `details.sent` tells whether a byte of the request may have left.
+ */
+export class Transport {
+  readonly #settings: CheckedSettings;
+  readonly #host: string;
+  readonly #inFlight = new Set<Answer>();
+  #pool: Promise<Dispatcher> | undefined;
+  #ready: Dispatcher | undefined;
+  #closed = false;
+
+  constructor(settings: CheckedSettings) {
+    this.#settings = settings;
+    this.#host = new URL(settings.origin).host;
+  }
+
+  async send(exchange: Exchange): Promise<Reply> {
+    if (this.#closed) throw closed();
+    if (exchange.signal?.aborted) throw aborted(false);
+    const pool = this.#ready ?? (await this.#open());
+    return new Promise<Reply>((resolve, reject) => {
+      const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
+        this.#inFlight.delete(answer);
+        if (reply) resolve(reply);
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is one
+        else reject(error);
+      });
+      this.#inFlight.add(answer);
+      const headers: Record<string, string> = { authorization: exchange.authorization, accept: 'application/json' };
+      if (exchange.body !== undefined) headers['content-type'] = 'application/json';
+      if (exchange.headers) Object.assign(headers, exchange.headers);
+      const { method, path, body = null } = exchange;
+      try {
+        pool.dispatch({ origin: this.#settings.origin, method, path, headers, body }, answer);
+      } catch (error) {
+        answer.onResponseError(undefined, error);
+      }
+    });
+  }
+
+  /** Ends everything that is under way with `ABORTED` and closes every connection. */
+  close(): void {
+    this.#closed = true;
+    for (const answer of this.#inFlight) answer.abort();
+    void this.#pool?.then((pool) => pool.destroy()).catch(() => undefined);
+  }
+
+  async #open(): Promise<Dispatcher> {
+    this.#pool ??= this.#createPool();
+    const pool = await this.#pool;
+    if (this.#closed) throw closed();
+    return (this.#ready = pool);
+  }
+
+  async #createPool(): Promise<Dispatcher> {
+    // Loaded on first use: it costs 50 ms, which Node-RED's start should not pay.
+    const { Pool, ProxyAgent } = await import('undici');
+    const { origin, connections, tls = {}, proxy, timeout } = this.#settings;
+    const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
+    const host = new URL(origin).hostname;
+    const connect = {
+      // One context for all connections: building it from a CA costs more than a request.
+      secureContext: this.#context({ ca, cert, key, pfx, passphrase }),
+      // Said explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind the user's back.
+      rejectUnauthorized: rejectUnauthorized ?? true,
+      ...(servername ? { servername } : isIP(host.replace(/^\[|\]$/g, '')) === 0 && { servername: host }),
+      timeout: Math.min(CONNECT_MS, timeout * 1000),
+    };
+    // Time limits are ours (undici's timers are coarse); it only has to keep connections.
+    const common = {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+    if (proxy && !bypasses(proxy, host, new URL(origin).port)) {
+      return new ProxyAgent({
+        ...common,
+        uri: proxy.url,
+        ...proxyToken(proxy),
+        requestTls: connect,
+        proxyTls: { timeout: connect.timeout },
+      });
+    }
+    return new Pool(origin, { ...common, connect });
+  }
+
+  #context(options: Record<string, unknown>): SecureContext {
+    try {
+      return createSecureContext(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)));
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      throw new GatewayError('BAD_CONFIG', `The TLS configuration cannot be used: ${words}. Check its certificate, key and passphrase.`);
+    }
+  }
+}
+
+/** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
+class Answer implements Dispatcher.DispatchHandler {
+  #stage: Stage = 'connecting';
+  #settled = false;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #contentType = '';
+  #bytes = 0;
+  #sink: Sink | undefined;
+  readonly #chunks: Buffer[] = [];
+  readonly #timer: NodeJS.Timeout;
+  readonly #onAbort = (): void => this.abort();
+
+  constructor(
+    readonly exchange: Exchange,
+    readonly host: string,
+    readonly seconds: number,
+    readonly settle: (error: GatewayError | undefined, reply?: Reply) => void,
+  ) {
+    this.#timer = setTimeout(() => this.#fail(this.#timeout()), seconds * 1000);
+    exchange.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  abort(): void {
+    this.#fail(aborted(this.#stage !== 'connecting'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Aborted while it waited for a free connection: take it back before a byte leaves.
+    if (this.#settled) {
+      controller.abort(aborted(false));
+      return;
+    }
+    this.#controller = controller;
+    this.#stage = 'waiting';
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // 1xx is not an answer.
+    if (status < 200) return;
+    this.#stage = 'answering';
+    this.#status = status;
+    const type = headers['content-type'];
+    this.#contentType = typeof type === 'string' ? type : '';
+    const { sink } = this.exchange;
+    if (sink && status < 300 && !this.#settled) this.#stream(sink, controller, headers['content-length']);
+  }
+
+  #stream(sink: Sink, controller: Dispatcher.DispatchController, length: string | string[] | undefined): void {
+    this.#sink = sink;
+    sink.start(typeof length === 'string' && length !== '' ? Number(length) : undefined, {
+      pause: () => controller.pause(),
+      resume: () => controller.resume(),
+      fail: (error) => this.#fail(error),
+    });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#settled) return;
+    // Neither XML nor base64 begins with a brace: that is a message of the appliance, whatever type it is said to have.
+    if (this.#sink && this.#bytes === 0 && chunk[0] === BRACE) this.#sink = undefined;
+    this.#bytes += chunk.length;
+    if (this.#sink) this.#sink.write(chunk);
+    else if (this.#bytes <= MAX_BYTES) this.#chunks.push(chunk);
+    else this.#fail(new GatewayError('LIMIT', `The answer of ${this.host} is larger than ${MAX_BYTES / 1024 / 1024} MiB.`, { sent: true }));
+  }
+
+  onResponseEnd(): void {
+    const chunks = this.#chunks;
+    const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+    const reply: Reply = { status: this.#status, contentType: this.#contentType, text: body.toString('utf8') };
+    if (this.#sink) reply.streamed = true;
+    this.#settle(undefined, reply);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: unknown): void {
+    this.#settle(error instanceof GatewayError ? error : networkFault(error, this.#stage, this.host));
+  }
+
+  #fail(error: GatewayError): void {
+    this.#settle(error);
+    this.#controller?.abort(error);
+  }
+
+  #settle(error: GatewayError | undefined, reply?: Reply): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.exchange.signal?.removeEventListener('abort', this.#onAbort);
+    this.settle(error, reply);
+  }
+
+  #timeout(): GatewayError {
+    const what = {
+      connecting: 'no connection was free or could be opened',
+      waiting: 'it did not answer',
+      answering: 'its answer did not end',
+    };
+    const words = `${this.host}: ${what[this.#stage]} within ${this.seconds} s. Raise the time limit of the appliance node if that is usual for it.`;
+    return new GatewayError('TIMEOUT', words, { sent: this.#stage !== 'connecting' });
+  }
+}
+
+function aborted(sent: boolean): GatewayError {
+  return new GatewayError('ABORTED', 'Cancelled before it was done.', { sent });
+}
+
+function closed(): GatewayError {
+  return new GatewayError('ABORTED', 'The appliance node was closed or deployed anew before this was sent.', { sent: false });
+}
+
+function proxyToken({ username, password }: ProxySettings): { token?: string } {
+  return username ? { token: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` } : {};
+}
+
+/** A host of the proxy node's exceptions: exact, `*.example.com`, or `.example.com`; with or without a port. */
+function bypasses({ noproxy = [] }: ProxySettings, host: string, port: string): boolean {
+  return noproxy.some((entry) => {
+    const [name = '', onlyPort] = entry.trim().toLowerCase().split(':');
+    if (onlyPort && onlyPort !== port) return false;
+    const suffix = name.replace(/^\*/, '');
+    return name === '*' || name === host || (suffix.startsWith('.') && host.endsWith(suffix));
+  });
+}
