@@ -1,0 +1,156 @@
+#!/usr/bin/env node
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Simulator, type SimulatorOptions, startSimulator } from './index';
+import { VARIANTS, type Variants, type VariantValue, parseVariant } from './variants';
+
+/** `gateway-simulator`: an appliance to try flows against. */
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  port: { type: 'string' },
+  host: { type: 'string' },
+  name: { type: 'string' },
+  sessions: { type: 'string' },
+  username: { type: 'string' },
+  password: { type: 'string' },
+  realm: { type: 'string' },
+  'second-factor': { type: 'string' },
+  'second-password': { type: 'string' },
+  'totp-secret': { type: 'string' },
+  'key-lifetime': { type: 'string' },
+  delay: { type: 'string' },
+  role: { type: 'string' },
+  cluster: { type: 'string' },
+  vendor: { type: 'string' },
+  brand: { type: 'string' },
+  'path-prefix': { type: 'string' },
+  'ca-file': { type: 'string' },
+  variant: { type: 'string', multiple: true },
+} as const;
+
+const USAGE = `gateway-simulator: a remote-access gateway appliance to develop and demonstrate against (HTTPS, loopback only)
+
+  --port <number>           default 8443; 0 = any free port
+  --host <address>          loopback only, default 127.0.0.1
+  --name <text>             host name in the system information
+  --sessions <number>       active sessions, default 25
+  --username, --password, --realm <text>
+                            the administrator: api-admin, simulator, Admin Users
+  --second-factor <kind>    none, password or totp
+  --second-password <text>  for password, default "second"
+  --totp-secret <base32>    for totp, default JBSWY3DPEHPK3PXP
+  --key-lifetime <seconds>  API keys end after this time; default never
+  --delay <ms>              think time per request
+  --role <kind>             independent, license-server or license-client
+  --cluster <mode>          none, active-active or active-passive
+  --vendor, --brand <word>  the words in <vendor>-enforcer and exclude<Brand>Packages: acme, Apex
+  --path-prefix </path>     as if a proxy put a path before /api/v1
+  --ca-file <file>          where the certificate to trust is written
+  --variant <name[=value]>  what deployed appliances do differently; may be given more than once
+  --help                    this text
+
+Variants (first value = default):
+`;
+
+function help(): string {
+  const entries: [string, { help: string; values: readonly VariantValue[] | undefined; default: VariantValue }][] =
+    Object.entries(VARIANTS);
+  const lines = entries.map(
+    ([name, { help: text, values, default: value }]) => `  ${name} = ${values ? values.join(' | ') : JSON.stringify(value)}\n      ${text}`,
+  );
+  return `${USAGE}${lines.join('\n')}\n`;
+}
+
+function number(value: string | undefined, name: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^\d+$/.test(value)) throw new Error(`--${name} takes a whole number; it was given "${value}".`);
+  return Number(value);
+}
+
+function choice<T extends string>(value: string | undefined, name: string, ...allowed: readonly T[]): T | undefined {
+  if (value === undefined) return undefined;
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw new Error(`--${name} takes ${allowed.join(', ')}; it was given "${value}".`);
+  return found;
+}
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
+
+function secondFactor(values: Values): SimulatorOptions['secondFactor'] {
+  const kind = choice(values['second-factor'], 'second-factor', 'none', 'password', 'totp');
+  if (kind === 'password') return { password: values['second-password'] ?? 'second' };
+  if (kind === 'totp') return { totpSecret: values['totp-secret'] ?? 'JBSWY3DPEHPK3PXP' };
+  return undefined;
+}
+
+/** The options of `startSimulator` from those of the command line; absent ones keep their defaults. */
+function simulatorOptions(values: Values): SimulatorOptions {
+  const lifetime = number(values['key-lifetime'], 'key-lifetime');
+  const variants: Partial<Variants> = Object.assign({}, ...(values.variant ?? []).map(parseVariant)) as Partial<Variants>;
+  const options = {
+    port: number(values.port, 'port') ?? 8443,
+    host: values.host,
+    name: values.name,
+    sessions: number(values.sessions, 'sessions'),
+    username: values.username,
+    password: values.password,
+    realm: values.realm,
+    secondFactor: secondFactor(values),
+    keyLifetimeMs: lifetime === undefined ? undefined : lifetime * 1000,
+    delayMs: number(values.delay, 'delay'),
+    role: choice(values.role, 'role', 'independent', 'license-server', 'license-client'),
+    cluster: choice(values.cluster, 'cluster', 'none', 'active-active', 'active-passive'),
+    vendor: values.vendor,
+    brand: values.brand,
+    pathPrefix: values['path-prefix'],
+    variants,
+  };
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function welcome(simulator: Simulator, caFile: string): string {
+  const { username, password, realm, secondFactor: second } = simulator.state.settings;
+  const lines = [
+    `The simulator listens on ${simulator.url}`,
+    `Certificate to trust:    ${caFile}`,
+    `Administrator:           ${username}   password: ${password}   realm: ${realm}`,
+    ...(second
+      ? [second.totpSecret === undefined ? `Second password:         ${second.password}` : `TOTP secret:             ${second.totpSecret}`]
+      : []),
+    'Stop it with Ctrl-C.',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: OPTIONS });
+  if (values.help) {
+    process.stdout.write(help());
+    return;
+  }
+  const simulator = await startSimulator(simulatorOptions(values));
+  const caFile = values['ca-file'] ?? join(tmpdir(), `gateway-simulator-${simulator.port}.pem`);
+  try {
+    writeFileSync(caFile, simulator.ca);
+  } catch (error) {
+    await simulator.close();
+    throw error;
+  }
+  process.stdout.write(welcome(simulator, caFile));
+  const stop = (): void => void simulator.close().then(() => process.exit(0));
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+}
+
+function sentence(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return 'The port is in use; choose another with --port.';
+  return message.split('\n')[0] ?? String(error);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`gateway-simulator: ${sentence(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,154 @@
+import { X509Certificate } from 'node:crypto';
+import { Duplex } from 'node:stream';
+import { TLSSocket, createSecureContext } from 'node:tls';
+import {
+  type JsonObject,
+  type Shape,
+  boolean,
+  checkBody,
+  filledText,
+  isObject,
+  object,
+  oneOf,
+  required,
+  text,
+  textOf,
+  texts,
+} from './fields';
+import { type Reply, Refusal, info, noContent } from './reply';
+import type { Call, Router } from './router';
+import { encodeSegment } from './url';
+
+/** Device certificates and CSRs (appliance-api.md, "Certificates", "Device certificate request", "CSR request"). */
+export interface CertificateState {
+  /** By subject common name, with the interfaces that use it. */
+  readonly device: Map<string, JsonObject>;
+  /** Open requests by CSR name, with the subject common name. */
+  readonly csrs: Map<string, string>;
+  created: number;
+}
+
+const BASE = '/api/v1/system/certificates';
+
+export const seedCertificates = (name: string): CertificateState => ({
+  device: new Map([[`${name}.example.com`, { 'management-interface': true }]]),
+  csrs: new Map(),
+  created: 0,
+});
+
+const UPLOAD: Shape = {
+  cert: required(filledText),
+  password: required(text),
+  'internal-interfaces': object({ 'internal-interface': required(texts) }),
+  'external-interfaces': object({ 'external-interface': required(texts) }),
+  'management-interface': boolean,
+};
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+function fromBase64(value: string): Buffer {
+  const compact = value.replace(/\s/g, '');
+  if (!BASE64.test(compact) || compact.length % 4 !== 0) throw new Refusal(422, 'Validation failed: the certificate is not base64');
+  return Buffer.from(compact, 'base64');
+}
+
+function commonName(subject: string | undefined): string {
+  const line = subject?.split('\n').find((part) => part.startsWith('CN='));
+  return line?.slice(3) ?? subject ?? '';
+}
+
+/** The certificate of a bundle with its key. A bundle is PKCS#12, or PEM with certificate and key. */
+function readBundle(bundle: Buffer, passphrase: string): string {
+  const pem = bundle.includes('-----BEGIN');
+  try {
+    const secureContext = createSecureContext(pem ? { cert: bundle, key: bundle, passphrase } : { pfx: bundle, passphrase });
+    if (pem) return commonName(new X509Certificate(bundle).subject);
+    // node has no reader for PKCS#12; a socket that never connects tells which certificate such a context would present.
+    const certificate = new TLSSocket(new Duplex({ read: () => undefined }), { secureContext, isServer: true }).getCertificate();
+    return certificate && 'subject' in certificate ? ((certificate.subject as { CN?: string }).CN ?? '') : '';
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    if (/mac verify|bad decrypt|bad password|interrupted or cancelled/i.test(reason))
+      throw new Refusal(422, 'The password of the certificate bundle is wrong.');
+    throw new Refusal(422, `The certificate bundle can't be read: ${reason}`);
+  }
+}
+
+function upload(call: Call): Reply {
+  checkBody(call.body, UPLOAD);
+  const { cert, password, ...interfaces } = call.body as { cert: string; password: string };
+  const bundle = fromBase64(cert);
+  const { certificates, variants } = call.state;
+  const subject = variants.checkCertificates ? readBundle(bundle, password) : `certificate-${certificates.device.size + 1}`;
+  if (subject === '') throw new Refusal(422, 'The certificate has no subject name.');
+  certificates.device.set(subject, interfaces);
+  return info(variants, 201, 'Operation completed successfully.');
+}
+
+const CSR: Shape = {
+  'subject-common-name': required(filledText),
+  'key-type': required(oneOf('ECDSA')),
+  'ecc-curve': required(oneOf('P-256', 'P-384')),
+};
+
+function createCsr(call: Call): Reply {
+  checkBody(call.body, CSR);
+  const { certificates, variants } = call.state;
+  const subject = textOf(call.body, 'subject-common-name');
+  const name = `csr-${++certificates.created}-${subject}`;
+  certificates.csrs.set(name, subject);
+  return info(
+    variants,
+    201,
+    `CSR ${name} created successfully.`,
+    `Upload the signed certificate at ${BASE}/device-certificate-csrs/${encodeSegment(name)}/certificate`,
+  );
+}
+
+/** The body of this upload is not shown: PEM text, or JSON whose one string is PEM or base64, are all accepted. */
+function signedCertificate(raw: Buffer): Buffer {
+  const body = raw.toString('utf8').trim();
+  if (body === '') throw new Refusal(400, 'A body with the signed certificate is required');
+  if (!body.startsWith('{')) return body.includes('-----BEGIN') ? raw : fromBase64(body);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    throw new Refusal(400, 'The body is not well-formed JSON');
+  }
+  const strings = isObject(parsed) ? Object.values(parsed).filter((value) => typeof value === 'string') : [];
+  const [certificate] = strings;
+  if (certificate === undefined || strings.length > 1)
+    throw new Refusal(422, 'Validation failed: the body must hold the certificate as its one string');
+  return certificate.includes('-----BEGIN') ? Buffer.from(certificate) : fromBase64(certificate);
+}
+
+function uploadSigned(call: Call): Reply {
+  const { certificates, variants } = call.state;
+  const subject = certificates.csrs.get(call.parameter);
+  if (subject === undefined) throw new Refusal(404, `The CSR ${call.parameter} does not exist.`);
+  const certificate = signedCertificate(call.raw);
+  if (variants.checkCertificates) {
+    try {
+      new X509Certificate(certificate);
+    } catch {
+      throw new Refusal(422, "The signed certificate can't be read.");
+    }
+  }
+  certificates.csrs.delete(call.parameter);
+  certificates.device.set(subject, {});
+  return info(variants, 201, 'Operation completed successfully.');
+}
+
+function remove(call: Call): Reply {
+  if (!call.state.certificates.device.delete(call.parameter))
+    throw new Refusal(404, `The device certificate ${call.parameter} does not exist.`);
+  return noContent();
+}
+
+export function certificateRoutes(router: Router): void {
+  router.add('POST', 'system/certificates/device-certificates', upload, { body: 'json' });
+  router.add('DELETE', 'system/certificates/device-certificates/*', remove);
+  router.add('POST', 'system/certificates/device-certificate-csrs', createCsr, { body: 'json' });
+  router.add('POST', 'system/certificates/device-certificate-csrs/*/certificate', uploadSigned, { body: 'raw' });
+}

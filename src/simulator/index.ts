@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { type AddressInfo, isIP } from 'node:net';
+import { selfSigned } from './certificate';
+import type { FaultRule } from './faults';
+import { type SimulatorOptions, settle } from './options';
+import { type JournalEntry, ApplianceServer } from './server';
+import { type State, createState } from './state';
+
+export type { FaultRule, JournalEntry, SimulatorOptions, State };
+export type { SecondFactor } from './options';
+export { type Variants, VARIANTS, defaultVariants } from './variants';
+export { totpCode } from './totp';
+export { selfSigned } from './certificate';
+
+export interface Simulator {
+  readonly url: string;
+  readonly port: number;
+  /** PEM of the certificate to trust. */
+  readonly ca: string;
+  /** Live: tests may read and change it. */
+  readonly state: State;
+  /** The journal, latest `journalLimit` requests. */
+  readonly requests: JournalEntry[];
+  /** First steps of logins that reached the appliance, refused ones included. */
+  readonly logins: number;
+  readonly openConnections: number;
+  readonly totalConnections: number;
+  /** Every key issued so far becomes invalid. */
+  expireKeys(): void;
+  /** Queues a fault; see FaultRule. */
+  fault(rule: FaultRule): void;
+  clearFaults(): void;
+  close(): Promise<void>;
+}
+
+/** Starts an appliance on a loopback address. Rejects with a plain sentence when an option can't be or the port is taken. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const settings = settle(options);
+  const state = createState(settings);
+  const tls = settings.tls ?? selfSigned([settings.host, settings.name].filter((name) => isIP(name) > 0 || /^[A-Za-z0-9.-]+$/.test(name)));
+  const server = new ApplianceServer(state, tls);
+  server.https.listen(settings.port, settings.host);
+  await once(server.https, 'listening');
+  const { port } = server.https.address() as AddressInfo;
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  return {
+    url: `https://${host}:${port}${settings.pathPrefix}`,
+    port,
+    ca: tls.cert,
+    state,
+    requests: server.requests,
+    get logins() {
+      return state.login.attempts;
+    },
+    get openConnections() {
+      return server.sockets.size;
+    },
+    get totalConnections() {
+      return server.totalConnections;
+    },
+    expireKeys: () => state.login.keys.clear(),
+    fault: (rule) => server.faults.add(rule),
+    clearFaults: () => server.faults.clear(),
+    close: () => server.stop(),
+  };
+}

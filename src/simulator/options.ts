@@ -1,0 +1,96 @@
+import { totpCode } from './totp';
+import { type Variants, defaultVariants } from './variants';
+
+export interface SecondFactor {
+  /** A fixed second password. */
+  password?: string;
+  /** Base32 secret of RFC 6238 codes (SHA-1, 30 s, 6 digits). */
+  totpSecret?: string;
+  /** Rounds that answer `resume_id` before a key is issued, default 1; Infinity = never a key. */
+  steps?: number;
+}
+
+export interface SimulatorOptions {
+  /** 0 = any free port (default). */
+  port?: number;
+  /** Loopback only, default 127.0.0.1. */
+  host?: string;
+  /** host-name in system information. */
+  name?: string;
+  /** Active sessions, generated on demand and the same every time, default 25. */
+  sessions?: number;
+  /** The administrator; defaults `api-admin`, `simulator`, `Admin Users`. */
+  username?: string;
+  password?: string;
+  realm?: string;
+  secondFactor?: SecondFactor;
+  /** Every key ends so long after it was issued; absent = never. */
+  keyLifetimeMs?: number;
+  variants?: Partial<Variants>;
+  /** Think time per request. */
+  delayMs?: number;
+  role?: 'independent' | 'license-server' | 'license-client';
+  cluster?: 'none' | 'active-active' | 'active-passive';
+  /** The word in `<vendor>-enforcer`, default `acme`. */
+  vendor?: string;
+  /** The word in `exclude<Brand>Packages` and, first letter lower-case, in `<brand>-client-version`; default `Apex`. */
+  brand?: string;
+  /** The word in `<thirdparty>-sdk-version`, default `vector`. */
+  thirdParty?: string;
+  /** Keys of the named users on a license server, defaults `gateway` and `policy`. */
+  gatewayKind?: string;
+  policyKind?: string;
+  /** A path that a proxy in front would put before /api/v1, e.g. `/vpn1`. */
+  pathPrefix?: string;
+  /** The journal keeps the latest so many requests, default 50,000. */
+  journalLimit?: number;
+  /** PEM; else a fresh self-signed certificate is made. */
+  tls?: { key: string; cert: string };
+}
+
+export type Settings = Required<Omit<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'variants'>> &
+  Pick<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs'> & { variants: Variants };
+
+const DEFAULTS: Omit<Settings, 'variants'> = {
+  port: 0,
+  host: '127.0.0.1',
+  name: 'gateway-1',
+  sessions: 25,
+  username: 'api-admin',
+  password: 'simulator',
+  realm: 'Admin Users',
+  delayMs: 0,
+  role: 'independent',
+  cluster: 'none',
+  vendor: 'acme',
+  brand: 'Apex',
+  thirdParty: 'vector',
+  gatewayKind: 'gateway',
+  policyKind: 'policy',
+  pathPrefix: '',
+  journalLimit: 50_000,
+};
+
+// It gives out keys for a known password, so it must not be reachable from elsewhere.
+const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
+
+/** Options with every default in place; throws a plain sentence about the first one that can't be. */
+export function settle(options: SimulatorOptions): Settings {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as SimulatorOptions;
+  const settings: Settings = { ...DEFAULTS, ...given, variants: { ...defaultVariants(), ...given.variants } };
+  if (!LOOPBACK.test(settings.host)) throw new Error(`The simulator listens on loopback addresses only, not on "${settings.host}".`);
+  if (!Number.isInteger(settings.port) || settings.port < 0 || settings.port > 65_535)
+    throw new Error('The port must be a number from 0 to 65535.');
+  if (!Number.isInteger(settings.sessions) || settings.sessions < 0 || settings.sessions > 0xffffff)
+    throw new Error('The number of sessions must be a whole number from 0 to 16777215.');
+  if (!(settings.delayMs >= 0)) throw new Error('The delay must be a number of milliseconds.');
+  if (settings.keyLifetimeMs !== undefined && !(settings.keyLifetimeMs >= 0))
+    throw new Error('The key lifetime must be a number of milliseconds.');
+  if (!/^(\/[A-Za-z0-9\-._~]+)*$/.test(settings.pathPrefix))
+    throw new Error('The path prefix must look like /name, without a slash at the end.');
+  const { secondFactor } = settings;
+  if (secondFactor && (secondFactor.password === undefined) === (secondFactor.totpSecret === undefined))
+    throw new Error('A second factor needs either a password or a TOTP secret.');
+  if (secondFactor?.totpSecret !== undefined) totpCode(secondFactor.totpSecret, 0); // throws where it is not base32
+  return settings;
+}

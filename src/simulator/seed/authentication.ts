@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { type JsonObject, type Shape, boolean, filledText, flag, isObject, list, oneOf, required, secret, text } from '../fields';
+import type { Settings } from '../options';
+import { type Child, Collection, Resource, branch, children } from '../tree';
+
+/** Authentication servers with their users and catalogs, and the host checker's ESAP packages. */
+const SWITCHES = { enabled: 'true', 'console-access': 'false', 'change-password-at-signin': 'false', 'one-time-use': 'false' };
+
+/** "Local user": all values are strings. `onSwitch` hears of an account that was enabled or disabled. */
+function localUsers(onSwitch: (username: string) => void): Collection {
+  const shape: Shape = {
+    username: required(filledText),
+    fullname: text,
+    'password-cleartext': required(secret(filledText)),
+    ...Object.fromEntries(Object.keys(SWITCHES).map((name) => [name, flag])),
+  };
+  const make = (): Resource => {
+    const user: Resource = new Resource({ fullname: '', ...SWITCHES }, new Map(), shape, {
+      changed: (fields) => {
+        if (fields.includes('enabled')) onSwitch(user.text('username'));
+      },
+    });
+    return user;
+  };
+  return new Collection('user', 'username', make);
+}
+
+/** An AD knows the id of each of its groups; it is optional in a PUT ("AD group catalog"). */
+function withSids(values: JsonObject): JsonObject {
+  const groups = values['ad-group'];
+  if (!Array.isArray(groups)) return values;
+  return {
+    ...values,
+    'ad-group': groups.map((group) => (isObject(group) ? { ...group, sid: group.sid ?? sidOf(JSON.stringify(group.name)) } : group)),
+  };
+}
+
+function sidOf(name: string): string {
+  const digest = createHash('sha256').update(name).digest();
+  return `S-1-5-21-1004336348-1177238915-682003330-${1000 + (digest.readUInt32BE(0) % 900_000)}`;
+}
+
+function catalog(type: 'ad' | 'ldap'): Resource {
+  const ad: Shape = { 'ad-group': required(list({ group: required(text), name: required(text), sid: text })) };
+  const ldap: Shape = { 'user-group': required(list({ dn: required(text), 'group-type': required(text), name: required(text) })) };
+  const groups =
+    type === 'ad'
+      ? new Resource({ 'ad-group': [] }, new Map(), ad, { prepare: withSids })
+      : new Resource({ 'user-group': [] }, new Map(), ldap);
+  return branch({ 'server-catalog': branch({ groups }) });
+}
+
+const TYPES = ['local', 'ad', 'ldap', 'radius', 'totp', 'saml', 'oauth'];
+
+export function authServers(usedBy: (name: string) => string | undefined, onSwitch: (username: string) => void): Collection {
+  const make = (body: JsonObject): Resource => {
+    const parts: Record<string, Child> = {};
+    const type = body['auth-server-type'] ?? 'local';
+    if (type === 'local')
+      parts.local = branch({ settings: new Resource({ 'password-minimum-length': 8 }), users: branch({ user: localUsers(onSwitch) }) });
+    if (type === 'ad' || type === 'ldap') parts[type] = catalog(type);
+    return new Resource({ 'auth-server-type': 'local', description: '' }, children(parts), {
+      name: required(filledText),
+      'auth-server-type': oneOf(...TYPES),
+    });
+  };
+  return new Collection('auth-server', 'name', make, usedBy);
+}
+
+function esaps(settings: Settings): Resource {
+  const packages = new Collection(
+    'esap',
+    'esap-version',
+    () =>
+      new Resource({ 'last-activated-time': 'Never', 'upload-time': '', bundled: false }, new Map(), {
+        'esap-version': required(text),
+        bundled: secret(boolean),
+      }),
+  );
+  packages.add({ 'esap-version': '4.3.8', 'last-activated-time': 'Mon Jan 12 09:14:03 2026', 'upload-time': 'Mon Jan 12 09:12:41 2026' });
+  packages.add({ 'esap-version': '4.0.5', 'last-activated-time': 'Never', 'upload-time': 'Tue Sep 30 14:02:11 2025' });
+  packages.add({ 'esap-version': '3.9.2', 'last-activated-time': 'Never', 'upload-time': 'Sun Jun 01 00:00:00 2025', bundled: true });
+  return new Resource(
+    {
+      'active-version': '4.3.8',
+      'default-version': '3.9.2',
+      'force-same-esap': 'false',
+      [`${settings.thirdParty}-sdk-version`]: '4.3.3217.0',
+    },
+    children({ esap: packages }),
+  );
+}
+
+export function authentication(settings: Settings, servers: Collection): Resource {
+  const administrators = servers.add({ name: 'Administrators', 'auth-server-type': 'local' }).collection('local', 'users', 'user');
+  administrators.add({
+    username: settings.username,
+    fullname: 'REST administrator',
+    'password-cleartext': settings.password,
+    'console-access': 'true',
+  });
+  administrators.add({ username: 'admin', fullname: 'Administrator', 'password-cleartext': 'unused-password', 'console-access': 'true' });
+  const local = servers.add({ name: 'System Local', 'auth-server-type': 'local' }).collection('local', 'users', 'user');
+  for (const [username, fullname] of [
+    ['contractor1', 'Carla Contractor'],
+    ['jürgen.müller', 'Jürgen Müller'],
+    ['guest 50% / #1', 'Guest & Co'],
+  ] as const)
+    local.add({ username, fullname, 'password-cleartext': `initial-${fullname.length}` });
+  const ad = servers.add({ name: 'Corp AD', 'auth-server-type': 'ad' }).resource('ad', 'server-catalog', 'groups');
+  ad.values.set(
+    'ad-group',
+    ['Domain Users', 'VPN Users', 'Gateway Admins'].map((name) => ({ group: `CORP\\${name}`, name, sid: sidOf(JSON.stringify(name)) })),
+  );
+  const ldap = servers.add({ name: 'Partner LDAP', 'auth-server-type': 'ldap' }).resource('ldap', 'server-catalog', 'groups');
+  ldap.values.set(
+    'user-group',
+    ['partners', 'suppliers'].map((name) => ({ dn: `cn=${name},ou=groups,dc=example,dc=com`, 'group-type': 'static', name })),
+  );
+  servers.add({ name: 'Second Factor TOTP', 'auth-server-type': 'totp' });
+  servers.add({ name: 'Corp SAML', 'auth-server-type': 'saml' });
+  return branch({
+    'auth-servers': branch({ 'auth-server': servers }),
+    endpoint: branch({
+      'host-checker': branch({ esaps: esaps(settings), options: new Resource({ 'auto-update': 'enabled', interval: 10 }) }),
+    }),
+    signin: branch({ urls: branch({ 'access-url': signInUrls() }) }),
+  });
+}
+
+function signInUrls(): Collection {
+  const urls = new Collection(
+    'access-url',
+    'url-pattern',
+    () => new Resource({ enabled: 'true', description: '' }, new Map(), { 'url-pattern': required(filledText) }),
+  );
+  urls.add({ 'url-pattern': '*/', description: 'Users' });
+  urls.add({ 'url-pattern': '*/admin/', description: 'Administrators' });
+  return urls;
+}

@@ -1,0 +1,215 @@
+import { type Json, type JsonObject } from './fields';
+import { generateSession, indexOfSession, sessionId, userName } from './people';
+import { type Reply, Refusal, noContent } from './reply';
+import type { Call, Router } from './router';
+import type { Settings } from './options';
+import type { Variants } from './variants';
+
+/** Active sessions (appliance-api.md, "Active sessions", "Active user record" and "Limits"). */
+interface Extra {
+  values: JsonObject;
+  ended: () => void;
+}
+
+// The records of a small appliance are kept as text, so that polling it costs no work; those of a large one would fill the memory.
+const KEPT = 5000;
+const PAGE = 200;
+// A by-name query returns only these.
+const BY_NAME = [
+  'active-user-name',
+  'agent-type',
+  'authentication-realm',
+  'login-node',
+  'session-id',
+  'sign-in-time-micro',
+  'source-ip',
+  'user-roles',
+  'user-sign-in-time',
+];
+
+export class SessionStore {
+  /** Numbers of the sessions that exist, ascending. A number is given once. */
+  private alive: number[];
+  private readonly extras = new Map<number, Extra>();
+  private next: number;
+  private byName: Map<string, number[]> | undefined;
+  private texts = new Map<number, string>();
+  private textsFor = '';
+
+  constructor(private readonly settings: Settings) {
+    this.next = settings.sessions;
+    this.alive = Array.from({ length: settings.sessions }, (_, index) => index);
+  }
+
+  get count(): number {
+    return this.alive.length;
+  }
+
+  /** Signs somebody in: given fields over generated ones. Returns the session-id. */
+  add(values: JsonObject = {}, ended: () => void = () => undefined): string {
+    const index = this.next++;
+    const id = sessionId(index);
+    this.extras.set(index, { values: { ...values, 'session-id': id }, ended });
+    this.alive.push(index);
+    this.byName?.set(this.nameOf(index), [...(this.byName.get(this.nameOf(index)) ?? []), index]);
+    return id;
+  }
+
+  has(id: string): boolean {
+    const index = indexOfSession(id);
+    return index !== undefined && this.position(index) >= 0;
+  }
+
+  /** Ends one session; false when there is none of this id. */
+  end(id: string): boolean {
+    const index = indexOfSession(id);
+    const position = index === undefined ? -1 : this.position(index);
+    if (index === undefined || position < 0) return false;
+    this.alive.splice(position, 1);
+    this.extras.get(index)?.ended();
+    return true;
+  }
+
+  endAll(): void {
+    this.alive = [];
+    for (const extra of this.extras.values()) extra.ended();
+    this.extras.clear();
+    this.texts.clear();
+    this.byName = undefined;
+  }
+
+  /** Ends every session of these users (license, `delete-active-sessions`). */
+  endOf(users: ReadonlySet<string>): number {
+    const ids = this.alive.filter((index) => users.has(this.nameOf(index))).map(sessionId);
+    for (const id of ids) this.end(id);
+    return ids.length;
+  }
+
+  /** Every record as it is, without variants: for tests. */
+  record(index: number): JsonObject {
+    return { ...generateSession(index, this.settings), ...this.extras.get(index)?.values };
+  }
+
+  ids(): string[] {
+    return this.alive.map(sessionId);
+  }
+
+  numbers(filter?: { name: string; prefix: boolean }): readonly number[] {
+    if (!filter) return this.alive;
+    if (filter.prefix) return this.alive.filter((index) => this.nameOf(index).startsWith(filter.name));
+    return (this.names().get(filter.name) ?? []).filter((index) => this.position(index) >= 0);
+  }
+
+  /** One record as JSON text. */
+  text(index: number, subset: boolean, variants: Variants): string {
+    if (subset) return JSON.stringify(Object.fromEntries(Object.entries(this.record(index)).filter(([name]) => BY_NAME.includes(name))));
+    const signature = `${variants.nullKeys} ${variants.totals}`;
+    if (signature !== this.textsFor) this.texts.clear();
+    this.textsFor = signature;
+    let text = this.texts.get(index);
+    if (text === undefined) {
+      text = JSON.stringify(shown(this.record(index), index, variants));
+      if (this.texts.size < KEPT) this.texts.set(index, text);
+    }
+    return text;
+  }
+
+  private nameOf(index: number): string {
+    const given = this.extras.get(index)?.values['active-user-name'];
+    return typeof given === 'string' ? given : userName(index);
+  }
+
+  private names(): Map<string, number[]> {
+    if (this.byName) return this.byName;
+    const names = new Map<string, number[]>();
+    for (const index of this.alive) {
+      const name = this.nameOf(index);
+      const same = names.get(name);
+      if (same) same.push(index);
+      else names.set(name, [index]);
+    }
+    return (this.byName = names);
+  }
+
+  private position(index: number): number {
+    let low = 0;
+    let high = this.alive.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const found = this.alive[middle] ?? -1;
+      if (found === index) return middle;
+      if (found < index) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+}
+
+function shown(record: JsonObject, index: number, variants: Variants): JsonObject {
+  if (variants.totals === 'text') record.events = JSON.stringify(record.events);
+  if (variants.nullKeys === 'null') return record;
+  return Object.fromEntries(
+    Object.entries(record).filter(([, value], at) => value !== null || (variants.nullKeys === 'mixed' && (index + at) % 2 === 0)),
+  );
+}
+
+function count(call: Call, key: string): number | undefined {
+  if (!call.query.has(key)) return undefined;
+  const value = call.query.get(key) ?? '';
+  if (!/^\d{1,9}$/.test(value)) throw new Refusal(400, `The query key ${key} must be a whole number`);
+  return Number(value);
+}
+
+function pageOf(call: Call): { size: number; from: number } {
+  const { variants } = call.state;
+  const asked = count(call, 'number') ?? PAGE;
+  if (asked === 0) throw new Refusal(400, 'The query key number must be at least 1');
+  const size = variants.clipAt200 ? Math.min(asked, PAGE) : asked;
+  return { size, from: Math.max(0, (count(call, 'start') ?? 0) - variants.startCountsFrom) };
+}
+
+function list(call: Call): Reply {
+  const { variants, sessions } = call.state;
+  const name = call.query.get('name');
+  if (call.query.has('name') && !name) throw new Refusal(400, 'The query key name must not be empty');
+  const { size, from } = pageOf(call);
+  const matched = sessions.numbers(name ? { name, prefix: variants.nameFilter === 'prefix' } : undefined);
+  const page = matched.slice(from, from + size);
+  const records = page.map((index) => sessions.text(index, name !== undefined, variants));
+  const as = (value: number | boolean): Json => (variants.totals === 'text' ? String(value) : value);
+  const inside: Record<string, Json> = {
+    'total-matched-record-number': as(matched.length),
+    'total-returned-record-number': as(page.length),
+    'user-login-permission': as(true),
+  };
+  const beside: Record<string, Json> = {};
+  const last = as(from + page.length >= matched.length);
+  if (variants.isLastRecord !== 'absent') (variants.isLastRecord === 'inside' ? inside : beside)[variants.isLastRecordSpelling] = last;
+  const members = [container(records, variants), JSON.stringify(inside).slice(1, -1)].filter((part) => part !== '');
+  const rest = Object.keys(beside).length > 0 ? `,${JSON.stringify(beside).slice(1, -1)}` : '';
+  return { status: 200, type: 'application/json', body: `{"active-users":{${members.join()}}${rest}}` };
+}
+
+/** The records are put together as text, since most of them are kept as text. */
+function container(records: readonly string[], variants: Variants): string {
+  if (records.length > 0 || variants.noRecords === 'empty') return `"active-user-records":{"active-user-record":[${records.join()}]}`;
+  return variants.noRecords === 'no-array' ? '"active-user-records":{}' : '';
+}
+
+function endOne(call: Call): Reply {
+  if (!call.state.sessions.end(call.parameter)) throw new Refusal(404, `The session ${call.parameter} does not exist.`);
+  return noContent();
+}
+
+function endEveryone(call: Call): Reply {
+  if (!call.query.has('all') || call.query.get('all') !== undefined)
+    throw new Refusal(400, 'Deleting all sessions needs the bare query flag all');
+  call.state.sessions.endAll();
+  return noContent();
+}
+
+export function sessionRoutes(router: Router): void {
+  router.add('GET', 'system/active-users', list, { query: ['number', 'start', 'name'] });
+  router.add('DELETE', 'system/active-users', endEveryone, { query: ['all'] });
+  router.add('DELETE', 'system/active-users/session/*', endOne);
+}
