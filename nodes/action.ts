@@ -1,0 +1,239 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { asGatewayError, badInput, GatewayError } from '../src/error';
+import { failureEnvelope, type Outcome, type RunOptions } from '../src/gateway';
+import { isObject, readField } from '../src/input';
+import { boolean, type Area } from '../src/operation';
+import { applianceById, applianceNamed, type Appliance } from './appliance';
+import { Operations, type Chosen } from './operations';
+import { Output } from './output';
+import { badConfig, Properties } from './properties';
+import type { Message } from './sources';
+import { shownFailure, shownOutcome, Status } from './status';
+
+type Send = (message: Message | (Message | null)[]) => void;
+type Done = (error?: Error) => void;
+
+/** Node-RED waits 15 s for a node to close and then complains. */
+const CLOSE_MS = 14_000;
+const DRY_RUN = boolean('Dry run', '');
+
+/** What the dialog fixes for every message. */
+interface Setup {
+  readonly operations: Operations;
+  readonly output: Output;
+  readonly dryRun: boolean;
+  /** Undefined: the message names it. */
+  readonly applianceId: string | undefined;
+}
+
+/** One message under way. */
+interface Run {
+  readonly message: Message;
+  readonly send: Send;
+  readonly abort: AbortController;
+  operation: string;
+  appliance: string;
+  sent: number;
+}
+
+/** The one runtime of all action nodes: what is special about an area stands in its operations. */
+export class Action {
+  readonly #red: NodeAPI;
+  readonly #node: Node<Record<string, unknown>>;
+  readonly #area: Area;
+  readonly #status: Status;
+  readonly #setup: Setup | GatewayError;
+  readonly #runs = new Set<Run>();
+  #failsToOutput = false;
+  #closed = false;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: NodeDef) {
+    this.#red = red;
+    this.#node = node;
+    this.#area = area;
+    this.#status = new Status(red, node);
+    this.#setup = this.#read({ ...definition });
+    if (this.#setup instanceof GatewayError || this.#isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
+    node.on('input', (message, send, done) => {
+      // Nothing may reject here: it would end Node-RED. Only a fault of Node-RED's own hooks could get this far.
+      this.#receive(message, send, done).catch((fault: unknown) => node.error(fault));
+    });
+    // Node-RED counts the parameters: exactly two, or it does not wait.
+    node.on('close', (_removed: boolean, done: () => void) => this.#close(done));
+  }
+
+  async #receive(message: Message, send: Send, done: Done): Promise<void> {
+    const { cancel } = message;
+    if (cancel === true || (typeof cancel === 'string' && cancel !== '')) {
+      this.#cancel(cancel);
+      done();
+      return;
+    }
+    const run: Run = { message, send, abort: new AbortController(), operation: this.#area.name, appliance: '', sent: 0 };
+    this.#runs.add(run);
+    this.#status.begin();
+    let error: GatewayError | undefined;
+    let shown = shownFailure('BAD_RESPONSE');
+    try {
+      shown = shownOutcome(await this.#perform(run), run.sent);
+    } catch (thrown) {
+      error = this.#failure(run, asGatewayError(thrown));
+      shown = shownFailure(error.code);
+    } finally {
+      this.#runs.delete(run);
+      this.#status.settle(shown);
+      this.#conclude(run, done, error);
+    }
+  }
+
+  /** From the message to its outcome, which leaves through the first output. */
+  async #perform(run: Run): Promise<Outcome> {
+    const { message } = run;
+    if (this.#closed) throw new GatewayError('ABORTED', 'The node was being closed when this message came.', { sent: false });
+    if (this.#setup instanceof GatewayError) throw this.#setup;
+    const { operations, output, dryRun } = this.#setup;
+    const appliance = this.#appliance(this.#setup, message);
+    run.appliance = appliance.label;
+    const choice = operations.choose(message);
+    const chosen = choice instanceof Promise ? await this.#unlessAborted(run, choice) : choice;
+    run.operation = chosen.name;
+    const gateway = appliance.gateway();
+    run.appliance = gateway.name;
+    output.check(message);
+    const options = this.#options(run, dryRun);
+    const values = chosen.inputs.read(message);
+    const input = values instanceof Promise ? await this.#unlessAborted(run, values) : values;
+    const streams = isStream(chosen, input);
+    if (streams) options.onPart = this.#sender(run, output);
+    const outcome = await gateway.run(chosen.name, input, options);
+    if (!streams) this.#succeed(run, output, outcome);
+    return outcome;
+  }
+
+  #succeed({ message, send }: Run, output: Output, { data, envelope }: Outcome): void {
+    output.set(message, data);
+    message.envelope = envelope;
+    if (isOurs(message.error)) delete message.error;
+    send(message);
+  }
+
+  /** Takes the parts of a stream: each goes out as a message of its own. */
+  #sender(run: Run, output: Output): NonNullable<RunOptions['onPart']> {
+    const id = this.#red.util.generateId();
+    return (data, part, envelope) => {
+      const copy = output.copy(run.message);
+      output.set(copy, data);
+      copy.envelope = envelope;
+      copy.parts = { id, type: 'array', ...part } as NonNullable<Message['parts']>;
+      if (isOurs(copy.error)) delete copy.error;
+      run.sent++;
+      run.send(copy);
+    };
+  }
+
+  /** The error of this very message, its cause and `msg.envelope` the same; the payload stays, so that a retry is one wire. */
+  #failure({ message, operation, appliance, sent }: Run, thrown: GatewayError): GatewayError {
+    // An error that is kept for every message must not carry the cause of another one.
+    const error = thrown.cause ? thrown : new GatewayError(thrown.code, thrown.message, thrown.details);
+    const cause = (error.cause ??= failureEnvelope(operation, appliance, error));
+    if (sent > 0) cause.sent = sent;
+    message.envelope = cause;
+    return error;
+  }
+
+  /** The one end of a message: `done`, or the error on the way that the dialog chose, never both. */
+  #conclude({ message, send }: Run, done: Done, error: GatewayError | undefined): void {
+    try {
+      if (error && this.#failsToOutput) {
+        message.error = { message: error.message, code: error.code, cause: error.cause };
+        send([null, message]);
+      }
+      done(this.#failsToOutput ? undefined : error);
+    } finally {
+      if (this.#runs.size === 0) this.#whenIdle?.();
+    }
+  }
+
+  #cancel(which: true | string): void {
+    for (const { message, abort } of this.#runs) if (which === true || message._msgid === which) abort.abort();
+  }
+
+  #close(done: () => void): void {
+    this.#closed = true;
+    this.#status.close();
+    if (this.#runs.size === 0) return done();
+    const timer = setTimeout(done, CLOSE_MS).unref();
+    this.#whenIdle = () => {
+      clearTimeout(timer);
+      done();
+    };
+    this.#cancel(true);
+  }
+
+  #read(definition: Readonly<Record<string, unknown>>): Setup | GatewayError {
+    try {
+      const properties = new Properties(definition);
+      this.#failsToOutput = properties.choice('failures', ['catch', 'output']) === 'output';
+      const appliance = properties.text('appliance');
+      const byMessage = properties.choice('applianceFrom', ['', 'msg']) === 'msg';
+      if (appliance === undefined && !byMessage) throw badConfig('No appliance is chosen. Open the node and choose one.');
+      // Empty means something here, absent does not.
+      const output = definition.output === '' ? '' : (properties.text('output') ?? 'payload');
+      return {
+        operations: new Operations(this.#red, this.#node, this.#area, definition),
+        output: new Output(this.#red, output),
+        dryRun: properties.flag('dryRun'),
+        applianceId: appliance,
+      };
+    } catch (thrown) {
+      return asGatewayError(thrown);
+    }
+  }
+
+  #isLost({ applianceId }: Setup): boolean {
+    return applianceId !== undefined && !applianceById(applianceId);
+  }
+
+  #appliance({ applianceId }: Setup, message: Message): Appliance {
+    if (applianceId === undefined) return applianceNamed(message.appliance);
+    const appliance = applianceById(applianceId);
+    if (!appliance) throw badConfig('The appliance node that this node refers to is missing or disabled. Open the node and choose one.');
+    return appliance;
+  }
+
+  /** Errors: `BAD_INPUT` when a message asks for a dry run or a cancellation in words that could mean either. */
+  #options({ message, abort }: Run, dryRun: boolean): RunOptions {
+    const { cancel, dryRun: asked } = message;
+    if (cancel !== undefined && cancel !== null && cancel !== false) {
+      throw badInput('msg.cancel has to be true, or the _msgid of the message to cancel.');
+    }
+    const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
+    return { signal: abort.signal, dryRun: dryRun || planned };
+  }
+
+  /** A context store that never answers must not keep a message from its outcome. */
+  async #unlessAborted<T>({ abort: { signal } }: Run, value: Promise<T>): Promise<T> {
+    let leave = (): void => undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      leave = () => reject(new GatewayError('ABORTED', 'Cancelled before anything was sent.', { sent: false }));
+      signal.addEventListener('abort', leave, { once: true });
+    });
+    try {
+      return await Promise.race([value, aborted]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+}
+
+function isStream({ operation }: Chosen, { emit }: Record<string, unknown>): boolean {
+  return (emit === 'page' || emit === 'record') && Object.hasOwn(operation.fields, 'emit');
+}
+
+/** Whether one of these nodes set that `msg.error`, directly or by way of a Catch node; it may have been cloned since. */
+function isOurs(error: unknown): boolean {
+  if (!isObject(error) || typeof error.code !== 'string' || !isObject(error.cause)) return false;
+  const { ok, operation, appliance, at, code } = error.cause;
+  return ok === false && code === error.code && typeof operation === 'string' && typeof appliance === 'string' && typeof at === 'string';
+}

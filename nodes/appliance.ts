@@ -1,0 +1,143 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { badInput, GatewayError } from '../src/error';
+import { Gateway } from '../src/gateway';
+import type { ProxySettings, Settings, TlsSettings } from '../src/settings';
+import { badConfig, Properties } from './properties';
+
+export const APPLIANCE = 'gateway-appliance';
+
+/** What Node-RED keeps encrypted; only texts travel back to the editor. */
+export const APPLIANCE_CREDENTIALS = {
+  username: { type: 'text' },
+  password: { type: 'password' },
+  secondUsername: { type: 'text' },
+  secondPassword: { type: 'password' },
+  totpSecret: { type: 'password' },
+  apiKey: { type: 'password' },
+} as const;
+
+export type Credentials = Partial<Record<keyof typeof APPLIANCE_CREDENTIALS, unknown>>;
+
+/** Every appliance node that is deployed, of the whole process: `msg.appliance` reaches those of other tabs too. */
+const deployed = new Map<string, Appliance>();
+
+/** The runtime of one `gateway-appliance` node: settings and the one `Gateway` that all its users share. */
+export class Appliance {
+  readonly id: string;
+  readonly label: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly credentials: Credentials;
+  readonly #red: NodeAPI;
+  #gateway: Gateway | undefined;
+  #fault: GatewayError | undefined;
+
+  constructor(red: NodeAPI, node: Node<Credentials>, definition: NodeDef) {
+    this.#red = red;
+    this.id = node.id;
+    this.properties = { ...definition };
+    this.label = typeof definition.name === 'string' ? definition.name : '';
+    this.credentials = node.credentials;
+    deployed.set(this.id, this);
+    // Node-RED counts the parameters: exactly two, or `done` never comes.
+    node.on('close', (_removed: boolean, done: () => void) => {
+      this.close();
+      done();
+    });
+  }
+
+  /** The gateway, made on first use: the nodes it refers to may start after this one. Throws `BAD_CONFIG`, each time. */
+  gateway(): Gateway {
+    if (this.#gateway) return this.#gateway;
+    if (this.#fault) throw this.#fault;
+    try {
+      return (this.#gateway = new Gateway(settingsOf(this.#red, this.properties, this.credentials)));
+    } catch (thrown) {
+      if (thrown instanceof GatewayError) this.#fault = thrown;
+      throw thrown;
+    }
+  }
+
+  close(): void {
+    // A node of the same id may be there already.
+    if (deployed.get(this.id) === this) deployed.delete(this.id);
+    this.#gateway?.close();
+    this.#gateway = undefined;
+    this.#fault = badConfig('The appliance node was closed.');
+  }
+}
+
+/** The deployed appliance node of that id. */
+export function applianceById(id: string): Appliance | undefined {
+  return deployed.get(id);
+}
+
+/** The appliance that a message names. Errors: `BAD_INPUT` listing the names there are, `BAD_CONFIG` when two share the name. */
+export function applianceNamed(name: unknown): Appliance {
+  const named = [...deployed.values()].filter(({ label }) => label !== '');
+  const known = () => [...new Set(named.map(({ label }) => label))].sort().join(', ') || 'none';
+  if (typeof name !== 'string' || name === '') {
+    throw badInput(`This node takes its appliance from the message: msg.appliance has to be the name of one. There are: ${known()}.`);
+  }
+  const found = named.filter(({ label }) => label === name);
+  if (found.length > 1) throw badConfig(`Two appliance nodes have the name ${JSON.stringify(name)}. Give each a name of its own.`);
+  if (!found[0]) throw badInput(`There is no appliance node with the name ${JSON.stringify(name)}. There are: ${known()}.`);
+  return found[0];
+}
+
+/** Settings of the library from a node's properties and credentials. Errors: `BAD_CONFIG` naming what is wrong. */
+export function settingsOf(red: NodeAPI, properties: Readonly<Record<string, unknown>>, credentials: Credentials): Settings {
+  const from = new Properties(properties);
+  const secrets = new Properties(credentials);
+  const read = {
+    name: from.text('name'),
+    url: from.text('url') ?? '',
+    login: from.choice('login', ['realm', 'legacy', 'key']),
+    realm: from.text('realm'),
+    secondFactor: from.choice('secondFactor', ['none', 'password', 'totp', 'flow']),
+    tls: tlsOf(red, from.text('tls')),
+    proxy: proxyOf(red, from.text('proxy')),
+    timeout: from.number('timeout'),
+    transferTimeout: from.number('transferTimeout'),
+    connections: from.number('connections'),
+    vendor: from.text('vendor'),
+    brand: from.text('brand'),
+    dryRun: from.flag('dryRun'),
+    ...Object.fromEntries(Object.keys(APPLIANCE_CREDENTIALS).map((name) => [name, secrets.secret(name)])),
+  };
+  return given(read) as Settings;
+}
+
+type TlsNode = Node & { valid?: boolean; addTLSOptions(options: object): TlsSettings };
+
+// A configuration that was chosen but cannot be used is never left out: without it the connection would be another one.
+function tlsOf(red: NodeAPI, id: string | undefined): TlsSettings | undefined {
+  if (id === undefined) return undefined;
+  const node = red.nodes.getNode(id) as Partial<TlsNode> | null | undefined;
+  if (typeof node?.addTLSOptions !== 'function') throw notDeployed('TLS configuration');
+  if (node.valid === false) throw badConfig('The TLS configuration of the appliance node is not valid. Open it and check its files.');
+  return node.addTLSOptions({});
+}
+
+type ProxyNode = Node<{ username?: string; password?: string }> & { url?: unknown; noproxy?: unknown };
+
+function proxyOf(red: NodeAPI, id: string | undefined): ProxySettings | undefined {
+  if (id === undefined) return undefined;
+  const node = red.nodes.getNode(id) as Partial<ProxyNode> | null | undefined;
+  if (node?.type !== 'http proxy') throw notDeployed('proxy configuration');
+  const url = new Properties({ 'url of the proxy': node.url }).text('url of the proxy');
+  if (url === undefined || !URL.canParse(url))
+    throw badConfig('The proxy configuration has no usable URL. Enter one such as http://proxy.example.com:3128.');
+  // The type has a space in it: without stored credentials Node-RED leaves the property out.
+  const { username, password } = node.credentials ?? {};
+  const noproxy = Array.isArray(node.noproxy) ? node.noproxy.filter((entry) => typeof entry === 'string') : undefined;
+  return given({ url, username, password, noproxy }) as ProxySettings;
+}
+
+function notDeployed(what: string): GatewayError {
+  return badConfig(`The ${what} that the appliance node refers to is missing or disabled. Choose another, or deploy first.`);
+}
+
+/** Without the properties that are undefined. */
+function given(values: Record<string, unknown>): unknown {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,134 @@
+import { checkOperation, checkOutput } from './check';
+import { FieldRow } from './field';
+import { inputsOf, setInputs } from './inputs-property';
+import { defaultWords, othersNamed, type Inputs } from './sources';
+import { live, setOpen } from './state';
+import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
+import { complain, prose } from './words';
+
+let rows: FieldRow[] = [];
+
+/** Fills the dialog of an action node; the rows themselves stand in gateway.html. */
+export function openAction(node: RedNode): void {
+  setOpen(node);
+  const inputs = inputsOf(node);
+  rows = Object.keys(everyField(node)).map((name) => new FieldRow(node, name, inputs[name], () => describeDefaults(node)));
+  openAppliance(node);
+  openOperation(node);
+  openOutput(node);
+  $('#node-input-failures').on('change', function () {
+    $('#node-input-outputs').val($(this).val() === 'output' ? '2' : '1');
+  });
+}
+
+/** Node-RED stores what has an input of its own; `inputs` and the secrets are ours. */
+export function saveAction(node: RedNode): { history: object[] } | undefined {
+  const inputs: Inputs = {};
+  for (const row of rows) {
+    const entry = row.get();
+    if (entry) inputs[row.name] = entry;
+    row.store();
+  }
+  if (live(node, 'applianceFrom') === 'msg') $('#node-input-appliance').val('_ADD_');
+  if (operationOf(node, live(node, 'operation'), live(node, 'operationType'))) $('#node-input-allowDestroy').prop('checked', false);
+  closeAction();
+  return setInputs(node, inputs);
+}
+
+export function closeAction(): void {
+  rows = [];
+  setOpen(undefined);
+}
+
+function openAppliance(node: RedNode): void {
+  const byMessage = $('#gateway-by-message').prop('checked', node.applianceFrom === 'msg');
+  const show = (): void => {
+    const checked = byMessage.prop('checked') === true;
+    $('#node-input-applianceFrom').val(checked ? 'msg' : '');
+    $('.gateway-appliance').toggle(!checked);
+    $('.gateway-by-message-note').toggle(checked);
+    $('#node-input-appliance').trigger('change');
+  };
+  byMessage.on('change', show);
+  show();
+}
+
+function openOperation(node: RedNode): void {
+  const input = $('#node-input-operation');
+  input.typedInput({ types: [operationType(node), 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-operationType' });
+  input.on('change keyup paste', () => {
+    const verdict = checkOperation(node, input.typedInput('value'));
+    complain(input, $('.gateway-operation-error'), verdict === true ? undefined : verdict);
+    showOperation(node);
+  });
+}
+
+/** The table's operations, what they destroy marked; a name that the table does not have stays what it is. */
+function operationType(node: RedNode): TypedInputType {
+  const operations = operationsOf(node);
+  const options = Object.entries(operations).map(([value, { effect }]) => ({
+    value,
+    label: `${node._(`${areaNameOf(node)}.operation.${value}.label`)}${effect === 'destroy' ? ' ⚠' : ''}`,
+  }));
+  const stored = typeof node.operation === 'string' && !node.operationType?.toString().match(/^(msg|flow|global|env|jsonata)$/) ? node.operation : '';
+  if (stored && !(stored in operations)) options.push({ value: stored, label: stored });
+  return { value: 'op', label: node._('action.operation'), icon: 'fa fa-list-ul', options };
+}
+
+/** Rows, description and notes for the operation that is chosen now. */
+function showOperation(node: RedNode): void {
+  const type = live(node, 'operationType');
+  const name = String(live(node, 'operation'));
+  const operation = operationOf(node, name, type);
+  const dynamic = operation === undefined && type !== 'op';
+  const fields = currentFields(node);
+  for (const row of rows) {
+    const field = fields[row.name];
+    if (field) row.show(field);
+    else row.hide();
+  }
+  describeDefaults(node);
+  const about = operation ? node._(`${areaNameOf(node)}.operation.${name}.help`) : dynamic ? node._('action.dynamic-help') : '';
+  prose($('.gateway-about'), about).toggleClass('gateway-destroys', operation?.effect === 'destroy');
+  $('.gateway-before-fields').toggle(Object.keys(fields).length > 0);
+  $('.gateway-allow-destroy').toggle(dynamic && Object.values(operationsOf(node)).some(({ effect }) => effect === 'destroy'));
+  $('.gateway-dry-run').toggle(operation?.effect !== 'read');
+  RED.tray.resize();
+}
+
+function currentFields(node: RedNode): Record<string, FieldInfo> {
+  const type = live(node, 'operationType');
+  const operation = operationOf(node, live(node, 'operation'), type);
+  return operation?.fields ?? (type === 'op' ? {} : everyField(node));
+}
+
+function describeDefaults(node: RedNode): void {
+  const fields = currentFields(node);
+  const inputs = Object.fromEntries(rows.flatMap((row) => (row.get() ? [[row.name, { type: '', value: '' }]] : [])));
+  for (const row of rows) {
+    const field = fields[row.name];
+    if (field) row.setDefault(defaultWords(node, row.name, field, othersNamed(row.name, fields, inputs)));
+  }
+}
+
+function openOutput(node: RedNode): void {
+  const input = $('#node-input-output');
+  input.typedInput({ types: [{ value: 'msg', label: 'msg.' }] });
+  const check = (): void => {
+    const verdict = checkOutput(node, input.typedInput('value'));
+    complain(input, $('.gateway-output-error'), verdict === true ? undefined : verdict);
+  };
+  input.on('change keyup paste', check);
+  check();
+}
+
+/** Label in the workspace: its name, else the verb. */
+export function label(node: RedNode): string {
+  if (node.name) return node.name;
+  const area = areaNameOf(node);
+  return operationOf(node, node.operation, node.operationType) ? node._(`${area}.operation.${String(node.operation)}.label`) : node._(`${area}.label`);
+}
+
+export function outputLabel(node: RedNode, index: number): string {
+  return node._(index === 0 ? 'action.port-result' : 'action.port-failure');
+}

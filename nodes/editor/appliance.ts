@@ -1,0 +1,66 @@
+import { checkConnections, checkRealm, checkSeconds, checkUrl } from './appliance-check';
+import { liveConfig, setOpenConfig } from './state';
+import { openTest } from './test-connection';
+import { complain, prose } from './words';
+
+const checks = { url: checkUrl, realm: checkRealm, timeout: checkSeconds, transferTimeout: checkSeconds, connections: checkConnections };
+const environment = /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/;
+
+const input = (property: string): JQuery => $(`#node-config-input-${property}`);
+
+/** Shows the rows that the chosen login needs and says beneath an input what is wrong with it. */
+export function openAppliance(node: RedNode): void {
+  setOpenConfig(node);
+  if (!input('login').val()) input('login').val('realm');
+  if (!input('secondFactor').val()) input('secondFactor').val('none');
+  input('login').add(input('secondFactor')).on('change', () => showRows(node));
+  for (const [property, check] of Object.entries(checks)) {
+    const place = $(`[data-error="${property}"]`);
+    input(property).on('change keyup paste', () => showComplaint(node, property, check, place));
+  }
+  showRows(node);
+  openAdvanced(node);
+  openTest(node);
+}
+
+/** Spaces around an address come from copying it. */
+export function saveAppliance(_node: RedNode): void {
+  input('url').val(String(input('url').val() ?? '').trim());
+  setOpenConfig(undefined);
+}
+
+export function closeAppliance(): void {
+  setOpenConfig(undefined);
+}
+
+export function applianceLabel(node: RedNode): string {
+  if (node.name) return node.name;
+  const url = typeof node.url === 'string' ? node.url : '';
+  return url.replace(/^https?:\/\//, '').replace(/\/+$/, '') || node._('appliance.label');
+}
+
+function showComplaint(node: RedNode, property: string, check: (node: RedNode, value: unknown) => true | string, place: JQuery): void {
+  const value = input(property).val();
+  const verdict = environment.test(String(value)) ? true : check(node, value);
+  complain(input(property), place, verdict === true ? undefined : verdict);
+}
+
+function showRows(node: RedNode): void {
+  const login = String(liveConfig(node, 'login'));
+  const factor = String(liveConfig(node, 'secondFactor'));
+  $('.gateway-form-config [data-when]').each((_index, element) => {
+    const { when = '', factor: factors } = element.dataset;
+    const shown = when.split(' ').includes(login) && (factors === undefined || factors.split(' ').includes(factor));
+    $(element).toggle(shown);
+  });
+  prose($('#gateway-login-note'), node._(`appliance.login-${login}-help`));
+  prose($('#gateway-factor-note'), factor === 'none' ? '' : node._(`appliance.second-${factor}-help`));
+  showComplaint(node, 'realm', checkRealm, $('[data-error="realm"]'));
+}
+
+/** The fold opens by itself where something in it is not as it comes. */
+function openAdvanced(node: RedNode): void {
+  const usual: Record<string, string> = { timeout: '30', transferTimeout: '600', connections: '8', vendor: '', brand: '' };
+  const changed = Object.entries(usual).some(([property, value]) => ![value, ''].includes(String(node[property] ?? '')));
+  $('.gateway-fold').prop('open', changed || node.dryRun === true);
+}

@@ -1,0 +1,79 @@
+import type { Entry, Inputs } from './sources';
+import { sourcesOf } from './sources';
+import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
+import { editing, live } from './state';
+
+type Verdict = true | string;
+
+const environment = /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/;
+/** Properties of a message that mean something to Node-RED or to these nodes. */
+const RESERVED = ['envelope', 'error', '_msgid', 'req', 'res', 'parts'];
+
+/** The appliance is chosen here, unless each message names it. */
+export function checkAppliance(node: RedNode, value: unknown): Verdict {
+  if (live(node, 'applianceFrom') === 'msg') return true;
+  if (typeof value !== 'string' || value === '' || value === '_ADD_') return node._('check.appliance-missing');
+  const appliance = RED.nodes.node(value);
+  if (!appliance) return node._('check.appliance-unknown');
+  return appliance.valid === false ? node._('check.appliance-invalid') : true;
+}
+
+export function checkOperation(node: RedNode, value: unknown): Verdict {
+  const type = live(node, 'operationType') || 'op';
+  if (typeof value !== 'string' || value === '') return node._('check.operation-missing');
+  if (type === 'op') return Object.hasOwn(operationsOf(node), value) ? true : node._('check.operation-unknown', { operation: value });
+  return RED.utils.validateTypedProperty(value, String(type), {});
+}
+
+export function checkOutput(node: RedNode, value: unknown): Verdict {
+  if (value === '' || value === undefined || environment.test(String(value))) return true;
+  const first = String(value).split(/[.[]/, 1)[0] ?? '';
+  if (RESERVED.includes(first)) return node._('check.output-reserved', { property: first });
+  return RED.utils.validateTypedProperty(String(value), 'msg', {});
+}
+
+/** All complaints about the fields of a node that is not open; the dialog tells them one by one. */
+export function checkInputs(node: RedNode, value: unknown): true | string[] {
+  if (editing(node)) return true;
+  const inputs = (typeof value === 'object' && value !== null ? value : {}) as Inputs;
+  const fields = operationOf(node, node.operation, node.operationType)?.fields ?? everyField(node);
+  const complaints = Object.entries(inputs).flatMap(([name, entry]) => {
+    const field = fields[name];
+    if (!field) return [];
+    const complaint = checkEntry(node, field, entry, hasCredential(node, name));
+    return complaint === undefined ? [] : [`${node._(`${areaNameOf(node)}.${field.text}.label`)}: ${complaint}`];
+  });
+  return complaints.length === 0 ? true : complaints;
+}
+
+/** Credentials that the editor has not asked for are thought to be there. */
+function hasCredential(node: RedNode, name: string): boolean {
+  if (!node.credentials) return true;
+  return Boolean(node.credentials[name]) || node.credentials[`has_${name}`] === true;
+}
+
+/** In words what is wrong with one entry of `inputs`, or undefined. `credential`: there is something in the credentials store. */
+export function checkEntry(node: RedNode, field: FieldInfo, entry: Entry, credential: boolean): string | undefined {
+  const { type, value } = entry;
+  if (!sourcesOf(field).includes(type)) return node._('check.type');
+  if (type === 'cred') return credential ? undefined : node._('check.empty');
+  if (value === '') return node._('check.empty');
+  if (environment.test(value)) return undefined;
+  if (type === 'str') return checkChoice(node, field, value);
+  if (type === 'bool' || type === 'env') return undefined;
+  const verdict = RED.utils.validateTypedProperty(value, type, {});
+  if (verdict !== true) return verdict;
+  return type === 'json' ? checkShape(node, field, JSON.parse(value)) : undefined;
+}
+
+function checkChoice(node: RedNode, field: FieldInfo, value: string): string | undefined {
+  if (!field.choices || field.choices.includes(value)) return undefined;
+  return node._('check.choice', { choices: field.choices.join(', ') });
+}
+
+function checkShape(node: RedNode, field: FieldInfo, value: unknown): string | undefined {
+  const object = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (field.kind === 'object') return object ? undefined : node._('check.object');
+  if (field.kind === 'list' || field.kind === 'path') return Array.isArray(value) || typeof value === 'string' ? undefined : node._('check.array');
+  return undefined;
+}

@@ -1,0 +1,56 @@
+// The part of Node-RED's editor that the dialogs use, alike in 4.1 and 5.0. The published types lack the validation helpers and typed inputs.
+
+interface RedNode {
+  id: string;
+  type: string;
+  name?: string;
+  valid?: boolean | null;
+  credentials?: Record<string, unknown>;
+  /** The node behind the proxy that the editor hands out. */
+  __node__?: RedNode;
+  /** Properties as they were imported, each as JSON. */
+  _config?: Record<string, string | undefined>;
+  _: (key: string, options?: Record<string, unknown>) => string;
+  [property: string]: unknown;
+}
+
+interface TypedInputOption {
+  value: string;
+  label: string;
+}
+
+interface TypedInputType {
+  value: string;
+  label: string;
+  icon?: string;
+  hasValue?: boolean;
+  options?: TypedInputOption[];
+  valueLabel?: (container: JQuery, value: string) => void;
+}
+
+interface TypedInputOptions {
+  types: (string | TypedInputType)[];
+  default?: string;
+  typeField?: string;
+}
+
+interface JQuery {
+  typedInput(options: TypedInputOptions): JQuery;
+  typedInput(method: 'type' | 'value'): string;
+  typedInput(method: 'type' | 'value', value: string): void;
+  typedInput(method: 'types', types: (string | TypedInputType)[]): void;
+}
+
+declare const RED: {
+  nodes: {
+    node(id: string): RedNode | null;
+    getType(type: string): { defaults?: Record<string, unknown> } | undefined;
+  };
+  events: { on(event: string, listener: (argument: unknown) => void): void };
+  editor: { validateNode(node: RedNode): boolean };
+  tray: { resize(): void };
+  utils: {
+    /** true, or in words what is wrong. */
+    validateTypedProperty(value: string, type: string, options: object): true | string;
+  };
+};

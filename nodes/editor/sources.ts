@@ -1,0 +1,52 @@
+import type { FieldInfo } from './table';
+
+/** How a value is stored in the flow file: contract, section 3. */
+export interface Entry {
+  type: string;
+  value: string;
+}
+
+export type Inputs = Record<string, Entry>;
+
+/** Shown for a field that is not named in `inputs`; never stored. */
+export const DEFAULT = 'default';
+
+const literals: Record<FieldInfo['kind'], readonly string[]> = {
+  text: ['str'],
+  number: ['num'],
+  boolean: ['bool'],
+  choice: ['str'],
+  object: ['json'],
+  list: ['str', 'json'],
+  path: ['str', 'json'],
+  records: ['str', 'json'],
+  data: ['str'],
+};
+const elsewhere = ['msg', 'flow', 'global', 'env', 'jsonata'];
+
+/** The stored types that a field takes, in the order of the menu. A secret is never typed in clear. */
+export function sourcesOf(field: FieldInfo): string[] {
+  return [...(field.secret ? ['cred'] : literals[field.kind]), ...elsewhere];
+}
+
+/** Every other required field is named, so that an object subject may be the whole payload. */
+export function othersNamed(name: string, fields: Record<string, FieldInfo>, inputs: Inputs): boolean {
+  return Object.entries(fields).every(([other, field]) => other === name || !field.required || other in inputs);
+}
+
+/** In words where a field's value comes from that is not named: exactly what runs (contract, "Where a field's value comes from"). */
+export function defaultWords(node: RedNode, name: string, field: FieldInfo, wholePayload: boolean): string {
+  const property = `msg.payload.${name}`;
+  if (field.guard) {
+    if (field.default !== undefined) return node._('source.fixed', { value: shown(field.default) });
+    return node._(field.kind === 'number' ? 'source.no-limit' : 'source.not-set');
+  }
+  if (field.subject && (field.kind !== 'object' || wholePayload)) return node._('source.subject', { property });
+  if (field.required) return node._('source.required', { property });
+  if (field.default !== undefined) return node._('source.else', { property, value: shown(field.default) });
+  return node._('source.optional', { property });
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,25 @@
+let open: RedNode | undefined;
+let openConfig: RedNode | undefined;
+
+/** Node-RED validates other nodes too while a dialog is open; only the open one has its values in the form. */
+export function setOpen(node: RedNode | undefined): void {
+  open = node;
+}
+
+/** The appliance has a dialog of its own, opened on top of an action's. */
+export function setOpenConfig(node: RedNode | undefined): void {
+  openConfig = node;
+}
+
+export function editing(node: RedNode): boolean {
+  return open === node;
+}
+
+/** A property as it stands now: in the open dialog, or in the node. */
+export function live(node: RedNode, property: string): unknown {
+  return editing(node) ? $(`#node-input-${property}`).val() : node[property];
+}
+
+export function liveConfig(node: RedNode, property: string): unknown {
+  return openConfig === node ? $(`#node-config-input-${property}`).val() : node[property];
+}

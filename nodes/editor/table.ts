@@ -1,0 +1,72 @@
+/** The operation table as scripts/editor/table.mjs writes it into gateway.html. */
+export interface FieldInfo {
+  kind: 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'data';
+  /** Where its texts are in the catalogue, below the area. */
+  text: string;
+  required?: boolean;
+  subject?: boolean;
+  guard?: boolean;
+  filter?: boolean;
+  secret?: boolean;
+  choices?: readonly string[];
+  default?: unknown;
+  example?: string;
+}
+
+export interface OperationInfo {
+  effect: 'read' | 'write' | 'destroy';
+  fields: Record<string, FieldInfo>;
+}
+
+export interface AreaInfo {
+  operations: Record<string, OperationInfo>;
+}
+
+let areas: Record<string, AreaInfo> = {};
+
+export function use(table: Record<string, AreaInfo>): void {
+  areas = table;
+}
+
+/** Whether a node type is one of the table's; the appliance is not. */
+export function hasArea(type: string): boolean {
+  return type.startsWith('gateway-') && Object.hasOwn(areas, type.slice('gateway-'.length));
+}
+
+export function areaNameOf(node: RedNode): string {
+  return node.type.replace(/^gateway-/, '');
+}
+
+export function operationsOf(node: RedNode): Record<string, OperationInfo> {
+  return areas[areaNameOf(node)]?.operations ?? {};
+}
+
+/** Where a choice between operations leads: one of the table's, or whatever a message, a context or an expression names. */
+export function operationOf(node: RedNode, operation: unknown, type: unknown): OperationInfo | undefined {
+  if (type !== undefined && type !== '' && type !== 'op') return undefined;
+  return operationsOf(node)[String(operation)];
+}
+
+/**
+ * Fields of the node when the operation is only known at run time: all of its area. Nothing is required of all of them; a guard keeps
+ * its default only where every operation has the same.
+ */
+export function everyField(node: RedNode): Record<string, FieldInfo> {
+  const all: Record<string, FieldInfo> = {};
+  for (const { fields } of Object.values(operationsOf(node))) {
+    for (const [name, field] of Object.entries(fields)) all[name] = merged(all[name], field);
+  }
+  return all;
+}
+
+function merged(first: FieldInfo | undefined, field: FieldInfo): FieldInfo {
+  if (!first) return { ...field, required: false, subject: false };
+  const { default: byDefault, ...rest } = first;
+  const choices = first.choices && field.choices ? { choices: [...new Set([...first.choices, ...field.choices])] } : {};
+  return { ...rest, ...choices, ...(byDefault === field.default && { default: byDefault }), kind: kindOf(first, field) };
+}
+
+/** Where operations read the same field differently, the kind that takes every form. */
+function kindOf(first: FieldInfo, field: FieldInfo): FieldInfo['kind'] {
+  return first.kind === field.kind ? field.kind : 'records';
+}

@@ -1,0 +1,37 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { areas } from '../src/areas';
+import type { Area } from '../src/operation';
+import { Action } from './action';
+import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
+import { registerTest } from './appliance-test';
+
+/** Registers the appliance node and one action node for each area of the registry; called by Node-RED once. */
+export default function gatewayNodes(red: NodeAPI): void {
+  red.nodes.registerType(
+    APPLIANCE,
+    function (this: Node<Credentials>, definition: NodeDef) {
+      red.nodes.createNode(this, definition);
+      new Appliance(red, this, definition);
+    },
+    { credentials: APPLIANCE_CREDENTIALS },
+  );
+  for (const area of areas) registerArea(red, area);
+  registerTest(red);
+}
+
+function registerArea(red: NodeAPI, area: Area): void {
+  red.nodes.registerType(
+    `gateway-${area.name}`,
+    function (this: Node<Record<string, unknown>>, definition: NodeDef) {
+      red.nodes.createNode(this, definition);
+      new Action(red, this, area, definition);
+    },
+    { credentials: secretsOf(area) },
+  );
+}
+
+/** Secret fields of all operations of an area are typed into the dialog as credentials, under their own names. */
+function secretsOf(area: Area): Record<string, { type: 'password' }> {
+  const fields = Object.values(area.operations).flatMap(({ fields }) => Object.entries(fields));
+  return Object.fromEntries(fields.filter(([, { secret }]) => secret).map(([name]) => [name, { type: 'password' }]));
+}

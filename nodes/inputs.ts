@@ -1,0 +1,93 @@
+import type { Node, NodeAPI } from 'node-red';
+import { isObject } from '../src/input';
+import type { Field, JsonObject, Operation } from '../src/operation';
+import { badConfig } from './properties';
+import { sourceOf, type Message, type Source, type Typed } from './sources';
+
+type Values = Record<string, unknown>;
+type Now = readonly [name: string, read: (message: Message) => unknown];
+type Later = readonly [name: string, read: (message: Message) => Promise<unknown>];
+
+/** What the node's `inputs` say, checked for shape. Errors: `BAD_CONFIG` naming the entry. */
+export function readTyped(inputs: unknown): ReadonlyMap<string, Typed> {
+  if (inputs === undefined || inputs === null || inputs === '') return new Map();
+  if (!isObject(inputs)) throw badConfig('inputs has to be an object: one entry for each field, with type and value.');
+  return new Map(
+    Object.entries(inputs).map(([name, entry]): [string, Typed] => {
+      if (!isObject(entry) || typeof entry.type !== 'string') throw badConfig(`inputs.${name} has to be an object with type and value.`);
+      return [name, { type: entry.type, value: entry.value }];
+    }),
+  );
+}
+
+/**
+ * How one operation of one node gets its input (contract, "Where a field's value comes from"), worked out once. Only where values
+ * come from is decided here; what they have to be, `readInput` of the library says.
+ */
+export class Inputs {
+  readonly #constants: Values = {};
+  readonly #now: Now[] = [];
+  readonly #later: Later[] = [];
+  readonly #payload: readonly (readonly [string, Field])[];
+  readonly #subject: string | undefined;
+  readonly #subjectKind: Field['kind'] | undefined;
+  /** The whole payload may be the object that the operation is about. */
+  readonly #whole: boolean;
+
+  constructor(red: NodeAPI, node: Node<Record<string, unknown>>, operation: Operation, typed: ReadonlyMap<string, Typed>) {
+    for (const [name, value] of typed) {
+      const field: Field | undefined = operation.fields[name];
+      const source = sourceOf(red, node, value, { name, secret: field?.secret ?? false, tags: field?.kind === 'path' });
+      this.#add(name, source);
+    }
+    this.#payload = Object.entries(operation.fields).filter(([name, field]) => !typed.has(name) && !field.guard);
+    const [subject, field] = this.#payload.find(([, { subject }]) => subject) ?? [];
+    this.#subject = subject;
+    this.#subjectKind = field?.kind;
+    this.#whole = field?.kind === 'object' && this.#payload.every(([name, other]) => name === subject || !other.required);
+  }
+
+  /** Values by field. A promise only where a source needs one; it and the call itself fail with a `GatewayError`. */
+  read(message: Message): Values | Promise<Values> {
+    const values: Values = { ...this.#constants };
+    for (const [name, read] of this.#now) values[name] = read(message);
+    this.#readPayload(message.payload, values);
+    return this.#later.length === 0 ? values : this.#readLater(message, values);
+  }
+
+  #add(name: string, source: Source): void {
+    if ('constant' in source) this.#constants[name] = source.constant;
+    else if ('now' in source) this.#now.push([name, source.now]);
+    else this.#later.push([name, source.later]);
+  }
+
+  #readPayload(payload: unknown, values: Values): void {
+    const subject = this.#subject;
+    if (!isObject(payload)) {
+      if (subject !== undefined && this.#isSubject(payload)) values[subject] = payload;
+    } else if (subject !== undefined && this.#whole && !Object.hasOwn(payload, subject)) {
+      values[subject] = payload;
+    } else this.#readProperties(payload, values);
+  }
+
+  #readProperties(payload: JsonObject, values: Values): void {
+    for (const [name, field] of this.#payload) {
+      if (!Object.hasOwn(payload, name)) continue;
+      const value = payload[name];
+      // A filter that is there but empty is an error later on, not "everything".
+      values[name] = value === undefined && field.filter ? null : value;
+    }
+  }
+
+  /** A number is one only where a number is wanted: an Inject node's timestamp is no session id. */
+  #isSubject(payload: unknown): boolean {
+    if (typeof payload === 'number') return this.#subjectKind === 'number';
+    return (typeof payload === 'string' && payload !== '') || Array.isArray(payload) || Buffer.isBuffer(payload);
+  }
+
+  async #readLater(message: Message, values: Values): Promise<Values> {
+    const found = await Promise.all(this.#later.map(([, read]) => read(message)));
+    this.#later.forEach(([name], index) => (values[name] = found[index]));
+    return values;
+  }
+}

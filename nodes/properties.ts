@@ -1,0 +1,69 @@
+import { GatewayError } from '../src/error';
+
+/** A whole value that Node-RED would have replaced, had the variable been set. */
+const UNSET = /^\$(?:\{(\S+)\}|\((\S+)\))$/;
+
+/** The one error of a node that is not set up: what is wrong and what to do. */
+export function badConfig(message: string): GatewayError {
+  return new GatewayError('BAD_CONFIG', message, { sent: false });
+}
+
+/** The name of the environment variable that a value still waits for, because it is not set. */
+export function unsetVariable(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !value.startsWith('$')) return undefined;
+  const found = UNSET.exec(value);
+  return found?.[1] ?? found?.[2];
+}
+
+/**
+ * Reads the properties of a node as they stand in a flow file: typed ones from the editor, but just as well text from an
+ * environment variable or from a hand-written flow. Errors: `BAD_CONFIG` naming the property. `''` counts as not given.
+ */
+export class Properties {
+  constructor(private readonly values: Readonly<Record<string, unknown>>) {}
+
+  text(name: string): string | undefined {
+    const value = this.#value(name);
+    if (value === undefined || typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+    throw badConfig(`${name} has to be text. Open the node and enter it again.`);
+  }
+
+  /** The text of a credential: of an unset variable only the field is told, for it may as well be an odd password. */
+  secret(name: string): string | undefined {
+    if (unsetVariable(this.values[name]) !== undefined) {
+      throw badConfig(`${name} is to come from an environment variable that is not set. Set it where Node-RED is started.`);
+    }
+    return this.text(name);
+  }
+
+  number(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined || value.trim() === '') return undefined;
+    const number = Number(value);
+    if (!Number.isFinite(number)) throw badConfig(`${name} has to be a number, not ${JSON.stringify(value)}.`);
+    return number;
+  }
+
+  /** A switch that guards something must not read as off only because it was spelled oddly. */
+  flag(name: string): boolean {
+    const value = this.text(name);
+    if (value === undefined || value === 'false') return false;
+    if (value === 'true') return true;
+    throw badConfig(`${name} has to be true or false, not ${JSON.stringify(value)}.`);
+  }
+
+  choice<const C extends string>(name: string, choices: readonly [C, ...C[]]): C {
+    const value = this.text(name) ?? choices[0];
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) throw badConfig(`${name} has to be one of ${choices.join(', ')}, not ${JSON.stringify(value)}.`);
+    return found;
+  }
+
+  #value(name: string): unknown {
+    const value = this.values[name];
+    const variable = unsetVariable(value);
+    if (variable !== undefined) throw badConfig(`${name} is to come from the environment variable ${variable}, which is not set.`);
+    return value === '' || value === null ? undefined : value;
+  }
+}

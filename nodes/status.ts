@@ -1,0 +1,152 @@
+import type { Node, NodeAPI, NodeStatus } from 'node-red';
+import type { ErrorCode } from '../src/error';
+import type { Outcome } from '../src/gateway';
+import { isObject } from '../src/input';
+
+/** The editor redraws for every change: a busy node shows at most so many. */
+const INTERVAL_MS = 250;
+
+/** English by key of the catalogue, for when that has none; every text stays below 20 characters. */
+const ENGLISH = {
+  working: 'working',
+  running: '__n__ running',
+  ok: 'ok',
+  items: '__n__ items',
+  sessions: '__n__ sessions',
+  ended: 'ended __n__',
+  sent: 'sent __n__',
+  planned: 'planned __n__',
+  partly: '__failed__ of __n__ failed',
+  'not-configured': 'not configured',
+  'bad-input': 'bad input',
+  'wrong-login': 'wrong login',
+  'login-paused': 'login paused',
+  'needs-code': 'code needed',
+  forbidden: 'forbidden',
+  'invalid-request': 'invalid request',
+  'not-found': 'not found',
+  rejected: 'rejected',
+  'appliance-error': 'appliance error',
+  'bad-answer': 'bad answer',
+  timeout: 'no answer in time',
+  'no-connection': 'no connection',
+  certificate: 'TLS problem',
+  unknown: 'outcome unknown',
+  cancelled: 'cancelled',
+  limit: 'limit reached',
+} as const;
+
+type Key = keyof typeof ENGLISH;
+
+const WORDS: Readonly<Record<ErrorCode, Key>> = {
+  BAD_INPUT: 'bad-input',
+  BAD_CONFIG: 'not-configured',
+  LOGIN_REJECTED: 'wrong-login',
+  LOGIN_PAUSED: 'login-paused',
+  SECOND_FACTOR_REQUIRED: 'needs-code',
+  UNAUTHORIZED: 'wrong-login',
+  FORBIDDEN: 'forbidden',
+  INVALID_REQUEST: 'invalid-request',
+  NOT_FOUND: 'not-found',
+  REJECTED: 'rejected',
+  APPLIANCE_ERROR: 'appliance-error',
+  BAD_RESPONSE: 'bad-answer',
+  TIMEOUT: 'timeout',
+  CONNECTION: 'no-connection',
+  TLS: 'certificate',
+  OUTCOME_UNKNOWN: 'unknown',
+  ABORTED: 'cancelled',
+  LIMIT: 'limit',
+};
+
+/** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */
+interface Last extends Pick<NodeStatus, 'fill' | 'shape'> {
+  readonly key: Key;
+  readonly values?: Record<string, number>;
+}
+
+const green = { fill: 'green', shape: 'dot' } as const;
+
+/** How a message that succeeded is shown; `sent` is the number of parts that went out for it. */
+export function shownOutcome({ data, envelope }: Outcome, sent: number): Last {
+  if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
+  if (sent > 0) return { ...green, key: 'sent', values: { n: sent } };
+  if (Array.isArray(data))
+    return { ...green, key: envelope.operation === 'sessions.list' ? 'sessions' : 'items', values: { n: data.length } };
+  if (!isObject(data) || typeof data.failed !== 'number' || typeof data.total !== 'number') return { ...green, key: 'ok' };
+  if (data.failed === 0) return { ...green, key: 'ended', values: { n: data.total } };
+  return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: data.failed, n: data.total } };
+}
+
+export function shownFailure(code: ErrorCode): Last {
+  return { fill: code === 'ABORTED' ? 'grey' : 'red', shape: 'ring', key: WORDS[code] };
+}
+
+/** The line below the node: how many run, else what the last one came to. Built from counts and fixed words only, never from data. */
+export class Status {
+  readonly #red: NodeAPI;
+  readonly #node: Node;
+  #running = 0;
+  #last: Last | undefined;
+  #shown = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(red: NodeAPI, node: Node) {
+    this.#red = red;
+    this.#node = node;
+  }
+
+  begin(): void {
+    this.#running++;
+    this.#show();
+  }
+
+  /** One message less; exactly once for every `begin`. */
+  settle(last: Last): void {
+    this.#running--;
+    this.report(last);
+  }
+
+  report(last: Last): void {
+    this.#last = last;
+    this.#show();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #show(): void {
+    if (this.#timer !== undefined || this.#closed) return;
+    const wait = this.#shown + INTERVAL_MS - performance.now();
+    if (wait <= 0) this.#draw();
+    else this.#timer = setTimeout(() => this.#draw(), wait).unref();
+  }
+
+  #draw(): void {
+    this.#timer = undefined;
+    this.#shown = performance.now();
+    this.#node.status(this.#running > 0 ? this.#busy() : this.#ended());
+  }
+
+  #busy(): NodeStatus {
+    const text = this.#running === 1 ? this.#text('working') : this.#text('running', { n: this.#running });
+    return { fill: 'blue', shape: 'dot', text };
+  }
+
+  #ended(): NodeStatus {
+    if (this.#last === undefined) return {};
+    const { key, values, ...look } = this.#last;
+    return { ...look, text: this.#text(key, values) };
+  }
+
+  /** From the catalogue of the runtime's language. Node-RED gives back the key of what a catalogue does not have. */
+  #text(key: Key, values: Record<string, number> = {}): string {
+    const found: unknown = this.#red._(`status.${key}`, values);
+    if (typeof found === 'string' && found !== '' && !found.endsWith(`status.${key}`)) return found;
+    return ENGLISH[key].replace(/__(\w+?)__/g, (_, name: string) => String(values[name]));
+  }
+}

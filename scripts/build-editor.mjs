@@ -1,0 +1,57 @@
+// The editor half: gateway.html, its locale and help, and the icons, all from the operation table that tsc has compiled.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { buildHelp } from './editor/help.mjs';
+import { buildHtml } from './editor/html.mjs';
+import { buildTable } from './editor/table.mjs';
+
+/** One readable script that defines the global `gatewayEditor`: what Node-RED's users see in their browser is what stands here. */
+async function bundle(root) {
+  const result = await build({
+    entryPoints: [`${root}/nodes/editor/index.ts`],
+    tsconfig: `${root}/nodes/editor/tsconfig.json`,
+    bundle: true,
+    write: false,
+    format: 'iife',
+    globalName: 'gatewayEditor',
+    target: 'es2020',
+    charset: 'utf8',
+    legalComments: 'none',
+  });
+  return result.outputFiles[0].text;
+}
+
+/** The areas of the compiled library in `compiled`. */
+export function readAreas(compiled) {
+  return createRequire(import.meta.url)(`${compiled}/src/areas/index.js`).areas;
+}
+
+/** Writes the editor half for the library compiled in `compiled` to the directory `out`. */
+export async function buildEditor({ root, compiled, out }) {
+  const areas = readAreas(compiled);
+  const { table, texts } = buildTable(areas);
+  const catalogue = { ...JSON.parse(readFileSync(`${root}/nodes/locales/en-US.json`, 'utf8')), ...texts };
+  const locale = `${out}/locales/en-US`;
+  mkdirSync(locale, { recursive: true });
+  writeFileSync(
+    `${out}/gateway.html`,
+    buildHtml({
+      areas,
+      table,
+      script: await bundle(root),
+      style: readFileSync(`${root}/nodes/editor/gateway.css`, 'utf8'),
+      appliance: readFileSync(`${root}/nodes/editor/appliance.html`, 'utf8'),
+    }),
+  );
+  writeFileSync(`${locale}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
+  writeFileSync(`${locale}/gateway.html`, buildHelp(areas, readFileSync(`${root}/nodes/locales/appliance.en-US.md`, 'utf8')));
+  cpSync(`${root}/icons`, `${out}/icons`, { recursive: true });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const [compiled = `${root}dist`, out = `${compiled}/nodes`] = process.argv.slice(2);
+  await buildEditor({ root, compiled, out });
+}

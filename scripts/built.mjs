@@ -1,0 +1,30 @@
+// @ts-check
+import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { root } from './tools.mjs';
+
+/**
+ * When the newest file below these places was written, in ms; 0 if there is none.
+ * @param {string[]} places
+ */
+function newest(places) {
+  const times = places.flatMap((place) => {
+    const entry = statSync(join(root, place), { throwIfNoEntry: false });
+    if (!entry?.isDirectory()) return [entry?.mtimeMs ?? 0];
+    const entries = readdirSync(join(root, place), { withFileTypes: true, recursive: true });
+    return entries.filter((found) => found.isFile()).map((found) => statSync(join(found.parentPath, found.name)).mtimeMs);
+  });
+  return Math.max(0, ...times);
+}
+
+/** Builds `dist` if it is missing or older than what it is made from. */
+export function ensureBuilt() {
+  if (newest(['dist']) > newest(['src', 'nodes', 'icons', 'package.json', 'tsconfig.json', 'scripts/build.mjs'])) return;
+  const build = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { cwd: root, stdio: 'inherit' });
+  if (build.status !== 0) throw new Error('The build failed; see above.');
+}
+
+/** For vitest's `globalSetup`. */
+export const setup = ensureBuilt;

@@ -1,0 +1,69 @@
+// @ts-check
+// An appliance, Node-RED and the example flows, ready to try: `npm run demo`. With --check it tries them itself and ends.
+import process from 'node:process';
+import { ensureBuilt } from './built.mjs';
+import { checkWebhook } from './demo/check.mjs';
+import { exampleNames } from './demo/examples.mjs';
+import { startDemo, TOKEN, USER } from './demo/start.mjs';
+import { runsNodeRed5 } from './node24.mjs';
+
+/** @type {(() => Promise<void>) | undefined} */
+let end;
+
+/** @param {import('./demo/start.mjs').Demo} running */
+function describe({ simulator, nodeRed }) {
+  const names = exampleNames().map((name) => `             - ${name.replace('.json', '')}`);
+  return `
+Appliance    a simulator at ${simulator.url}
+             ${simulator.state.sessions.count} sessions, 3 of them of ${USER}; the flows verify its certificate
+Node-RED     ${nodeRed.version}, reachable from this machine only, without a password, with these flows:
+${names.join('\n')}
+
+Editor       ${nodeRed.url}/
+
+This ends the sessions of ${USER} and tells which:
+
+curl -X POST ${nodeRed.url}/end-sessions -H 'X-Webhook-Token: ${TOKEN}' -H 'Content-Type: application/json' -d '{"user":"${USER}"}'
+`;
+}
+
+/** @param {import('./demo/start.mjs').Demo} running */
+async function check(running) {
+  const faults = await checkWebhook({ ...running, token: TOKEN, user: USER });
+  if (faults.length === 0) {
+    console.log(`The demo works (${(performance.now() / 1000).toFixed(1)} s).`);
+    return 0;
+  }
+  console.log(`The demo does NOT work:\n- ${faults.join('\n- ')}\n\nNode-RED printed:\n${running.nodeRed.output()}`);
+  return 1;
+}
+
+async function main() {
+  ensureBuilt();
+  const running = await startDemo({
+    nodeRed: { version: runsNodeRed5() ? 5 : 4, port: 1880 },
+    onEnd: (given) => (end = given),
+  });
+  console.log(describe(running));
+  if (process.argv.includes('--check')) return check(running);
+  console.log('Ctrl-C ends everything.');
+  await running.nodeRed.exited;
+  // Ctrl-C reaches Node-RED as well; give our own handler a moment before this is taken for a fault.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  if (running.ended()) return 0;
+  console.error(`Node-RED has ended by itself. It printed:\n${running.nodeRed.output()}`);
+  return 1;
+}
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => void (end?.() ?? Promise.resolve()).then(() => process.exit(0)));
+}
+let code = 1;
+try {
+  code = await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+} finally {
+  await end?.();
+}
+process.exit(code);

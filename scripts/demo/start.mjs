@@ -1,0 +1,59 @@
+// @ts-check
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exampleNames, loadExamples } from './examples.mjs';
+import { startNodeRed } from './node-red.mjs';
+
+/** What the example webhook asks for. */
+export const TOKEN = 'demo-secret';
+/** Somebody with three sessions. */
+export const USER = 'j.doe';
+
+/**
+ * @typedef {Awaited<ReturnType<typeof startDemo>>} Demo
+ */
+
+/**
+ * An appliance with a fresh certificate, and a Node-RED with examples that trusts it, from what is built. Ends what it has started if one of them fails.
+ * @param {{
+ *   names?: string[],
+ *   simulator?: import('../../src/simulator/index.js').SimulatorOptions,
+ *   nodeRed?: Partial<import('./node-red.mjs').Options>,
+ *   ca?: (ca: string) => string,
+ *   onEnd?: (end: () => Promise<void>) => void,
+ * }} [options] `names` of the examples, default all; `ca` replaces the certificate to trust; `onEnd` is told early how to end everything
+ */
+export async function startDemo({ names = exampleNames(), simulator: appliance, nodeRed: more, ca = (own) => own, onEnd } = {}) {
+  /** @type {(() => unknown)[]} */
+  const cleanups = [];
+  /** @type {Promise<void> | undefined} */
+  let ending;
+  const end = () =>
+    (ending ??= (async () => {
+      for (const cleanup of cleanups.reverse()) await cleanup();
+    })());
+  onEnd?.(end);
+  try {
+    /** @type {typeof import('../../src/simulator/index.js')} */
+    const { startSimulator } = createRequire(import.meta.url)('../../dist/src/simulator/index.js');
+    const userDir = mkdtempSync(join(tmpdir(), 'gateway-demo-'));
+    cleanups.push(() => rmSync(userDir, { recursive: true, force: true, maxRetries: 5 }));
+    const simulator = await startSimulator({ sessions: 40, ...appliance });
+    cleanups.push(() => simulator.close());
+    for (const address of ['198.51.100.7', '198.51.100.8', '203.0.113.9']) {
+      simulator.state.sessions.add({ 'active-user-name': USER, 'source-ip': address });
+    }
+    const caFile = join(userDir, 'appliance-ca.pem');
+    writeFileSync(caFile, ca(simulator.ca));
+    const { username, password } = simulator.state.settings;
+    const loaded = loadExamples({ url: simulator.url, caFile, username, password }, names);
+    const nodeRed = await startNodeRed({ userDir, version: 4, env: { WEBHOOK_TOKEN: TOKEN }, ...loaded, ...more });
+    cleanups.push(() => nodeRed.stop());
+    return { simulator, nodeRed, end, ended: () => ending !== undefined };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+// Sidebar help of every node type, in the order that Node-RED's help style guide asks for.
+
+const EFFECTS = { read: 'reads', write: 'changes', destroy: 'ends, deletes or replaces' };
+const KINDS = { text: 'string', path: 'string | array', records: 'string | object | array', list: 'array', choice: 'string', data: 'buffer | string' };
+
+const kindOf = (field) => KINDS[field.kind] ?? field.kind;
+const value = (given) => `\`${typeof given === 'string' ? given : JSON.stringify(given)}\``;
+
+function fieldNotes(field) {
+  const notes = [];
+  if (field.choices) notes.push(`One of ${field.choices.map(value).join(', ')}.`);
+  if (field.secret) notes.push('A secret: stored with the credentials.');
+  if (field.default !== undefined) notes.push(`Default: ${value(field.default)}.`);
+  if (field.guard) notes.push('Never taken from `msg.payload` by itself.');
+  else if (field.subject) notes.push('May also be `msg.payload` itself.');
+  return notes;
+}
+
+function fieldLine([name, field]) {
+  const optional = field.required ? '' : 'optional ';
+  return `: ${name} (${optional}${kindOf(field)}) : ${[field.help, ...fieldNotes(field)].join(' ')}`;
+}
+
+function operationHelp([name, operation]) {
+  const fields = Object.entries(operation.fields).map(fieldLine);
+  return [
+    `#### ${operation.label}`,
+    `\`${name}\` ${EFFECTS[operation.effect]}. ${operation.help}`,
+    ...(fields.length > 0 ? [fields.join('\n')] : ['No fields.']),
+    `Gives: ${operation.data}.`,
+  ].join('\n\n');
+}
+
+const inputs = `Choose the operation in the dialog, or let a message, a context or an expression name it. A field that the dialog leaves at
+\`default\` comes from where its row says; a field that is given a source there comes from nowhere else.`;
+
+const more = `: appliance (string) : The name of the appliance, where the node is set to \`Each message names its appliance\`.
+: dryRun (boolean) : \`true\` plans a change in \`msg.envelope.plan\` and sends nothing.
+: cancel (boolean | string) : \`true\` aborts everything that this node is doing, a \`_msgid\` what it does for that message.`;
+
+const outputs = `1. Result
+: payload (any) : What the operation gives; another property where the dialog says so.
+: envelope (object) : What was done: \`ok\`, \`operation\`, \`appliance\`, \`request\`, \`status\`, \`result\`, \`changed\`, \`requests\`, \`ms\` and more.
+
+2. Failure (where Failures are set to a second output)
+: error (object) : \`message\`, \`code\` and \`cause\`.
+: envelope (object) : The same with \`ok: false\`. The payload is left as it came.`;
+
+const details = `The received message is passed on: everything else in it survives. Every message has exactly one outcome: it leaves by the first output, or
+it is an error, which goes to Catch nodes or to the second output.
+
+The codes of an error are \`BAD_INPUT\` and \`BAD_CONFIG\` (nothing was sent), \`LOGIN_REJECTED\`, \`LOGIN_PAUSED\`, \`SECOND_FACTOR_REQUIRED\`,
+\`UNAUTHORIZED\`, \`FORBIDDEN\`, \`INVALID_REQUEST\`, \`NOT_FOUND\`, \`REJECTED\`, \`APPLIANCE_ERROR\`, \`BAD_RESPONSE\`, \`TIMEOUT\`, \`CONNECTION\`, \`TLS\`,
+\`LIMIT\` (a guard stopped it), \`ABORTED\`, and \`OUTCOME_UNKNOWN\`: a change was sent and its answer never came, so it may or may not have happened.
+
+Reads are repeated after a connection fault, changes never.`;
+
+const dryRun = `In a dry run reads go out and changes do not: \`msg.envelope.plan\` lists the requests that would be sent, secrets masked.`;
+
+const destroying = `An operation that is chosen by a message may only end, delete or replace something if the dialog allows it.`;
+
+const many = `Where the result is *many*, it is \`{ total, ok, failed, results }\` with one entry for each item. Nothing to do is a success; only if
+every item fails it is an error.`;
+
+function areaHelp(area) {
+  const operations = Object.entries(area.operations);
+  const effects = operations.map(([, { effect }]) => effect);
+  const isMany = operations.some(([, { data }]) => data.startsWith('many'));
+  const notes = [
+    details,
+    ...(isMany ? [many] : []),
+    ...(effects.some((effect) => effect !== 'read') && area.dryRun !== false ? [dryRun] : []),
+    ...(effects.includes('destroy') ? [destroying] : []),
+  ];
+  return [
+    area.help,
+    '### Inputs',
+    inputs,
+    ...operations.map(operationHelp),
+    '#### Every operation',
+    more,
+    '### Outputs',
+    outputs,
+    '### Details',
+    ...notes,
+    ...references,
+  ].join('\n\n');
+}
+
+const references = ['### References', '- [Documentation and example flows](https://github.com/gateway-admin/node-red#readme)'];
+
+function script(type, markdown) {
+  return `<script type="text/markdown" data-help-name="${type}">\n${markdown.trim()}\n</script>`;
+}
+
+/** Help of all types as one file; Node-RED serves it by the language of the editor. */
+export function buildHelp(areas, appliance) {
+  const parts = [script('gateway-appliance', appliance), ...areas.map((area) => script(`gateway-${area.name}`, areaHelp(area)))];
+  return `${parts.join('\n\n')}\n`;
+}

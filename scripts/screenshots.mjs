@@ -1,0 +1,56 @@
+// @ts-check
+// The pictures in docs/, taken of a real editor with the real examples: `npm run screenshots`.
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { chromium } from 'playwright-core';
+import { ensureBuilt } from './built.mjs';
+import { readExample } from './demo/examples.mjs';
+import { startDemo } from './demo/start.mjs';
+import { node24 } from './node24.mjs';
+import { root } from './tools.mjs';
+
+const MARGIN = 24;
+
+/** Pictures by the example that they show. */
+const pictures = { 'End sessions from a webhook.json': 'webhook-flow.png' };
+
+/**
+ * Shows the tab of an example and takes a picture of its nodes.
+ * @param {import('playwright-core').Page} page
+ * @param {string} example
+ * @param {string} file
+ */
+async function takePicture(page, example, file) {
+  const nodes = readExample(example);
+  const tab = nodes.find((node) => node.type === 'tab');
+  const first = nodes.find((node) => node.z === tab?.id);
+  await page.evaluate(`RED.workspaces.show('${tab?.id}')`);
+  await page.waitForSelector(`[id="${first?.id}"]`);
+  // Status texts and the selection are of the moment.
+  await page.evaluate(`document.querySelector('#red-ui-notifications')?.remove(); RED.view.select(); document.querySelector('#red-ui-workspace-chart').scrollTo(0, 0)`);
+  await page.addStyleTag({ content: '.red-ui-flow-node-changed, #red-ui-view-navigator, .red-ui-workspace-footer { display: none !important }' });
+  const boxes = await page.locator('.red-ui-flow-node-group, .red-ui-flow-node').evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().toJSON()));
+  const left = Math.min(...boxes.map((box) => box.left)) - MARGIN;
+  const top = Math.min(...boxes.map((box) => box.top)) - MARGIN;
+  const width = Math.max(...boxes.map((box) => box.right)) + MARGIN - left;
+  const height = Math.max(...boxes.map((box) => box.bottom)) + MARGIN - top;
+  await page.screenshot({ path: file, clip: { x: left, y: top, width, height } });
+}
+
+const executablePath = process.env['CHROMIUM'] ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+if (!executablePath) throw new Error('There is no Chromium. Install it, or name it in the environment variable CHROMIUM.');
+ensureBuilt();
+const demo = await startDemo({ nodeRed: { version: 5, node: node24() } });
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+try {
+  const page = await browser.newPage({ viewport: { width: 1720, height: 900 }, deviceScaleFactor: 1.5 });
+  await page.goto(demo.nodeRed.url);
+  await page.waitForFunction("!document.querySelector('#red-ui-loading-progress')?.offsetParent && window.RED?.nodes");
+  mkdirSync(join(root, 'docs'), { recursive: true });
+  for (const [example, file] of Object.entries(pictures)) await takePicture(page, example, join(root, 'docs', file));
+  if (process.argv[2]) await page.screenshot({ path: process.argv[2] });
+} finally {
+  await browser.close();
+  await demo.end();
+}
