@@ -1,0 +1,176 @@
+import { existsSync } from 'node:fs';
+import { chromium, type Browser, type Page } from 'playwright-core';
+
+/** The editor's own API, as far as it is called inside the page. */
+interface Query {
+  typedInput(method: 'type' | 'value', value?: string): string;
+  val(value?: string): string;
+  prop(name: string, value?: unknown): unknown;
+  trigger(event: string): Query;
+  click(): Query;
+  last(): Query;
+}
+declare const $: ((selector: string) => Query) & { fx: { off: boolean } };
+declare const RED: {
+  nodes: {
+    node(id: string): { valid: boolean; validationErrors: string[]; inputs: unknown; _def: { category: string }; type: string } | null;
+    createCompleteNodeSet(): { id: string }[];
+    import(nodes: unknown[]): void;
+  };
+  editor: { edit(node: unknown): void; editConfig(name: string, type: string, id: string): void };
+  history: { pop(): void; redo(): void };
+};
+
+export interface Entry {
+  type: string;
+  value: string;
+}
+export type FlowNode = Record<string, unknown> & { id: string; inputs?: Record<string, Entry>; credentials?: Record<string, string> };
+
+/** Chromium of this machine, if there is one. */
+export function chromiumPath(): string | undefined {
+  const places = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', chromium.executablePath()];
+  return places.find((place) => place !== undefined && place !== '' && existsSync(place));
+}
+
+/** One page with Node-RED's editor, used as a person would, but without waiting for animations. */
+export class Editor {
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly browser: Browser,
+    readonly page: Page,
+  ) {}
+
+  static async open(url: string, first: string): Promise<Editor> {
+    const executablePath = chromiumPath();
+    const browser = await chromium.launch({ ...(executablePath !== undefined && { executablePath }), args: ['--no-sandbox'] });
+    const page = await browser.newPage({ viewport: { width: 1300, height: 900 } });
+    const editor = new Editor(browser, page);
+    page.on('pageerror', (error) => editor.complaints.push(error.message));
+    // Node-RED catches what a dialog throws and writes it to the console.
+    page.on('console', (message) => {
+      if (/oneditprepare|oneditsave|Definition error|Validation error|TypeError|ReferenceError/.test(message.text())) editor.complaints.push(message.text());
+    });
+    await page.goto(url);
+    await page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
+    await page.waitForFunction((id) => typeof RED === 'object' && Boolean(RED.nodes?.node(id)), first);
+    await page.evaluate(() => ($.fx.off = true));
+    return editor;
+  }
+
+  async openNode(id: string): Promise<void> {
+    await this.page.evaluate((nodeId) => {
+      const node = RED.nodes.node(nodeId);
+      if (node?._def.category === 'config') RED.editor.editConfig('', node.type, nodeId);
+      else RED.editor.edit(node);
+    }, id);
+    await this.page.waitForSelector('.gateway-form');
+    await this.page.waitForSelector('.red-ui-tray .red-ui-tray-body .gateway-form');
+  }
+
+  async done(): Promise<void> {
+    await this.page.evaluate(() => $('#node-dialog-ok, #node-config-dialog-ok').last().click());
+    await this.closed();
+  }
+
+  async cancel(): Promise<void> {
+    await this.page.evaluate(() => $('#node-dialog-cancel, #node-config-dialog-cancel').last().click());
+    await this.closed();
+  }
+
+  private async closed(): Promise<void> {
+    await this.page.waitForSelector('.red-ui-tray', { state: 'detached' });
+  }
+
+  /** Sets a typed input as its menus do. */
+  async set(selector: string, type: string, value?: string): Promise<void> {
+    await this.page.evaluate(
+      ([at, newType, newValue]) => {
+        $(at as string).typedInput('type', newType as string);
+        if (newValue !== undefined) $(at as string).typedInput('value', newValue);
+      },
+      [selector, type, value],
+    );
+  }
+
+  async setField(name: string, { type, value }: Entry): Promise<void> {
+    await this.set(`#gateway-field-${name}`, type, value);
+  }
+
+  async field(name: string): Promise<Entry> {
+    return this.page.evaluate((at) => ({ type: $(at).typedInput('type'), value: $(at).typedInput('value') }), `#gateway-field-${name}`);
+  }
+
+  async chooseOperation(value: string, type = 'op'): Promise<void> {
+    await this.set('#node-input-operation', type, value);
+  }
+
+  /** Sets a plain input, select or checkbox. */
+  async input(id: string, value: string | boolean): Promise<void> {
+    await this.page.evaluate(
+      ([at, newValue]) => {
+        const element = $(`#${String(at)}`);
+        if (typeof newValue === 'boolean') element.prop('checked', newValue);
+        else element.val(newValue as string);
+        element.trigger('change');
+      },
+      [id, value],
+    );
+  }
+
+  /** Names of the field rows that are to be seen. */
+  async shownFields(): Promise<string[]> {
+    return this.page.$$eval('.gateway-field', (rows) => rows.filter((row) => row.checkVisibility()).map((row) => row.getAttribute('data-field') ?? ''));
+  }
+
+  async text(selector: string): Promise<string> {
+    return (await this.page.$eval(selector, (element) => element.textContent ?? '')).trim();
+  }
+
+  async visible(selector: string): Promise<boolean> {
+    return this.page.$eval(selector, (element) => element.checkVisibility());
+  }
+
+  /** What is wrong with the field, as its row says. */
+  async complaint(field: string): Promise<string> {
+    return this.text(`[data-field="${field}"] .gateway-error`);
+  }
+
+  /** Elements of the open form that stick out of it. */
+  async overflowing(): Promise<string[]> {
+    return this.page.$$eval('.gateway-form *', (elements) => {
+      const edge = (elements[0]?.closest('form')?.getBoundingClientRect().right ?? 0) + 1;
+      return elements.filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > edge).map((element) => element.id || element.className);
+    });
+  }
+
+  /** The node as a deploy would send it. */
+  async exported(id: string): Promise<FlowNode> {
+    const json = await this.page.evaluate((nodeId) => JSON.stringify(RED.nodes.createCompleteNodeSet().find((node) => node.id === nodeId)), id);
+    return JSON.parse(json) as FlowNode;
+  }
+
+  async verdict(id: string): Promise<{ valid: boolean; errors: string[]; ports: unknown }> {
+    return this.page.evaluate((nodeId) => {
+      const node = RED.nodes.node(nodeId);
+      return { valid: node?.valid ?? false, errors: node?.validationErrors ?? [], ports: node?.inputs };
+    }, id);
+  }
+
+  async undo(): Promise<void> {
+    await this.page.evaluate(() => RED.history.pop());
+  }
+
+  async redo(): Promise<void> {
+    await this.page.evaluate(() => RED.history.redo());
+  }
+
+  async import(nodes: unknown[]): Promise<void> {
+    await this.page.evaluate((list) => RED.nodes.import(list as unknown[]), nodes);
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+  }
+}

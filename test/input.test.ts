@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { readField, readInput } from '../src/input';
+import { boolean, choice, data, list, number, object, op, path, records, required, text, type Field } from '../src/operation';
+import { codeOf, failure, pair, refusalOf } from './library/appliance';
+
+const fields = {
+  text: text('Text', ''),
+  number: number('Number', ''),
+  boolean: boolean('Boolean', ''),
+  choice: choice('Choice', '', ['ad', 'ldap']),
+  object: object('Object', ''),
+  list: list('List', ''),
+  path: path('Path', ''),
+  records: records('Records', ''),
+  data: data('Data', ''),
+};
+const bytes = Buffer.from('bytes');
+
+describe('accepts', () => {
+  it.each<[keyof typeof fields, unknown, unknown]>([
+    ['text', 'a', 'a'],
+    ['text', '', ''],
+    ['text', 7.5, '7.5'],
+    ['number', 25, 25],
+    ['number', ' 25 ', 25],
+    ['number', '-1.5', -1.5],
+    ['boolean', true, true],
+    ['boolean', 'true', true],
+    ['boolean', 1, true],
+    ['boolean', '1', true],
+    ['boolean', false, false],
+    ['boolean', 'false', false],
+    ['boolean', 0, false],
+    ['boolean', '0', false],
+    ['choice', 'ldap', 'ldap'],
+    ['object', { a: 1 }, { a: 1 }],
+    ['list', ['a', 5], ['a', '5']],
+    ['list', 'a', ['a']],
+    ['path', 'users', 'users'],
+    ['path', ['users', 'x'], ['users', 'x']],
+    ['records', 'sid1', 'sid1'],
+    ['records', { 'session-id': 'sid1' }, { 'session-id': 'sid1' }],
+    ['records', ['sid1', { a: 1 }], ['sid1', { a: 1 }]],
+    ['records', [], []],
+    ['data', bytes, bytes],
+    ['data', 'text', 'text'],
+  ])('%s %j', (kind, value, read) => expect(readField('field', fields[kind], value)).toEqual(read));
+});
+
+describe('refuses', () => {
+  it.each<[keyof typeof fields, unknown, string]>([
+    ['text', true, 'field has to be text; a boolean came'],
+    ['text', NaN, 'field has to be text; a number came'],
+    ['text', ['a'], 'field has to be text; an array came'],
+    ['text', bytes, 'field has to be text; a Buffer came'],
+    ['number', 'many', 'field has to be a number; text came'],
+    ['number', '', 'field (Number) is empty'],
+    ['number', ' ', 'field has to be a number; text came'],
+    ['number', Infinity, 'field has to be a number'],
+    ['number', 'Infinity', 'field has to be a number'],
+    ['number', true, 'field has to be a number; a boolean came'],
+    ['boolean', 'yes', 'field has to be true or false; text came'],
+    ['boolean', 2, 'field has to be true or false; a number came'],
+    ['boolean', 'TRUE', 'field has to be true or false'],
+    ['choice', 'AD', 'field has to be one of ad, ldap; "AD" came'],
+    ['choice', 1, 'field has to be one of ad, ldap; a number came'],
+    ['object', '{}', 'field has to be an object; text came'],
+    ['object', [{}], 'field has to be an object; an array came'],
+    ['object', bytes, 'field has to be an object; a Buffer came'],
+    ['list', ['a', ''], 'field[1] has to be text; empty text came'],
+    ['list', ['a', null], 'field[1] has to be text; nothing came'],
+    ['list', {}, 'field has to be text; an object came'],
+    ['path', {}, 'field has to be text; an object came'],
+    ['records', 5, 'field has to be text or an object; a number came'],
+    ['records', [''], 'field[0] has to be text or an object; empty text came'],
+    ['records', [['a']], 'field[0] has to be text or an object; an array came'],
+    ['records', '', 'field (Records) is empty'],
+    ['data', {}, 'field has to be a Buffer or text; an object came'],
+  ])('%s %j', (kind, value, words) => {
+    const error = refusalOf(() => readField('field', fields[kind], value));
+    expect(error?.code).toBe('BAD_INPUT');
+    expect(error?.message).toContain(words);
+  });
+});
+
+describe('a whole input', () => {
+  const operation = (given: Record<string, Field>): ReturnType<typeof op> =>
+    op({ effect: 'read', label: '', help: '', data: '', fields: given, example: { input: {}, request: '' } });
+  const example = operation({
+    id: required(text('Id', '')),
+    name: text('Name', '', { filter: true }),
+    max: number('Max', '', { default: 25, check: (value) => (value > 0 ? undefined : 'has to be more than 0.') }),
+    note: text('Note', ''),
+  });
+
+  it('fills in defaults and leaves out what is not given', () => {
+    expect(readInput(example, { id: 'a', note: undefined })).toEqual({ id: 'a', max: 25 });
+    expect(readInput(example, { id: 'a', max: null, note: '' })).toEqual({ id: 'a', max: 25, note: '' });
+  });
+
+  it.each([
+    [{}, 'id (Id) is missing'],
+    [{ id: null }, 'id (Id) is missing'],
+    [{ id: '' }, 'id (Id) is empty'],
+    [{ id: 'a', name: null }, 'name (Name) is missing'],
+    [{ id: 'a', name: '' }, 'name (Name) is empty'],
+    [{ id: 'a', max: 0 }, 'max has to be more than 0'],
+    [{ id: 'a', nmae: 'x' }, 'nmae is not a field of this operation. Its fields are: id, name, max, note'],
+  ])('%j is refused', (input, words) => {
+    const error = refusalOf(() => readInput(example, input));
+    expect(error?.code).toBe('BAD_INPUT');
+    expect(error?.message).toContain(words);
+  });
+
+  it('does not take inherited properties for fields', () => {
+    expect(codeOf(() => readInput(example, { id: 'a', constructor: 'x' }))).toBe('BAD_INPUT');
+    expect(codeOf(() => readInput(operation({}), JSON.parse('{"__proto__":{"id":"a"}}') as Record<string, unknown>))).toBe('BAD_INPUT');
+  });
+});
+
+describe('Gateway.run', () => {
+  it.each(['sessions.lst', 'sessions', '', 'toString', 'config.constructor'])('does not know %s', async (name) => {
+    const { simulator, gateway } = await pair();
+    const error = await failure(gateway.run(name));
+    expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false, operation: name, request: null, requests: 0 } });
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('names the operations that there are', async () => {
+    const { gateway } = await pair();
+    expect((await failure(gateway.run('sessions.lst'))).message).toMatch(/sessions\.list.*sessions\.kill-all/);
+  });
+
+  it('refuses a body that JSON cannot carry before anything is sent, in a dry run too', async () => {
+    const { simulator, gateway } = await pair();
+    const body: Record<string, unknown> = { name: 'a' };
+    body.self = body;
+    for (const dryRun of [true, false]) {
+      for (const odd of [body, { big: 1n }]) {
+        const error = await failure(gateway.run('config.update', { path: 'users', body: odd }, { dryRun }));
+        expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('JSON') as string });
+      }
+    }
+    expect(simulator.requests).toEqual([]);
+  });
+});

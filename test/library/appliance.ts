@@ -1,0 +1,89 @@
+import { onTestFinished } from 'vitest';
+import { GatewayError, type ErrorCode } from '../../src/error';
+import type { Many } from '../../src/envelope';
+import { Gateway } from '../../src/gateway';
+import type { Settings } from '../../src/settings';
+import { selfSigned, startSimulator, type JournalEntry, type Simulator, type SimulatorOptions } from '../../src/simulator';
+
+/** One key pair for all simulators of a test file: making one costs more than most tests. */
+export const certificate = selfSigned();
+
+export const LOGIN = '/api/v1/realm_auth';
+export const USERS = '/api/v1/system/active-users';
+export const INFO = '/api/v1/system/system-information';
+export const ROLES = '/api/v1/configuration/users/user-roles/user-role';
+
+/** A simulator that ends with the test. */
+export async function appliance(options: SimulatorOptions = {}): Promise<Simulator> {
+  const simulator = await startSimulator({ tls: certificate, ...options });
+  onTestFinished(() => simulator.close());
+  return simulator;
+}
+
+/** Settings that log in to a simulator with its defaults. */
+export function settingsFor({ url }: { url: string }, more: Partial<Settings> = {}): Settings {
+  return { url, realm: 'Admin Users', username: 'api-admin', password: 'simulator', tls: { ca: certificate.cert }, timeout: 5, ...more };
+}
+
+/** A gateway that is closed with the test. */
+export function gatewayFor(target: { url: string }, more: Partial<Settings> = {}): Gateway {
+  const gateway = new Gateway(settingsFor(target, more));
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+/** Both at once, for the tests that need nothing special. */
+export async function pair(
+  options: SimulatorOptions = {},
+  more: Partial<Settings> = {},
+): Promise<{ simulator: Simulator; gateway: Gateway }> {
+  const simulator = await appliance(options);
+  return { simulator, gateway: gatewayFor(simulator, more) };
+}
+
+/** The error of a run that has to fail. */
+export async function failure(run: Promise<unknown>): Promise<GatewayError> {
+  const outcome = await run.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (outcome instanceof GatewayError) return outcome;
+  throw new Error(outcome === undefined ? 'It succeeded, but it had to fail' : `Not a GatewayError: ${String(outcome)}`);
+}
+
+/** The code of the error that a function throws at once, `none` when it does not. */
+export function codeOf(attempt: () => unknown): ErrorCode | 'none' {
+  return refusalOf(attempt)?.code ?? 'none';
+}
+
+export function refusalOf(attempt: () => unknown): GatewayError | undefined {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+/** What reached the appliance besides logins. */
+export function calls(simulator: Simulator): JournalEntry[] {
+  return simulator.requests.filter(({ path }) => !path.endsWith(LOGIN));
+}
+
+/** The same as lines: `GET /api/v1/…`. */
+export function lines(simulator: Simulator): string[] {
+  return calls(simulator).map(({ method, path }) => `${method} ${path}`);
+}
+
+export function writes(simulator: Simulator): string[] {
+  return lines(simulator).filter((line) => !line.startsWith('GET '));
+}
+
+export function idsOf(data: unknown): string[] {
+  return (data as { 'session-id': string }[]).map((record) => record['session-id']);
+}
+
+export function many(data: unknown): Many {
+  return data as Many;
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer as createPlain, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTls, type TlsOptions } from 'node:tls';
+import { onTestFinished } from 'vitest';
+import { certificate, LOGIN } from './appliance';
+
+/** One request as it came over the wire. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly head: string;
+  readonly body: string;
+}
+
+/** What to send back, byte for byte; undefined = nothing (the socket is the answer's to use or to cut). */
+export type Answer = (asked: Asked, socket: Socket) => string | Buffer | undefined;
+
+export interface Wire {
+  readonly url: string;
+  readonly port: number;
+  /** Requests besides logins. */
+  readonly asked: Asked[];
+  readonly sockets: Set<Socket>;
+}
+
+export interface WireOptions {
+  /** No TLS. */
+  plain?: boolean;
+  tls?: TlsOptions;
+  /** Logins go to `answer` too; else each gets a key. */
+  logins?: boolean;
+}
+
+/** A whole answer with a length that fits. */
+export function http(status: number, body = '', headers: Record<string, string> = { 'content-type': 'application/json' }): string {
+  const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) }).map(([name, value]) => `${name}: ${value}`);
+  return `HTTP/1.1 ${status} Some Reason\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** An appliance that answers what no HTTP server would: for faults that the simulator cannot do. */
+export async function wire(answer: Answer, { plain = false, tls = {}, logins = false }: WireOptions = {}): Promise<Wire> {
+  const asked: Asked[] = [];
+  const sockets = new Set<Socket>();
+  const connected = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+    let received = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      received += chunk;
+      for (let request = take(received); request; request = take(received)) {
+        received = received.slice(request.length);
+        const isLogin = request.path.endsWith(LOGIN) && !logins;
+        if (!isLogin) asked.push(request);
+        const reply = isLogin ? http(200, '{"api_key":"a+/key="}') : answer(request, socket);
+        if (reply !== undefined) socket.write(reply);
+      }
+    });
+  };
+  const server: Server = plain ? createPlain(connected) : createTls({ ...certificate, ...tls }, connected);
+  server.on('tlsClientError', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `${plain ? 'http' : 'https'}://127.0.0.1:${port}`, port, asked, sockets };
+}
+
+/** The first whole request of what was received. */
+function take(received: string): (Asked & { length: number }) | undefined {
+  const end = received.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const head = received.slice(0, end);
+  const [method = '', path = ''] = head.split(' ');
+  const bodyBytes = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+  const rest = Buffer.from(received.slice(end + 4));
+  if (rest.length < bodyBytes) return undefined;
+  const body = rest.toString('utf8', 0, bodyBytes);
+  return { method, path, head, body, length: end + 4 + body.length };
+}

@@ -1,0 +1,14 @@
+import { describe } from 'vitest';
+import { inputs } from './support/nodes-inputs';
+import { life } from './support/nodes-life';
+import { messages } from './support/nodes-messages';
+import { setup } from './support/nodes-setup';
+import { testButton } from './support/nodes-test-button';
+
+describe('nodes in Node-RED 4.1', () => {
+  describe('messages', () => messages('node-red'));
+  describe('inputs', () => inputs('node-red'));
+  describe('setup', () => setup('node-red'));
+  describe('life', () => life('node-red'));
+  describe('the test button', () => testButton('node-red'));
+});

@@ -1,0 +1,191 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkWebhook } from '../scripts/demo/check.mjs';
+import { readExample } from '../scripts/demo/examples.mjs';
+import { startDemo, TOKEN, USER, type Demo } from '../scripts/demo/start.mjs';
+import { node24 } from '../scripts/node24.mjs';
+import { npm, root } from '../scripts/tools.mjs';
+import { areas } from '../src/areas';
+
+// The package as it is published: packed, installed into an empty Node-RED, and used there.
+const name = '@gateway-admin/node-red';
+const webhook = 'End sessions from a webhook.json';
+const work = mkdtempSync(join(tmpdir(), 'gateway-package-'));
+const userDir = join(work, 'user');
+const installed = join(userDir, 'node_modules', ...name.split('/'));
+let packed: string[] = [];
+
+beforeAll(() => {
+  // Without scripts: `prepare` would build, and other tests work with dist/ meanwhile.
+  const [answer] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', work], root)) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  packed = answer.files.map((file) => file.path);
+  mkdirSync(userDir);
+  writeFileSync(join(userDir, 'package.json'), '{ "name": "node-red-project", "private": true }');
+  const tarball = join(work, answer.filename.split('/').at(-1) ?? '');
+  npm(['install', tarball, '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], userDir);
+});
+
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+describe('the tarball', () => {
+  it('holds what a user needs', () => {
+    expect(packed).toEqual(
+      expect.arrayContaining([
+        ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'],
+        ...['dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/simulator/cli.js', 'dist/nodes/gateway.js', 'dist/nodes/gateway.html'],
+        ...['dist/nodes/locales/en-US/gateway.json', 'dist/nodes/locales/en-US/gateway.html'],
+        ...areas.map((area) => `dist/nodes/icons/${area.icon}`),
+        ...readdirSync(join(root, 'examples')).map((example) => `examples/${example}`),
+      ]),
+    );
+  });
+
+  it('holds nothing else', () => {
+    const allowed = /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.png|[^/]+\.md|LICENSE|package\.json)$/;
+    expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
+  });
+
+  it('names no place of the machine that built it', () => {
+    const texts = packed.filter((file) => !file.endsWith('.png'));
+    const places = [root.replace(/[\\/]$/, ''), homedir(), tmpdir()].filter((place) => place.length > 1);
+    const found = texts.filter((file) => {
+      const text = readFileSync(join(installed, file), 'utf8');
+      return places.some((place) => text.includes(`${place}/`) || text.includes(`${place}\\`));
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('installs its dependencies and nothing that belongs to the tests', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
+    for (const dependency of Object.keys(dependencies)) expect(existsSync(join(userDir, 'node_modules', dependency)), dependency).toBe(true);
+    expect(existsSync(join(userDir, 'node_modules', 'vitest'))).toBe(false);
+  });
+
+  it('works from a script, and brings the simulator along', () => {
+    const script = `
+      const { Gateway, GatewayError, operations } = require('${name}');
+      const { startSimulator } = require('${name}/simulator');
+      (async () => {
+        const simulator = await startSimulator({ sessions: 450 });
+        const { username, password, realm } = simulator.state.settings;
+        const gateway = new Gateway({ url: simulator.url, username, password, realm, tls: { ca: simulator.ca } });
+        const { data } = await gateway.run('sessions.list');
+        const refused = await gateway.run('sessions.kill', {}).catch((error) => error);
+        console.log(JSON.stringify([data.length, refused instanceof GatewayError, refused.code, operations.has('sessions.list')]));
+        gateway.close();
+        await simulator.close();
+      })();`;
+    const output = execFileSync(process.execPath, ['-e', script], { cwd: userDir, encoding: 'utf8' });
+    expect(JSON.parse(output)).toEqual([450, true, 'BAD_INPUT', true]);
+    const help = execFileSync(join(userDir, 'node_modules', '.bin', 'gateway-simulator'), ['--help'], { encoding: 'utf8' });
+    expect(help).toContain('--sessions');
+  });
+});
+
+// Prints a line for every file of the installed undici that is loaded.
+const watcher = join(work, 'watch-undici.cjs');
+writeFileSync(
+  watcher,
+  `const Module = require('node:module');
+  const load = Module._extensions['.js'];
+  Module._extensions['.js'] = function (module, file) {
+    if (file.startsWith(${JSON.stringify(join(userDir, 'node_modules', 'undici'))}) && file.endsWith('index.js')) console.log('undici loaded');
+    return load.apply(this, arguments);
+  };`,
+);
+
+/** What Node-RED complained of; that credentials are readable and projects off is meant so. */
+function complaints({ nodeRed }: Demo): string[] {
+  const lines = nodeRed.output().split('\n');
+  return lines.filter((line) => /\[(error|warn)\]/.test(line) && !/Using unencrypted credentials|Projects disabled/.test(line));
+}
+
+describe.each([
+  { version: 4 as const, node: () => process.execPath },
+  { version: 5 as const, node: node24 },
+])('in Node-RED $version', ({ version, node }) => {
+  const start = (settingsCode = '') =>
+    startDemo({
+      names: [webhook],
+      nodeRed: {
+        version,
+        node: node(),
+        nodeArgs: ['--require', watcher],
+        // What npm installed, in a user directory of its own, and not this repository.
+        nodesDir: [join(userDir, 'node_modules')],
+        settingsCode,
+      },
+    });
+  let demo: Demo;
+  beforeAll(async () => {
+    demo = await start();
+  });
+  afterAll(() => demo.end());
+
+  it('loads every node without a complaint', async () => {
+    const sets = (await (await fetch(`${demo.nodeRed.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as {
+      module: string;
+      types: string[];
+      enabled: boolean;
+      err?: string;
+    }[];
+    const own = sets.filter((set) => set.module === name);
+    expect(own.flatMap((set) => set.types).sort()).toEqual(['gateway-appliance', ...areas.map((area) => `gateway-${area.name}`)].sort());
+    expect(own.map(({ enabled, err }) => ({ enabled, err }))).toEqual([{ enabled: true, err: undefined }]);
+    expect(complaints(demo)).toEqual([]);
+    expect(demo.nodeRed.version.startsWith(`${version}.`)).toBe(true);
+  });
+
+  it('serves the editor half: dialogs, texts, icons and examples', async () => {
+    const get = async (path: string, accept: string) => {
+      const response = await fetch(`${demo.nodeRed.url}/${path}`, { headers: { accept, 'accept-language': 'en-US' } });
+      return { status: response.status, text: await response.text() };
+    };
+    const html = await get('nodes', 'text/html');
+    for (const area of areas) {
+      expect(html.text).toContain(`data-template-name="gateway-${area.name}"`);
+      expect(await get(`icons/${name}/${area.icon}`, 'image/*')).toMatchObject({ status: 200, text: expect.stringContaining('<svg') as string });
+    }
+    expect((await get('nodes/messages?lng=en-US', 'application/json')).text).toContain('"kill-user"');
+    const example = await get(`library/examples/flows/${name}/${encodeURIComponent(webhook.replace('.json', ''))}`, 'application/json');
+    expect(JSON.parse(example.text)).toEqual(readExample(webhook));
+  });
+
+  it('loads undici at the first request and not before', async () => {
+    expect(demo.nodeRed.output()).not.toContain('undici loaded');
+    expect(await checkWebhook({ ...demo, token: TOKEN, user: USER })).toEqual([]);
+    expect(demo.nodeRed.output()).toContain('undici loaded');
+    expect(complaints(demo)).toEqual([]);
+  });
+
+  it('lets only those test an appliance who may change one', async () => {
+    const users = "users: (name) => Promise.resolve({ username: name, permissions: name === 'reader' ? 'read' : '*' })";
+    const guarded = await start(`module.exports.adminAuth = { type: 'credentials', ${users}, authenticate: (name) => module.exports.adminAuth.users(name) };`);
+    try {
+      const { url } = guarded.nodeRed;
+      const token = async (username: string) => {
+        const body = new URLSearchParams({ client_id: 'node-red-editor', grant_type: 'password', scope: '', username, password: 'any' });
+        return ((await (await fetch(`${url}/auth/token`, { method: 'POST', body })).json()) as { access_token: string }).access_token;
+      };
+      const test = async (headers: Record<string, string>) => {
+        const response = await fetch(`${url}/gateway-appliance/test`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ url: guarded.simulator.url }),
+        });
+        return response.status;
+      };
+      expect(await test({})).toBe(401);
+      expect(await test({ authorization: `Bearer ${await token('reader')}` })).toBe(401);
+      expect(guarded.simulator.requests).toEqual([]);
+      expect(await test({ authorization: `Bearer ${await token('owner')}` })).toBe(200);
+    } finally {
+      await guarded.end();
+    }
+  });
+});

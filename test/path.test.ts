@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { configurationPath, encodeQuery, encodeSegment, expandTags } from '../src/path';
+import { appliance, codeOf, gatewayFor, lines, pair, refusalOf, ROLES, failure } from './library/appliance';
+
+const ROOT = '/api/v1/configuration';
+const tree = (path: string): string => configurationPath(path).slice(ROOT.length);
+
+describe('one segment', () => {
+  it.each([
+    ['plain', 'plain'],
+    ['Büro #1/EU & 50%', 'B%C3%BCro%20%231%2FEU%20%26%2050%25'],
+    ['.Administrators', '%2EAdministrators'],
+    ['a.b', 'a.b'],
+    ['a$b%c*d@e\\f', 'a%24b%25c%2Ad%40e%5Cf'],
+    ["O'Neil (x)!", 'O%27Neil%20%28x%29%21'],
+    ['%41', '%2541'],
+    ['山田', '%E5%B1%B1%E7%94%B0'],
+    ['🙂', '%F0%9F%99%82'],
+    ['a"b?c', 'a%22b%3Fc'],
+    ['-_.~', '-_.~'],
+    ['...', '%2E..'],
+  ])('%s is encoded once', (name, encoded) => {
+    expect(encodeSegment(name)).toBe(encoded);
+    expect(decodeURIComponent(encoded)).toBe(name);
+  });
+
+  it('refuses half a surrogate pair', () => expect(codeOf(() => encodeSegment('\ud83d'))).toBe('BAD_INPUT'));
+});
+
+describe('text', () => {
+  it.each([
+    ['/', ''],
+    ['users', '/users'],
+    ['/users/user-roles', '/users/user-roles'],
+    ['users/user-roles/user-role/', '/users/user-roles/user-role/'],
+    ['roles/Büro %231%2FEU & 50%25', '/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25'],
+    ['roles/100%', '/roles/100%25'],
+    ['roles/50%zz', '/roles/50%25zz'],
+    ['roles/.Administrators', '/roles/%2EAdministrators'],
+    ['roles/%2EAdministrators', '/roles/%2EAdministrators'],
+    ['roles/%2eadmin%c3%bc', '/roles/%2eadmin%c3%bc'],
+    ['roles/...', '/roles/%2E..'],
+    ['roles/a..b', '/roles/a..b'],
+  ])('%s', (text, path) => expect(tree(text)).toBe(path));
+
+  it.each([
+    ['', 'empty'],
+    ['users?expand', 'query'],
+    ['users#top', '%23'],
+    ['https://other.example/api/v1/configuration/users', 'whole address'],
+    ['HTTPS://other.example/', 'whole address'],
+    ['//other.example/users', 'whole address'],
+    ['users/../system', '".."'],
+    ['users/..', '".."'],
+    ['..', '".."'],
+    ['users/./roles', '"."'],
+    ['users/%2e%2e/system', '%2e%2e'],
+    ['users/.%2E/system', '.%2E'],
+    ['users/%2E', '%2E'],
+    ['users//roles', 'empty segment'],
+    ['users//', 'empty segment'],
+    ['users/%ff', 'UTF-8'],
+    ['/api/v1/system/active-users', 'leaves'],
+    ['/api/v1', 'leaves'],
+    ['/api/v1/configurations/users', 'leaves'],
+    ['/api/v1/configuration/../system', '".."'],
+    ['/api/v1/configuration/%2e%2e/system', '%2e%2e'],
+    ['/elsewhere/api/v1/configuration/users', 'leaves'],
+  ])('%s is refused', (text, word) => {
+    const error = refusalOf(() => configurationPath(text));
+    expect(error?.code).toBe('BAD_INPUT');
+    expect(error?.message).toContain(word);
+  });
+});
+
+describe('array', () => {
+  it('takes each item as one raw segment', () => {
+    expect(configurationPath(['roles', 'Büro #1/EU & 50%', '.x', '%2e%2e', '7'])).toBe(
+      `${ROOT}/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25/%2Ex/%252e%252e/7`,
+    );
+  });
+
+  it.each([[[]], [['']], [['.']], [['users', '..']], [['users', null]], [[{}]], [['a\udc00']]])('%j is refused', (path) =>
+    expect(codeOf(() => configurationPath(path as string[]))).toBe('BAD_INPUT'),
+  );
+});
+
+describe('href', () => {
+  it('is not encoded again', () => {
+    const href = `${ROOT}/users/user-roles/user-role/B%C3%BCro%20%231%2FEU%20%26%2050%25`;
+    expect(configurationPath(href)).toBe(href);
+  });
+
+  it('may carry the path of the base URL, and no other', () => {
+    expect(configurationPath(`/vpn1${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
+    expect(configurationPath(`${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
+    expect(codeOf(() => configurationPath('/vpn1/api/v1/system/x', '/vpn1'))).toBe('BAD_INPUT');
+    expect(codeOf(() => configurationPath(`/vpn2${ROOT}/users`, '/vpn1'))).toBe('BAD_INPUT');
+  });
+});
+
+describe('tags', () => {
+  const view = { payload: { name: 'Büro #1/EU & 50%', dot: '.Administrators', up: '..', id: 7, none: '', list: ['a'], no: null } };
+  const expand = (template: string): string => tree(expandTags(template, view));
+
+  it.each([
+    ['roles/{{payload.name}}', '/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25'],
+    ['roles/{{payload.dot}}/x', '/roles/%2EAdministrators/x'],
+    ['roles/{{ payload.id }}', '/roles/7'],
+    ['roles/a {{payload.id}}/', '/roles/a%207/'],
+    ['no tag', '/no%20tag'],
+  ])('%s', (template, path) => expect(expand(template)).toBe(path));
+
+  it.each([
+    'roles/{{payload.none}}',
+    'roles/{{payload.no}}',
+    'roles/{{payload.missing}}',
+    'roles/{{nothing.at.all}}',
+    'roles/{{payload.list}}',
+    'roles/{{payload}}',
+    'roles/{{payload.up}}',
+    'roles/{{{payload.name}}}',
+    'roles/{{&payload.name}}',
+    'roles/{{#payload}}x{{/payload}}',
+    'roles/{{^payload}}x{{/payload}}',
+    'roles/{{>payload}}',
+    'roles/{{!payload}}',
+    'roles/{{=<% %>=}}',
+    'roles/{{payload.name',
+  ])('%s is refused', (template) => expect(codeOf(() => expand(template))).toBe('BAD_INPUT'));
+});
+
+describe('query', () => {
+  it('holds flags and texts, each encoded once', () => {
+    expect(encodeQuery(undefined)).toBe('');
+    expect(encodeQuery({})).toBe('');
+    expect(encodeQuery({ expand: true, 'a b': 'ü&=%', empty: '' })).toBe('?expand&a%20b=%C3%BC%26%3D%25&empty=');
+  });
+});
+
+describe('on the wire', () => {
+  const names = ['Büro #1/EU & 50%', '.Administrators'] as const;
+
+  it.each(names)('%s is one segment, whichever way it is given', async (name) => {
+    const { simulator, gateway } = await pair();
+    const { data } = await gateway.run('config.list', { path: 'users/user-roles/user-role' });
+    const link = (data as { name: string; href: string }[]).find((entry) => entry.name === name);
+    const paths = [
+      expandTags('users/user-roles/user-role/{{role}}', { role: name }),
+      ['users', 'user-roles', 'user-role', name],
+      `users/user-roles/user-role/${name.replace('%', '%25').replace('#', '%23').replace('/', '%2F')}`,
+      link?.href,
+    ];
+    simulator.requests.length = 0;
+    for (const path of paths) expect((await gateway.run('config.get', { path })).data).toMatchObject({ name });
+    expect(new Set(lines(simulator))).toEqual(new Set([`GET ${ROLES}/${encodeSegment(name)}`]));
+    expect(lines(simulator)).toHaveLength(4);
+  });
+
+  it('keeps the path of the base URL, also with an href that carries it', async () => {
+    const simulator = await appliance({ pathPrefix: '/vpn1' });
+    const gateway = gatewayFor({ url: `${simulator.url}/` });
+    const { envelope } = await gateway.run('config.get', { path: 'users' });
+    expect(envelope.request?.path).toBe(`${ROOT}/users`);
+    await gateway.run('config.get', { path: `/vpn1${ROOT}/users` });
+    await gateway.run('config.get', { path: `${ROOT}/users` });
+    expect(lines(simulator)).toEqual(Array(3).fill(`GET /vpn1${ROOT}/users`));
+    expect((await failure(gateway.run('config.get', { path: `/vpn2${ROOT}/users` }))).code).toBe('BAD_INPUT');
+  });
+
+  it('sends nothing for a path that cannot be', async () => {
+    const { simulator, gateway } = await pair();
+    for (const path of ['../system', 'users/%2e%2e', 'https://other.example/', '']) {
+      const error = await failure(gateway.run('config.get', { path }));
+      expect(error.code).toBe('BAD_INPUT');
+      expect(error.cause).toMatchObject({ ok: false, requests: 0, logins: 0, status: null });
+    }
+    expect(simulator.requests).toEqual([]);
+  });
+});

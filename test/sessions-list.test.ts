@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import type { Envelope } from '../src/envelope';
+import type { Gateway } from '../src/gateway';
+import type { SimulatorOptions } from '../src/simulator';
+import { failure, idsOf, lines, pair, USERS } from './library/appliance';
+
+const isList = ({ path }: { path: string }): boolean => path.startsWith(`${USERS}?`);
+const page = (start: number): string => `GET ${USERS}?number=200&start=${start}`;
+
+interface Part {
+  data: unknown;
+  part: { index: number; count?: number };
+  envelope: Envelope;
+}
+
+async function parts(gateway: Gateway, input: Record<string, unknown>): Promise<{ parts: Part[]; data: unknown; streamed: boolean }> {
+  const taken: Part[] = [];
+  const { data, streamed } = await gateway.run('sessions.list', input, {
+    onPart: (data, part, envelope) => taken.push({ data, part, envelope }),
+  });
+  return { parts: taken, data, streamed };
+}
+
+describe('a whole list', () => {
+  it.each<[string, SimulatorOptions]>([
+    ['450, counted from 0', { sessions: 450, variants: { startCountsFrom: 0 } }],
+    ['450, counted from 1', { sessions: 450, variants: { startCountsFrom: 1 } }],
+    ['400, counted from 0', { sessions: 400, variants: { startCountsFrom: 0 } }],
+    ['400, counted from 1', { sessions: 400, variants: { startCountsFrom: 1 } }],
+    ['401, counted from 1', { sessions: 401, variants: { startCountsFrom: 1 } }],
+    ['200', { sessions: 200 }],
+    ['1', { sessions: 1 }],
+    ['0', { sessions: 0 }],
+    ['10,000, counted from 0', { sessions: 10_000, variants: { startCountsFrom: 0 } }],
+    ['10,000, counted from 1', { sessions: 10_000, variants: { startCountsFrom: 1 } }],
+    ['is-last-record beside', { sessions: 450, variants: { isLastRecord: 'beside' } }],
+    ['is-last-record misspelled', { sessions: 450, variants: { isLastRecordSpelling: 'Is-last-record' } }],
+    ['is-last-record misspelled and beside', { sessions: 450, variants: { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record' } }],
+    ['is-last-record absent', { sessions: 450, variants: { isLastRecord: 'absent' } }],
+    ['is-last-record absent, counted from 0', { sessions: 400, variants: { isLastRecord: 'absent', startCountsFrom: 0 } }],
+    ['an older release', { sessions: 450, variants: { clipAt200: false } }],
+    ['totals as text', { sessions: 450, variants: { totals: 'text' } }],
+    ['totals as text, is-last-record absent', { sessions: 450, variants: { totals: 'text', isLastRecord: 'absent' } }],
+    ['no array', { sessions: 0, variants: { noRecords: 'no-array' } }],
+    ['no container', { sessions: 0, variants: { noRecords: 'no-container', isLastRecord: 'absent' } }],
+    ['keys absent', { sessions: 250, variants: { nullKeys: 'absent' } }],
+    ['keys now null, now absent', { sessions: 250, variants: { nullKeys: 'mixed' } }],
+  ])('%s', async (_name, options) => {
+    const { simulator, gateway } = await pair(options);
+    const { data, envelope, streamed } = await gateway.run('sessions.list');
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ ok: true, total: options.sessions, loginPermission: true, truncated: false, changed: null, status: 200 });
+    expect(streamed).toBe(false);
+  });
+
+  it.each<[string, string[]]>([
+    ['without is-last-record and totals', ['is-last-record', 'total-matched-record-number', 'total-returned-record-number']],
+    ['without totals', ['total-matched-record-number']],
+  ])('%s', async (_name, fields) => {
+    for (const sessions of [450, 400, 0]) {
+      const { simulator, gateway } = await pair({ sessions });
+      simulator.fault({ match: isList, times: 9, stripField: fields.map((field) => `active-users.${field}`) });
+      const { data, envelope } = await gateway.run('sessions.list');
+      expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+      expect(envelope).toMatchObject({ total: sessions, truncated: false });
+    }
+  });
+
+  it('asks for 200 from as many as it has', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: { startCountsFrom: 0 } });
+    const { envelope } = await gateway.run('sessions.list');
+    expect(lines(simulator)).toEqual([page(0), page(200), page(400)]);
+    expect(envelope).toMatchObject({ requests: 3, retries: 0, request: { method: 'GET', path: USERS } });
+  });
+
+  it('gives the records as they came', async () => {
+    const { simulator, gateway } = await pair({ sessions: 3 });
+    expect((await gateway.run('sessions.list')).data).toEqual([0, 1, 2].map((index) => simulator.state.sessions.record(index)));
+  });
+
+  it('narrows by name', async () => {
+    const { simulator, gateway } = await pair({ sessions: 3 });
+    const ids = ['a&b 50%/#1', 'a&b 50%/#1'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
+    expect(idsOf((await gateway.run('sessions.list', { name: 'a&b 50%/#1' })).data)).toEqual(ids);
+    expect(lines(simulator)).toEqual([`GET ${USERS}?name=a%26b%2050%25%2F%231&number=200&start=0`]);
+  });
+
+  it('accepts a single record that stands alone', async () => {
+    const { simulator, gateway } = await pair({ sessions: 1 });
+    simulator.fault({ match: isList, body: (answer) => answer.replace('[', '').replace(']', '') });
+    expect(idsOf((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
+  });
+});
+
+describe('a list that is not whole', () => {
+  it('is tried once more and then an error when a page repeats', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450 });
+    let first = '';
+    simulator.fault({ match: isList, times: 99, body: (answer) => (first ||= answer) });
+    const error = await failure(gateway.run('sessions.list'));
+    expect(error).toMatchObject({ code: 'BAD_RESPONSE', cause: { ok: false, total: 450, status: 200 } });
+    expect(error.message).toMatch(/450.*200/);
+    expect(lines(simulator)).toEqual([page(0), page(200), page(0), page(200)]);
+  });
+
+  it('is tried once more and then an error when there are fewer than the total', async () => {
+    const { simulator, gateway } = await pair({ sessions: 210 });
+    simulator.fault({ match: isList, times: 99, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1211') });
+    expect((await failure(gateway.run('sessions.list'))).code).toBe('BAD_RESPONSE');
+    expect(lines(simulator)).toHaveLength(4);
+  });
+
+  it('is whole after all when the second try is', async () => {
+    const { simulator, gateway } = await pair({ sessions: 210 });
+    simulator.fault({ match: isList, skip: 1, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1211') });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ total: 210, requests: 4 });
+  });
+
+  it('loses nobody when sessions end meanwhile, and lists nobody who is gone', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: { startCountsFrom: 0 } });
+    let pages = 0;
+    const endOne = (answer: string): string => {
+      // After the first page has been read, its first session ends: the next page begins one further on.
+      if (++pages === 1) simulator.state.sessions.end(simulator.state.sessions.ids()[0] ?? '');
+      return answer;
+    };
+    simulator.fault({ match: isList, times: 99, body: endOne });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ total: 449, truncated: false });
+  });
+
+  it('takes those who come meanwhile', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450 });
+    const join = (answer: string): string => {
+      if (simulator.state.sessions.count < 460) simulator.state.sessions.add();
+      return answer;
+    };
+    simulator.fault({ match: isList, times: 99, body: join });
+    expect(idsOf((await gateway.run('sessions.list')).data).slice(0, 450)).toEqual(simulator.state.sessions.ids().slice(0, 450));
+  });
+
+  it.each([
+    ['no active-users', '{}'],
+    ['active-users null', '{"active-users":null}'],
+    ['a list of lists', '{"active-users":{"active-user-records":{"active-user-record":[[]]}}}'],
+    ['a record without id', '{"active-users":{"active-user-records":{"active-user-record":[{"active-user-name":"a"}]}}}'],
+    ['a record with an empty id', '{"active-users":{"active-user-records":{"active-user-record":[{"session-id":""}]}}}'],
+    ['an array', '[]'],
+    ['nothing', ''],
+    ['HTML', '<!DOCTYPE html><p>Log in</p>'],
+  ])('is refused: %s', async (_name, body) => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isList, body });
+    const error = await failure(gateway.run('sessions.list'));
+    expect(error.code).toBe('BAD_RESPONSE');
+    expect(lines(simulator)).toHaveLength(1);
+  });
+});
+
+describe('limit', () => {
+  it.each([
+    [450, 7, 1, true],
+    [450, 200, 1, true],
+    [450, 201, 2, true],
+    [450, 449, 3, true],
+    [450, 450, 3, false],
+    [450, 1000, 3, false],
+    [200, 200, 1, false],
+  ])('%i sessions, at most %i', async (sessions, limit, requests, truncated) => {
+    const { simulator, gateway } = await pair({ sessions, variants: { startCountsFrom: 0 } });
+    const { data, envelope } = await gateway.run('sessions.list', { limit });
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids().slice(0, limit));
+    expect(envelope).toMatchObject({ total: sessions, truncated, requests });
+  });
+
+  it.each([0, -1, 1.5, 'many', '', true])('%j is refused', async (limit) => {
+    const { simulator, gateway } = await pair();
+    expect((await failure(gateway.run('sessions.list', { limit }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('emit', () => {
+  it('sends pages', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450 });
+    const { parts: pages, data, streamed } = await parts(gateway, { emit: 'page' });
+    expect(pages.map(({ data: records }) => (records as unknown[]).length)).toEqual([200, 199, 51]);
+    expect(pages.map(({ part }) => part)).toEqual([{ index: 0 }, { index: 1 }, { index: 2, count: 3 }]);
+    expect(pages.flatMap(({ data: records }) => idsOf(records))).toEqual(simulator.state.sessions.ids());
+    expect(pages[0]?.envelope).toMatchObject({ ok: true, operation: 'sessions.list', total: 450, requests: 1 });
+    expect({ data, streamed }).toEqual({ data: undefined, streamed: true });
+  });
+
+  it('sends records', async () => {
+    const { simulator, gateway } = await pair({ sessions: 201 });
+    const { parts: records, streamed } = await parts(gateway, { emit: 'record' });
+    expect(idsOf(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
+    expect(records.map(({ part }) => part)).toEqual(Array.from({ length: 201 }, (_, index) => ({ index, count: 201 })));
+    expect(streamed).toBe(true);
+  });
+
+  it('sends one empty page, or no record, when there is nothing', async () => {
+    const { gateway } = await pair({ sessions: 0 });
+    const page = await parts(gateway, { emit: 'page' });
+    expect(page.parts.map(({ data, part }) => ({ data, part }))).toEqual([{ data: [], part: { index: 0, count: 1 } }]);
+    expect(await parts(gateway, { emit: 'record' })).toEqual({ parts: [], data: undefined, streamed: true });
+  });
+
+  it('keeps the limit', async () => {
+    const { gateway } = await pair({ sessions: 450 });
+    const { parts: pages } = await parts(gateway, { emit: 'page', limit: 250 });
+    expect(pages.map(({ data }) => (data as unknown[]).length)).toEqual([200, 50]);
+    expect(pages.at(-1)).toMatchObject({ part: { index: 1, count: 2 }, envelope: { truncated: true } });
+    expect((await parts(gateway, { emit: 'record', limit: 3 })).parts.map(({ part }) => part)).toEqual([
+      { index: 0, count: 3 },
+      { index: 1, count: 3 },
+      { index: 2, count: 3 },
+    ]);
+  });
+
+  it('tells how many went out before it failed', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450 });
+    simulator.fault({ match: isList, skip: 1, times: 9, status: 404 });
+    const taken: unknown[] = [];
+    const error = await failure(gateway.run('sessions.list', { emit: 'record' }, { onPart: (data) => taken.push(data) }));
+    expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { ok: false, sent: 200 } });
+    expect(taken).toHaveLength(200);
+  });
+
+  it('sends nobody twice when it has to try again', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450 });
+    simulator.fault({ match: isList, skip: 2, body: (answer) => answer.replace(/(matched-record-number":)450/, '$1451') });
+    const { parts: records } = await parts(gateway, { emit: 'record' });
+    expect(idsOf(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
+  });
+
+  it('asks who takes the parts before anything is sent', async () => {
+    const { simulator, gateway } = await pair();
+    for (const emit of ['page', 'record', 'all']) expect((await failure(gateway.run('sessions.list', { emit }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest';
+import { appliance, calls, failure, gatewayFor, idsOf, lines, many, pair, USERS, writes } from './library/appliance';
+
+const end = (id: string): string => `DELETE ${USERS}/session/${id}`;
+
+describe('kill', () => {
+  it('ends one session by its id or its record, with a plain result', async () => {
+    const { simulator, gateway } = await pair();
+    const [first = '', second = ''] = simulator.state.sessions.ids();
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': first });
+    expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    expect(envelope).toMatchObject({
+      ok: true,
+      operation: 'sessions.kill',
+      request: { method: 'DELETE', path: `${USERS}/session/${first}` },
+      status: 204,
+      changed: true,
+      dryRun: false,
+      requests: 1,
+      retries: 0,
+      logins: 1,
+    });
+    expect(new Date(envelope.at).toISOString()).toBe(envelope.at);
+    await gateway.run('sessions.kill', { 'session-id': { 'session-id': second, 'active-user-name': 'x' } });
+    expect(writes(simulator)).toEqual([end(first), end(second)]);
+    expect(simulator.state.sessions.count).toBe(23);
+  });
+
+  it('ends exactly the sessions of an array, each once', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450 });
+    const records = (await gateway.run('sessions.list')).data as Record<string, unknown>[];
+    const chosen = records.filter((_, index) => index % 30 === 7);
+    const last = chosen.at(-1)?.['session-id'] as string;
+    simulator.requests.length = 0;
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [...chosen, last, chosen[0]] });
+    expect(many(data)).toMatchObject({ total: chosen.length, ok: chosen.length, failed: 0 });
+    expect(many(data).results[0]).toEqual({
+      item: {
+        'session-id': chosen[0]?.['session-id'],
+        'active-user-name': chosen[0]?.['active-user-name'],
+        'source-ip': chosen[0]?.['source-ip'],
+      },
+      ok: true,
+      status: 204,
+    });
+    expect(envelope).toMatchObject({ ok: true, changed: true, status: 204, requests: chosen.length });
+    expect(writes(simulator).sort()).toEqual(idsOf(chosen).map(end).sort());
+    expect(simulator.state.sessions.ids()).toEqual(idsOf(records).filter((id) => !idsOf(chosen).includes(id)));
+  });
+
+  it('is many for an array of one', async () => {
+    const { simulator, gateway } = await pair();
+    const [id = ''] = simulator.state.sessions.ids();
+    const { data } = await gateway.run('sessions.kill', { 'session-id': [id] });
+    expect(data).toEqual({ total: 1, ok: 1, failed: 0, results: [{ item: { 'session-id': id }, ok: true, status: 204 }] });
+  });
+
+  it('does nothing for an empty array', async () => {
+    const { simulator, gateway } = await pair();
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [] });
+    expect(data).toEqual({ total: 0, ok: 0, failed: 0, results: [] });
+    expect(envelope).toMatchObject({ ok: true, changed: false });
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it.each([
+    [''],
+    [' '],
+    [[{}]],
+    [{ 'session-id': '' }],
+    [{ 'session-id': null }],
+    [['sid1', '']],
+    [['sid1', { 'session-id': 5 }]],
+    [['sid1', '..']],
+    [['sid1', 'half\ud83d']],
+    [null],
+    [undefined],
+    [5],
+  ])('%j is refused before anything is sent', async (given) => {
+    const { simulator, gateway } = await pair();
+    expect((await failure(gateway.run('sessions.kill', { 'session-id': given }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('ends nothing when there are more than max', async () => {
+    const { simulator, gateway } = await pair({ sessions: 40 });
+    const ids = simulator.state.sessions.ids();
+    expect((await failure(gateway.run('sessions.kill', { 'session-id': ids.slice(0, 26) }))).code).toBe('LIMIT');
+    expect((await failure(gateway.run('sessions.kill', { 'session-id': ids, max: '39' }))).code).toBe('LIMIT');
+    expect((await failure(gateway.run('sessions.kill', { 'session-id': ids, max: 0 }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+    await gateway.run('sessions.kill', { 'session-id': ids, max: 40 });
+    expect(simulator.state.sessions.count).toBe(0);
+  });
+});
+
+describe('many', () => {
+  it('reports what failed beside what worked', async () => {
+    const { simulator, gateway } = await pair();
+    const [id = '', other = ''] = simulator.state.sessions.ids();
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidGone', other] });
+    expect(many(data)).toMatchObject({ total: 3, ok: 2, failed: 1, results: [{ ok: true }, { ok: false }, { ok: true }] });
+    expect(many(data).results[1]).toEqual({
+      item: { 'session-id': 'sidGone' },
+      ok: false,
+      error: { code: 'NOT_FOUND', message: expect.stringContaining('sidGone does not exist') as string },
+    });
+    expect(envelope).toMatchObject({ ok: false, changed: true });
+  });
+
+  it('is an error with the first code when all failed', async () => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: ({ path }) => path.endsWith('sidC'), status: 403 });
+    const error = await failure(gateway.run('sessions.kill', { 'session-id': ['sidA', 'sidB', 'sidC'] }));
+    expect(error.code).toBe('NOT_FOUND');
+    expect(error.cause).toMatchObject({
+      ok: false,
+      code: 'NOT_FOUND',
+      changed: false,
+      results: [
+        { item: { 'session-id': 'sidA' }, ok: false, error: { code: 'NOT_FOUND' } },
+        { ok: false, error: { code: 'NOT_FOUND' } },
+        { ok: false, error: { code: 'FORBIDDEN' } },
+      ],
+    });
+  });
+
+  it('says why an outcome is unknown when all are', async () => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: ({ method }) => method === 'DELETE', times: 2, cut: 'before-headers' });
+    const error = await failure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids().slice(0, 2) }));
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'CONNECTION', changed: null } });
+    expect(writes(simulator)).toHaveLength(2);
+  });
+
+  it('stops where every further item would fail just so', async () => {
+    const { simulator, gateway } = await pair({}, { password: 'wrong' });
+    const error = await failure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
+    expect(error.code).toBe('LOGIN_REJECTED');
+    expect(error.cause?.results).toHaveLength(25);
+    expect(simulator.logins).toBe(1);
+  });
+
+  it('keeps the id of the step when a second factor is missing', async () => {
+    const { gateway } = await pair({ secondFactor: { password: 'second' } });
+    const error = await failure(gateway.run('sessions.kill', { 'session-id': ['sidA'] }));
+    expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string } });
+  });
+});
+
+describe('kill-user', () => {
+  it('compares names exactly although the appliance matches by prefix', async () => {
+    const simulator = await appliance({ sessions: 3, variants: { nameFilter: 'prefix' } });
+    const [a, b] = ['j.doe', 'j.doe'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
+    const others = ['j.doe2', 'j.doe ', 'j.doering'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
+    const { data, envelope } = await gatewayFor(simulator).run('sessions.kill-user', { name: 'j.doe' });
+    expect(many(data)).toMatchObject({ total: 2, ok: 2 });
+    expect(envelope).toMatchObject({ requests: 3, request: { method: 'DELETE' } });
+    expect([a, b].some((id) => simulator.state.sessions.has(id ?? ''))).toBe(false);
+    expect(others.every((id) => simulator.state.sessions.has(id))).toBe(true);
+  });
+
+  it.each(['CORP\\anna.weber', 'Büro #1/EU & 50%', 'a+b=c?d', '山田太郎', '*', '.Administrators'])('finds %s', async (name) => {
+    const simulator = await appliance({ sessions: 2 });
+    simulator.state.sessions.add({ 'active-user-name': name });
+    const { data } = await gatewayFor(simulator).run('sessions.kill-user', { name });
+    expect(many(data)).toMatchObject({ total: 1, ok: 1 });
+    expect(simulator.state.sessions.count).toBe(2);
+  });
+
+  it('succeeds with nothing to do', async () => {
+    const { simulator, gateway } = await pair();
+    const { data, envelope } = await gateway.run('sessions.kill-user', { name: 'nobody' });
+    expect(many(data)).toMatchObject({ total: 0, ok: 0, failed: 0 });
+    expect(envelope).toMatchObject({ ok: true, changed: false });
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('does nothing when more than max match', async () => {
+    const simulator = await appliance({ sessions: 0 });
+    for (let index = 0; index < 3; index++) simulator.state.sessions.add({ 'active-user-name': 'j.doe' });
+    expect((await failure(gatewayFor(simulator).run('sessions.kill-user', { name: 'j.doe', max: 2 }))).code).toBe('LIMIT');
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it.each([[''], [null], [undefined], [['a']], [true]])('refuses the name %j', async (name) => {
+    const { simulator, gateway } = await pair();
+    expect((await failure(gateway.run('sessions.kill-user', { name }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('ends nothing by a list that is not whole', async () => {
+    const { simulator, gateway } = await pair({ sessions: 3 });
+    const total = (answer: string): string => answer.replace(/"total-matched-record-number":\d+/, '"total-matched-record-number":9');
+    simulator.fault({ match: ({ path }) => path.includes('?name='), times: 9, body: total });
+    const name = simulator.state.sessions.record(0)['active-user-name'];
+    expect((await failure(gateway.run('sessions.kill-user', { name }))).code).toBe('BAD_RESPONSE');
+    expect(writes(simulator)).toEqual([]);
+  });
+});
+
+describe('kill-matching', () => {
+  const people = [
+    { 'active-user-name': 'a.one', 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.7', 'user-roles': 'Contractors' },
+    { 'active-user-name': 'a.two', 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.70', 'user-roles': 'Users, Intranet' },
+    { 'active-user-name': 'b (x) [y]', 'authentication-realm': 'Partners', 'source-ip': '198.51.100.7', 'user-roles': '.Administrators' },
+    { 'active-user-name': 'c*d', 'authentication-realm': 'Büro #1 / EU', 'source-ip': '198.51.100.8', 'user-roles': 'Büro #1/EU & 50%' },
+  ];
+
+  it.each<[Record<string, unknown>, string[]]>([
+    [{ 'authentication-realm': 'Contractors' }, ['a.one', 'a.two']],
+    [{ 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.7' }, ['a.one']],
+    [{ 'source-ip': '203.0.113.*' }, ['a.one', 'a.two']],
+    [{ 'source-ip': '*.7' }, ['a.one', 'b (x) [y]']],
+    [{ 'source-ip': '20*113*' }, ['a.one', 'a.two']],
+    [{ 'source-ip': ['198.51.100.8', '*.70'] }, ['a.two', 'c*d']],
+    [{ 'active-user-name': 'A.ONE' }, []],
+    [{ 'active-user-name': 'a?one' }, []],
+    [{ 'active-user-name': 'b (x) [y]' }, ['b (x) [y]']],
+    [{ 'user-roles': '*Intranet*' }, ['a.two']],
+    [{ 'user-roles': '.Administrators' }, ['b (x) [y]']],
+    [{ 'authentication-realm': 'Büro*' }, ['c*d']],
+    [{ 'apex-client-version': '*' + 'nothing has this' }, []],
+    [{ 'mac-address': '02:*', 'active-user-name': 'nobody' }, []],
+  ])('%j', async (filter, expected) => {
+    const simulator = await appliance({ sessions: 0 });
+    const ids = new Map(people.map((person) => [simulator.state.sessions.add(person), person['active-user-name']]));
+    const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
+    expect(many(data).total).toBe(expected.length);
+    const left = simulator.state.sessions.ids().map((id) => ids.get(id));
+    expect(left).toEqual(people.map((person) => person['active-user-name']).filter((name) => !expected.includes(name)));
+  });
+
+  it.each<[unknown, string]>([
+    [{}, 'LIMIT'],
+    [{ realm: 'Contractors' }, 'BAD_INPUT'],
+    [{ 'source-ip': '' }, 'BAD_INPUT'],
+    [{ 'source-ip': '  ' }, 'BAD_INPUT'],
+    [{ 'source-ip': '*' }, 'BAD_INPUT'],
+    [{ 'source-ip': ' ** ' }, 'BAD_INPUT'],
+    [{ 'source-ip': [] }, 'BAD_INPUT'],
+    [{ 'source-ip': ['203.0.113.7', '*'] }, 'BAD_INPUT'],
+    [{ 'source-ip': ['203.0.113.7', ''] }, 'BAD_INPUT'],
+    [{ 'source-ip': null }, 'BAD_INPUT'],
+    [{ 'source-ip': { not: 'x' } }, 'BAD_INPUT'],
+    [{ 'source-ip': '203.0.113.7', constructor: 'x' }, 'BAD_INPUT'],
+    [{ '-client-version': '1' }, 'BAD_INPUT'],
+    ['source-ip', 'BAD_INPUT'],
+    [[{ 'source-ip': 'x' }], 'BAD_INPUT'],
+    [undefined, 'BAD_INPUT'],
+  ])('%j is refused: %s', async (filter, code) => {
+    const { simulator, gateway } = await pair();
+    expect((await failure(gateway.run('sessions.kill-matching', { filter }))).code).toBe(code);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('does nothing when more than max match', async () => {
+    const { simulator, gateway } = await pair({ sessions: 300 });
+    const error = await failure(gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-*' } }));
+    expect(error.code).toBe('LIMIT');
+    expect(error.message).toContain('300 sessions');
+    expect(writes(simulator)).toEqual([]);
+  });
+});
+
+describe('kill-all', () => {
+  it('uses the one request of the appliance', async () => {
+    const { simulator, gateway } = await pair();
+    const { data, envelope } = await gateway.run('sessions.kill-all');
+    expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    expect(envelope).toMatchObject({ changed: true, status: 204, request: { method: 'DELETE', path: USERS } });
+    expect(lines(simulator)).toEqual([`DELETE ${USERS}?all`]);
+    expect(calls(simulator)[0]?.body).toBe('');
+    expect(simulator.state.sessions.count).toBe(0);
+  });
+});

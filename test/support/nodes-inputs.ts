@@ -1,0 +1,267 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Rig, type Definition, type Runtime } from './node-red';
+import { caught, success } from './one';
+
+/** Where a field's value comes from (contract, section 3), and which operation runs. */
+export function inputs(runtime: Runtime): void {
+  const rig = new Rig(runtime, { sessions: 3 });
+  beforeAll(() => rig.start());
+  afterEach(() => rig.reset());
+  afterAll(() => rig.stop());
+
+  const get = { type: 'gateway-config', operation: 'get' };
+  const update = { type: 'gateway-config', operation: 'update', dryRun: true };
+  const role = 'users/user-roles/user-role/Users';
+  const path = { type: 'str', value: role };
+
+  /** The only request that a dry run of this message plans. */
+  async function planned(node: Definition, message: Record<string, unknown>, more: object = {}): Promise<{ path: string; body?: unknown }> {
+    await rig.deploy({ nodes: [{ ...update, ...node }], ...more });
+    const { envelope } = success(await rig.run(message));
+    expect(envelope.plan).toHaveLength(1);
+    return envelope.plan?.[0] as { path: string; body?: unknown };
+  }
+
+  async function refusal(node: Definition, message: Record<string, unknown>): Promise<{ code: string; message: string }> {
+    await rig.deploy({ nodes: [node] });
+    const before = rig.sim.requests.length;
+    const { error, payload } = caught(await rig.run(message));
+    expect(payload).toEqual(message.payload);
+    expect(rig.sim.requests).toHaveLength(before);
+    return error;
+  }
+
+  describe('a named input', () => {
+    process.env.GATEWAY_TEST_PATH = role;
+    it.each([
+      ['str', role],
+      ['msg', 'where.from'],
+      ['msg', 'msg.where.from'],
+      ['env', 'GATEWAY_TEST_PATH'],
+      ['str', '${GATEWAY_TEST_PATH}'],
+      ['json', JSON.stringify(role.split('/'))],
+      ['jsonata', '"users/user-roles/user-role/" & payload.role'],
+      ['flow', 'path'],
+      ['global', 'path'],
+    ])('of type %s is read from %s and beats the payload', async (type, value) => {
+      await rig.deploy({ nodes: [{ ...update, inputs: { path: { type, value } } }] });
+      rig.node().context().flow.set('path', role);
+      rig.node().context().global.set('path', role);
+      const { envelope } = success(await rig.run({ payload: { role: 'Users', path: 'other', body: { a: 1 } }, where: { from: role } }));
+      expect(envelope.plan).toMatchObject([{ path: `/api/v1/configuration/${role}`, body: { a: 1 } }]);
+    });
+
+    it.each([
+      ['json', '{"a":[1,"x"]}', { a: [1, 'x'] }],
+      ['msg', 'payload.x', { b: 2 }],
+    ])('of type %s gives an object', async (type, value, body) => {
+      expect(await planned({ inputs: { path, body: { type, value } } }, { payload: { x: { b: 2 } } })).toMatchObject({ body });
+    });
+
+    it.each([
+      ['num', '2', 2],
+      ['msg', 'payload.limit', 2],
+      ['env', 'GATEWAY_TEST_LIMIT', 2],
+    ])('of type %s lets the author take a guard from where he wants', async (type, value, length) => {
+      process.env.GATEWAY_TEST_LIMIT = '2';
+      await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'list', inputs: { limit: { type, value } } }] });
+      expect(success(await rig.run({ payload: { limit: '2' } })).payload).toHaveLength(length);
+    });
+
+    it('of type bool is a boolean', async () => {
+      await rig.deploy({
+        nodes: [{ type: 'gateway-system', operation: 'esap-packages', inputs: { expand: { type: 'bool', value: 'true' } } }],
+      });
+      success(await rig.run({ payload: 1 }));
+      expect(rig.sim.requests.at(-1)?.path).toContain('?expand');
+    });
+
+    it.each([
+      ['str', ''],
+      ['num', ''],
+      ['json', 'null'],
+      ['json', '""'],
+      ['msg', 'nothing.there'],
+      ['msg', 'payload.empty'],
+      ['msg', 'payload.none'],
+      ['flow', 'nothing'],
+      ['global', 'nothing'],
+      ['env', 'GATEWAY_TEST_UNSET'],
+      ['jsonata', 'payload.nothing'],
+      ['cred', ''],
+      ['json', '{'],
+      ['jsonata', '(('],
+      ['jsonata', '$number("x")'],
+      ['num', 'many'],
+      ['msg', '[['],
+    ])('of type %s that gives nothing from %j is BAD_INPUT, although the field is optional', async (type, value) => {
+      const error = await refusal(
+        { type: 'gateway-sessions', operation: 'list', inputs: { name: { type, value } } },
+        { payload: { empty: '', none: null, name: 'someone' } },
+      );
+      expect(error.code).toBe('BAD_INPUT');
+      expect(error.message).toMatch(/^name /);
+    });
+
+    it('that the operation does not have is BAD_INPUT', async () => {
+      expect(await refusal({ ...get, inputs: { paht: path } }, { payload: role })).toMatchObject({
+        code: 'BAD_INPUT',
+        message: expect.stringContaining('paht') as string,
+      });
+    });
+
+    it.each([
+      [{ path: { type: 'str', value: '${GATEWAY_TEST_UNSET}' } }, 'GATEWAY_TEST_UNSET'],
+      [{ path: { type: 'date', value: 'x' } }, 'date'],
+    ])('that cannot be, as in %j, is BAD_CONFIG', async (inputs, words) => {
+      expect(await refusal({ ...get, inputs }, { payload: role })).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringContaining(words) as string,
+      });
+    });
+
+    it('of two that fail, one at once and one later, gives one outcome and no unhandled rejection', async () => {
+      const inputs = {
+        path: { type: 'jsonata', value: '$error("late")' },
+        body: { type: 'jsonata', value: '$error("too")' },
+        other: { type: 'msg', value: 'none' },
+      };
+      expect((await refusal({ ...update, inputs }, { payload: 1 })).code).toBe('BAD_INPUT');
+    });
+
+    it('expands tags in the text of a path and nowhere else', async () => {
+      const inputs = {
+        path: { type: 'str', value: 'users/user-roles/user-role/{{payload.name}}' },
+        body: { type: 'json', value: '{"d":"{{payload.name}}"}' },
+      };
+      const plan = await planned({ inputs }, { payload: { name: 'A/B' } });
+      expect(plan).toMatchObject({ path: '/api/v1/configuration/users/user-roles/user-role/A%2FB', body: { d: '{{payload.name}}' } });
+    });
+
+    it('does not expand tags that a message brings', async () => {
+      await rig.deploy({ nodes: [{ ...update, inputs: { path: { type: 'msg', value: 'payload.path' } } }] });
+      const { envelope } = success(await rig.run({ payload: { path: 'a/{{payload.secret}}', body: {}, secret: 'x' } }));
+      expect(envelope.plan?.[0]?.path).toBe('/api/v1/configuration/a/%7B%7Bpayload.secret%7D%7D');
+    });
+
+    it('keeps a literal whole, whatever a flow does to what came of it', async () => {
+      await rig.deploy({ nodes: [{ ...update, inputs: { path, body: { type: 'json', value: '{"a":{"b":1}}' } } }] });
+      const first = success(await rig.run({ payload: 1 })).envelope.plan?.[0] as { body: { a: { b: number } } };
+      try {
+        first.body.a.b = 2;
+      } catch {
+        // Frozen: that is one way.
+      }
+      expect(success(await rig.run({ payload: 1 })).envelope.plan).toMatchObject([{ body: { a: { b: 1 } } }]);
+    });
+  });
+
+  describe('the payload', () => {
+    it.each([
+      ['text', role, `/api/v1/configuration/${role}`],
+      ['an array', role.split('/'), `/api/v1/configuration/${role}`],
+      ['its property', { path: role }, `/api/v1/configuration/${role}`],
+    ])('is the subject as %s', async (_, payload, wanted) => {
+      await rig.deploy({ nodes: [get] });
+      success(await rig.run({ payload }));
+      expect(rig.sim.requests.at(-1)?.path).toBe(wanted);
+    });
+
+    it.each([[1731000000000], [true], [''], [null], [undefined], [{}], [{ path: null }], [Object.create({ path: role })]])(
+      'is no subject as %j',
+      async (payload) => {
+        expect((await refusal(get, { payload })).code).toBe('BAD_INPUT');
+      },
+    );
+
+    it('is the object whole when inputs name the rest', async () => {
+      expect(await planned({ inputs: { path } }, { payload: { description: 'Day', path: 'kept' } })).toMatchObject({
+        path: `/api/v1/configuration/${role}`,
+        body: { description: 'Day', path: 'kept' },
+      });
+    });
+
+    it('is not the object when it has it', async () => {
+      expect(await planned({ inputs: { path } }, { payload: { body: { a: 1 }, b: 2 } })).toMatchObject({ body: { a: 1 } });
+    });
+
+    it('is not the object while another required field is not named', async () => {
+      expect((await refusal(update, { payload: { path: role, description: 'Day' } })).message).toMatch(/^body /);
+    });
+
+    it('is not the object when that is there but empty', async () => {
+      expect((await refusal({ ...update, inputs: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^body /);
+    });
+
+    it('cannot lift a guard', async () => {
+      const ids = Array.from({ length: 26 }, () => rig.sim.state.sessions.add({ 'active-user-name': 'many' }));
+      await rig.deploy({
+        nodes: [
+          { type: 'gateway-sessions', operation: 'kill' },
+          { id: 'n2', type: 'gateway-sessions', operation: 'list' },
+        ],
+      });
+      expect(caught(await rig.run({ payload: { 'session-id': ids, max: 100 }, max: 100 })).error.code).toBe('LIMIT');
+      expect(success(await rig.run({ payload: { name: 'many', limit: 1, emit: 'record' } }, 'n2')).payload).toHaveLength(26);
+      for (const id of ids) expect(rig.sim.state.sessions.has(id)).toBe(true);
+    });
+
+    it.each([[null], [undefined], ['']])('with the filter %j is an error, not everything', async (name) => {
+      expect((await refusal({ type: 'gateway-sessions', operation: 'list' }, { payload: { name } })).code).toBe('BAD_INPUT');
+    });
+
+    it('of another realm, such as a Function node makes it, is as good', async () => {
+      const { runInNewContext } = await import('node:vm');
+      await rig.deploy({ nodes: [get] });
+      success(await rig.run({ payload: runInNewContext(`({ path: '${role}' })`) as unknown }));
+    });
+
+    it('as a record or an array of them ends sessions', async () => {
+      const ids = [rig.sim.state.sessions.add(), rig.sim.state.sessions.add()];
+      await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'kill' }] });
+      expect(success(await rig.run({ payload: { 'session-id': ids[0], 'source-ip': '192.0.2.1' } })).payload).toHaveProperty('result');
+      expect(success(await rig.run({ payload: [{ 'session-id': ids[1] }] })).payload).toMatchObject({ total: 1, ok: 1 });
+    });
+  });
+
+  describe('a dynamic operation', () => {
+    const dynamic = {
+      type: 'gateway-sessions',
+      operation: 'do',
+      operationType: 'msg',
+      inputs: { limit: { type: 'num', value: '1' }, max: { type: 'num', value: '3' } },
+    };
+
+    it('runs what the message names, with the inputs that it has', async () => {
+      await rig.deploy({ nodes: [dynamic] });
+      expect(success(await rig.run({ payload: 1, do: 'list' })).payload).toHaveLength(1);
+      expect(success(await rig.run({ payload: 1, do: 'sessions.list' })).payload).toHaveLength(1);
+    });
+
+    it.each([
+      ['jsonata', '"li" & "st"'],
+      ['flow', 'do'],
+      ['env', 'GATEWAY_TEST_OPERATION'],
+    ])('comes from %s too', async (operationType, operation) => {
+      process.env.GATEWAY_TEST_OPERATION = 'list';
+      await rig.deploy({ nodes: [{ ...dynamic, operation, operationType }] });
+      rig.node().context().flow.set('do', 'list');
+      expect(success(await rig.run({ payload: 1 })).payload).toHaveLength(1);
+    });
+
+    it.each([['nonsense'], ['toString'], ['__proto__'], ['config.get'], [undefined], [5], ['']])('%j is BAD_INPUT', async (name) => {
+      expect((await refusal(dynamic, { payload: 1, do: name })).code).toBe('BAD_INPUT');
+    });
+
+    it('reaches a destroying one only when the node allows it', async () => {
+      const id = rig.sim.state.sessions.add();
+      expect((await refusal(dynamic, { payload: id, do: 'kill' })).code).toBe('BAD_INPUT');
+      await rig.reset();
+      expect((await refusal(dynamic, { payload: id, do: 'kill-all', allowDestroy: true })).code).toBe('BAD_INPUT');
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...dynamic, allowDestroy: true }] });
+      success(await rig.run({ payload: id, do: 'kill' }));
+      expect(rig.sim.state.sessions.has(id)).toBe(false);
+    });
+  });
+}

@@ -1,0 +1,176 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Rig, type Runtime } from './node-red';
+import { caught, failed, success } from './one';
+
+/** What becomes of a message: shapes, survival, the two ways of failing, many at once. */
+export function messages(runtime: Runtime): void {
+  const rig = new Rig(runtime, { sessions: 12 });
+  beforeAll(() => rig.start());
+  afterEach(() => rig.reset());
+  afterAll(() => rig.stop());
+
+  const list = { type: 'gateway-sessions', operation: 'list' };
+  const kill = { type: 'gateway-sessions', operation: 'kill' };
+
+  describe('a success', () => {
+    it('puts data and envelope on the same message, whose other properties survive', async () => {
+      await rig.deploy({ nodes: [list] });
+      const req = { on: () => undefined };
+      const res = { _res: {} };
+      const sent = { payload: { name: 'nobody-of-that-name' }, topic: 't', req, res, own: { deep: 1 } };
+      const message = success(await rig.run(sent));
+      expect(message).toBe(sent);
+      expect(message.req).toBe(req);
+      expect(message.res).toBe(res);
+      expect(message).toMatchObject({ topic: 't', own: { deep: 1 }, payload: [] });
+      expect(message.envelope).toMatchObject({
+        ok: true,
+        operation: 'sessions.list',
+        appliance: 'vpn-1',
+        status: 200,
+        total: 0,
+        truncated: false,
+        dryRun: false,
+      });
+    });
+
+    it.each([
+      ['data.sessions', (m: Record<string, unknown>) => (m.data as Record<string, unknown>).sessions],
+      ['msg.found', (m: Record<string, unknown>) => m.found],
+      ['data[0]', (m: Record<string, unknown>) => (m.data as unknown[])[0]],
+    ])('goes to the output property %s', async (output, read) => {
+      await rig.deploy({ nodes: [{ ...list, output }] });
+      const message = success(await rig.run({ payload: 17 }));
+      expect(read(message)).toHaveLength(12);
+      expect(message.payload).toBe(17);
+    });
+
+    it('only sets the envelope when the output property is empty', async () => {
+      await rig.deploy({ nodes: [{ ...list, output: '' }] });
+      const message = success(await rig.run({ payload: 17 }));
+      expect(Object.keys(message).sort()).toEqual(['_msgid', 'envelope', 'payload']);
+      expect(message.payload).toBe(17);
+    });
+
+    it('takes away an error of these nodes, however it came about, and no other', async () => {
+      await rig.deploy({ nodes: [list, { ...kill, id: 'n2' }, { ...kill, id: 'n3', failures: 'output' }] });
+      const fromCatch = caught(await rig.run({ payload: 'sidgone' }, 'n2'));
+      const fromOutput = failed(await rig.run({ payload: 'sidgone' }, 'n3'));
+      for (const { error } of [fromCatch, fromOutput]) {
+        expect(success(await rig.run({ payload: 1, error: structuredClone({ ...error }) }))).not.toHaveProperty('error');
+      }
+      const foreign = { message: 'theirs', code: 'NOT_FOUND', cause: { ok: false } };
+      expect(success(await rig.run({ payload: 1, error: foreign })).error).toBe(foreign);
+    });
+  });
+
+  describe('a failure', () => {
+    it('reaches a Catch node with code, sentence and cause; the payload stays', async () => {
+      await rig.deploy({ nodes: [kill] });
+      const message = caught(await rig.run({ payload: 'sidgone', topic: 't', envelope: 'of before' }));
+      expect(message).toMatchObject({ payload: 'sidgone', topic: 't', error: { code: 'NOT_FOUND', source: { id: 'n1' } } });
+      expect(message.error.cause).toMatchObject({
+        ok: false,
+        code: 'NOT_FOUND',
+        status: 404,
+        operation: 'sessions.kill',
+        appliance: 'vpn-1',
+      });
+      expect(message.error.message).toBe(message.error.cause.message);
+      expect(message.envelope).toEqual(message.error.cause);
+    });
+
+    it('leaves through the second output instead, never both', async () => {
+      await rig.deploy({ nodes: [{ ...kill, failures: 'output' }] });
+      const sent = { payload: 'sidgone', error: 'of before' };
+      const message = failed(await rig.run(sent));
+      expect(message).toBe(sent);
+      expect(message.payload).toBe('sidgone');
+      expect(message.error).toEqual({ message: message.envelope.message, code: 'NOT_FOUND', cause: message.envelope });
+      expect(message.envelope).toMatchObject({ ok: false, status: 404 });
+    });
+
+    it('of the input has an envelope as cause too, in both ways, and nothing is sent', async () => {
+      await rig.deploy({ nodes: [kill, { ...kill, id: 'n2', failures: 'output' }] });
+      const before = rig.sim.requests.length;
+      const { error, envelope } = caught(await rig.run({ payload: 17 }));
+      expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false, operation: 'sessions.kill', appliance: 'vpn-1', requests: 0 } });
+      expect(envelope).toEqual(error.cause);
+      expect(failed(await rig.run({ payload: 17 }, 'n2')).error).toMatchObject({ code: 'BAD_INPUT' });
+      expect(rig.sim.requests).toHaveLength(before);
+    });
+
+    it('of a login that many wait for gives each message its own cause', async () => {
+      await rig.deploy({
+        nodes: [list, { id: 'n2', type: 'gateway-system', operation: 'info' }],
+        credentials: { a1: { username: 'api-admin', password: 'wrong' } },
+      });
+      const [first, second] = await Promise.all([rig.run({ payload: 1 }, 'n1'), rig.run({ payload: 1 }, 'n2')]);
+      expect(caught(first).error.cause).toMatchObject({ operation: 'sessions.list', code: 'LOGIN_REJECTED' });
+      expect(caught(second).error.cause).toMatchObject({ operation: 'system.info', code: 'LOGIN_REJECTED' });
+    });
+  });
+
+  it('gives a hundred messages at once a hundred outcomes and one login', async () => {
+    await rig.deploy({ nodes: [{ id: 'n1', type: 'gateway-system', operation: 'health' }] });
+    const logins = rig.sim.logins;
+    const outcomes = await Promise.all(Array.from({ length: 100 }, (_, n) => rig.run({ payload: n % 2 ? 'all' : 'nonsense' })));
+    expect(rig.sim.logins - logins).toBe(1);
+    expect(outcomes.filter(({ out, completed }) => out.length === 1 && completed === 1)).toHaveLength(50);
+    expect(outcomes.filter(({ caught }) => caught.length === 1)).toHaveLength(50);
+    expect(outcomes.every(({ out, caught, completed }) => out.length + caught.length === 1 && completed + caught.length === 1)).toBe(true);
+  });
+
+  it('sends partly failed through the first output', async () => {
+    await rig.deploy({ nodes: [kill] });
+    const id = rig.sim.state.sessions.add({ 'active-user-name': 'partly' });
+    const message = success(await rig.run({ payload: [id, 'sidgone'] }));
+    expect(message.payload).toMatchObject({ total: 2, ok: 1, failed: 1 });
+    expect(message.envelope.ok).toBe(false);
+  });
+
+  describe('a stream', () => {
+    it('sends each part as a message of its own, then is done', async () => {
+      await rig.deploy({ nodes: [{ ...list, output: 'found.one', inputs: { emit: { type: 'str', value: 'record' } } }] });
+      const req = { on: () => undefined };
+      const sent = { _msgid: 's1', payload: 1, topic: 't', req, found: { kept: true }, parts: { id: 'of before' } };
+      const { out, caught, completed } = await rig.run(sent);
+      expect({ out: out.length, caught: caught.length, completed }).toEqual({ out: 12, caught: 0, completed: 1 });
+      const ids = out.map(({ found }) => (found as { one: Record<string, unknown> }).one['session-id']);
+      expect(new Set(ids).size).toBe(12);
+      const parts = out.map(({ parts }) => parts as Record<string, unknown>);
+      expect(parts.map(({ index }) => index)).toEqual([...Array(12).keys()]);
+      expect(new Set(parts.map(({ id }) => id)).size).toBe(1);
+      expect(parts[11]).toMatchObject({ type: 'array', count: 12 });
+      expect(out.every((message) => message.topic === 't' && message.req === req && (message.found as { kept: boolean }).kept)).toBe(true);
+      expect(out[0]?.envelope).toMatchObject({ ok: true, operation: 'sessions.list' });
+      expect(sent.found).toEqual({ kept: true });
+      expect(sent.parts).toEqual({ id: 'of before' });
+    });
+
+    it.each([
+      ['page', 1],
+      ['record', 0],
+    ])('of nothing sends for %s so many messages: %i', async (emit, count) => {
+      await rig.deploy({ nodes: [{ ...list, inputs: { emit: { type: 'str', value: emit } } }] });
+      const { out, caught, completed } = await rig.run({ payload: { name: 'nobody-of-that-name' } });
+      expect({ out: out.map(({ payload }) => payload), caught, completed }).toEqual({
+        out: Array(count).fill([]),
+        caught: [],
+        completed: 1,
+      });
+    });
+
+    it('that breaks midway is a failure that tells how many were sent', async () => {
+      const ids = Array.from({ length: 300 }, () => rig.sim.state.sessions.add());
+      rig.sim.fault({ match: ({ path }) => path.includes('start=200'), status: 404 });
+      await rig.deploy({ nodes: [{ ...list, inputs: { emit: { type: 'str', value: 'page' } } }] });
+      const { out, caught, completed } = await rig.run({ payload: 1 });
+      expect({ out: out.length, completed }).toEqual({ out: 1, completed: 0 });
+      expect(caught[0]).toMatchObject({ payload: 1, error: { code: 'NOT_FOUND', cause: { sent: 1 } } });
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...kill, inputs: { max: { type: 'num', value: '300' } } }] });
+      success(await rig.run({ payload: ids }));
+    });
+  });
+}
