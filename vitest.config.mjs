@@ -2,7 +2,12 @@
 import { defineConfig } from 'vitest/config';
 
 // Tests that start a real Node-RED, npm or a browser; two of them fill a small machine.
-const whole = ['test/package*.test.ts', 'test/examples*.test.ts', 'test/scorecard*.test.ts', 'test/demo*.test.ts', 'test/browser/**/*.test.ts'];
+const whole = [
+  'test/package*.test.ts',
+  'test/examples*.test.ts',
+  'test/scorecard*.test.ts',
+  'test/browser/**/*.test.ts',
+];
 
 export default defineConfig({
   test: {
@@ -12,7 +17,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: whole, testTimeout: 20_000, hookTimeout: 20_000, sequence: { groupOrder: 0 } },
+        test: {
+          name: 'parts',
+          include: ['test/**/*.test.ts'],
+          exclude: whole,
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,

@@ -133,11 +133,10 @@ export class Action {
   }
 
   /** The error of this very message, its cause and `msg.envelope` the same; the payload stays, so that a retry is one wire. */
-  #failure({ message, operation, appliance, sent }: Run, thrown: GatewayError): GatewayError {
+  #failure({ message, operation, appliance }: Run, thrown: GatewayError): GatewayError {
     // An error that is kept for every message must not carry the cause of another one.
     const error = thrown.cause ? thrown : new GatewayError(thrown.code, thrown.message, thrown.details);
     const cause = (error.cause ??= failureEnvelope(operation, appliance, error));
-    if (sent > 0) cause.sent = sent;
     message.envelope = cause;
     return error;
   }

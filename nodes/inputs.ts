@@ -30,7 +30,7 @@ export class Inputs {
   readonly #later: Later[] = [];
   readonly #payload: readonly (readonly [string, Field])[];
   readonly #subject: string | undefined;
-  readonly #subjectKind: Field['kind'] | undefined;
+  readonly #takesNumber: boolean;
   /** The whole payload may be the object that the operation is about. */
   readonly #whole: boolean;
 
@@ -43,7 +43,7 @@ export class Inputs {
     this.#payload = Object.entries(operation.fields).filter(([name, field]) => !typed.has(name) && !field.guard);
     const [subject, field] = this.#payload.find(([, { subject }]) => subject) ?? [];
     this.#subject = subject;
-    this.#subjectKind = field?.kind;
+    this.#takesNumber = field?.kind === 'number' || field?.numberPayload === true;
     this.#whole = field?.kind === 'object' && this.#payload.every(([name, other]) => name === subject || !other.required);
   }
 
@@ -81,7 +81,7 @@ export class Inputs {
 
   /** A number is one only where a number is wanted: an Inject node's timestamp is no session id. */
   #isSubject(payload: unknown): boolean {
-    if (typeof payload === 'number') return this.#subjectKind === 'number';
+    if (typeof payload === 'number') return this.#takesNumber;
     return (typeof payload === 'string' && payload !== '') || Array.isArray(payload) || Buffer.isBuffer(payload);
   }
 

@@ -1,6 +1,5 @@
 import type { Node, NodeAPI, NodeMessageInFlow } from 'node-red';
 import { badInput, GatewayError } from '../src/error';
-import { isObject } from '../src/input';
 import { expandTags } from '../src/path';
 import { badConfig, unsetVariable } from './properties';
 
@@ -52,9 +51,8 @@ function prepared(red: NodeAPI, node: Node<Record<string, unknown>>, typed: Type
     case 'bool':
       return { constant: given(typed, purpose, value === 'true' ? true : value === 'false' ? false : value) };
     case 'json':
-      // Frozen, because a part of it may stand in a message later on, and every message shares it.
       return {
-        constant: given(typed, purpose, frozen(typeof value === 'string' && value !== '' ? (JSON.parse(value) as unknown) : value)),
+        constant: given(typed, purpose, typeof value === 'string' && value !== '' ? (JSON.parse(value) as unknown) : value),
       };
     case 'cred':
       if (unsetVariable(node.credentials[purpose.name]) !== undefined) {
@@ -129,12 +127,4 @@ function faultOf(thrown: unknown, { type }: Typed, { name, secret }: Purpose): G
 // A fresh error for each message: its cause differs.
 function raise({ code, message, details }: GatewayError): never {
   throw new GatewayError(code, message, details);
-}
-
-function frozen(value: unknown): unknown {
-  if (isObject(value) || Array.isArray(value)) {
-    for (const inner of Object.values(value)) frozen(inner);
-    Object.freeze(value);
-  }
-  return value;
 }

@@ -71,6 +71,7 @@ const green = { fill: 'green', shape: 'dot' } as const;
 export function shownOutcome({ data, envelope }: Outcome, sent: number): Last {
   if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
   if (sent > 0) return { ...green, key: 'sent', values: { n: sent } };
+  if (isObject(data) && data.state === 'pending') return { fill: 'yellow', shape: 'ring', key: 'needs-code' };
   if (Array.isArray(data))
     return { ...green, key: envelope.operation === 'sessions.list' ? 'sessions' : 'items', values: { n: data.length } };
   if (!isObject(data) || typeof data.failed !== 'number' || typeof data.total !== 'number') return { ...green, key: 'ok' };

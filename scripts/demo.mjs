@@ -1,5 +1,6 @@
 // @ts-check
 // An appliance, Node-RED and the example flows, ready to try: `npm run demo`. With --check it tries them itself and ends.
+import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { ensureBuilt } from './built.mjs';
 import { checkWebhook } from './demo/check.mjs';

@@ -9,7 +9,7 @@ const BETWEEN = new RegExp(`${BEGIN}[^]*?${END}`);
 
 function fieldCell([name, field]) {
   const marked = field.subject ? `**${name}**` : `\`${name}\``;
-  return `${marked}${field.required ? '*' : ''}`;
+  return `${marked}${field.required ? '\\*' : ''}`;
 }
 
 const cell = (text) => text.replaceAll('|', '\\|');
@@ -25,7 +25,7 @@ function rows(area) {
 /** The table as Markdown, with its markers. */
 export function operationsTable(areas) {
   const head = ['| node | operation | effect | fields | `msg.payload` |', '|---|---|---|---|---|'];
-  return [BEGIN, '', ...head, ...areas.flatMap(rows), '', '`*` required. **Bold**: may also be the payload itself.', '', END].join('\n');
+  return [BEGIN, '', ...head, ...areas.flatMap(rows), '', '\\* required. **Bold**: may also be the payload itself.', '', END].join('\n');
 }
 
 /** Replaces the table in README.md. Without a README, or without markers in it, there is nothing to do. Answers whether it was up to date. */

@@ -28,9 +28,15 @@ async function takePicture(page, example, file) {
   await page.evaluate(`RED.workspaces.show('${tab?.id}')`);
   await page.waitForSelector(`[id="${first?.id}"]`);
   // Status texts and the selection are of the moment.
-  await page.evaluate(`document.querySelector('#red-ui-notifications')?.remove(); RED.view.select(); document.querySelector('#red-ui-workspace-chart').scrollTo(0, 0)`);
-  await page.addStyleTag({ content: '.red-ui-flow-node-changed, #red-ui-view-navigator, .red-ui-workspace-footer { display: none !important }' });
-  const boxes = await page.locator('.red-ui-flow-node-group, .red-ui-flow-node').evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().toJSON()));
+  await page.evaluate(
+    `document.querySelector('#red-ui-notifications')?.remove(); RED.view.select(); document.querySelector('#red-ui-workspace-chart').scrollTo(0, 0)`,
+  );
+  await page.addStyleTag({
+    content: '.red-ui-flow-node-changed, #red-ui-view-navigator, .red-ui-workspace-footer { display: none !important }',
+  });
+  const boxes = await page
+    .locator('.red-ui-flow-node-group, .red-ui-flow-node')
+    .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().toJSON()));
   const left = Math.min(...boxes.map((box) => box.left)) - MARGIN;
   const top = Math.min(...boxes.map((box) => box.top)) - MARGIN;
   const width = Math.max(...boxes.map((box) => box.right)) + MARGIN - left;
@@ -38,13 +44,14 @@ async function takePicture(page, example, file) {
   await page.screenshot({ path: file, clip: { x: left, y: top, width, height } });
 }
 
-const executablePath = process.env['CHROMIUM'] ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-if (!executablePath) throw new Error('There is no Chromium. Install it, or name it in the environment variable CHROMIUM.');
+const executablePath =
+  process.env['CHROMIUM_PATH'] ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+if (!executablePath) throw new Error('There is no Chromium. Install it, or name it in the environment variable CHROMIUM_PATH.');
 ensureBuilt();
 const demo = await startDemo({ nodeRed: { version: 5, node: node24() } });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
-  const page = await browser.newPage({ viewport: { width: 1720, height: 900 }, deviceScaleFactor: 1.5 });
+  const page = await browser.newPage({ viewport: { width: 2100, height: 900 }, deviceScaleFactor: 1.5 });
   await page.goto(demo.nodeRed.url);
   await page.waitForFunction("!document.querySelector('#red-ui-loading-progress')?.offsetParent && window.RED?.nodes");
   mkdirSync(join(root, 'docs'), { recursive: true });

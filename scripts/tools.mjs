@@ -50,10 +50,19 @@ export function npm(args, cwd) {
   const outer = process.env['npm_execpath'];
   const [command, first] = outer && /npm-cli\.c?js$/.test(outer) ? [process.execPath, [outer]] : ['npm', []];
   // What npm run tells its scripts about the outer package would be taken for settings of the inner one.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(lifecycle|package|config_local_prefix)/.test(name)));
-  const result = spawnSync(command, [...first, ...args], { cwd, env, encoding: 'utf8', shell: command === 'npm' && process.platform === 'win32' });
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(lifecycle|package|config_local_prefix)/.test(name)),
+  );
+  const result = spawnSync(command, [...first, ...args], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    shell: command === 'npm' && process.platform === 'win32',
+  });
   if (result.status !== 0) {
-    throw new Error(`npm ${args.join(' ')} failed in ${cwd}: ${result.error?.message ?? ''}\n${result.stdout ?? ''}\n${result.stderr ?? ''}`);
+    throw new Error(
+      `npm ${args.join(' ')} failed in ${cwd}: ${result.error?.message ?? ''}\n${result.stdout ?? ''}\n${result.stderr ?? ''}`,
+    );
   }
   return result.stdout;
 }

@@ -199,16 +199,23 @@ export class Exchanges implements Call {
     this.#options.onEmit?.(data, part, this);
   }
 
-  once(fact: string, find: () => Promise<string>): Promise<string> {
+  async once(fact: string, find: () => Promise<string>): Promise<string> {
     const { facts } = this.#shared;
-    let known = facts.get(fact);
-    if (!known) {
-      known = find();
-      facts.set(fact, known);
-      // What could not be found this time may be found the next.
-      known.catch(() => facts.delete(fact));
+    const known = facts.get(fact);
+    if (known) {
+      try {
+        return await this.#waitFor(known);
+      } catch (error) {
+        // Whoever was looking was cancelled; this call was not and looks itself.
+        if (asGatewayError(error).code !== 'ABORTED' || this.signal?.aborted) throw error;
+        return this.once(fact, find);
+      }
     }
-    return known;
+    const found = find();
+    facts.set(fact, found);
+    // What could not be found this time may be found the next.
+    found.catch(() => facts.delete(fact));
+    return found;
   }
 
   get login(): Call['login'] {
@@ -312,7 +319,10 @@ export class Exchanges implements Call {
 /** Why a reply that should have been a configuration is none: what the appliance says in it, or that it says nothing. */
 function notContent(reply: Reply): GatewayError {
   readDocument(reply);
-  return new GatewayError('BAD_RESPONSE', 'The appliance answered JSON where a configuration belongs.', { status: reply.status, sent: true });
+  return new GatewayError('BAD_RESPONSE', 'The appliance answered JSON where a configuration belongs.', {
+    status: reply.status,
+    sent: true,
+  });
 }
 
 const LEAVES_UNKNOWN = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS', 'BAD_RESPONSE', 'ABORTED', 'LIMIT']);

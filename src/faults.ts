@@ -43,7 +43,8 @@ export function networkFault(thrown: unknown, stage: Stage, host: string): Gatew
   if (system === 'CERT_HAS_EXPIRED') return fault('TLS', 'The certificate of {host} has expired. Renew it on the appliance.');
   if (system === 'CERT_NOT_YET_VALID')
     return fault('TLS', 'The certificate of {host} is not valid yet. Check the clocks of the appliance and of this machine.');
-  if (stage === 'connecting' && /^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO|HOSTNAME_MISMATCH)|SSL|TLS/.test(system)) {
+  // TLS 1.3 says only after the handshake that it wants a client certificate.
+  if (stage !== 'answering' && /^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO|HOSTNAME_MISMATCH)|SSL|TLS/.test(system)) {
     return fault(
       'TLS',
       `The TLS handshake with {host} failed (${system}). Check that the URL names an HTTPS port, and the client certificate if one is needed.`,
@@ -72,5 +73,7 @@ function innermost(thrown: unknown): { code?: string; message: string } {
   }
   if (!(current instanceof Error)) return { message: String(current) };
   const { code } = current as { code?: unknown };
-  return { message: current.message, ...(typeof code === 'string' && { code }) };
+  if (typeof code === 'string') return { message: current.message, code };
+  // undici's parser knows no code for some of what it refuses.
+  return { message: current.message, ...(current.name === 'HTTPParserError' && { code: 'HPE_INVALID' }) };
 }

@@ -88,7 +88,13 @@ export interface Call {
     forget(): LoginState;
   };
   /** `base` is the base URL without a trailing slash, `name` that of the appliance. */
-  readonly settings: { readonly name: string; readonly vendor: string; readonly brand: string; readonly connections: number; readonly base: string };
+  readonly settings: {
+    readonly name: string;
+    readonly vendor: string;
+    readonly brand: string;
+    readonly connections: number;
+    readonly base: string;
+  };
   readonly dryRun: boolean;
   readonly signal: AbortSignal | undefined;
 }

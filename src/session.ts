@@ -29,6 +29,8 @@ export class Session {
   #flight: Promise<Key> | undefined;
   #pending: string | undefined;
   #pastedKeyExpired = false;
+  /** Steps that had their answer: a flow that repeats a message must not send its code again. */
+  readonly #answered = new Set<string>();
 
   constructor(settings: CheckedSettings, transport: Transport, redactor: Redactor) {
     this.#settings = settings;
@@ -68,20 +70,10 @@ export class Session {
   async login(onLogin: () => void): Promise<LoginState> {
     if (this.#key) return { state: 'ready' };
     if (this.#pending !== undefined) return { state: 'pending', resumeId: this.#pending };
-    if (this.#settings.secondFactor !== 'flow' || this.#flight) {
-      await this.key(onLogin);
-      return { state: 'ready' };
-    }
-    this.#account.refuseWhilePaused();
-    onLogin();
     // Whoever waits for the key meanwhile learns from the rejected flight that a code is needed.
     try {
-      await this.#fly(async () => {
-        const answer = await this.#firstStep();
-        if ('key' in answer) return answer.key;
-        this.#pending = answer.resumeId;
-        throw this.#needsLoginNode();
-      });
+      if (this.#settings.secondFactor !== 'flow' || this.#flight) await this.key(onLogin);
+      else await this.#begin(onLogin);
     } catch (error) {
       if (this.#pending !== undefined) return { state: 'pending', resumeId: this.#pending };
       throw error;
@@ -89,15 +81,31 @@ export class Session {
     return { state: 'ready' };
   }
 
+  async #begin(onLogin: () => void): Promise<Key> {
+    this.#account.refuseWhilePaused();
+    onLogin();
+    return this.#fly(async () => {
+      const answer = await this.#firstStep();
+      if ('key' in answer) return answer.key;
+      this.#pending = answer.resumeId;
+      throw this.#needsLoginNode();
+    });
+  }
+
   /** Answers the pending step. Whatever becomes of it, the code is spent and the step over. */
   async resume(code: string, resumeId: string | undefined, onLogin: () => void): Promise<LoginState> {
     const id = resumeId ?? this.#pending;
     if (id === undefined)
       throw new GatewayError('BAD_INPUT', 'No login is waiting for a code. Send a login first, then resume it.', { sent: false });
+    if (this.#answered.has(id))
+      throw new GatewayError('BAD_INPUT', 'That login step has had its answer, and a code is not sent twice. Send a new login first.', {
+        sent: false,
+      });
+    this.#answered.add(id);
     this.#pending = undefined;
     onLogin();
-    this.#redactor.addPassing(code);
     const { username = '', secondUsername } = this.#settings;
+    this.#redactor.addPassing(code, `${secondUsername || username}:${code}`);
     try {
       await this.#fly(async () => {
         const answer = await this.#step({ resume_id: id }, basic(secondUsername || username, code));
@@ -140,9 +148,9 @@ export class Session {
     const { login, realm = '', username = '', password = '' } = this.#settings;
     const credentials = basic(username, password);
     if (login === 'realm') return this.#step({ realm }, credentials);
-    // Seen as GET too (field-notes.md); a 404 or 405 did not look at the credentials.
+    // Seen as GET too (field-notes.md); these did not look at the credentials.
     const reply = await this.#send('POST', LEGACY_LOGIN, credentials);
-    return this.#answer(reply.status === 404 || reply.status === 405 ? await this.#send('GET', LEGACY_LOGIN, credentials) : reply);
+    return this.#answer([400, 404, 405].includes(reply.status) ? await this.#send('GET', LEGACY_LOGIN, credentials) : reply);
   }
 
   async #secondStep(resumeId: string): Promise<Key> {
@@ -162,7 +170,8 @@ export class Session {
   async #code(totpSecret: string): Promise<string> {
     try {
       const code = await nextCode(totpSecret, this.#closing.signal);
-      this.#redactor.addPassing(code);
+      const { username = '', secondUsername } = this.#settings;
+      this.#redactor.addPassing(code, `${secondUsername || username}:${code}`);
       return code;
     } catch (error) {
       if (this.#closing.signal.aborted)

@@ -1,4 +1,5 @@
 import { GatewayError } from './error';
+import { readSecret } from './totp';
 
 /** What `tls.createSecureContext` and `tls.connect` need; a Node-RED `tls-config` node fills it. Verification is on unless it says no. */
 export interface TlsSettings {
@@ -73,8 +74,12 @@ export function checkSettings(settings: Settings): CheckedSettings {
   if (login === 'realm') {
     need(settings.realm, 'realm', 'the admin realm to log in to, for example Admin Users');
     if (secondFactor === 'password') need(settings.secondPassword, 'secondPassword', 'the second password');
-    if (secondFactor === 'totp') need(settings.totpSecret, 'totpSecret', 'the secret that the codes are computed from');
+    if (secondFactor === 'totp') {
+      need(settings.totpSecret, 'totpSecret', 'the secret that the codes are computed from');
+      readSecret(settings.totpSecret ?? '');
+    }
   }
+  if (settings.proxy) checkProxy(settings.proxy.url);
   return {
     ...settings,
     name: settings.name || host,
@@ -90,8 +95,11 @@ export function checkSettings(settings: Settings): CheckedSettings {
 
 function checkUrl(text: string): URL {
   if (!text) throw bad('url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.');
-  if (!URL.canParse(text))
-    throw bad(`url ${JSON.stringify(text)} is not an address. Enter it with https://, for example https://vpn.example.com.`);
+  if (!URL.canParse(text)) {
+    // Not quoted when it may hold a password.
+    const shown = text.includes('@') ? '' : ` ${JSON.stringify(text)}`;
+    throw bad(`url${shown} is not an address. Enter it with https://, for example https://vpn.example.com.`);
+  }
   const url = new URL(text);
   if (url.username || url.password) throw bad('url holds credentials. Enter them in their own fields, where they are stored encrypted.');
   if (url.search || url.hash) throw bad('url has a query or a fragment. Enter only the base URL.');
@@ -100,6 +108,11 @@ function checkUrl(text: string): URL {
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw bad(`url begins with ${url.protocol}. Use https://.`);
   return url;
+}
+
+function checkProxy(text: string): void {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  if (protocol !== 'http:' && protocol !== 'https:') throw bad('proxy has no usable URL. Enter one such as http://proxy.example.com:3128.');
 }
 
 function need(value: string | undefined, property: string, what: string): void {

@@ -70,8 +70,9 @@ export class Transport {
 
   async send(exchange: Exchange): Promise<Reply> {
     if (this.#closed) throw closed();
-    if (exchange.signal?.aborted) throw aborted(false);
     const pool = this.#ready ?? (await this.#open());
+    // The first call waits for the client to be loaded; it may be cancelled in between.
+    if (exchange.signal?.aborted) throw aborted(false);
     return new Promise<Reply>((resolve, reject) => {
       const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
         this.#inFlight.delete(answer);
@@ -188,11 +189,7 @@ class Answer implements Dispatcher.DispatchHandler {
     this.#stage = 'waiting';
   }
 
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     // 1xx is not an answer.
     if (status < 200) return;
     this.#stage = 'answering';

@@ -46,7 +46,8 @@ describe('the tarball', () => {
   });
 
   it('holds nothing else', () => {
-    const allowed = /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.png|[^/]+\.md|LICENSE|package\.json)$/;
+    const allowed =
+      /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.png|[^/]+\.md|LICENSE|package\.json)$/;
     expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
@@ -62,7 +63,8 @@ describe('the tarball', () => {
 
   it('installs its dependencies and nothing that belongs to the tests', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
-    for (const dependency of Object.keys(dependencies)) expect(existsSync(join(userDir, 'node_modules', dependency)), dependency).toBe(true);
+    for (const dependency of Object.keys(dependencies))
+      expect(existsSync(join(userDir, 'node_modules', dependency)), dependency).toBe(true);
     expect(existsSync(join(userDir, 'node_modules', 'vitest'))).toBe(false);
   });
 
@@ -149,7 +151,10 @@ describe.each([
     const html = await get('nodes', 'text/html');
     for (const area of areas) {
       expect(html.text).toContain(`data-template-name="gateway-${area.name}"`);
-      expect(await get(`icons/${name}/${area.icon}`, 'image/*')).toMatchObject({ status: 200, text: expect.stringContaining('<svg') as string });
+      expect(await get(`icons/${name}/${area.icon}`, 'image/*')).toMatchObject({
+        status: 200,
+        text: expect.stringContaining('<svg') as string,
+      });
     }
     expect((await get('nodes/messages?lng=en-US', 'application/json')).text).toContain('"kill-user"');
     const example = await get(`library/examples/flows/${name}/${encodeURIComponent(webhook.replace('.json', ''))}`, 'application/json');
@@ -165,7 +170,9 @@ describe.each([
 
   it('lets only those test an appliance who may change one', async () => {
     const users = "users: (name) => Promise.resolve({ username: name, permissions: name === 'reader' ? 'read' : '*' })";
-    const guarded = await start(`module.exports.adminAuth = { type: 'credentials', ${users}, authenticate: (name) => module.exports.adminAuth.users(name) };`);
+    const guarded = await start(
+      `module.exports.adminAuth = { type: 'credentials', ${users}, authenticate: (name) => module.exports.adminAuth.users(name) };`,
+    );
     try {
       const { url } = guarded.nodeRed;
       const token = async (username: string) => {

@@ -15,7 +15,8 @@ let output = '';
 /** What the registry says of Node-RED, as far as the tool looks at it. */
 function registryAnswer(): unknown {
   const [latest, maintenance] = ['node-red-v5', 'node-red'].map(
-    (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string; engines: { node: string } },
+    (name) =>
+      JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string; engines: { node: string } },
   );
   return {
     'dist-tags': { latest: latest?.version, 'v4-maintenance': maintenance?.version },
@@ -28,14 +29,18 @@ beforeAll(() => {
   const tool = toolFolder('scorecard');
   const file = join(work, 'score.json');
   const program = join(tool, 'node_modules', 'node-red-dev', 'bin', 'run');
-  const run = spawnSync(process.execPath, ['--require', join(tool, 'offline.cjs'), program, 'validate', '-p', root.replace(/[\\/]$/, ''), '-o', file], {
-    cwd: tool,
-    encoding: 'utf8',
-    env: {
-      ...process.env,
-      SCORECARD_ANSWERS: JSON.stringify({ '/catalogue.json': { modules: [] }, '/node-red': registryAnswer() }),
+  const run = spawnSync(
+    process.execPath,
+    ['--require', join(tool, 'offline.cjs'), program, 'validate', '-p', root.replace(/[\\/]$/, ''), '-o', file],
+    {
+      cwd: tool,
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        SCORECARD_ANSWERS: JSON.stringify({ '/catalogue.json': { modules: [] }, '/node-red': registryAnswer() }),
+      },
     },
-  });
+  );
   output = `${run.stdout}${run.stderr}`;
   card = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Check>;
 });

@@ -199,7 +199,7 @@ describe('cluster', () => {
     expect((await client.post(`${CLUSTER}/members`, { ...MEMBER, 'member-ip': 1 })).status).toBe(422);
     expect((await client.post(`${CLUSTER}/members`, MEMBER)).status).toBe(200);
     expect((await client.post(`${CLUSTER}/members`, MEMBER)).status).toBe(422);
-    expect((await client.get(CLUSTER)).text).toContain('"external-netmask":"255.255.255.0","name":"node-c"'.split(',')[0]);
+    expect((await client.get(CLUSTER)).text).toContain('"external-netmask":"255.255.255.0"');
     expect((await client.delete(`${CLUSTER}/members/node-c`)).status).toBe(200);
     expect((await client.delete(`${CLUSTER}/members/node-c`)).status).toBe(404);
   });

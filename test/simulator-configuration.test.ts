@@ -270,9 +270,12 @@ describe('administrators, catalogs, policy, ESAP', () => {
     const client = await start();
     const groups = `${C}/authentication/auth-servers/auth-server/Corp%20AD/ad/server-catalog/groups`;
     const had = ((await client.get(groups)).json as { 'ad-group': object[] })['ad-group'];
-    await client.put(groups, { 'ad-group': [...had, { group: 'CORP\\New', name: 'New' }] });
+    await client.put(groups, {
+      'ad-group': [...had, { group: 'CORP\\Own', name: 'Own', sid: 'S-1-5-own' }, { group: 'CORP\\New', name: 'New' }],
+    });
     const now = ((await client.get(groups)).json as { 'ad-group': { sid: string }[] })['ad-group'];
-    expect(now.slice(0, -1)).toEqual(had);
+    expect(now.slice(0, -2)).toEqual(had);
+    expect(now.at(-2)?.sid).toBe('S-1-5-own');
     expect(now.at(-1)?.sid).toMatch(/^S-1-5-21-/);
     expect((await client.put(groups, { 'ad-group': [{ name: 'no group' }] })).status).toBe(422);
     expect((await client.put(groups, {})).status).toBe(422);

@@ -193,6 +193,13 @@ describe('realm settings act', () => {
       client.send('POST', '/api/v1/realm_auth', { body: { realm: 'Admin Users' }, auth: 'api-admin:simulator', localAddress });
     expect((await login('127.0.0.1')).status).toBe(403);
     expect((await login('127.0.0.2')).status).toBe(200);
+    await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, { access: 'allow', address: '127.0.0.0', netmask: '255.0.0.0' });
+    await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, {
+      access: 'deny',
+      address: '127.0.0.1',
+      netmask: '255.255.255.255',
+    });
+    expect([(await login('127.0.0.1')).status, (await login('127.0.0.3')).status]).toEqual([403, 200]);
     expect((await client.get(INFO)).status).toBe(200);
     client.simulator.state.variants.sourceIpEveryRequest = true;
     expect((await client.get(INFO)).status).toBe(403);

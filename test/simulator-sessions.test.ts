@@ -124,6 +124,13 @@ describe('list', () => {
     expect(recordsOf(await pageOf(client, `?name=${encodeURIComponent('a&b 50%/#1')}`))).not.toHaveLength(0);
   });
 
+  it('holds people who are signed in twice, and names that need encoding', async () => {
+    const client = await start();
+    const names = recordsOf(await pageOf(client)).map((record) => String(record['active-user-name'] as string));
+    expect(new Set(names).size).toBeLessThan(names.length);
+    expect(names.some((name) => encodeURIComponent(name) !== name)).toBe(true);
+  });
+
   it("holds administrators' own sessions", async () => {
     const client = await start();
     expect(recordsOf(await pageOf(client)).some((record) => record['user-roles'] === '.Administrators')).toBe(true);

@@ -3,10 +3,12 @@ import { FieldRow } from './field';
 import { inputsOf, setInputs } from './inputs-property';
 import { defaultWords, othersNamed, type Inputs } from './sources';
 import { live, setOpen } from './state';
-import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
-import { complain, prose } from './words';
+import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo, type OperationInfo } from './table';
+import { prose, tell } from './words';
 
 let rows: FieldRow[] = [];
+/** The operation whose rows are shown; every one that is only known later shows the same. */
+let shown: OperationInfo | 'later' | undefined;
 
 /** Fills the dialog of an action node; the rows themselves stand in gateway.html. */
 export function openAction(node: RedNode): void {
@@ -24,7 +26,7 @@ export function openAction(node: RedNode): void {
 /** Node-RED stores what has an input of its own; `inputs` and the secrets are ours. */
 export function saveAction(node: RedNode): { history: object[] } | undefined {
   const inputs: Inputs = {};
-  for (const row of rows) {
+  for (const row of inOrder(node)) {
     const entry = row.get();
     if (entry) inputs[row.name] = entry;
     row.store();
@@ -35,8 +37,16 @@ export function saveAction(node: RedNode): { history: object[] } | undefined {
   return setInputs(node, inputs);
 }
 
+/** As they were stored: the same map in another order would count as a change. */
+function inOrder(node: RedNode): FieldRow[] {
+  const names = Object.keys(inputsOf(node));
+  const place = (row: FieldRow): number => (names.includes(row.name) ? names.indexOf(row.name) : names.length);
+  return [...rows].sort((a, b) => place(a) - place(b));
+}
+
 export function closeAction(): void {
   rows = [];
+  shown = undefined;
   setOpen(undefined);
 }
 
@@ -57,8 +67,7 @@ function openOperation(node: RedNode): void {
   const input = $('#node-input-operation');
   input.typedInput({ types: [operationType(node), 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-operationType' });
   input.on('change keyup paste', () => {
-    const verdict = checkOperation(node, input.typedInput('value'));
-    complain(input, $('.gateway-operation-error'), verdict === true ? undefined : verdict);
+    tell($('.gateway-operation-error'), checkOperation(node, input.typedInput('value')));
     showOperation(node);
   });
 }
@@ -70,7 +79,8 @@ function operationType(node: RedNode): TypedInputType {
     value,
     label: `${node._(`${areaNameOf(node)}.operation.${value}.label`)}${effect === 'destroy' ? ' ⚠' : ''}`,
   }));
-  const stored = typeof node.operation === 'string' && !node.operationType?.toString().match(/^(msg|flow|global|env|jsonata)$/) ? node.operation : '';
+  const stored =
+    typeof node.operation === 'string' && !node.operationType?.toString().match(/^(msg|flow|global|env|jsonata)$/) ? node.operation : '';
   if (stored && !(stored in operations)) options.push({ value: stored, label: stored });
   return { value: 'op', label: node._('action.operation'), icon: 'fa fa-list-ul', options };
 }
@@ -82,11 +92,9 @@ function showOperation(node: RedNode): void {
   const operation = operationOf(node, name, type);
   const dynamic = operation === undefined && type !== 'op';
   const fields = currentFields(node);
-  for (const row of rows) {
-    const field = fields[row.name];
-    if (field) row.show(field);
-    else row.hide();
-  }
+  if (shown !== undefined && shown === (dynamic ? 'later' : operation)) return;
+  shown = dynamic ? 'later' : operation;
+  showRows(fields);
   describeDefaults(node);
   const about = operation ? node._(`${areaNameOf(node)}.operation.${name}.help`) : dynamic ? node._('action.dynamic-help') : '';
   prose($('.gateway-about'), about).toggleClass('gateway-destroys', operation?.effect === 'destroy');
@@ -94,6 +102,12 @@ function showOperation(node: RedNode): void {
   $('.gateway-allow-destroy').toggle(dynamic && Object.values(operationsOf(node)).some(({ effect }) => effect === 'destroy'));
   $('.gateway-dry-run').toggle(operation?.effect !== 'read');
   RED.tray.resize();
+}
+
+/** In the order of the operation, not of the area. */
+function showRows(fields: Record<string, FieldInfo>): void {
+  for (const row of rows) if (!(row.name in fields)) row.hide();
+  for (const [name, field] of Object.entries(fields)) rows.find((row) => row.name === name)?.show(field);
 }
 
 function currentFields(node: RedNode): Record<string, FieldInfo> {
@@ -114,10 +128,7 @@ function describeDefaults(node: RedNode): void {
 function openOutput(node: RedNode): void {
   const input = $('#node-input-output');
   input.typedInput({ types: [{ value: 'msg', label: 'msg.' }] });
-  const check = (): void => {
-    const verdict = checkOutput(node, input.typedInput('value'));
-    complain(input, $('.gateway-output-error'), verdict === true ? undefined : verdict);
-  };
+  const check = (): void => tell($('.gateway-output-error'), checkOutput(node, input.typedInput('value')));
   input.on('change keyup paste', check);
   check();
 }
@@ -126,7 +137,9 @@ function openOutput(node: RedNode): void {
 export function label(node: RedNode): string {
   if (node.name) return node.name;
   const area = areaNameOf(node);
-  return operationOf(node, node.operation, node.operationType) ? node._(`${area}.operation.${String(node.operation)}.label`) : node._(`${area}.label`);
+  return operationOf(node, node.operation, node.operationType)
+    ? node._(`${area}.operation.${String(node.operation)}.label`)
+    : node._(`${area}.label`);
 }
 
 export function outputLabel(node: RedNode, index: number): string {

@@ -36,3 +36,17 @@ export function checkConnections(node: RedNode, value: unknown): Verdict {
   return Number.isInteger(connections) && connections >= 1 && connections <= 256 ? true : node._('check.connections');
 }
 
+/** Credentials that the chosen login needs. Node-RED asks only while the dialog is open: elsewhere the editor does not have them. */
+export function checkCredential(node: RedNode, value: unknown, name: string): Verdict {
+  const login = liveConfig(node, 'login');
+  const factor = login === 'realm' ? liveConfig(node, 'secondFactor') : 'none';
+  const needed: Record<string, boolean> = {
+    username: login !== 'key',
+    password: login !== 'key',
+    apiKey: login === 'key',
+    secondPassword: factor === 'password',
+    totpSecret: factor === 'totp',
+  };
+  if (name.endsWith('sername') && String(value).includes(':')) return node._('check.username-colon');
+  return value || !needed[name] ? true : node._(`check.${name}-missing`);
+}

@@ -1,10 +1,25 @@
-import { checkConnections, checkRealm, checkSeconds, checkUrl } from './appliance-check';
+import { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
 import { liveConfig, setOpenConfig } from './state';
 import { openTest } from './test-connection';
-import { complain, prose } from './words';
+import { isVariable, prose, tell } from './words';
 
-const checks = { url: checkUrl, realm: checkRealm, timeout: checkSeconds, transferTimeout: checkSeconds, connections: checkConnections };
-const environment = /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/;
+type Check = (node: RedNode, value: unknown, property: string) => true | string;
+
+const checks: Record<string, Check> = {
+  url: checkUrl,
+  realm: checkRealm,
+  timeout: checkSeconds,
+  transferTimeout: checkSeconds,
+  connections: checkConnections,
+  username: checkCredential,
+  password: checkCredential,
+  secondUsername: checkCredential,
+  secondPassword: checkCredential,
+  totpSecret: checkCredential,
+  apiKey: checkCredential,
+};
+/** A form that was just opened for a new appliance is not full of reproaches: empty inputs are told of once they were used. */
+const touched = new Set<string>();
 
 const input = (property: string): JQuery => $(`#node-config-input-${property}`);
 
@@ -13,10 +28,16 @@ export function openAppliance(node: RedNode): void {
   setOpenConfig(node);
   if (!input('login').val()) input('login').val('realm');
   if (!input('secondFactor').val()) input('secondFactor').val('none');
-  input('login').add(input('secondFactor')).on('change', () => showRows(node));
-  for (const [property, check] of Object.entries(checks)) {
-    const place = $(`[data-error="${property}"]`);
-    input(property).on('change keyup paste', () => showComplaint(node, property, check, place));
+  touched.clear();
+  input('login')
+    .add(input('secondFactor'))
+    .on('change', () => showRows(node));
+  for (const property of Object.keys(checks)) {
+    input(property).on('change keyup paste', function () {
+      // So Node-RED marks the events by which it only fills the form.
+      if (!$(this).attr('skipValidation')) touched.add(property);
+      showComplaint(node, property);
+    });
   }
   showRows(node);
   openAdvanced(node);
@@ -39,10 +60,10 @@ export function applianceLabel(node: RedNode): string {
   return url.replace(/^https?:\/\//, '').replace(/\/+$/, '') || node._('appliance.label');
 }
 
-function showComplaint(node: RedNode, property: string, check: (node: RedNode, value: unknown) => true | string, place: JQuery): void {
-  const value = input(property).val();
-  const verdict = environment.test(String(value)) ? true : check(node, value);
-  complain(input(property), place, verdict === true ? undefined : verdict);
+function showComplaint(node: RedNode, property: string): void {
+  const value = String(input(property).val() ?? '');
+  const verdict = isVariable(value) || (value === '' && !touched.has(property)) ? true : checks[property]?.(node, value, property);
+  tell($(`[data-error="${property}"]`), verdict);
 }
 
 function showRows(node: RedNode): void {
@@ -55,7 +76,7 @@ function showRows(node: RedNode): void {
   });
   prose($('#gateway-login-note'), node._(`appliance.login-${login}-help`));
   prose($('#gateway-factor-note'), factor === 'none' ? '' : node._(`appliance.second-${factor}-help`));
-  showComplaint(node, 'realm', checkRealm, $('[data-error="realm"]'));
+  for (const property of Object.keys(checks)) showComplaint(node, property);
 }
 
 /** The fold opens by itself where something in it is not as it comes. */

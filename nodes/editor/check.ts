@@ -2,10 +2,10 @@ import type { Entry, Inputs } from './sources';
 import { sourcesOf } from './sources';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
 import { editing, live } from './state';
+import { isVariable } from './words';
 
 type Verdict = true | string;
 
-const environment = /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/;
 /** Properties of a message that mean something to Node-RED or to these nodes. */
 const RESERVED = ['envelope', 'error', '_msgid', 'req', 'res', 'parts'];
 
@@ -26,7 +26,7 @@ export function checkOperation(node: RedNode, value: unknown): Verdict {
 }
 
 export function checkOutput(node: RedNode, value: unknown): Verdict {
-  if (value === '' || value === undefined || environment.test(String(value))) return true;
+  if (value === '' || value === undefined || isVariable(value)) return true;
   const first = String(value).split(/[.[]/, 1)[0] ?? '';
   if (RESERVED.includes(first)) return node._('check.output-reserved', { property: first });
   return RED.utils.validateTypedProperty(String(value), 'msg', {});
@@ -58,7 +58,7 @@ export function checkEntry(node: RedNode, field: FieldInfo, entry: Entry, creden
   if (!sourcesOf(field).includes(type)) return node._('check.type');
   if (type === 'cred') return credential ? undefined : node._('check.empty');
   if (value === '') return node._('check.empty');
-  if (environment.test(value)) return undefined;
+  if (isVariable(value)) return undefined;
   if (type === 'str') return checkChoice(node, field, value);
   if (type === 'bool' || type === 'env') return undefined;
   const verdict = RED.utils.validateTypedProperty(value, type, {});
@@ -74,6 +74,7 @@ function checkChoice(node: RedNode, field: FieldInfo, value: string): string | u
 function checkShape(node: RedNode, field: FieldInfo, value: unknown): string | undefined {
   const object = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (field.kind === 'object') return object ? undefined : node._('check.object');
-  if (field.kind === 'list' || field.kind === 'path') return Array.isArray(value) || typeof value === 'string' ? undefined : node._('check.array');
+  if (field.kind === 'list' || field.kind === 'path')
+    return Array.isArray(value) || typeof value === 'string' ? undefined : node._('check.array');
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { checkEntry } from './check';
 import { DEFAULT, sourcesOf, type Entry } from './sources';
 import { areaNameOf, type FieldInfo } from './table';
-import { complain, prose } from './words';
+import { prose, tell } from './words';
 
 /** One row of the dialog: a typed input whose first type says what runs when nothing is chosen here. */
 export class FieldRow {
@@ -40,10 +40,10 @@ export class FieldRow {
     this.row.hide();
   }
 
-  /** Shows the row for an operation's field, with what was typed as far as that field takes it. */
+  /** Shows the row below those that are shown, for an operation's field, with what was typed as far as that field takes it. */
   show(field: FieldInfo): void {
     this.field = field;
-    this.row.show();
+    this.row.appendTo(this.row.parent()).show();
     const text = `${areaNameOf(this.node)}.${field.text}`;
     this.row.find('label span').text(this.node._(`${text}.label`));
     prose(this.row.find('[data-note="field"]'), this.node._(`${text}.help`));
@@ -108,7 +108,9 @@ export class FieldRow {
   private check(): void {
     const entry = this.get();
     const complaint = entry && this.field ? checkEntry(this.node, this.field, entry, this.secret !== '') : undefined;
-    complain(this.input, this.row.find('.gateway-error'), complaint);
+    tell(this.row.find('.gateway-error'), complaint);
+    // As Node-RED marks the inputs that it knows.
+    this.input.add(this.input.next('.red-ui-typedInput-container')).toggleClass('input-error', complaint !== undefined);
   }
 
   private placeholder(): void {

@@ -4,7 +4,7 @@ import { use, type AreaInfo } from './table';
 /** Everything that gateway.html calls, as members of the global `gatewayEditor`. */
 export { closeAction, label, openAction, outputLabel, saveAction } from './action';
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
-export { checkConnections, checkRealm, checkSeconds, checkUrl } from './appliance-check';
+export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
 export { checkAppliance, checkInputs, checkOperation, checkOutput } from './check';
 export { install } from './inputs-property';
 
@@ -13,4 +13,3 @@ export function start(table: Record<string, AreaInfo>): void {
   use(table);
   watchInputs();
 }
-

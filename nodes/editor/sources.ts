@@ -41,7 +41,8 @@ export function defaultWords(node: RedNode, name: string, field: FieldInfo, whol
     if (field.default !== undefined) return node._('source.fixed', { value: shown(field.default) });
     return node._(field.kind === 'number' ? 'source.no-limit' : 'source.not-set');
   }
-  if (field.subject && (field.kind !== 'object' || wholePayload)) return node._('source.subject', { property });
+  if (field.subject && (field.kind !== 'object' || wholePayload))
+    return node._(field.required ? 'source.subject' : 'source.subject-optional', { property });
   if (field.required) return node._('source.required', { property });
   if (field.default !== undefined) return node._('source.else', { property, value: shown(field.default) });
   return node._('source.optional', { property });

@@ -5,7 +5,20 @@ type Answer =
   | { ok: true; system: Partial<Record<'host-name' | 'hardware-model' | 'os-version' | 'serial-number', string>>; ms: number }
   | { ok: false; code: string; reason?: string; message: string };
 
-const properties = ['name', 'url', 'login', 'realm', 'secondFactor', 'tls', 'proxy', 'timeout', 'transferTimeout', 'connections', 'vendor', 'brand'];
+const properties = [
+  'name',
+  'url',
+  'login',
+  'realm',
+  'secondFactor',
+  'tls',
+  'proxy',
+  'timeout',
+  'transferTimeout',
+  'connections',
+  'vendor',
+  'brand',
+];
 const credentials = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
 
 /** Headings that say more than the code alone: reasons of the connection itself. */
@@ -36,7 +49,13 @@ function test(node: RedNode): void {
   const run = (latest += 1);
   const button = $('#gateway-test').prop('disabled', true).addClass('disabled');
   show('', 'fa-circle-o-notch fa-spin', node._('test.running'), []);
-  $.ajax({ url: 'gateway-appliance/test', method: 'POST', contentType: 'application/json', data: JSON.stringify(values(node)), dataType: 'json' })
+  $.ajax({
+    url: 'gateway-appliance/test',
+    method: 'POST',
+    contentType: 'application/json',
+    data: JSON.stringify(values(node)),
+    dataType: 'json',
+  })
     .done((answer: Answer) => run === latest && showAnswer(node, answer))
     .fail((request) => run === latest && showFailure(node, request))
     .always(() => {
@@ -89,7 +108,9 @@ function showFailure(node: RedNode, request: JQuery.jqXHR): void {
 /** Everything as text: parts of it come from the network. */
 function show(style: string, icon: string, title: string, texts: string[]): void {
   const box = $('.gateway-test-result').empty().removeClass('gateway-good gateway-bad').addClass(`gateway-shown ${style}`);
-  $('<div class="gateway-test-heading">').append($('<i>', { class: `fa ${icon}` }), ' ', document.createTextNode(title)).appendTo(box);
+  $('<div class="gateway-test-heading">')
+    .append($('<i>', { class: `fa ${icon}` }), ' ', document.createTextNode(title))
+    .appendTo(box);
   for (const text of texts.filter(Boolean)) prose($('<div class="gateway-test-text">'), text).appendTo(box);
   RED.tray.resize();
   box[0]?.scrollIntoView({ block: 'nearest' });

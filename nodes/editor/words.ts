@@ -7,8 +7,13 @@ export function prose(element: JQuery, text: string): JQuery {
   return element;
 }
 
-/** Shows what is wrong beneath an input and marks it as Node-RED marks its own; undefined takes both away. */
-export function complain(input: JQuery, place: JQuery, complaint: string | undefined): void {
-  input.add(input.next('.red-ui-typedInput-container')).toggleClass('input-error', complaint !== undefined);
-  place.text(complaint ?? '').toggle(complaint !== undefined);
+/** A whole value that Node-RED replaces with an environment variable's: nothing can be said of it here. */
+export function isVariable(value: unknown): boolean {
+  return /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/.test(String(value));
+}
+
+/** Says beneath an input what is wrong with it; true or undefined: nothing. */
+export function tell(place: JQuery, verdict: string | true | undefined): void {
+  const complaint = typeof verdict === 'string' ? verdict : '';
+  place.text(complaint).toggle(complaint !== '');
 }

@@ -1,6 +1,11 @@
 // @ts-check
 
 /**
+ * What the webhook answers.
+ * @typedef {{ message: string, code?: string, ended?: Record<string, unknown>[], failed?: Record<string, unknown>[] }} Answer
+ */
+
+/**
  * Sends the example webhook and looks at the appliance's side of it. Gives what is wrong; nothing if all is as it should be.
  * @param {{
  *   simulator: import('../../src/simulator/index.js').Simulator,
@@ -28,11 +33,15 @@ export async function checkWebhook({ simulator, nodeRed, token, user }) {
   const answer = await post(nodeRed.url, token, user);
   console.log(`The webhook answered ${answer.status}: ${JSON.stringify(answer.body, null, 2)}\n`);
   expect(answer.status === 200, `The answer is ${answer.status}, not 200.`);
-  const ended = (answer.body.ended ?? []).map((/** @type {Record<string, unknown>} */ item) => item['session-id']);
+  const ended = (answer.body.ended ?? []).map((item) => item['session-id']);
   expect(own.length > 0 && same(ended, own), `The answer names ${ended.length} sessions; ${user} had ${own.length}.`);
   const left = sessions.ids();
-  expect(same(left, others), `On the appliance ${before.length - left.length} sessions are gone; it should be the ${own.length} of ${user} and no others.`);
-  if (faults.length === 0) console.log(`On the appliance exactly these ${own.length} sessions are gone; the other ${left.length} are still there.`);
+  expect(
+    same(left, others),
+    `On the appliance ${before.length - left.length} sessions are gone; it should be the ${own.length} of ${user} and no others.`,
+  );
+  if (faults.length === 0)
+    console.log(`On the appliance exactly these ${own.length} sessions are gone; the other ${left.length} are still there.`);
   return faults;
 }
 
@@ -40,6 +49,7 @@ export async function checkWebhook({ simulator, nodeRed, token, user }) {
  * @param {string} url
  * @param {string} token
  * @param {unknown} user
+ * @returns {Promise<{ status: number, body: Answer }>}
  */
 export async function post(url, token, user) {
   const response = await fetch(`${url}/end-sessions`, {

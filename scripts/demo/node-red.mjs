@@ -45,11 +45,15 @@ export async function startNodeRed(options) {
   const port = await freePort(options.port ?? 0);
   const settings = writeUserDir(options, port);
   const manifest = require.resolve(`${packageOf(options.version)}/package.json`);
-  const child = spawn(options.node ?? process.execPath, [...(options.nodeArgs ?? []), join(dirname(manifest), 'red.js'), '--settings', settings], {
-    cwd: options.userDir,
-    env: { ...process.env, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  });
+  const child = spawn(
+    options.node ?? process.execPath,
+    [...(options.nodeArgs ?? []), join(dirname(manifest), 'red.js'), '--settings', settings],
+    {
+      cwd: options.userDir,
+      env: { ...process.env, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    },
+  );
   let output = '';
   /** @type {Promise<number | null>} */
   const exited = once(child, 'close').then(([code]) => code);
@@ -68,13 +72,14 @@ export async function startNodeRed(options) {
     child.stdout?.on('data', take);
     child.stderr?.on('data', take);
   });
-  const limit = new AbortController();
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
   const outcome = await Promise.race([
     started.then(() => 'started'),
     exited.then((code) => `ended with exit code ${code}`),
-    delay(60_000, limit.signal).then(() => 'did not start its flows within a minute'),
+    new Promise((resolve) => (timer = setTimeout(resolve, 60_000, 'did not start its flows within a minute'))),
   ]);
-  limit.abort();
+  clearTimeout(timer);
   if (outcome !== 'started') {
     await stop();
     throw new Error(`Node-RED ${outcome}. It printed:\n${output}`);
@@ -110,7 +115,7 @@ function writeUserDir(options, port) {
   const file = join(userDir, 'settings.cjs');
   const code = [
     // Node-RED must not outlive who started it, however that one ends.
-    "if (!process.connected) process.exit(1);",
+    'if (!process.connected) process.exit(1);',
     "process.on('disconnect', () => process.exit(1));",
     `module.exports = ${JSON.stringify(settings, null, 2)};`,
     options.settingsCode ?? '',
@@ -135,16 +140,4 @@ async function freePort(wanted) {
   server.close();
   await once(server, 'close');
   return typeof address === 'object' && address ? address.port : freePort(0);
-}
-
-/**
- * @param {number} ms
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
-function delay(ms, signal) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => clearTimeout(timer));
-  });
 }

@@ -1,7 +1,14 @@
 // Sidebar help of every node type, in the order that Node-RED's help style guide asks for.
 
 const EFFECTS = { read: 'reads', write: 'changes', destroy: 'ends, deletes or replaces' };
-const KINDS = { text: 'string', path: 'string | array', records: 'string | object | array', list: 'array', choice: 'string', data: 'buffer | string' };
+const KINDS = {
+  text: 'string',
+  path: 'string | array',
+  records: 'string | object | array',
+  list: 'array',
+  choice: 'string',
+  data: 'buffer | string',
+};
 
 const kindOf = (field) => KINDS[field.kind] ?? field.kind;
 const value = (given) => `\`${typeof given === 'string' ? given : JSON.stringify(given)}\``;

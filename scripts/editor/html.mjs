@@ -69,9 +69,11 @@ function actionTemplate(area) {
     <label for="node-input-allowDestroy"><span data-i18n="action.allow-destroy"></span><span class="gateway-note" data-i18n="action.allow-destroy-help"></span></label>
   </div>
   <hr class="gateway-line gateway-before-fields">
+  <div class="gateway-fields">
 ${fieldsOf(area)
   .map((entry) => fieldRow(area, entry))
   .join('\n')}
+  </div>
   <hr class="gateway-line">
   <div class="form-row gateway-row">
     ${label('node-input-output', 'fa-sign-out', 'action.output')}
@@ -151,12 +153,12 @@ const applianceRegistration = `<script type="text/javascript">
       dryRun: { value: false }
     },
     credentials: {
-      username: { type: 'text' },
-      password: { type: 'password' },
-      secondUsername: { type: 'text' },
-      secondPassword: { type: 'password' },
-      totpSecret: { type: 'password' },
-      apiKey: { type: 'password' }
+      username: { type: 'text', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'username'); } },
+      password: { type: 'password', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'password'); } },
+      secondUsername: { type: 'text', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'secondUsername'); } },
+      secondPassword: { type: 'password', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'secondPassword'); } },
+      totpSecret: { type: 'password', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'totpSecret'); } },
+      apiKey: { type: 'password', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'apiKey'); } }
     },
     label: function () { return gatewayEditor.applianceLabel(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },

@@ -38,7 +38,7 @@ export const system = area({
     health: op({
       effect: 'read',
       label: 'Health',
-      help: 'CPU, disk and swap in percent, users, tunnels and connections. -1 means that the appliance does not know. The raw values are in `msg.envelope.raw`.',
+      help: 'CPU, disk and swap in percent, users, tunnels and connections; -1 means that the appliance does not know. The raw values are in `msg.envelope.raw`.',
       data: 'health values as numbers and booleans',
       fields: {
         status: subject(

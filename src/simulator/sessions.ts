@@ -87,7 +87,9 @@ export class SessionStore {
 
   /** Every record as it is, without variants: for tests. */
   record(index: number): JsonObject {
-    return { ...generateSession(index, this.settings), ...this.extras.get(index)?.values };
+    const record = generateSession(index, this.settings);
+    const extra = this.extras.get(index);
+    return extra ? { ...record, ...extra.values } : record;
   }
 
   ids(): string[] {

@@ -16,6 +16,7 @@ declare const RED: {
     node(id: string): { valid: boolean; validationErrors: string[]; inputs: unknown; _def: { category: string }; type: string } | null;
     createCompleteNodeSet(): { id: string }[];
     import(nodes: unknown[]): void;
+    dirty(): boolean;
   };
   editor: { edit(node: unknown): void; editConfig(name: string, type: string, id: string): void };
   history: { pop(): void; redo(): void };
@@ -29,7 +30,13 @@ export type FlowNode = Record<string, unknown> & { id: string; inputs?: Record<s
 
 /** Chromium of this machine, if there is one. */
 export function chromiumPath(): string | undefined {
-  const places = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', chromium.executablePath()];
+  const places = [
+    process.env.CHROMIUM_PATH,
+    '/usr/bin/chromium',
+    '/usr/bin/chromium-browser',
+    '/usr/bin/google-chrome',
+    chromium.executablePath(),
+  ];
   return places.find((place) => place !== undefined && place !== '' && existsSync(place));
 }
 
@@ -50,13 +57,32 @@ export class Editor {
     page.on('pageerror', (error) => editor.complaints.push(error.message));
     // Node-RED catches what a dialog throws and writes it to the console.
     page.on('console', (message) => {
-      if (/oneditprepare|oneditsave|Definition error|Validation error|TypeError|ReferenceError/.test(message.text())) editor.complaints.push(message.text());
+      if (/oneditprepare|oneditsave|Definition error|Validation error|TypeError|ReferenceError/.test(message.text()))
+        editor.complaints.push(message.text());
     });
     await page.goto(url);
-    await page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
-    await page.waitForFunction((id) => typeof RED === 'object' && Boolean(RED.nodes?.node(id)), first);
-    await page.evaluate(() => ($.fx.off = true));
+    await editor.loaded(first);
     return editor;
+  }
+
+  private async loaded(first: string): Promise<void> {
+    await this.page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
+    await this.page.waitForFunction((id) => typeof RED === 'object' && Boolean(RED.nodes?.node(id)), first);
+    await this.page.evaluate(() => ($.fx.off = true));
+  }
+
+  async reload(first: string): Promise<void> {
+    await this.page.reload();
+    await this.loaded(first);
+  }
+
+  async deploy(): Promise<void> {
+    await this.page.evaluate(() => $('#red-ui-header-button-deploy').click());
+    // Other tests leave nodes that are not set up: Node-RED asks.
+    const confirm = this.page.locator('.red-ui-notification .primary, #red-ui-deploy-dialog-confirm-deploy-deploy');
+    await this.page.waitForTimeout(300);
+    if ((await confirm.count()) > 0) await confirm.first().click();
+    await this.page.waitForFunction(() => !RED.nodes.dirty());
   }
 
   async openNode(id: string): Promise<void> {
@@ -121,7 +147,9 @@ export class Editor {
 
   /** Names of the field rows that are to be seen. */
   async shownFields(): Promise<string[]> {
-    return this.page.$$eval('.gateway-field', (rows) => rows.filter((row) => row.checkVisibility()).map((row) => row.getAttribute('data-field') ?? ''));
+    return this.page.$$eval('.gateway-field', (rows) =>
+      rows.filter((row) => row.checkVisibility()).map((row) => row.getAttribute('data-field') ?? ''),
+    );
   }
 
   async text(selector: string): Promise<string> {
@@ -141,13 +169,18 @@ export class Editor {
   async overflowing(): Promise<string[]> {
     return this.page.$$eval('.gateway-form *', (elements) => {
       const edge = (elements[0]?.closest('form')?.getBoundingClientRect().right ?? 0) + 1;
-      return elements.filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > edge).map((element) => element.id || element.className);
+      return elements
+        .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > edge)
+        .map((element) => element.id || element.className);
     });
   }
 
   /** The node as a deploy would send it. */
   async exported(id: string): Promise<FlowNode> {
-    const json = await this.page.evaluate((nodeId) => JSON.stringify(RED.nodes.createCompleteNodeSet().find((node) => node.id === nodeId)), id);
+    const json = await this.page.evaluate(
+      (nodeId) => JSON.stringify(RED.nodes.createCompleteNodeSet().find((node) => node.id === nodeId)),
+      id,
+    );
     return JSON.parse(json) as FlowNode;
   }
 
@@ -156,6 +189,11 @@ export class Editor {
       const node = RED.nodes.node(nodeId);
       return { valid: node?.valid ?? false, errors: node?.validationErrors ?? [], ports: node?.inputs };
     }, id);
+  }
+
+  /** Whether there is something to deploy. */
+  async dirty(): Promise<boolean> {
+    return this.page.evaluate(() => RED.nodes.dirty());
   }
 
   async undo(): Promise<void> {

@@ -1,5 +1,5 @@
 import { areas, operations } from '../../src/areas';
-import { area, op, required, subject, text, type Area, type Operation } from '../../src/operation';
+import { area, number, op, required, subject, text, type Area, type Operation } from '../../src/operation';
 import { at } from '../../src/path';
 
 const USERS = at`/api/v1/configuration/authentication/auth-servers/auth-server/${'System Local'}/local/users/user`;
@@ -18,6 +18,15 @@ const extra = area({
       data: 'result',
       fields: { username: subject(required(text('User', ''))), 'password-cleartext': text('Password', '', { secret: true }) },
       request: (body) => ({ method: 'POST', path: USERS, body }),
+      example: { input: {}, request: '' },
+    }),
+    count: op({
+      effect: 'write',
+      label: 'Count',
+      help: '',
+      data: 'result',
+      fields: { n: subject(required(number('Number', ''))) },
+      request: (body) => ({ method: 'PUT', path: USERS, body }),
       example: { input: {}, request: '' },
     }),
   },

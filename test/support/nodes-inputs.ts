@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { addExtraArea } from './extra-area';
 import { Rig, type Definition, type Runtime } from './node-red';
 import { caught, success } from './one';
 
@@ -103,6 +104,11 @@ export function inputs(runtime: Runtime): void {
       expect(error.message).toMatch(/^name /);
     });
 
+    it('tells where it looked, also below something that is not there', async () => {
+      const error = await refusal({ ...get, inputs: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
+      expect(error.message).toBe('path comes from msg nothing.there, where there is nothing.');
+    });
+
     it('that the operation does not have is BAD_INPUT', async () => {
       expect(await refusal({ ...get, inputs: { paht: path } }, { payload: role })).toMatchObject({
         code: 'BAD_INPUT',
@@ -138,6 +144,13 @@ export function inputs(runtime: Runtime): void {
       expect(plan).toMatchObject({ path: '/api/v1/configuration/users/user-roles/user-role/A%2FB', body: { d: '{{payload.name}}' } });
     });
 
+    it('of another field may hold what looks like a tag', async () => {
+      await rig.deploy({
+        nodes: [{ type: 'gateway-sessions', operation: 'list', inputs: { name: { type: 'str', value: '{{payload}}' } } }],
+      });
+      expect(success(await rig.run({ payload: 'x' })).envelope.request?.query).toMatchObject({ name: '{{payload}}' });
+    });
+
     it('does not expand tags that a message brings', async () => {
       await rig.deploy({ nodes: [{ ...update, inputs: { path: { type: 'msg', value: 'payload.path' } } }] });
       const { envelope } = success(await rig.run({ payload: { path: 'a/{{payload.secret}}', body: {}, secret: 'x' } }));
@@ -147,11 +160,7 @@ export function inputs(runtime: Runtime): void {
     it('keeps a literal whole, whatever a flow does to what came of it', async () => {
       await rig.deploy({ nodes: [{ ...update, inputs: { path, body: { type: 'json', value: '{"a":{"b":1}}' } } }] });
       const first = success(await rig.run({ payload: 1 })).envelope.plan?.[0] as { body: { a: { b: number } } };
-      try {
-        first.body.a.b = 2;
-      } catch {
-        // Frozen: that is one way.
-      }
+      first.body.a.b = 2;
       expect(success(await rig.run({ payload: 1 })).envelope.plan).toMatchObject([{ body: { a: { b: 1 } } }]);
     });
   });
@@ -191,6 +200,14 @@ export function inputs(runtime: Runtime): void {
 
     it('is not the object when that is there but empty', async () => {
       expect((await refusal({ ...update, inputs: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^body /);
+    });
+
+    it('is a subject as a number where a number is wanted, and only there', async () => {
+      const remove = addExtraArea();
+      await rig.deploy({ nodes: [{ type: 'gateway-extra', operation: 'count', dryRun: true }] });
+      expect(success(await rig.run({ payload: 15 })).envelope.plan).toMatchObject([{ body: { n: 15 } }]);
+      expect(caught(await rig.run({ payload: true })).error.code).toBe('BAD_INPUT');
+      remove();
     });
 
     it('cannot lift a guard', async () => {

@@ -100,6 +100,26 @@ export function life(runtime: Runtime): void {
       success(await rig.run({ payload: 1 }));
     });
 
+    it('of this node alone ends what runs in it, before the new one starts', async () => {
+      await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
+      await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n2']);
+      const started = performance.now();
+      await rig.redeploy(
+        {
+          nodes: [
+            { ...info, output: 'data' },
+            { ...info, id: 'n2' },
+          ],
+          credentials,
+        },
+        'nodes',
+      );
+      expect(caught(await rig.ended('m1')).error.code).toBe('ABORTED');
+      expect(performance.now() - started).toBeLessThan(2000);
+      expect(rig.outcome('m2').caught).toHaveLength(0);
+      await rig.run({ cancel: true }, 'n2');
+    });
+
     it('closes the connections', async () => {
       await rig.deploy({ nodes: [info], credentials });
       success(await rig.run({ payload: 1 }));
@@ -159,7 +179,7 @@ export function life(runtime: Runtime): void {
       expect(rig.statuses().length).toBeLessThanOrEqual(Math.ceil(seconds * 4) + 2);
     });
 
-    it('is short for every error', async () => {
+    it('is short for every error', () => {
       const codes: ErrorCode[] = [
         'BAD_INPUT',
         'BAD_CONFIG',

@@ -59,8 +59,9 @@ export function messages(runtime: Runtime): void {
       for (const { error } of [fromCatch, fromOutput]) {
         expect(success(await rig.run({ payload: 1, error: structuredClone({ ...error }) }))).not.toHaveProperty('error');
       }
-      const foreign = { message: 'theirs', code: 'NOT_FOUND', cause: { ok: false } };
-      expect(success(await rig.run({ payload: 1, error: foreign })).error).toBe(foreign);
+      for (const foreign of [{ code: 'NOT_FOUND', cause: { ok: false } }, { code: 'THEIRS', cause: fromOutput.error.cause }, 'text']) {
+        expect(success(await rig.run({ payload: 1, error: foreign })).error).toBe(foreign);
+      }
     });
   });
 
@@ -98,6 +99,16 @@ export function messages(runtime: Runtime): void {
       expect(envelope).toEqual(error.cause);
       expect(failed(await rig.run({ payload: 17 }, 'n2')).error).toMatchObject({ code: 'BAD_INPUT' });
       expect(rig.sim.requests).toHaveLength(before);
+    });
+
+    it('that meets every message is told to each with an envelope of its own', async () => {
+      await rig.deploy({ nodes: [{ ...list, appliance: 'gone', failures: 'output' }] });
+      const [first, second] = [failed(await rig.run({ payload: 1 })), failed(await rig.run({ payload: 2 }))];
+      expect(first.envelope).toMatchObject({ code: 'BAD_CONFIG' });
+      expect(first.envelope).not.toBe(second.envelope);
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...list, output: 'req', failures: 'output' }] });
+      expect(failed(await rig.run({ payload: 1 })).envelope).not.toBe(failed(await rig.run({ payload: 2 })).envelope);
     });
 
     it('of a login that many wait for gives each message its own cause', async () => {

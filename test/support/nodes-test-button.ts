@@ -87,6 +87,10 @@ export function testButton(runtime: Runtime): void {
       code: 'CONNECTION',
       reason: 'ECONNREFUSED',
     });
+    expect(await ask(body({ url: `no address ${PASSWORD}`, credentials: { username: 'u', password: PASSWORD } }))).toMatchObject({
+      ok: false,
+      code: 'BAD_CONFIG',
+    });
     expect(await ask({})).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
   });
 

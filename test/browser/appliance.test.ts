@@ -1,0 +1,108 @@
+import { expect, it } from 'vitest';
+import { inBothEditors } from './rig';
+
+inBothEditors('the appliance', (rig) => {
+  const shown = async (): Promise<string[]> =>
+    rig.editor.page.$$eval('.gateway-form-config .form-row input, .gateway-form-config .form-row select', (inputs) =>
+      inputs.filter((input) => input.checkVisibility()).map((input) => input.id.replace('node-config-input-', '')),
+    );
+
+  it('keeps everything, secrets too', async () => {
+    const before = await rig.editor.exported('ap1');
+    await rig.editor.openNode('ap1');
+    await rig.editor.done();
+    expect(await rig.editor.exported('ap1')).toMatchObject(before);
+    await rig.editor.openNode('ap1');
+    await rig.editor.input('node-config-input-login', 'key');
+    await rig.editor.input('node-config-input-apiKey', 'planted-4');
+    await rig.editor.input('node-config-input-connections', '4');
+    await rig.editor.input('node-config-input-url', ' https://vpn.example.com/path ');
+    await rig.editor.done();
+    expect(await rig.editor.exported('ap1')).toMatchObject({
+      login: 'key',
+      connections: '4',
+      url: 'https://vpn.example.com/path',
+      credentials: { apiKey: 'planted-4' },
+    });
+  });
+
+  it('asks only for what the login needs', async () => {
+    await rig.editor.openNode('ap2');
+    expect(await shown()).toEqual(['name', 'url', 'login', 'realm', 'username', 'password', 'secondFactor', 'tls', 'proxy']);
+    await rig.editor.input('node-config-input-secondFactor', 'totp');
+    expect(await shown()).toEqual(expect.arrayContaining(['secondUsername', 'totpSecret']));
+    await rig.editor.input('node-config-input-login', 'legacy');
+    expect(await shown()).toEqual(['name', 'url', 'login', 'username', 'password', 'tls', 'proxy']);
+    await rig.editor.input('node-config-input-login', 'key');
+    expect(await shown()).toEqual(['name', 'url', 'login', 'apiKey', 'tls', 'proxy']);
+    expect(await rig.editor.overflowing()).toEqual([]);
+    await rig.editor.cancel();
+  });
+
+  it('tells of empty inputs once they were used', async () => {
+    await rig.editor.openNode('ap2');
+    expect(await rig.editor.visible('[data-error="password"]')).toBe(false);
+    await rig.editor.input('node-config-input-password', '');
+    expect(await rig.editor.text('[data-error="password"]')).toMatch(/enter the administrator/);
+    await rig.editor.input('node-config-input-username', 'a:b');
+    expect(await rig.editor.text('[data-error="username"]')).toMatch(/colon/);
+    await rig.editor.cancel();
+  });
+
+  it.each([
+    ['', /enter the address/],
+    ['vpn.example.com', /not an address/],
+    ['https://admin:secret@vpn.example.com', /their own fields/],
+    ['https://vpn.example.com/?a=b', /leave out/],
+    ['http://vpn.example.com', /in clear/],
+    ['ftp://vpn.example.com', /begin with https/],
+    ['http://127.0.0.1:8080', /^$/],
+    ['https://vpn.example.com/prefix', /^$/],
+    ['${APPLIANCE_URL}', /^$/],
+  ])('says of the URL %j %s', async (url, words) => {
+    await rig.editor.openNode('ap2');
+    await rig.editor.input('node-config-input-url', url);
+    expect(await rig.editor.text('[data-error="url"]')).toMatch(words);
+    await rig.editor.cancel();
+  });
+
+  it('sends what the dialog holds to the test, and shows the answer as text', async () => {
+    let sent: Record<string, unknown> = {};
+    const answers = [
+      { ok: true, system: { 'host-name': 'vpn-1', 'hardware-model': 'M1', 'os-version': '9.1' }, ms: 41.6 },
+      { ok: false, code: 'TLS', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT', message: '<img src=x onerror=alert(1)> is not trusted' },
+    ];
+    await rig.editor.page.route('**/gateway-appliance/test', async (route) => {
+      sent = route.request().postDataJSON() as Record<string, unknown>;
+      await route.fulfill({ json: answers.shift() });
+    });
+    await rig.editor.openNode('ap1');
+    await rig.editor.input('node-config-input-login', 'realm');
+    await rig.editor.page.click('#gateway-test');
+    await rig.editor.page.waitForSelector('.gateway-good');
+    expect(await rig.editor.text('.gateway-test-heading')).toBe('Connected to vpn-1 in 42 ms.');
+    expect(sent).toMatchObject({
+      id: 'ap1',
+      realm: 'Admin Users',
+      tls: '',
+      credentials: { username: 'admin', password: '__PWRD__', apiKey: 'planted-4' },
+    });
+    await rig.editor.page.click('#gateway-test');
+    await rig.editor.page.waitForSelector('.gateway-bad');
+    expect(await rig.editor.text('.gateway-test-heading')).toMatch(/certificate/);
+    expect(await rig.editor.text('.gateway-test-result')).toContain('<img src=x');
+    await rig.editor.page.unroute('**/gateway-appliance/test');
+    await rig.editor.cancel();
+  });
+
+  it('tells what the running node says of a port where nothing listens', async () => {
+    await rig.editor.openNode('ap2');
+    await rig.editor.input('node-config-input-url', 'https://127.0.0.1:1');
+    await rig.editor.input('node-config-input-username', 'admin');
+    await rig.editor.input('node-config-input-password', 'secret');
+    await rig.editor.page.click('#gateway-test');
+    await rig.editor.page.waitForSelector('.gateway-bad');
+    expect(await rig.editor.text('.gateway-test-heading')).toBe('Nothing listens at that address and port.');
+    await rig.editor.cancel();
+  });
+});

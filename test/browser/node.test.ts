@@ -1,0 +1,197 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { inBothEditors, TRIAL } from './rig';
+
+inBothEditors('a node', (rig) => {
+  describe('fields', () => {
+    afterEach(() => rig.editor.cancel());
+
+    it('say what runs where nothing is chosen', async () => {
+      await rig.editor.openNode('tr1');
+      const words = async (name: string): Promise<string> => rig.editor.text(`[data-field="${name}"] .gateway-default`);
+      expect(await words('server')).toBe('msg.payload.server');
+      expect(await words('amount')).toBe('msg.payload.amount, else 3');
+      expect(await words('max')).toBe('25');
+      expect(await words('limit')).toBe('no limit');
+      expect(await words('file')).toBe('not set');
+      expect(await words('mode')).toBe('msg.payload.mode, if there');
+      expect(await words('body')).toBe('msg.payload.body');
+      await rig.editor.setField('server', { type: 'str', value: 'x' });
+      await rig.editor.setField('password', { type: 'msg', value: 'x' });
+      expect(await words('body')).toBe('msg.payload.body, or msg.payload itself');
+    });
+
+    it('keep what was typed while another operation is looked at', async () => {
+      await rig.editor.openNode('tr1');
+      await rig.editor.setField('server', { type: 'str', value: 'typed' });
+      await rig.editor.setField('mode', { type: 'str', value: 'slow' });
+      await rig.editor.chooseOperation('wipe');
+      expect(await rig.editor.shownFields()).toEqual([]);
+      await rig.editor.chooseOperation('create');
+      expect(await rig.editor.field('server')).toEqual({ type: 'str', value: 'typed' });
+      expect(await rig.editor.field('mode')).toEqual({ type: 'str', value: 'slow' });
+    });
+
+    it('never turn a secret into the name of something else', async () => {
+      await rig.editor.openNode('tr1');
+      await rig.editor.setField('password', { type: 'cred', value: 'hunter2' });
+      await rig.editor.set('#gateway-field-password', 'msg');
+      expect(await rig.editor.field('password')).toEqual({ type: 'msg', value: '' });
+      await rig.editor.set('#gateway-field-password', 'cred');
+      expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
+    });
+
+    it('say in words what is wrong with them', async () => {
+      await rig.editor.openNode('tr1');
+      await rig.editor.setField('server', { type: 'str', value: '' });
+      expect(await rig.editor.complaint('server')).toBe('It is empty. Enter a value, or choose default.');
+      await rig.editor.setField('body', { type: 'json', value: '[1]' });
+      expect(await rig.editor.complaint('body')).toBe('It has to be an object: { … }.');
+      await rig.editor.setField('body', { type: 'json', value: '{"a":' });
+      expect(await rig.editor.complaint('body')).not.toBe('');
+      await rig.editor.setField('max', { type: 'num', value: 'many' });
+      expect(await rig.editor.complaint('max')).not.toBe('');
+      await rig.editor.setField('max', { type: 'num', value: '${MAX}' });
+      expect(await rig.editor.complaint('max')).toBe('');
+      await rig.editor.setField('password', { type: 'cred', value: '' });
+      expect(await rig.editor.complaint('password')).not.toBe('');
+    });
+  });
+
+  describe('secrets', () => {
+    it('stay in the credentials when they are not touched', async () => {
+      await rig.editor.openNode('tr2');
+      expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: '__PWRD__' });
+      await rig.editor.input('node-input-name', 'renamed');
+      await rig.editor.done();
+      const node = await rig.editor.exported('tr2');
+      expect(node).toMatchObject({
+        name: 'renamed',
+        inputs: { password: { type: 'cred', value: '' }, server: { type: 'str', value: 'Local' } },
+      });
+      expect(node.credentials).toBeUndefined();
+    });
+
+    it('are sent as credentials when they are typed, never in the flow', async () => {
+      await rig.editor.openNode('tr2');
+      await rig.editor.setField('code', { type: 'cred', value: 'planted-3' });
+      await rig.editor.done();
+      const { credentials, ...rest } = await rig.editor.exported('tr2');
+      expect(credentials).toEqual({ code: 'planted-3' });
+      expect(JSON.stringify(rest)).not.toContain('planted');
+      expect(rest.inputs).toMatchObject({ code: { type: 'cred', value: '' } });
+    });
+
+    it('go when their field goes', async () => {
+      await rig.editor.openNode('tr2');
+      await rig.editor.chooseOperation('wipe');
+      await rig.editor.done();
+      const node = await rig.editor.exported('tr2');
+      expect(node.inputs).toEqual({});
+      expect(node.credentials).toMatchObject({ password: '' });
+      await rig.editor.undo();
+      expect((await rig.editor.exported('tr2')).inputs).toHaveProperty('password');
+    });
+  });
+
+  describe('a node', () => {
+    it('gets its second port with the second output, and loses it again', async () => {
+      await rig.editor.openNode('sessions-list');
+      await rig.editor.input('node-input-failures', 'output');
+      await rig.editor.done();
+      expect(await rig.editor.exported('sessions-list')).toMatchObject({ failures: 'output', outputs: 2, wires: [['end'], []] });
+      await rig.editor.openNode('sessions-list');
+      await rig.editor.input('node-input-failures', 'catch');
+      await rig.editor.done();
+      expect(await rig.editor.exported('sessions-list')).toMatchObject({ failures: 'catch', outputs: 1, wires: [['end']] });
+      expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
+    });
+
+    it('undoes and redoes what its dialog changed', async () => {
+      const read = async (): Promise<unknown> => (await rig.editor.exported('sessions-kill-matching')).inputs;
+      const before = await read();
+      await rig.editor.openNode('sessions-kill-matching');
+      await rig.editor.setField('max', { type: 'num', value: '11' });
+      await rig.editor.done();
+      const after = await read();
+      expect(after).toMatchObject({ max: { type: 'num', value: '11' } });
+      await rig.editor.undo();
+      expect(await read()).toEqual(before);
+      await rig.editor.redo();
+      expect(await read()).toEqual(after);
+      expect((await rig.editor.verdict('sessions-kill-matching')).ports).toBe(1);
+    });
+
+    it('takes its appliance from the message when asked to', async () => {
+      await rig.editor.openNode('tr1');
+      await rig.editor.input('gateway-by-message', true);
+      expect(await rig.editor.visible('.gateway-appliance')).toBe(false);
+      await rig.editor.done();
+      expect(await rig.editor.exported('tr1')).toMatchObject({ appliance: '', applianceFrom: 'msg' });
+      expect((await rig.editor.verdict('tr1')).errors).toEqual([]);
+      await rig.editor.openNode('tr1');
+      await rig.editor.input('gateway-by-message', false);
+      await rig.editor.input('node-input-appliance', 'ap2');
+      await rig.editor.done();
+      expect(await rig.editor.exported('tr1')).toMatchObject({ appliance: 'ap2', applianceFrom: '' });
+    });
+
+    it('shows all fields of its area where a message chooses the operation', async () => {
+      await rig.editor.openNode('tr3');
+      expect(await rig.editor.shownFields()).toEqual(expect.arrayContaining(['server', 'password', 'code', 'body']));
+      expect(await rig.editor.visible('.gateway-allow-destroy')).toBe(true);
+      await rig.editor.done();
+      expect(await rig.editor.exported('tr3')).toMatchObject({
+        operation: 'payload.operation',
+        operationType: 'msg',
+        allowDestroy: true,
+        applianceFrom: 'msg',
+      });
+    });
+
+    it('keeps an operation that this version does not know, and says so', async () => {
+      await rig.editor.import([{ ...TRIAL, id: 'tr4', operation: 'explode', wires: [[]] }]);
+      expect((await rig.editor.verdict('tr4')).errors).toEqual(['Operation: there is no explode here.']);
+      await rig.editor.openNode('tr4');
+      expect(await rig.editor.text('.gateway-operation-error')).toBe('Operation: there is no explode here.');
+      await rig.editor.done();
+      expect(await rig.editor.exported('tr4')).toMatchObject({ operation: 'explode', operationType: 'op' });
+    });
+
+    it('is deployed with its fields in `inputs`, its secrets elsewhere, and comes back the same', async () => {
+      await rig.editor.openNode('tr1');
+      await rig.editor.setField('server', { type: 'str', value: 'Local' });
+      await rig.editor.setField('password', { type: 'cred', value: 'planted-5' });
+      await rig.editor.done();
+      await rig.editor.deploy();
+      const inputs = { server: { type: 'str', value: 'Local' }, password: { type: 'cred', value: '' } };
+      const flows = rig.read('flows.json') as { id: string; inputs?: unknown }[];
+      expect(flows.find(({ id }) => id === 'tr1')?.inputs).toEqual(inputs);
+      expect(flows.filter((node) => 'inputs' in node && typeof node.inputs !== 'object')).toEqual([]);
+      expect(rig.read('flows_cred.json')).toMatchObject({ tr1: { password: 'planted-5' } });
+      await rig.editor.reload('tr1');
+      expect((await rig.editor.exported('tr1')).inputs).toEqual(inputs);
+      expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
+      await rig.editor.openNode('tr1');
+      expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: '__PWRD__' });
+      await rig.editor.done();
+      expect(await rig.editor.dirty()).toBe(false);
+    });
+
+    it('says what is missing without being opened', async () => {
+      const inputs = { body: { type: 'json', value: '{' }, max: { type: 'num', value: '' }, server: { type: 'str', value: '${SERVER}' } };
+      await rig.editor.import([{ ...TRIAL, id: 'tr5', appliance: '', inputs, output: 'req.body', wires: [[]] }]);
+      const { errors } = await rig.editor.verdict('tr5');
+      expect(errors).toHaveLength(4);
+      expect(errors.join('\n')).toMatch(/Appliance: .*\n[^]*Body: [^]*Most: It is empty[^]*msg\.req has a meaning/);
+    });
+
+    it('hides the dry run of a read and marks what destroys', async () => {
+      await rig.editor.openNode('sessions-list');
+      expect(await rig.editor.visible('.gateway-dry-run')).toBe(false);
+      await rig.editor.chooseOperation('kill-all');
+      expect(await rig.editor.visible('.gateway-dry-run')).toBe(true);
+      expect(await rig.editor.visible('.gateway-destroys')).toBe(true);
+      await rig.editor.cancel();
+    });
+  });
+});

@@ -1,0 +1,154 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { startNodeRed } from '../../scripts/demo/node-red.mjs';
+import { node24 } from '../../scripts/node24.mjs';
+import type { Area, Field } from '../../src/operation';
+import { chromiumPath, Editor, type Entry, type FlowNode } from './editor';
+import { trialPackage } from './trial';
+
+const lines: { version: 4 | 5; node: () => string }[] = [
+  { version: 4, node: () => process.execPath },
+  { version: 5, node: node24 },
+];
+
+const skipped = chromiumPath() === undefined;
+if (skipped && process.env.CI) throw new Error('There is no Chromium: set CHROMIUM_PATH.');
+if (skipped) console.warn('There is no Chromium on this machine (CHROMIUM_PATH, /usr/bin/chromium): the dialogs are not tested.');
+
+const APPLIANCE = {
+  id: 'ap1',
+  type: 'gateway-appliance',
+  name: 'vpn-1',
+  url: 'https://vpn.example.com',
+  login: 'realm',
+  realm: 'Admin Users',
+};
+const common = {
+  z: 'f1',
+  name: '',
+  appliance: 'ap1',
+  applianceFrom: '',
+  output: 'payload',
+  failures: 'catch',
+  dryRun: false,
+  allowDestroy: false,
+};
+/** A node of the trial area without an id. */
+export const TRIAL = {
+  ...common,
+  type: 'gateway-trial',
+  operation: 'create',
+  operationType: 'op',
+  inputs: {},
+  outputs: 1,
+  x: 200,
+  y: 160,
+  wires: [['end']],
+};
+
+/** A value of the dialog's own that fits the field. */
+function literal(field: Field): Entry {
+  if (field.secret) return { type: 'msg', value: 'token' };
+  switch (field.kind) {
+    case 'number':
+      return { type: 'num', value: '7' };
+    case 'boolean':
+      return { type: 'bool', value: 'false' };
+    case 'choice':
+      return { type: 'str', value: field.choices?.at(-1) ?? '' };
+    case 'object':
+      return { type: 'json', value: '{"a":1}' };
+    case 'list':
+    case 'records':
+      return { type: 'json', value: '["a","b"]' };
+    case 'text':
+    case 'path':
+    case 'data':
+      return { type: 'str', value: 'a b' };
+  }
+}
+
+export const idOf = (area: Area, operation: string): string => `${area.name}-${operation}`;
+
+function nodeFor(area: Area, operation: string): FlowNode {
+  const fields = Object.entries(area.operations[operation]?.fields ?? {});
+  const inputs = Object.fromEntries(fields.map(([name, field]) => [name, literal(field)]));
+  return { ...TRIAL, id: idOf(area, operation), type: `gateway-${area.name}`, operation, inputs, y: 80 };
+}
+
+/** A Node-RED with one node for each operation of the package and of the trial area, and a browser with its editor. */
+export class Rig {
+  readonly work = mkdtempSync(join(tmpdir(), 'gateway-dialogs-'));
+  areas: readonly Area[] = [];
+  editor!: Editor;
+  #nodeRed: Awaited<ReturnType<typeof startNodeRed>> | undefined;
+
+  constructor(
+    readonly version: 4 | 5,
+    private readonly node: () => string,
+  ) {}
+
+  async start(): Promise<void> {
+    const folder = await trialPackage(join(this.work, 'package'));
+    this.areas = (createRequire(__filename)(join(folder, 'dist', 'src', 'areas', 'index.js')) as { areas: Area[] }).areas;
+    const credentials = { tr2: { password: 'planted-1' }, ap1: { username: 'admin', password: 'planted-2' } };
+    const options = { userDir: join(this.work, 'user'), version: this.version, node: this.node(), nodesDir: [folder] };
+    this.#nodeRed = await startNodeRed({ ...options, flows: this.#flows(), credentials });
+    this.editor = await Editor.open(this.#nodeRed.url, 'tr1');
+  }
+
+  #flows(): unknown[] {
+    return [
+      { id: 'f1', type: 'tab', label: 'Flow' },
+      APPLIANCE,
+      { ...APPLIANCE, id: 'ap2', name: 'vpn-2' },
+      { id: 'start', type: 'link in', z: 'f1', name: '', links: [], x: 60, y: 80, wires: [['sessions-list', 'tr1']] },
+      { id: 'end', type: 'debug', z: 'f1', name: '', x: 460, y: 80, wires: [] },
+      ...this.operations().map(([area, name]) => nodeFor(area, name)),
+      { ...TRIAL, id: 'tr1' },
+      { ...TRIAL, id: 'tr2', inputs: { password: { type: 'cred', value: '' }, server: { type: 'str', value: 'Local' } } },
+      {
+        ...TRIAL,
+        id: 'tr3',
+        operation: 'payload.operation',
+        operationType: 'msg',
+        appliance: '',
+        applianceFrom: 'msg',
+        allowDestroy: true,
+      },
+    ];
+  }
+
+  operations(): [Area, string, Record<string, Field>][] {
+    return this.areas.flatMap((area) =>
+      Object.entries(area.operations).map(([name, { fields }]): [Area, string, Record<string, Field>] => [area, name, fields]),
+    );
+  }
+
+  /** What Node-RED has written to disk. */
+  read(file: 'flows.json' | 'flows_cred.json'): unknown {
+    return JSON.parse(readFileSync(join(this.work, 'user', file), 'utf8'));
+  }
+
+  async stop(): Promise<void> {
+    await this.editor?.close();
+    await this.#nodeRed?.stop();
+    rmSync(this.work, { recursive: true, force: true });
+  }
+}
+
+/** Runs the tests in both lines of Node-RED; a dialog that throws fails the test that opened it. */
+export function inBothEditors(what: string, tests: (rig: Rig) => void): void {
+  describe.skipIf(skipped).each(lines)(`${what} in Node-RED $version`, ({ version, node }) => {
+    const rig = new Rig(version, node);
+    beforeAll(() => rig.start());
+    afterAll(() => rig.stop());
+    afterEach(() => {
+      expect(rig.editor.complaints.splice(0)).toEqual([]);
+    });
+    tests(rig);
+  });
+}

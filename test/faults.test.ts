@@ -1,0 +1,270 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { appliance, calls, failure, gatewayFor, INFO, LOGIN, pair, USERS, writes } from './library/appliance';
+import { http, wire, type Answer } from './library/wire';
+
+const isWrite = ({ method }: { method: string }): boolean => method === 'DELETE' || method === 'PUT';
+const isInfo = ({ path }: { path: string }): boolean => path === INFO;
+const whole = JSON.stringify({ result: { info: [{ message: 'Operation succeeded without warning or error!' }] } });
+const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n\r\n';
+
+/** A port that nobody listens on. */
+async function deadPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Sends this and cuts the connection. */
+const cutAfter =
+  (bytes: string): Answer =>
+  (_asked, socket) => {
+    socket.end(bytes);
+    return undefined;
+  };
+
+/** Answers that are not whole, and the code that a read gets for them. */
+const broken: [string, Answer, string][] = [
+  ['a connection that ends before a byte', cutAfter(''), 'CONNECTION'],
+  ['a reset', (_asked, socket) => void socket.destroy() as undefined, 'CONNECTION'],
+  ['an end inside the headers', cutAfter('HTTP/1.1 200 OK\r\ncontent-le'), 'CONNECTION'],
+  ['an end inside the body', cutAfter(`HTTP/1.1 200 OK\r\ncontent-length: ${whole.length}\r\n\r\n${whole.slice(0, 20)}`), 'BAD_RESPONSE'],
+  ['a length that promises more than comes', cutAfter(`HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n${whole}`), 'BAD_RESPONSE'],
+  ['a body without length that ends early', cutAfter(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${whole.slice(0, 20)}`), 'BAD_RESPONSE'],
+  ['a length that cuts the body', () => `HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n${whole.slice(0, 20)}`, 'BAD_RESPONSE'],
+  ['a chunk that is cut', cutAfter(`${chunked}40\r\n${whole.slice(0, 20)}`), 'BAD_RESPONSE'],
+  ['chunks without an end', cutAfter(`${chunked}${whole.length.toString(16)}\r\n${whole}\r\n`), 'BAD_RESPONSE'],
+  ['a chunk length that is none', () => `${chunked}zz\r\n${whole}\r\n0\r\n\r\n`, 'BAD_RESPONSE'],
+  ['bytes that are not HTTP', () => 'SSH-2.0-OpenSSH_9.6\r\n\r\n', 'BAD_RESPONSE'],
+  ['a status that is none', () => `HTTP/1.1 abc OK\r\ncontent-length: 0\r\n\r\n`, 'BAD_RESPONSE'],
+  ['HTML', () => http(200, '<html><body>Please log in</body></html>', { 'content-type': 'text/html' }), 'BAD_RESPONSE'],
+  ['JSON that is no object', () => http(200, '"ok"'), 'BAD_RESPONSE'],
+  ['an interim answer and then nothing', cutAfter('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'), 'CONNECTION'],
+];
+
+describe('an answer that is not whole', () => {
+  it('ends a read, after two repeats at most', async () => {
+    // All at once, since each waits for its repeats.
+    const ends = await Promise.all(
+      broken.map(async ([name, answer]) => {
+        const server = await wire(answer);
+        const { code, cause } = await failure(gatewayFor(server).run('system.info'));
+        expect(cause, name).toMatchObject({ ok: false, requests: server.asked.length, retries: server.asked.length - 1 });
+        expect(server.asked.length, name).toBeLessThanOrEqual(3);
+        return [name, code];
+      }),
+    );
+    expect(ends).toEqual(broken.map(([name, , code]) => [name, code]));
+  });
+
+  it.each(broken)('%s makes the outcome of a write unknown', async (_name, answer, reason) => {
+    const server = await wire(answer);
+    const error = await failure(gatewayFor(server).run('sessions.kill-all'));
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { ok: false, reason, changed: null, requests: 1, retries: 0 } });
+    expect(error.message).toMatch(/may or may not have happened/);
+    expect(server.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([`DELETE ${USERS}?all`]);
+  });
+
+  it('is followed by whole ones over a new connection', async () => {
+    let broke = false;
+    const server = await wire((asked, socket) => {
+      if (broke) return http(200, '{}');
+      broke = true;
+      return cutAfter('HTTP/1.1 200 OK\r\n')(asked, socket);
+    });
+    expect((await gatewayFor(server).run('system.info')).envelope).toMatchObject({ ok: true, requests: 2, retries: 1 });
+  });
+});
+
+describe('an answer that is whole', () => {
+  it.each<[string, Answer]>([
+    ['in chunks', () => `${chunked}1\r\n{\r\n1\r\n}\r\n0\r\n\r\n`],
+    ['after an interim one', () => `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${http(200, '{}')}`],
+    ['with a byte order mark', () => http(200, '\ufeff{}')],
+    ['without length, ended by the connection', cutAfter('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}')],
+    ['with more behind it', () => `${http(200, '{}')}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`],
+  ])('%s is read', async (_name, answer) => {
+    const gateway = gatewayFor(await wire(answer));
+    expect((await gateway.run('system.info')).data).toEqual({});
+    expect((await gateway.run('system.info')).data).toEqual({});
+  });
+});
+
+describe('repeats', () => {
+  it.each([
+    ['5xx', { status: 503 }, 'APPLIANCE_ERROR'],
+    ['cut connection', { cut: 'before-headers' as const }, 'CONNECTION'],
+    ['cut answer', { cut: 'half' as const }, 'BAD_RESPONSE'],
+  ])('a read at most twice after a %s, with a growing pause', async (_name, fault, code) => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isInfo, times: 99, ...fault });
+    expect(await failure(gateway.run('system.info'))).toMatchObject({ code, cause: { requests: 3, retries: 2, logins: 1 } });
+    const [first = 0, second = 0, third = 0] = calls(simulator).map(({ at }) => at);
+    expect(calls(simulator)).toHaveLength(3);
+    expect(second - first).toBeGreaterThanOrEqual(100);
+    expect(third - second).toBeGreaterThan((second - first) * 1.5);
+    simulator.clearFaults();
+    simulator.fault({ match: isInfo, times: 2, ...fault });
+    expect((await gateway.run('system.info')).envelope).toMatchObject({ ok: true, status: 200, requests: 3, retries: 2 });
+  });
+
+  it.each([
+    ['400', { status: 400 }, 'INVALID_REQUEST'],
+    ['404', { status: 404 }, 'NOT_FOUND'],
+    ['422', { status: 422 }, 'REJECTED'],
+    ['no answer in time', { hang: true }, 'TIMEOUT'],
+    ['nonsense', { body: 'nonsense' }, 'BAD_RESPONSE'],
+  ])('no read after %s', async (_name, fault, code) => {
+    const { simulator, gateway } = await pair({}, { timeout: 0.4 });
+    simulator.fault({ match: isInfo, times: 99, ...fault });
+    expect((await failure(gateway.run('system.info'))).code).toBe(code);
+    expect(calls(simulator)).toHaveLength(1);
+  });
+
+  it.each([500, 502, 503, 504])('no write after %i, which is an answer', async (status) => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isWrite, times: 99, status });
+    expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'APPLIANCE_ERROR', cause: { status, requests: 1 } });
+    expect(writes(simulator)).toHaveLength(1);
+  });
+
+  it('ends with the cancellation during the pause', async () => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isInfo, times: 99, status: 500 });
+    const started = performance.now();
+    const error = await failure(gateway.run('system.info', {}, AbortSignal.timeout(600)));
+    expect(error.code).toBe('ABORTED');
+    expect(performance.now() - started).toBeLessThan(1200);
+    expect(calls(simulator)).toHaveLength(2);
+  });
+});
+
+describe('time and cancellation', () => {
+  it.each([
+    ['headers never come', { hang: true }],
+    ['comes late', { delayMs: 1000 }],
+  ])('limits an exchange whose answer %s', async (_name, fault) => {
+    const { simulator, gateway } = await pair({}, { timeout: 0.3 });
+    await gateway.run('system.info');
+    simulator.fault({ ...fault, times: 2 });
+    const started = performance.now();
+    expect((await failure(gateway.run('system.info'))).code).toBe('TIMEOUT');
+    expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
+    expect(performance.now() - started).toBeLessThan(900);
+  });
+
+  it('limits an exchange whose body trickles', async () => {
+    const server = await wire((_asked, socket) => {
+      const timer = setInterval(() => socket.write(' '), 50);
+      socket.on('close', () => clearInterval(timer));
+      return 'HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n{';
+    });
+    const gateway = gatewayFor(server, { timeout: 0.4 });
+    expect((await failure(gateway.run('system.info'))).code).toBe('TIMEOUT');
+    expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
+  });
+
+  it('knows that nothing was sent while a write waits for a free connection', async () => {
+    const { simulator, gateway } = await pair({}, { connections: 1, timeout: 0.8 });
+    await gateway.run('system.info');
+    simulator.fault({ match: isInfo, hang: true });
+    const blocking = failure(gateway.run('system.info'));
+    const abort = new AbortController();
+    const cancelled = failure(gateway.run('sessions.kill-all', {}, abort.signal));
+    setTimeout(() => abort.abort(), 100);
+    expect((await cancelled).code).toBe('ABORTED');
+    expect((await blocking).code).toBe('TIMEOUT');
+    await gateway.run('system.info');
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('times out a write that never got a connection as TIMEOUT', async () => {
+    const { simulator, gateway } = await pair({}, { connections: 1, timeout: 0.5 });
+    await gateway.run('system.info');
+    simulator.fault({ match: isInfo, hang: true });
+    const blocking = gateway.run('system.info', {}, { signal: AbortSignal.timeout(5000) });
+    const [first, second] = await Promise.all([failure(blocking), failure(gateway.run('sessions.kill-all'))]);
+    expect([first.code, second.code]).toEqual(['TIMEOUT', 'TIMEOUT']);
+    await gateway.run('system.info');
+    expect(writes(simulator)).toEqual([]);
+    expect(simulator.state.sessions.count).toBe(25);
+  });
+
+  it('says whether a cancelled write had left', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.fault({ match: isWrite, hang: true });
+    const error = await failure(gateway.run('sessions.kill-all', {}, AbortSignal.timeout(100)));
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'ABORTED' } });
+    expect((await failure(gateway.run('sessions.kill-all', {}, AbortSignal.abort()))).code).toBe('ABORTED');
+    expect(writes(simulator)).toHaveLength(1);
+  });
+
+  it('hears a cancellation while the client is being loaded', async () => {
+    // A pasted key needs no login: there is nothing else to wait for.
+    const simulator = await appliance();
+    const keyed = gatewayFor(simulator, { login: 'key', apiKey: 'a' });
+    const abort = new AbortController();
+    const run = failure(keyed.run('sessions.kill-all', {}, abort.signal));
+    abort.abort();
+    expect((await run).code).toBe('ABORTED');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('ends everything when it is closed, and stays closed', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.fault({ hang: true, times: 2 });
+    const runs = [failure(gateway.run('system.info')), failure(gateway.run('sessions.kill-all'))];
+    setTimeout(() => gateway.close(), 100);
+    expect((await Promise.all(runs)).map(({ code }) => code)).toEqual(['ABORTED', 'OUTCOME_UNKNOWN']);
+    expect((await failure(gateway.run('sessions.kill-all'))).code).toBe('ABORTED');
+    await expect.poll(() => simulator.openConnections).toBe(0);
+  });
+});
+
+describe('no connection', () => {
+  it('is CONNECTION, for a write too: nothing was sent', async () => {
+    const port = await deadPort();
+    const gateway = gatewayFor({ url: `https://127.0.0.1:${port}` }, { login: 'key', apiKey: 'a' });
+    for (const operation of ['system.info', 'sessions.kill-all']) {
+      const error = await failure(gateway.run(operation));
+      expect(error.code).toBe('CONNECTION');
+      expect(error.message).toContain(`127.0.0.1:${port} refused the connection`);
+    }
+    const many = await failure(gateway.run('sessions.kill', { 'session-id': ['a', 'b', 'c'] }));
+    expect(many).toMatchObject({ code: 'CONNECTION', cause: { changed: false } });
+    expect(many.cause).not.toHaveProperty('reason');
+  });
+
+  it('says that a name is not known', async () => {
+    const error = await failure(gatewayFor({ url: 'https://no-such-appliance.invalid' }).run('sessions.kill-all'));
+    expect(error.code).toBe('CONNECTION');
+    expect(error.message).toMatch(/no-such-appliance\.invalid.*(not known to DNS|could not be looked up)/);
+  });
+});
+
+describe('connections', () => {
+  it('are never more than configured, and kept', async () => {
+    const { simulator, gateway } = await pair({ delayMs: 5, sessions: 40 }, { connections: 3 });
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, simulator.openConnections)), 2);
+    await Promise.all(Array.from({ length: 60 }, () => gateway.run('system.info')));
+    await gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids(), max: 40 });
+    await Promise.all(Array.from({ length: 60 }, () => gateway.run('system.info')));
+    clearInterval(watch);
+    expect(most).toBeLessThanOrEqual(3);
+    expect(simulator.totalConnections).toBeLessThanOrEqual(3);
+    expect(simulator.requests).toHaveLength(1 + 60 + 40 + 60);
+  });
+
+  it('serve one call after another', async () => {
+    const { simulator, gateway } = await pair();
+    for (let call = 0; call < 20; call++) await gateway.run('system.health', { status: 'all' });
+    // The client rests a socket for one turn of the event loop, which makes them two that take turns.
+    expect(simulator.totalConnections).toBeLessThanOrEqual(2);
+    expect(simulator.requests.filter(({ path }) => path === LOGIN)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { appliance, failure, gatewayFor, writes } from './library/appliance';
+import { proxy } from './library/proxy';
+
+describe('proxy', () => {
+  it('is tunnelled through, with TLS to the appliance and with credentials', async () => {
+    const simulator = await appliance();
+    const token = `Basic ${Buffer.from('pröxy:s:cret').toString('base64')}`;
+    const { url, tunnels, authorizations } = await proxy(token);
+    const gateway = gatewayFor(simulator, { connections: 2, proxy: { url, username: 'pröxy', password: 's:cret' } });
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => gateway.run('system.info')));
+    expect(outcomes.every(({ envelope }) => envelope.ok)).toBe(true);
+    expect(simulator.totalConnections).toBeLessThanOrEqual(2);
+    expect(new Set(tunnels)).toEqual(new Set([`127.0.0.1:${simulator.port}`]));
+    expect(tunnels).toHaveLength(simulator.totalConnections);
+    expect(new Set(authorizations)).toEqual(new Set([token]));
+    expect(simulator.requests.every(({ headers }) => !('proxy-authorization' in headers))).toBe(true);
+  });
+
+  it('still verifies the appliance', async () => {
+    const simulator = await appliance();
+    const { url } = await proxy();
+    expect((await failure(gatewayFor(simulator, { tls: {}, proxy: { url } }).run('system.info'))).code).toBe('TLS');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('that refuses, or is not there, is CONNECTION: nothing was sent', async () => {
+    const simulator = await appliance();
+    const { url } = await proxy('Basic other');
+    const refused = await failure(gatewayFor(simulator, { proxy: { url, username: 'a', password: 'b' } }).run('sessions.kill-all'));
+    expect(refused).toMatchObject({ code: 'CONNECTION', message: expect.stringMatching(/proxy/i) as string });
+    const absent = gatewayFor(simulator, { login: 'key', apiKey: 'a', proxy: { url: 'http://127.0.0.1:1' } });
+    expect((await failure(absent.run('sessions.kill-all'))).code).toBe('CONNECTION');
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it.each<[string[], number]>([
+    [['127.0.0.1'], 0],
+    [['example.com', ' 127.0.0.1 '], 0],
+    [['*'], 0],
+    [['127.0.0.1:1'], 1],
+    [['example.com', '*.example.com', '.example.com'], 1],
+    [[], 1],
+  ])('is left out for %j', async (noproxy, expected) => {
+    const simulator = await appliance();
+    const { url, tunnels } = await proxy();
+    await gatewayFor(simulator, { connections: 1, proxy: { url, noproxy } }).run('system.info');
+    expect(tunnels).toHaveLength(expected);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import type { Variants } from '../src/simulator';
+import { readHealthValue } from '../src/areas/system';
+import { appliance, failure, gatewayFor, lines, pair, USERS } from './library/appliance';
+
+const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
+
+describe('info', () => {
+  it('is given as it is', async () => {
+    const { gateway } = await pair({ name: 'vpn-1' }, { name: 'Hauptsitz' });
+    const { data, envelope } = await gateway.run('system.info');
+    expect(data).toMatchObject({ 'system-information': { 'host-name': 'vpn-1' } });
+    expect(envelope).toMatchObject({ appliance: 'Hauptsitz', changed: null });
+  });
+});
+
+describe('health', () => {
+  const values = {
+    'SSL-CONNECTION-COUNT': 50,
+    'MAX-LICENSED-USERS-REACHED': false,
+    'SWAP-UTILIZATION': 0,
+    'DISK-UTILIZATION': -1,
+    'USER-COUNT': 25,
+    'VPN-TUNNEL-COUNT': 20,
+  };
+
+  it.each<[Partial<Variants>, string]>([
+    [{}, 'CPU-UTILIZATION4'],
+    [{ cpuKey: 'CPU-UTILIZATION' }, 'CPU-UTILIZATION'],
+    [{ healthNumbers: 'text' }, 'CPU-UTILIZATION4'],
+  ])('gives numbers and booleans, and the raw values beside, with %j', async (variants, cpu) => {
+    const { gateway } = await pair({ variants });
+    const { data, envelope } = await gateway.run('system.health', { status: 'all' });
+    expect(data).toEqual({ [cpu]: 7, ...values });
+    const raw = variants.healthNumbers === 'text' ? '25' : 25;
+    expect(envelope.raw).toMatchObject({ 'MAX-LICENSED-USERS-REACHED': 'NO', 'USER-COUNT': raw });
+  });
+
+  it('asks as the interface shows it', async () => {
+    const { simulator, gateway } = await pair();
+    expect((await gateway.run('system.health', { status: 'sbr' })).data).toEqual({ 'SBR-AVAILABLE': 1 });
+    expect((await gateway.run('system.health')).data).toEqual({ message: expect.any(String) as string });
+    expect(lines(simulator)).toEqual(['GET /api/v1/system/healthcheck?status=sbr', 'GET /api/v1/system/healthcheck']);
+    for (const status of ['ALL', '', null, 1]) {
+      if (status !== null) expect((await failure(gateway.run('system.health', { status }))).code).toBe('BAD_INPUT');
+    }
+  });
+
+  it.each([
+    ['YES', true],
+    ['no', false],
+    [' Yes ', true],
+    ['12', 12],
+    ['-1', -1],
+    ['1.5', 1.5],
+    ['1e3', '1e3'],
+    ['', ''],
+    ['unknown', 'unknown'],
+    [-1, -1],
+    [null, null],
+  ])('reads %j as %j', (raw, value) => expect(readHealthValue(raw)).toBe(value));
+});
+
+describe('esap-packages', () => {
+  it('asks with the two flags and two ampersands', async () => {
+    const { simulator, gateway } = await pair({}, { brand: 'apex' });
+    await gateway.run('system.esap-packages', { expand: true, 'exclude-packages': 'true' });
+    await gateway.run('system.esap-packages', { 'exclude-packages': true });
+    await gateway.run('system.esap-packages', { expand: '1', 'exclude-packages': false });
+    const { data } = await gateway.run('system.esap-packages');
+    expect(data).toMatchObject({ 'active-version': expect.any(String) as string });
+    const queries = ['?expand&&excludeApexPackages', '?excludeApexPackages', '?expand', ''];
+    expect(lines(simulator)).toEqual(queries.map((query) => `GET ${ESAPS}${query}`));
+  });
+
+  it('finds the brand once, in a session', async () => {
+    const { simulator, gateway } = await pair({ brand: 'Zenith' });
+    await Promise.all([1, 2].map(() => gateway.run('system.esap-packages', { 'exclude-packages': true })));
+    const asked = lines(simulator).filter((line) => line.includes(USERS));
+    expect(asked).toEqual([`GET ${USERS}?number=200&start=0`]);
+    expect(lines(simulator).filter((line) => line.endsWith('?excludeZenithPackages'))).toHaveLength(2);
+  });
+
+  it('is BAD_CONFIG when no session tells it, and finds it later', async () => {
+    const simulator = await appliance({ sessions: 0 });
+    const gateway = gatewayFor(simulator);
+    const input = { 'exclude-packages': true };
+    expect(await failure(gateway.run('system.esap-packages', input))).toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringContaining('brand') as string,
+    });
+    simulator.state.sessions.add();
+    expect((await gateway.run('system.esap-packages', input)).envelope.ok).toBe(true);
+  });
+
+  it('does not let the one who is cancelled take along another who waits for the same fact', async () => {
+    const simulator = await appliance({ delayMs: 30 });
+    const gateway = gatewayFor(simulator);
+    await gateway.run('system.info');
+    const abort = new AbortController();
+    const cancelled = failure(gateway.run('system.esap-packages', { 'exclude-packages': true }, abort.signal));
+    const other = gateway.run('system.esap-packages', { 'exclude-packages': true });
+    setTimeout(() => abort.abort(), 10);
+    expect((await cancelled).code).toBe('ABORTED');
+    expect((await other).envelope.ok).toBe(true);
+  });
+});
