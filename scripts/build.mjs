@@ -1,4 +1,5 @@
 // Builds everything that is published into dist/: library and nodes (tsc), then the editor half. Runs on `npm ci` too (prepare).
+import { performance } from 'node:perf_hooks';
 import { chmodSync, existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { spawnSync } from 'node:child_process';

@@ -21,7 +21,21 @@ function newest(places) {
 
 /** Builds `dist` if it is missing or older than what it is made from. */
 export function ensureBuilt() {
-  if (newest(['dist']) > newest(['src', 'nodes', 'icons', 'package.json', 'tsconfig.json', 'scripts/build.mjs'])) return;
+  if (
+    newest(['dist']) >
+    newest([
+      'src',
+      'nodes',
+      'icons',
+      'package.json',
+      'tsconfig.json',
+      'scripts/build.mjs',
+      'scripts/build-editor.mjs',
+      'scripts/readme-table.mjs',
+      'scripts/editor',
+    ])
+  )
+    return;
   const build = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { cwd: root, stdio: 'inherit' });
   if (build.status !== 0) throw new Error('The build failed; see above.');
 }

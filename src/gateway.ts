@@ -32,25 +32,25 @@ export interface Outcome {
  * The constructor throws `BAD_CONFIG`; nothing is loaded or sent before the first `run`.
  */
 export class Gateway {
-  readonly settings: CheckedSettings;
+  readonly #settings: CheckedSettings;
   readonly #redactor: Redactor;
   readonly #shared: Shared;
 
   constructor(settings: Settings) {
-    this.settings = checkSettings(settings);
-    const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.settings;
+    this.#settings = checkSettings(settings);
+    const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.#settings;
     this.#redactor = new Redactor().add(password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase);
     if (password) this.#redactor.add(`${username}:${password}`);
     if (secondPassword) this.#redactor.add(`${secondUsername || username}:${secondPassword}`);
     if (apiKey) this.#redactor.add(`${apiKey}:`);
     if (proxy?.password) this.#redactor.add(`${proxy.username ?? ''}:${proxy.password}`);
-    const transport = new Transport(this.settings);
-    const session = new Session(this.settings, transport, this.#redactor);
-    this.#shared = { settings: this.settings, session, transport, facts: new Map() };
+    const transport = new Transport(this.#settings);
+    const session = new Session(this.#settings, transport, this.#redactor);
+    this.#shared = { settings: this.#settings, session, transport, facts: new Map() };
   }
 
   get name(): string {
-    return this.settings.name;
+    return this.#settings.name;
   }
 
   /**
@@ -62,7 +62,7 @@ export class Gateway {
     const started = performance.now();
     const redactor = this.#redactorFor(name, input);
     const exchanges = new Exchanges(this.#shared, {
-      dryRun: dryRun || this.settings.dryRun === true,
+      dryRun: dryRun || this.#settings.dryRun === true,
       signal,
       onEmit: onPart && ((data, part, so) => onPart(data, part, this.#envelope(name, so, started))),
       onProgress,
@@ -90,7 +90,7 @@ export class Gateway {
   async #perform(operation: Operation, input: ReturnType<typeof readInput>, call: Exchanges): Promise<unknown> {
     if (operation.run) return operation.run(input, call);
     if (!operation.request) throw new GatewayError('BAD_INPUT', 'This operation has nothing to send.');
-    const request = operation.request(input, this.settings.prefix);
+    const request = operation.request(input, this.#settings.prefix);
     if (operation.effect !== 'read') return call.write(request);
     const document = await call.read(request);
     return operation.read ? operation.read(document, input, (fields) => call.note(fields)) : document;

@@ -125,6 +125,8 @@ export interface Area {
   readonly help: string;
   readonly icon: string;
   readonly color: string;
+  /** False where a plan would say nothing, as for a login. */
+  readonly dryRun?: false;
   readonly operations: Readonly<Record<string, Operation>>;
 }
 

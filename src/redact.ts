@@ -80,8 +80,23 @@ function formsOf(given: string): string[] {
   const escaped = [secret, base64].flatMap((text) => [encodeURIComponent(text), encodeSegment(text)]);
   // Either case is right for the digits of an escape.
   const lower = escaped.map((text) => text.replace(/%../g, (escape) => escape.toLowerCase()));
-  const forms = [secret, JSON.stringify(secret).slice(1, -1), base64, base64.replace(/=+$/, ''), bytes.toString('base64url')];
-  return [...forms, ...escaped, ...lower];
+  const form = new URLSearchParams({ '': secret }).toString().slice(1);
+  const plain = [secret, JSON.stringify(secret).slice(1, -1), form, base64, base64.replace(/=+$/, ''), bytes.toString('base64url')];
+  return [...plain, ...escaped, ...lower, ...insideBase64(bytes)];
+}
+
+/** What base64 of something longer, such as `user:password`, holds of a secret wherever it begins there. */
+function insideBase64(bytes: Buffer): string[] {
+  // Of a short one too little is left to tell it from other text.
+  if (bytes.length < 6) return [];
+  return [0, 1, 2].flatMap((before) => {
+    const whole = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    // Characters at both ends share their bits with the neighbours.
+    const inner = whole.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(inner)];
+  });
 }
 
 function toPattern(forms: string[]): RegExp {

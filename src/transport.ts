@@ -77,8 +77,7 @@ export class Transport {
       const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
         this.#inFlight.delete(answer);
         if (reply) resolve(reply);
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is one
-        else reject(error);
+        else if (error) reject(error);
       });
       this.#inFlight.add(answer);
       const headers: Record<string, string> = { authorization: exchange.authorization, accept: 'application/json' };

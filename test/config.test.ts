@@ -25,7 +25,10 @@ describe('read', () => {
       ['administrators', 'authentication', 'system', 'users'].map((name) => ({ name, href: `/api/v1/configuration/${name}` })),
     );
     for (const path of [roles, 'users/user-roles']) {
-      expect((await gateway.run('config.list', { path })).data).toContainEqual({ name: '.Administrators', href: `${ROLES}/%2EAdministrators` });
+      expect((await gateway.run('config.list', { path })).data).toContainEqual({
+        name: '.Administrators',
+        href: `${ROLES}/%2EAdministrators`,
+      });
     }
   });
 

@@ -181,6 +181,11 @@ describe('the help', () => {
     },
   );
 
+  it('has lists of properties that both editors can read', () => {
+    const lists = help.split('\n').filter((line) => line.startsWith(': '));
+    expect(lists.filter((line) => !/^: [^:]+ \([^:]+\) : [^:]+$/.test(line))).toEqual([]);
+  });
+
   it.each(each)('tells of every operation of %s what it does and of every field where it comes from', (name, area) => {
     const text = new RegExp(`data-help-name="gateway-${name}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';
     for (const [operation, { help: words, fields }] of Object.entries(area.operations)) {

@@ -28,7 +28,7 @@ const cutAfter =
 /** Answers that are not whole, and the code that a read gets for them. */
 const broken: [string, Answer, string][] = [
   ['a connection that ends before a byte', cutAfter(''), 'CONNECTION'],
-  ['a reset', (_asked, socket) => void socket.destroy() as undefined, 'CONNECTION'],
+  ['a reset', (_asked, socket) => void socket.destroy(), 'CONNECTION'],
   ['an end inside the headers', cutAfter('HTTP/1.1 200 OK\r\ncontent-le'), 'CONNECTION'],
   ['an end inside the body', cutAfter(`HTTP/1.1 200 OK\r\ncontent-length: ${whole.length}\r\n\r\n${whole.slice(0, 20)}`), 'BAD_RESPONSE'],
   ['a length that promises more than comes', cutAfter(`HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n${whole}`), 'BAD_RESPONSE'],
@@ -138,6 +138,23 @@ describe('repeats', () => {
     expect(error.code).toBe('ABORTED');
     expect(performance.now() - started).toBeLessThan(1200);
     expect(calls(simulator)).toHaveLength(2);
+  });
+});
+
+describe('an answer without end', () => {
+  it('is LIMIT, and for a write an unknown outcome', async () => {
+    const megabyte = Buffer.alloc(1 << 20, 0x20);
+    const server = await wire((_asked, socket) => {
+      const pour = (): void => {
+        if (!socket.destroyed) socket.write(megabyte, pour);
+      };
+      pour();
+      return 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n';
+    });
+    const gateway = gatewayFor(server, { timeout: 15 });
+    expect((await failure(gateway.run('system.info'))).code).toBe('LIMIT');
+    expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'LIMIT' } });
+    expect(server.asked).toHaveLength(2);
   });
 });
 

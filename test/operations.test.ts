@@ -8,7 +8,9 @@ import { gatewayFor, LOGIN, USERS } from './library/appliance';
 import { http, wire, type Asked, type Wire } from './library/wire';
 
 const table = [...operations];
-const fields = table.flatMap(([name, { fields: own }]) => Object.entries(own).map(([field, of]) => [`${name} ${field}`, of, field] as const));
+const fields = table.flatMap(([name, { fields: own }]) =>
+  Object.entries(own).map(([field, of]) => [`${name} ${field}`, of, field] as const),
+);
 
 /** Rows of the contract's table, section 5: effect, then fields with `*` required, `!` subject, `^` guard or place. */
 const CONTRACT: Record<string, string> = {
@@ -74,7 +76,7 @@ describe('the registry', () => {
 });
 
 describe.each(table)('%s', (name, operation) => {
-  const { effect, label, help, data, example } = operation;
+  const { label, help, data, example } = operation;
 
   it('has label, data and a help of one or two sentences', () => {
     expect(label).toMatch(/^[A-Z].*[^.]$/);
@@ -104,8 +106,10 @@ describe.each(table)('%s', (name, operation) => {
     expect(operation.request?.(input, '')).toEqual(operation.request?.(input, ''));
     expect(input).toEqual(readInput(operation, example.input));
   });
+});
 
-  it.runIf(effect !== 'read')('sends no write in a dry run', async () => {
+describe.each(table.filter(([, { effect }]) => effect !== 'read'))('%s', (name, operation) => {
+  it('sends no write in a dry run', async () => {
     const sent = await sentBy(name, operation, true);
     expect(sent.filter(({ method, path }) => method !== 'GET' && path !== LOGIN)).toEqual([]);
   });

@@ -57,7 +57,10 @@ describe('an answer to a write', () => {
     const { simulator, gateway } = await pair();
     simulator.fault({ match: isWrite, ...fault });
     const error = await failure(gateway.run('config.update', update));
-    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'BAD_RESPONSE', status: expect.toBeOneOf([200, null]) as number } });
+    expect(error).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      cause: { reason: 'BAD_RESPONSE', status: expect.toBeOneOf([200, null]) as number },
+    });
     expect(writes(simulator)).toHaveLength(1);
   });
 
@@ -180,14 +183,22 @@ describe('an answer to a read', () => {
   it('with errors inside a 200 is APPLIANCE_ERROR', async () => {
     const { simulator, gateway } = await pair();
     simulator.fault({ match: ({ path }) => path === INFO, body: lists({ errors: ['Not now.'] }) });
-    expect(await failure(gateway.run('system.info'))).toMatchObject({ code: 'APPLIANCE_ERROR', message: expect.stringContaining('Not now.') as string });
+    expect(await failure(gateway.run('system.info'))).toMatchObject({
+      code: 'APPLIANCE_ERROR',
+      message: expect.stringContaining('Not now.') as string,
+    });
   });
 
   it('is given as it is', async () => {
     const { gateway } = await pair();
     const { data, envelope } = await gateway.run('config.get', { path: `${role}/Users` });
     expect(data).toMatchObject({ name: 'Users' });
-    expect(envelope).toMatchObject({ request: { method: 'GET', path: `${ROLES}/Users` }, status: 200, changed: null, result: { errors: [] } });
+    expect(envelope).toMatchObject({
+      request: { method: 'GET', path: `${ROLES}/Users` },
+      status: 200,
+      changed: null,
+      result: { errors: [] },
+    });
     expect(envelope).not.toHaveProperty('plan');
     expect(envelope).not.toHaveProperty('sent');
   });

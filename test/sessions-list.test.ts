@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Envelope } from '../src/envelope';
 import type { Gateway } from '../src/gateway';
-import type { SimulatorOptions } from '../src/simulator';
+import type { Simulator, SimulatorOptions, Variants } from '../src/simulator';
 import { failure, idsOf, lines, pair, USERS } from './library/appliance';
 
 const isList = ({ path }: { path: string }): boolean => path.startsWith(`${USERS}?`);
@@ -21,6 +21,19 @@ async function parts(gateway: Gateway, input: Record<string, unknown>): Promise<
   return { parts: taken, data, streamed };
 }
 
+/** 450 sessions of which one of the first page ends once that page was read: the next page begins one further on. */
+async function shrinking(): Promise<{ simulator: Simulator; gateway: Gateway }> {
+  const both = await pair({ sessions: 450, variants: { startCountsFrom: 0 } });
+  const { sessions } = both.simulator.state;
+  let pages = 0;
+  const endOne = (answer: string): string => {
+    if (++pages === 1) sessions.end(sessions.ids()[0] ?? '');
+    return answer;
+  };
+  both.simulator.fault({ match: isList, times: 99, body: endOne });
+  return both;
+}
+
 describe('a whole list', () => {
   it.each<[string, SimulatorOptions]>([
     ['450, counted from 0', { sessions: 450, variants: { startCountsFrom: 0 } }],
@@ -35,7 +48,10 @@ describe('a whole list', () => {
     ['10,000, counted from 1', { sessions: 10_000, variants: { startCountsFrom: 1 } }],
     ['is-last-record beside', { sessions: 450, variants: { isLastRecord: 'beside' } }],
     ['is-last-record misspelled', { sessions: 450, variants: { isLastRecordSpelling: 'Is-last-record' } }],
-    ['is-last-record misspelled and beside', { sessions: 450, variants: { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record' } }],
+    [
+      'is-last-record misspelled and beside',
+      { sessions: 450, variants: { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record' } },
+    ],
     ['is-last-record absent', { sessions: 450, variants: { isLastRecord: 'absent' } }],
     ['is-last-record absent, counted from 0', { sessions: 400, variants: { isLastRecord: 'absent', startCountsFrom: 0 } }],
     ['an older release', { sessions: 450, variants: { clipAt200: false } }],
@@ -49,7 +65,14 @@ describe('a whole list', () => {
     const { simulator, gateway } = await pair(options);
     const { data, envelope, streamed } = await gateway.run('sessions.list');
     expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
-    expect(envelope).toMatchObject({ ok: true, total: options.sessions, loginPermission: true, truncated: false, changed: null, status: 200 });
+    expect(envelope).toMatchObject({
+      ok: true,
+      total: options.sessions,
+      loginPermission: true,
+      truncated: false,
+      changed: null,
+      status: 200,
+    });
     expect(streamed).toBe(false);
   });
 
@@ -64,6 +87,19 @@ describe('a whole list', () => {
       expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
       expect(envelope).toMatchObject({ total: sessions, truncated: false });
     }
+  });
+
+  it.each<Partial<Variants>>([
+    { isLastRecord: 'inside' },
+    { isLastRecord: 'beside' },
+    { isLastRecordSpelling: 'Is-last-record' },
+    { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record', totals: 'text' },
+  ])('ends by is-last-record alone, without asking for one more page: %j', async (variants) => {
+    const { simulator, gateway } = await pair({ sessions: 400, variants: { startCountsFrom: 0, ...variants } });
+    simulator.fault({ match: isList, times: 9, stripField: 'active-users.total-matched-record-number' });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ total: 400, requests: 2 });
   });
 
   it('asks for 200 from as many as it has', async () => {
@@ -119,17 +155,21 @@ describe('a list that is not whole', () => {
   });
 
   it('loses nobody when sessions end meanwhile, and lists nobody who is gone', async () => {
-    const { simulator, gateway } = await pair({ sessions: 450, variants: { startCountsFrom: 0 } });
-    let pages = 0;
-    const endOne = (answer: string): string => {
-      // After the first page has been read, its first session ends: the next page begins one further on.
-      if (++pages === 1) simulator.state.sessions.end(simulator.state.sessions.ids()[0] ?? '');
-      return answer;
-    };
-    simulator.fault({ match: isList, times: 99, body: endOne });
+    const { simulator, gateway } = await shrinking();
     const { data, envelope } = await gateway.run('sessions.list');
     expect(idsOf(data).sort()).toEqual(simulator.state.sessions.ids().sort());
     expect(envelope).toMatchObject({ total: 449, truncated: false });
+  });
+
+  it('loses nobody then with a limit, or in parts, whose number is told at the end only', async () => {
+    const limited = await shrinking();
+    const { data } = await limited.gateway.run('sessions.list', { limit: 450 });
+    expect(idsOf(data)).toEqual(expect.arrayContaining(limited.simulator.state.sessions.ids()));
+    const { simulator, gateway } = await shrinking();
+    const { parts: pages } = await parts(gateway, { emit: 'page' });
+    expect(pages.flatMap((page) => idsOf(page.data))).toEqual(expect.arrayContaining(simulator.state.sessions.ids()));
+    expect(pages).toHaveLength(4);
+    expect(pages.slice(0, -1).every(({ part }) => part.count === undefined)).toBe(true);
   });
 
   it('takes those who come meanwhile', async () => {

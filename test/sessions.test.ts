@@ -141,6 +141,13 @@ describe('many', () => {
     expect(simulator.logins).toBe(1);
   });
 
+  it('does not connect again for every item when the certificate is not trusted', async () => {
+    const { simulator, gateway } = await pair({}, { login: 'key', apiKey: 'a', tls: {}, connections: 1 });
+    const error = await failure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
+    expect(error).toMatchObject({ code: 'TLS', cause: { changed: false, requests: 1 } });
+    expect(error.cause?.results).toHaveLength(25);
+  });
+
   it('keeps the id of the step when a second factor is missing', async () => {
     const { gateway } = await pair({ secondFactor: { password: 'second' } });
     const error = await failure(gateway.run('sessions.kill', { 'session-id': ['sidA'] }));

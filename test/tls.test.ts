@@ -1,11 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { networkFault } from '../src/faults';
 import { selfSigned } from '../src/simulator';
 import { appliance, certificate, failure, gatewayFor, writes } from './library/appliance';
+import { listen } from './library/listen';
 import { http, wire } from './library/wire';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -57,10 +58,8 @@ describe('TLS', () => {
   });
 
   it('says that the port speaks plain HTTP', async () => {
-    const server = createServer((_request, response) => response.end('{}')).listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const error = await failure(gatewayFor({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }).run('system.info'));
+    const port = await listen(createServer((_request, response) => response.end('{}')));
+    const error = await failure(gatewayFor({ url: `https://127.0.0.1:${port}` }).run('system.info'));
     expect(error).toMatchObject({ code: 'TLS', message: expect.stringContaining('HTTPS port') as string });
   });
 

@@ -33,7 +33,7 @@ export function openAppliance(node: RedNode): void {
     .add(input('secondFactor'))
     .on('change', () => showRows(node));
   for (const property of Object.keys(checks)) {
-    input(property).on('change keyup paste', function () {
+    input(property).on('change input', function () {
       // So Node-RED marks the events by which it only fills the form.
       if (!$(this).attr('skipValidation')) touched.add(property);
       showComplaint(node, property);
@@ -81,7 +81,7 @@ function showRows(node: RedNode): void {
 
 /** The fold opens by itself where something in it is not as it comes. */
 function openAdvanced(node: RedNode): void {
-  const usual: Record<string, string> = { timeout: '30', transferTimeout: '600', connections: '8', vendor: '', brand: '' };
-  const changed = Object.entries(usual).some(([property, value]) => ![value, ''].includes(String(node[property] ?? '')));
+  const usual: Record<string, unknown> = { timeout: 30, transferTimeout: 600, connections: 8, vendor: '', brand: '' };
+  const changed = Object.entries(usual).some(([property, value]) => Boolean(node[property]) && node[property] != value);
   $('.gateway-fold').prop('open', changed || node.dryRun === true);
 }

@@ -2,7 +2,7 @@ import type { Entry, Inputs } from './sources';
 import { sourcesOf } from './sources';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
 import { editing, live } from './state';
-import { isVariable } from './words';
+import { isVariable, textOf } from './words';
 
 type Verdict = true | string;
 
@@ -19,17 +19,18 @@ export function checkAppliance(node: RedNode, value: unknown): Verdict {
 }
 
 export function checkOperation(node: RedNode, value: unknown): Verdict {
-  const type = live(node, 'operationType') || 'op';
+  const type = textOf(live(node, 'operationType')) || 'op';
   if (typeof value !== 'string' || value === '') return node._('check.operation-missing');
   if (type === 'op') return Object.hasOwn(operationsOf(node), value) ? true : node._('check.operation-unknown', { operation: value });
-  return RED.utils.validateTypedProperty(value, String(type), {});
+  return RED.utils.validateTypedProperty(value, type, {});
 }
 
 export function checkOutput(node: RedNode, value: unknown): Verdict {
-  if (value === '' || value === undefined || isVariable(value)) return true;
-  const first = String(value).split(/[.[]/, 1)[0] ?? '';
+  const property = textOf(value);
+  if (property === '' || isVariable(property)) return true;
+  const first = property.split(/[.[]/, 1)[0] ?? '';
   if (RESERVED.includes(first)) return node._('check.output-reserved', { property: first });
-  return RED.utils.validateTypedProperty(String(value), 'msg', {});
+  return RED.utils.validateTypedProperty(property, 'msg', {});
 }
 
 /** All complaints about the fields of a node that is not open; the dialog tells them one by one. */

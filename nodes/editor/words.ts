@@ -8,12 +8,17 @@ export function prose(element: JQuery, text: string): JQuery {
 }
 
 /** A whole value that Node-RED replaces with an environment variable's: nothing can be said of it here. */
-export function isVariable(value: unknown): boolean {
-  return /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/.test(String(value));
+export function isVariable(value: string): boolean {
+  return /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/.test(value);
 }
 
 /** Says beneath an input what is wrong with it; true or undefined: nothing. */
 export function tell(place: JQuery, verdict: string | true | undefined): void {
   const complaint = typeof verdict === 'string' ? verdict : '';
   place.text(complaint).toggle(complaint !== '');
+}
+
+/** A property of a node as text; what an import brought that is no text counts as nothing. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

@@ -16,23 +16,35 @@ const value = (given) => `\`${typeof given === 'string' ? given : JSON.stringify
 function fieldNotes(field) {
   const notes = [];
   if (field.choices) notes.push(`One of ${field.choices.map(value).join(', ')}.`);
-  if (field.secret) notes.push('A secret: stored with the credentials.');
-  if (field.default !== undefined) notes.push(`Default: ${value(field.default)}.`);
+  if (field.secret) notes.push('A secret, stored with the credentials.');
+  if (field.default !== undefined) notes.push(`${value(field.default)} by default.`);
   if (field.guard) notes.push('Never taken from `msg.payload` by itself.');
   else if (field.subject) notes.push('May also be `msg.payload` itself.');
   return notes;
 }
 
+const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', ':': '&#58;' };
+const escaped = (text) => text.replace(/[&<>:]/g, (character) => entities[character]);
+
+/** One line of a list of properties. Node-RED's reader of such lists takes no colon in the text, not even in code. */
+function line(name, type, text) {
+  const shown = text.replace(/`([^`]*)`|:/g, (found, code) => {
+    if (code === undefined) return entities[':'];
+    return code.includes(':') ? `<code>${escaped(code)}</code>` : found;
+  });
+  return `: ${name} (${type}) : ${shown}`;
+}
+
 function fieldLine([name, field]) {
-  const optional = field.required ? '' : 'optional ';
-  return `: ${name} (${optional}${kindOf(field)}) : ${[field.help, ...fieldNotes(field)].join(' ')}`;
+  const type = `${field.required ? '' : 'optional '}${kindOf(field)}`;
+  return line(name, type, [field.help, ...fieldNotes(field)].join(' '));
 }
 
 function operationHelp([name, operation]) {
   const fields = Object.entries(operation.fields).map(fieldLine);
   return [
     `#### ${operation.label}`,
-    `\`${name}\` ${EFFECTS[operation.effect]}. ${operation.help}`,
+    `\`${name}\` (${EFFECTS[operation.effect]}). ${operation.help}`,
     ...(fields.length > 0 ? [fields.join('\n')] : ['No fields.']),
     `Gives: ${operation.data}.`,
   ].join('\n\n');
@@ -41,17 +53,25 @@ function operationHelp([name, operation]) {
 const inputs = `Choose the operation in the dialog, or let a message, a context or an expression name it. A field that the dialog leaves at
 \`default\` comes from where its row says; a field that is given a source there comes from nowhere else.`;
 
-const more = `: appliance (string) : The name of the appliance, where the node is set to \`Each message names its appliance\`.
-: dryRun (boolean) : \`true\` plans a change in \`msg.envelope.plan\` and sends nothing.
-: cancel (boolean | string) : \`true\` aborts everything that this node is doing, a \`_msgid\` what it does for that message.`;
+const more = [
+  line('appliance', 'string', 'The name of the appliance, where the node is set to `Each message names its appliance`.'),
+  line('dryRun', 'boolean', '`true` plans a change in `msg.envelope.plan` and sends nothing.'),
+  line('cancel', 'boolean | string', '`true` aborts everything that this node is doing, a `_msgid` what it does for that message.'),
+].join('\n');
 
-const outputs = `1. Result
-: payload (any) : What the operation gives; another property where the dialog says so.
-: envelope (object) : What was done: \`ok\`, \`operation\`, \`appliance\`, \`request\`, \`status\`, \`result\`, \`changed\`, \`requests\`, \`ms\` and more.
-
-2. Failure (where Failures are set to a second output)
-: error (object) : \`message\`, \`code\` and \`cause\`.
-: envelope (object) : The same with \`ok: false\`. The payload is left as it came.`;
+const outputs = [
+  '1. Result',
+  line('payload', 'any', 'What the operation gives; another property where the dialog says so.'),
+  line(
+    'envelope',
+    'object',
+    'What was done, with `ok`, `operation`, `appliance`, `request`, `status`, `result`, `changed`, `requests`, `ms` and more.',
+  ),
+  '',
+  '2. Failure (where Failures are set to a second output)',
+  line('error', 'object', '`message`, `code` and `cause`.'),
+  line('envelope', 'object', 'The same with `ok: false`. The payload is left as it came.'),
+].join('\n');
 
 const details = `The received message is passed on: everything else in it survives. Every message has exactly one outcome: it leaves by the first output, or
 it is an error, which goes to Catch nodes or to the second output.

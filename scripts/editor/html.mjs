@@ -13,7 +13,9 @@ const icons = {
   data: 'fa-file-o',
 };
 
-const iconOf = (field) => (field.secret ? 'fa-lock' : field.guard && field.kind === 'number' ? 'fa-shield' : icons[field.kind]);
+/** Guards: a number limits something, a text is the place of something. */
+const guards = { number: 'fa-shield', text: 'fa-folder-open-o' };
+const iconOf = (field) => (field.secret ? 'fa-lock' : (field.guard && guards[field.kind]) || icons[field.kind]);
 const json = (value) => JSON.stringify(value).replaceAll('</', '<\\/');
 
 function label(id, icon, key) {

@@ -49,12 +49,17 @@ function fieldInfo(field, key) {
   };
 }
 
+/** In the palette the category says already whose nodes they are. Node-RED breaks words that are longer than its labels. */
+function paletteName(area) {
+  const name = area.label.replace(/^Gateway /, '');
+  return name === 'administrators' ? 'admins' : name;
+}
+
 function areaInfo(area, texts) {
   const shared = firstFields(area);
   const operations = {};
   put(texts, `${area.name}.label`, area.label);
-  // In the palette the category says already whose nodes they are.
-  put(texts, `${area.name}.palette`, area.label.replace(/^Gateway /, ''));
+  put(texts, `${area.name}.palette`, paletteName(area));
   for (const [name, operation] of Object.entries(area.operations)) {
     put(texts, `${area.name}.operation.${checkName(name)}.label`, operation.label);
     put(texts, `${area.name}.operation.${name}.help`, operation.help);

@@ -113,7 +113,7 @@ export class Editor {
   async set(selector: string, type: string, value?: string): Promise<void> {
     await this.page.evaluate(
       ([at, newType, newValue]) => {
-        $(at as string).typedInput('type', newType as string);
+        $(at as string).typedInput('type', newType);
         if (newValue !== undefined) $(at as string).typedInput('value', newValue);
       },
       [selector, type, value],
@@ -138,7 +138,7 @@ export class Editor {
       ([at, newValue]) => {
         const element = $(`#${String(at)}`);
         if (typeof newValue === 'boolean') element.prop('checked', newValue);
-        else element.val(newValue as string);
+        else element.val(newValue);
         element.trigger('change');
       },
       [id, value],
@@ -171,7 +171,7 @@ export class Editor {
       const edge = (elements[0]?.closest('form')?.getBoundingClientRect().right ?? 0) + 1;
       return elements
         .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > edge)
-        .map((element) => element.id || element.className);
+        .map((element) => element.id || (element.getAttribute('class') ?? ''));
     });
   }
 
@@ -205,7 +205,7 @@ export class Editor {
   }
 
   async import(nodes: unknown[]): Promise<void> {
-    await this.page.evaluate((list) => RED.nodes.import(list as unknown[]), nodes);
+    await this.page.evaluate((list) => RED.nodes.import(list), nodes);
   }
 
   async close(): Promise<void> {

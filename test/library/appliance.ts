@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { GatewayError, type ErrorCode } from '../../src/error';
 import type { Many } from '../../src/envelope';
@@ -48,7 +49,7 @@ export async function failure(run: Promise<unknown>): Promise<GatewayError> {
     (error: unknown) => error,
   );
   if (outcome instanceof GatewayError) return outcome;
-  throw new Error(outcome === undefined ? 'It succeeded, but it had to fail' : `Not a GatewayError: ${String(outcome)}`);
+  throw new Error(outcome === undefined ? 'It succeeded, but it had to fail' : `Not a GatewayError: ${inspect(outcome)}`);
 }
 
 /** The code of the error that a function throws at once, `none` when it does not. */

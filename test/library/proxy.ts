@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { listen } from './listen';
 
 export interface Proxy {
   readonly url: string;
@@ -34,11 +33,5 @@ export async function proxy(token?: string): Promise<Proxy> {
     sockets.add(target);
     target.on('error', () => socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, tunnels, authorizations };
+  return { url: `http://127.0.0.1:${await listen(server, sockets)}`, tunnels, authorizations };
 }

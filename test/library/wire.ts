@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { createServer as createPlain, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createPlain, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type TlsOptions } from 'node:tls';
-import { onTestFinished } from 'vitest';
 import { certificate, LOGIN } from './appliance';
+import { listen } from './listen';
 
 /** One request as it came over the wire. */
 export interface Asked {
@@ -13,7 +12,7 @@ export interface Asked {
 }
 
 /** What to send back, byte for byte; undefined = nothing (the socket is the answer's to use or to cut). */
-export type Answer = (asked: Asked, socket: Socket) => string | Buffer | undefined;
+export type Answer = (asked: Asked, socket: Socket) => string | Buffer | undefined | void;
 
 export interface Wire {
   readonly url: string;
@@ -33,7 +32,9 @@ export interface WireOptions {
 
 /** A whole answer with a length that fits. */
 export function http(status: number, body = '', headers: Record<string, string> = { 'content-type': 'application/json' }): string {
-  const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) }).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
   return `HTTP/1.1 ${status} Some Reason\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
@@ -59,13 +60,7 @@ export async function wire(answer: Answer, { plain = false, tls = {}, logins = f
   };
   const server: Server = plain ? createPlain(connected) : createTls({ ...certificate, ...tls }, connected);
   server.on('tlsClientError', () => undefined);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server, sockets);
   return { url: `${plain ? 'http' : 'https'}://127.0.0.1:${port}`, port, asked, sockets };
 }
 

@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { forgetRefusals } from '../src/account';
+import { Redactor } from '../src/redact';
+import { Session } from '../src/session';
+import { checkSettings, type Settings } from '../src/settings';
+import { code, nextCode, readSecret } from '../src/totp';
+import { Transport } from '../src/transport';
+import type { Simulator } from '../src/simulator';
+import { appliance, failure, gatewayFor, LOGIN, pair, settingsFor } from './library/appliance';
+import { answers, basic, loginsOf } from './library/logins';
+
+const count = { logins: 0 };
+const onLogin = (): void => void count.logins++;
+
+beforeEach(() => {
+  forgetRefusals();
+  count.logins = 0;
+});
+afterEach(() => vi.useRealTimers());
+
+/** The session of an appliance whose second factor comes from a flow. */
+async function waiting(steps = 1): Promise<{ simulator: Simulator; session: Session }> {
+  const simulator = await appliance({ secondFactor: { password: '123456', steps } });
+  const settings = checkSettings(settingsFor(simulator, { secondFactor: 'flow' }));
+  return { simulator, session: new Session(settings, new Transport(settings), new Redactor()) };
+}
+
+describe('second factor', () => {
+  const totpSecret = 'JBSWY3DPEHPK3PXP';
+  const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'sécond' };
+
+  it('sends a fixed password with the resume_id alone', async () => {
+    const { simulator, gateway } = await pair({ secondFactor: { password: 'sécond' } }, { ...second, secondUsername: 'tökens' });
+    await gateway.run('system.info');
+    expect(loginsOf(simulator)[1]).toEqual({
+      method: 'POST',
+      path: LOGIN,
+      authorization: basic('tökens', 'sécond'),
+      body: { resume_id: expect.any(String) as string },
+    });
+    expect(simulator.logins).toBe(1);
+  });
+
+  it('does not send the first password twice when a further step comes', async () => {
+    const { simulator, gateway } = await pair({ secondFactor: { password: 'sécond', steps: Infinity } }, second);
+    const error = await failure(gateway.run('system.info'));
+    expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { ok: false, resumeId: expect.any(String) as string } });
+    expect([...simulator.state.login.pending.keys()]).toContain(error.cause?.resumeId);
+    expect(answers(simulator)).toEqual(['sécond']);
+    // Nor is it tried again for every message.
+    for (let attempt = 0; attempt < 5; attempt++) {
+      expect((await failure(gateway.run('system.info'))).code).toBe('SECOND_FACTOR_REQUIRED');
+    }
+    expect(simulator.logins).toBe(1);
+  });
+
+  it('says that a step is needed when there is none configured', async () => {
+    const { simulator, gateway } = await pair({ secondFactor: { password: 'x' } });
+    const error = await failure(gateway.run('sessions.kill-all'));
+    expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.any(String) as string } });
+    expect(loginsOf(simulator)).toHaveLength(1);
+  });
+
+  it('pauses when the second password is refused', async () => {
+    const { simulator, gateway } = await pair({ secondFactor: { password: 'other' } }, second);
+    expect((await failure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
+    expect((await failure(gateway.run('system.info'))).code).toBe('LOGIN_PAUSED');
+    expect(answers(simulator)).toEqual(['sécond']);
+  });
+
+  it('never sends a code twice, not even from two gateways', async () => {
+    // A third of a second before the next step begins; the clock stands, the waiting is real.
+    vi.useFakeTimers({ toFake: ['Date'], now: Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000 + 29_700 });
+    const simulator = await appliance({ secondFactor: { totpSecret } });
+    const more: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'jbsw y3dp ehpk 3pxp' };
+    await gatewayFor(simulator, more).run('system.info');
+    const started = performance.now();
+    await gatewayFor(simulator, more).run('system.info');
+    expect(performance.now() - started).toBeGreaterThan(250);
+    expect(new Set(answers(simulator)).size).toBe(2);
+    expect(answers(simulator)).toHaveLength(2);
+  });
+
+  it('lets go when it is closed while it waits for the next code', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) });
+    const simulator = await appliance({ secondFactor: { totpSecret: 'KRSXG5CTMVRXEZLU' } });
+    const more: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'KRSXG5CTMVRXEZLU' };
+    await gatewayFor(simulator, more).run('system.info');
+    const waiting = gatewayFor(simulator, more);
+    const run = waiting.run('sessions.kill-all');
+    setTimeout(() => waiting.close(), 100);
+    expect((await failure(run)).code).toBe('ABORTED');
+    expect(answers(simulator)).toHaveLength(1);
+  });
+});
+
+describe('second factor of a flow', () => {
+  it('is never started by an action', async () => {
+    const simulator = await appliance({ secondFactor: { password: '123456' } });
+    const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
+    for (let attempt = 0; attempt < 3; attempt++) {
+      expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { logins: 0 } });
+    }
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('starts one login, however often it is asked to', async () => {
+    const { simulator, session } = await waiting();
+    const states = await Promise.all([session.login(onLogin), session.login(onLogin), session.login(onLogin)]);
+    states.push(await session.login(onLogin));
+    const [pending] = simulator.state.login.pending.keys();
+    expect(states).toEqual(Array(4).fill({ state: 'pending', resumeId: pending }));
+    expect([count.logins, simulator.logins]).toEqual([1, 1]);
+    expect(await failure(session.key(onLogin))).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', details: { resumeId: pending } });
+  });
+
+  it('is ready after the code, and logs in once', async () => {
+    const { simulator, session } = await waiting();
+    await session.login(onLogin);
+    expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });
+    expect(session.present?.authorization).toMatch(/^Basic /);
+    expect(await session.login(onLogin)).toEqual({ state: 'ready' });
+    expect(simulator.requests.map(({ path }) => path)).toEqual([LOGIN, LOGIN]);
+  });
+
+  it('sends a code once, whoever repeats it', async () => {
+    const { simulator, session } = await waiting();
+    const state = await session.login(onLogin);
+    const id = state.state === 'pending' ? state.resumeId : '';
+    const [first, second] = await Promise.allSettled([session.resume('123456', id, onLogin), session.resume('123456', id, onLogin)]);
+    expect([first.status, second.status]).toEqual(['fulfilled', 'rejected']);
+    expect((await failure(session.resume('123456', id, onLogin))).code).toBe('BAD_INPUT');
+    expect((await failure(session.resume('123456', undefined, onLogin))).code).toBe('BAD_INPUT');
+    expect(answers(simulator)).toHaveLength(1);
+  });
+
+  it('pauses after a wrong code', async () => {
+    const { simulator, session } = await waiting();
+    await session.login(onLogin);
+    expect((await failure(session.resume('000000', undefined, onLogin))).code).toBe('LOGIN_REJECTED');
+    expect((await failure(session.login(onLogin))).code).toBe('LOGIN_PAUSED');
+    expect(answers(simulator)).toHaveLength(1);
+  });
+
+  it('waits for the next step where there are several', async () => {
+    const { simulator, session } = await waiting(2);
+    await session.login(onLogin);
+    const next = await session.resume('123456', undefined, onLogin);
+    expect(next).toEqual({ state: 'pending', resumeId: [...simulator.state.login.pending.keys()].at(-1) });
+    expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });
+  });
+
+  it('is forgotten with the key', async () => {
+    const { simulator, session } = await waiting();
+    await session.login(onLogin);
+    expect(session.forget()).toEqual({ state: 'none' });
+    await session.login(onLogin);
+    await session.resume('123456', undefined, onLogin);
+    session.forget();
+    expect(session.present).toBeUndefined();
+    expect(simulator.logins).toBe(2);
+  });
+});
+
+describe('one-time codes', () => {
+  // RFC 6238, appendix B: eight digits, seconds since the epoch.
+  it.each([
+    [59, 'sha1', '94287082'],
+    [1111111109, 'sha1', '07081804'],
+    [20000000000, 'sha1', '65353130'],
+    [59, 'sha256', '46119246'],
+    [1111111111, 'sha512', '99943326'],
+  ])('of second %i by %s', (second, algorithm, expected) => {
+    const length = { sha1: 20, sha256: 32, sha512: 64 }[algorithm] ?? 0;
+    const key = Buffer.from('1234567890'.repeat(7).slice(0, length));
+    expect(code(key, Math.floor(second / 30), 8, algorithm)).toBe(expected);
+  });
+
+  it('read base32 and otpauth addresses', () => {
+    expect(readSecret('jbsw-y3dp ehpk3pxp====').key.toString('latin1')).toBe('Hello!\u00de\u00ad\u00be\u00ef');
+    expect(readSecret('otpauth://totp/VPN:admin?secret=JBSWY3DPEHPK3PXP&digits=8&period=60&algorithm=SHA-256')).toMatchObject({
+      digits: 8,
+      period: 60,
+      algorithm: 'sha256',
+    });
+  });
+
+  it('are of different steps, in order, for all who ask at once', async () => {
+    const secret = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=5';
+    // The clock stands just before a step: the second asks for the next one, which is really waited for.
+    const at = Math.ceil(Date.now() / 5000) * 5000 - 200;
+    const codes = await Promise.all([nextCode(secret, undefined, () => at), nextCode(secret, undefined, () => at)]);
+    const { key } = readSecret(secret);
+    const step = Math.floor(at / 5000);
+    expect(codes).toEqual([code(key, step), code(key, step + 1)]);
+  });
+});
