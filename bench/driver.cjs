@@ -75,8 +75,6 @@ async function measured(work) {
 
 module.exports = (RED) => {
   let driver;
-  const waiting = new Map();
-  let sent = 0;
   let job = {};
 
   function Driver(definition) {
@@ -88,10 +86,8 @@ module.exports = (RED) => {
   RED.nodes.registerType('bench-sink', function Sink(definition) {
     RED.nodes.createNode(this, definition);
     this.on('input', (message, _send, done) => {
-      const settle = waiting.get(message.bench);
-      waiting.delete(message.bench);
       done();
-      settle?.(wrong(message));
+      message.bench(wrong(message));
     });
   });
 
@@ -107,8 +103,7 @@ module.exports = (RED) => {
   const outputs = 8;
   const flow = (index, done) => {
     const message = makers[job.make](job, index);
-    message.bench = ++sent;
-    waiting.set(message.bench, done);
+    message.bench = done;
     const lanes = new Array(outputs).fill(null);
     lanes[job.lane] = message;
     driver.send(lanes);

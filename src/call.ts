@@ -1,3 +1,4 @@
+import { abortSignalOf, type Cancellable } from './canceller';
 import { emptyResult, type Many, type ManyItem, type PlannedRequest, type ResultLists, type WriteResult } from './envelope';
 import { asGatewayError, badInput, GatewayError, type ErrorCode } from './error';
 import { jsonText } from './input';
@@ -25,7 +26,7 @@ export interface Shared {
 
 export interface CallOptions {
   readonly dryRun: boolean;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Cancellable | undefined;
   readonly onEmit: ((data: unknown, part: { index: number; count?: number }, call: Exchanges) => void) | undefined;
   readonly onProgress: ((advance: Advance) => void) | undefined;
   /** Masks secrets in a plan. */
@@ -50,6 +51,8 @@ export class Exchanges implements Call {
   readonly plan: PlannedRequest[] = [];
   readonly #shared: Shared;
   readonly #options: CallOptions;
+  /** Made for those who ask: a real one is not cheap. */
+  #signal: AbortSignal | undefined;
   readonly #onLogin = (): void => void this.logins++;
 
   constructor(shared: Shared, options: CallOptions) {
@@ -67,7 +70,8 @@ export class Exchanges implements Call {
   }
 
   get signal(): AbortSignal | undefined {
-    return this.#options.signal;
+    const { signal } = this.#options;
+    return signal && (this.#signal ??= abortSignalOf(signal));
   }
 
   read(request: Request): Promise<JsonObject> {
@@ -207,7 +211,7 @@ export class Exchanges implements Call {
         return await this.#waitFor(known);
       } catch (error) {
         // Whoever was looking was cancelled; this call was not and looks itself.
-        if (asGatewayError(error).code !== 'ABORTED' || this.signal?.aborted) throw error;
+        if (asGatewayError(error).code !== 'ABORTED' || this.#options.signal?.aborted) throw error;
         return this.once(fact, find);
       }
     }
@@ -286,7 +290,7 @@ export class Exchanges implements Call {
       authorization,
       ...(body !== undefined && { body }),
       ...more,
-      signal: this.signal,
+      signal: this.#options.signal,
     });
   }
 
@@ -305,7 +309,7 @@ export class Exchanges implements Call {
 
   /** A promise that others share, left early when this call is cancelled. */
   #waitFor<T>(shared: Promise<T>): Promise<T> {
-    const { signal } = this;
+    const { signal } = this.#options;
     if (!signal) return shared;
     return new Promise((resolve, reject) => {
       const leave = (): void => reject(new GatewayError('ABORTED', 'Cancelled before it was sent.', { sent: false }));

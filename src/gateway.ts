@@ -1,5 +1,6 @@
 import { operationNamed, operations } from './areas';
 import { Exchanges, type Shared } from './call';
+import type { Cancellable } from './canceller';
 import { emptyResult, type Envelope } from './envelope';
 import { asGatewayError, GatewayError } from './error';
 import { readInput } from './input';
@@ -10,7 +11,8 @@ import { checkSettings, type CheckedSettings, type Settings } from './settings';
 import { Transport } from './transport';
 
 export interface RunOptions {
-  signal?: AbortSignal | undefined;
+  /** An `AbortSignal`, or what is like one. */
+  signal?: Cancellable | undefined;
   /** Plan writes instead of sending them; the appliance's own `dryRun` cannot be switched off here. */
   dryRun?: boolean;
   /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */

@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import { Bag } from './bag';
+import type { Cancellable } from './canceller';
 import { GatewayError } from './error';
 import { networkFault, type Stage } from './faults';
 import type { CheckedSettings, ProxySettings } from './settings';
@@ -18,7 +20,7 @@ export interface Exchange {
   sink?: Sink;
   /** Time limit of this exchange instead of the usual one. */
   seconds?: number;
-  signal?: AbortSignal | undefined;
+  signal?: Cancellable | undefined;
 }
 
 /** Holds up the answer that streams into a sink, lets it go on, or ends it. */
@@ -58,7 +60,7 @@ const BRACE = 0x7b;
 export class Transport {
   readonly #settings: CheckedSettings;
   readonly #host: string;
-  readonly #inFlight = new Set<Answer>();
+  readonly #inFlight = new Bag<Answer>();
   #pool: Promise<Dispatcher> | undefined;
   #ready: Dispatcher | undefined;
   #closed = false;
@@ -95,7 +97,7 @@ export class Transport {
   /** Ends everything that is under way with `ABORTED` and closes every connection. */
   close(): void {
     this.#closed = true;
-    for (const answer of this.#inFlight) answer.abort();
+    for (const answer of [...this.#inFlight.items]) answer.abort();
     void this.#pool?.then((pool) => pool.destroy()).catch(() => undefined);
   }
 
@@ -153,6 +155,8 @@ export class Transport {
 
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
 class Answer implements Dispatcher.DispatchHandler {
+  /** Of the transport's bag. */
+  place = 0;
   #stage: Stage = 'connecting';
   #settled = false;
   #controller: Dispatcher.DispatchController | undefined;
