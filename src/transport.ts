@@ -4,6 +4,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { Bag } from './bag';
 import type { Cancellable } from './canceller';
+import { Connections, type Taker } from './connections';
 import { GatewayError } from './error';
 import { networkFault, type Stage } from './faults';
 import type { CheckedSettings, ProxySettings } from './settings';
@@ -45,6 +46,12 @@ export interface Reply {
   streamed?: boolean;
 }
 
+/** Of connections of our own, or undici's through a proxy. */
+interface Pool {
+  dispatch(options: Dispatcher.DispatchOptions, answer: Answer): unknown;
+  destroy(): Promise<void>;
+}
+
 /** Idle sockets are kept for longer than the usual polling interval of a minute; a kept one costs a tenth of a new one. */
 const KEEP_ALIVE_MS = 75_000;
 const CONNECT_MS = 10_000;
@@ -61,8 +68,8 @@ export class Transport {
   readonly #settings: CheckedSettings;
   readonly #host: string;
   readonly #inFlight = new Bag<Answer>();
-  #pool: Promise<Dispatcher> | undefined;
-  #ready: Dispatcher | undefined;
+  #pool: Promise<Pool> | undefined;
+  #ready: Pool | undefined;
   #closed = false;
 
   constructor(settings: CheckedSettings) {
@@ -101,16 +108,16 @@ export class Transport {
     void this.#pool?.then((pool) => pool.destroy()).catch(() => undefined);
   }
 
-  async #open(): Promise<Dispatcher> {
+  async #open(): Promise<Pool> {
     this.#pool ??= this.#createPool();
     const pool = await this.#pool;
     if (this.#closed) throw closed();
     return (this.#ready = pool);
   }
 
-  async #createPool(): Promise<Dispatcher> {
+  async #createPool(): Promise<Pool> {
     // Loaded on first use: it costs 50 ms, which Node-RED's start should not pay.
-    const { Pool, ProxyAgent } = await import('undici');
+    const { buildConnector, Client, ProxyAgent } = await import('undici');
     const { origin, connections, tls = {}, proxy, timeout } = this.#settings;
     const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
     const host = new URL(origin).hostname;
@@ -124,7 +131,6 @@ export class Transport {
     };
     // Time limits are ours (undici's timers are coarse); it only has to keep connections.
     const common = {
-      connections,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
@@ -134,13 +140,16 @@ export class Transport {
     if (proxy && !bypasses(proxy, host, new URL(origin).port)) {
       return new ProxyAgent({
         ...common,
+        connections,
         uri: proxy.url,
         ...proxyToken(proxy),
         requestTls: connect,
         proxyTls: { timeout: connect.timeout },
       });
     }
-    return new Pool(origin, { ...common, connect });
+    // One connector, so that a new connection resumes the TLS session of another one.
+    const connector = buildConnector(connect);
+    return new Connections(connections, () => new Client(origin, { ...common, connect: connector }));
   }
 
   #context(options: Record<string, unknown>): SecureContext {
@@ -154,11 +163,11 @@ export class Transport {
 }
 
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
-class Answer implements Dispatcher.DispatchHandler {
+class Answer implements Taker {
   /** Of the transport's bag. */
   place = 0;
   #stage: Stage = 'connecting';
-  #settled = false;
+  settled = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #contentType = '';
@@ -184,7 +193,7 @@ class Answer implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Aborted while it waited for a free connection: take it back before a byte leaves.
-    if (this.#settled) {
+    if (this.settled) {
       controller.abort(aborted(false));
       return;
     }
@@ -200,7 +209,7 @@ class Answer implements Dispatcher.DispatchHandler {
     const type = headers['content-type'];
     this.#contentType = typeof type === 'string' ? type : '';
     const { sink } = this.exchange;
-    if (sink && status < 300 && !this.#settled) this.#stream(sink, controller, headers['content-length']);
+    if (sink && status < 300 && !this.settled) this.#stream(sink, controller, headers['content-length']);
   }
 
   #stream(sink: Sink, controller: Dispatcher.DispatchController, length: string | string[] | undefined): void {
@@ -213,7 +222,7 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) return;
+    if (this.settled) return;
     // Neither XML nor base64 begins with a brace: that is a message of the appliance, whatever type it is said to have.
     if (this.#sink && this.#bytes === 0 && chunk[0] === BRACE) this.#sink = undefined;
     this.#bytes += chunk.length;
@@ -240,8 +249,8 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   #settle(error: GatewayError | undefined, reply?: Reply): void {
-    if (this.#settled) return;
-    this.#settled = true;
+    if (this.settled) return;
+    this.settled = true;
     clearTimeout(this.#timer);
     this.exchange.signal?.removeEventListener('abort', this.#onAbort);
     this.settle(error, reply);
