@@ -1,8 +1,7 @@
 import { GatewayError } from '../error';
 import type { Call, JsonObject } from '../operation';
-import { pageOf, sessionId, type Page } from './page';
-
-const PAGE = 200;
+import { PAGE, sessionId, type Page } from './page';
+import { Pages } from './pages';
 
 export interface ListInput {
   name?: string;
@@ -43,30 +42,28 @@ interface Walk {
 /** One walk over the pages. */
 async function walk(query: { name?: string }, call: Call, out: Outlet, again = false): Promise<Walk> {
   const had = new Set<string>();
-  let steady = true;
-  let counted = 0;
-  for (;;) {
-    const request = {
-      method: 'GET' as const,
-      path: '/api/v1/system/active-users',
-      query: { ...query, number: String(PAGE), start: String(had.size) },
-    };
-    const page = pageOf(await call.read(request));
-    const before = had.size;
-    for (const record of page.records) had.add(sessionId(record));
-    out.total = page.total ?? out.total;
-    out.loginPermission = page.loginPermission ?? out.loginPermission;
-    steady &&= (page.total ?? counted) >= counted;
-    counted = page.total ?? counted;
-    const stuck = had.size === before;
-    const ended = isEnd(page, had.size, out.total);
-    const whole = ended && (out.total === undefined || had.size >= out.total);
-    out.take(page.records, whole && (steady || again));
-    // Cut at the limit, the second walk is not a list of its own.
-    if (out.full) return { had, complete: true, steady: !again };
-    if (whole) return { had, complete: true, steady };
-    // A page that brings nothing new would come again and again.
-    if (ended || stuck) return { had, complete: false, steady };
+  const pages = new Pages(query, call);
+  try {
+    for (;;) {
+      const page = await pages.next(had.size);
+      const { steady } = pages;
+      const before = had.size;
+      for (const record of page.records) had.add(sessionId(record));
+      out.total = page.total ?? out.total;
+      out.loginPermission = page.loginPermission ?? out.loginPermission;
+      const stuck = had.size === before;
+      const ended = isEnd(page, had.size, out.total);
+      const whole = ended && (out.total === undefined || had.size >= out.total);
+      out.take(page.records, whole && (steady || again));
+      // Cut at the limit, the second walk is not a list of its own.
+      if (out.full) return { had, complete: true, steady: !again };
+      if (whole) return { had, complete: true, steady };
+      // A page that brings nothing new would come again and again.
+      if (ended || stuck) return { had, complete: false, steady };
+      pages.fetchAhead(page, Math.min(page.total ?? 0, out.input.limit ?? Infinity));
+    }
+  } finally {
+    pages.end();
   }
 }
 
