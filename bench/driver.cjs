@@ -87,15 +87,21 @@ module.exports = (RED) => {
     RED.nodes.createNode(this, definition);
     this.on('input', (message, _send, done) => {
       done();
+      const { parts, payload } = message;
+      if (parts) {
+        // Of a list that comes in pages: its end is the last of them.
+        job.got = (parts.index === 0 ? 0 : job.got) + payload.length;
+        if (parts.index + 1 !== parts.count) return;
+      }
       message.bench(wrong(message));
     });
   });
 
   /** A measurement of failures would be worthless. */
-  function wrong({ statusCode, payload, error }) {
+  function wrong({ statusCode, payload, error, parts }) {
     if (error) return new Error(`The node failed: ${error.message}`);
     if (statusCode !== undefined && (statusCode < 200 || statusCode > 299)) return new Error(`The node failed: ${statusCode} ${payload}`);
-    const got = Array.isArray(payload) ? payload.length : payload?.ok;
+    const got = parts ? job.got : Array.isArray(payload) ? payload.length : payload?.ok;
     if (job.expect !== undefined && got !== job.expect) return new Error(`Wrong result: ${got} instead of ${job.expect}`);
     return undefined;
   }

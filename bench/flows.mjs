@@ -110,7 +110,7 @@ export function ownFlows(target) {
     node('wide', 'gateway-system', 'info', 50),
     node('page', 'gateway-sessions', 'list', 10, { limit: number(200) }),
     node('list', 'gateway-sessions', 'list', 8),
-    node('inside', 'gateway-sessions', 'list', 10),
+    node('inside', 'gateway-sessions', 'list', 10, { emit: { type: 'str', value: 'page' } }),
     node('kill', 'gateway-sessions', 'kill', 8, { max: number(1_000_000) }),
   ];
   const wires = Object.fromEntries([...nodes.map(({ id }) => [id.slice(4), id]), ['noop', 'noop']]);
