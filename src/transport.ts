@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import { Bag } from './bag';
 import type { Cancellable } from './canceller';
 import { Connections, type Taker } from './connections';
+import { Deadlines, type Bounded } from './deadlines';
 import { GatewayError } from './error';
 import { networkFault, type Stage } from './faults';
 import type { CheckedSettings, ProxySettings } from './settings';
@@ -67,7 +67,7 @@ const BRACE = 0x7b;
 export class Transport {
   readonly #settings: CheckedSettings;
   readonly #host: string;
-  readonly #inFlight = new Bag<Answer>();
+  readonly #inFlight = new Deadlines<Answer>();
   #pool: Promise<Pool> | undefined;
   #ready: Pool | undefined;
   #closed = false;
@@ -77,12 +77,15 @@ export class Transport {
     this.#host = new URL(settings.origin).host;
   }
 
-  async send(exchange: Exchange): Promise<Reply> {
-    if (this.#closed) throw closed();
-    const pool = this.#ready ?? (await this.#open());
-    // The first call waits for the client to be loaded; it may be cancelled in between.
-    if (exchange.signal?.aborted) throw aborted(false);
+  send(exchange: Exchange): Promise<Reply> {
+    return this.#ready ? this.#dispatch(this.#ready, exchange) : this.#open().then((pool) => this.#dispatch(pool, exchange));
+  }
+
+  #dispatch(pool: Pool, exchange: Exchange): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
+      if (this.#closed) throw closed();
+      // The first call waits for the client to be loaded; it may be cancelled in between.
+      if (exchange.signal?.aborted) throw aborted(false);
       const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
         this.#inFlight.delete(answer);
         if (reply) resolve(reply);
@@ -104,15 +107,15 @@ export class Transport {
   /** Ends everything that is under way with `ABORTED` and closes every connection. */
   close(): void {
     this.#closed = true;
+    this.#inFlight.close();
     for (const answer of [...this.#inFlight.items]) answer.abort();
     void this.#pool?.then((pool) => pool.destroy()).catch(() => undefined);
   }
 
   async #open(): Promise<Pool> {
-    this.#pool ??= this.#createPool();
-    const pool = await this.#pool;
     if (this.#closed) throw closed();
-    return (this.#ready = pool);
+    this.#pool ??= this.#createPool();
+    return (this.#ready = await this.#pool);
   }
 
   async #createPool(): Promise<Pool> {
@@ -163,9 +166,9 @@ export class Transport {
 }
 
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
-class Answer implements Taker {
-  /** Of the transport's bag. */
+class Answer implements Taker, Bounded {
   place = 0;
+  readonly deadline: number;
   #stage: Stage = 'connecting';
   settled = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -174,7 +177,6 @@ class Answer implements Taker {
   #bytes = 0;
   #sink: Sink | undefined;
   readonly #chunks: Buffer[] = [];
-  readonly #timer: NodeJS.Timeout;
   readonly #onAbort = (): void => this.abort();
 
   constructor(
@@ -183,8 +185,12 @@ class Answer implements Taker {
     readonly seconds: number,
     readonly settle: (error: GatewayError | undefined, reply?: Reply) => void,
   ) {
-    this.#timer = setTimeout(() => this.#fail(this.#timeout()), seconds * 1000);
+    this.deadline = performance.now() + seconds * 1000;
     exchange.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  expire(): void {
+    this.#fail(this.#timeout());
   }
 
   abort(): void {
@@ -251,7 +257,6 @@ class Answer implements Taker {
   #settle(error: GatewayError | undefined, reply?: Reply): void {
     if (this.settled) return;
     this.settled = true;
-    clearTimeout(this.#timer);
     this.exchange.signal?.removeEventListener('abort', this.#onAbort);
     this.settle(error, reply);
   }
