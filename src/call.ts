@@ -186,7 +186,8 @@ export class Exchanges implements Call {
         }
       }
     };
-    await Promise.all(Array.from({ length: Math.min(this.settings.connections, items.length) }, worker));
+    // As many again wait for a connection: one that is free has something to do at once.
+    await Promise.all(Array.from({ length: Math.min(2 * this.settings.connections, items.length) }, worker));
     return this.#many(results, failures);
   }
 
