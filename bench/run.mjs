@@ -36,9 +36,9 @@ const wanted = (/** @type {string} */ id) => only === undefined || only.some((pa
 const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
 const rows = [...rowsFor(size), ...(await transferRows())].filter(({ id }) => wanted(id));
 
-/** Imports and exports have a file of their own; it exports `rows(size)`, of the same shape. */
+/** Imports and exports: a file of their own, if it is there, that exports `rows(size)`, of the same shape. */
 async function transferRows() {
-  const file = join(root, 'bench', 'transfer.mjs');
+  const file = join(root, 'bench', 'transfer-rows.mjs');
   /** @type {{ rows: (size: import('./rows.mjs').Size) => Row[] }} */
   const transfer = existsSync(file) ? await import(file) : { rows: () => [] };
   return transfer.rows(size);
@@ -103,9 +103,12 @@ const megabytes = installedMegabytes();
 about.push(`Installed size with runtime dependencies: ${megabytes.toFixed(1)} MB (goal: ≤ 6).`);
 
 const out = resolve(options.out ?? join(root, 'bench', 'results'));
+// The picture that the README shows is that of a whole run only.
+const published = !options.quick && !options.only && !options.out;
 mkdirSync(out, { recursive: true });
 const table = markdown(lines, about);
 writeFileSync(join(out, 'results.md'), table);
 writeFileSync(join(out, 'results.json'), `${JSON.stringify({ started, machine, reps, megabytes, size, lines }, null, 1)}\n`);
 writeFileSync(join(out, 'performance.svg'), chart(lines));
+if (published) writeFileSync(join(root, 'docs', 'performance.svg'), chart(lines));
 console.log(`\n${table}\nWritten to ${out}`);

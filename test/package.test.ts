@@ -47,12 +47,12 @@ describe('the tarball', () => {
 
   it('holds nothing else', () => {
     const allowed =
-      /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.png|[^/]+\.md|LICENSE|package\.json)$/;
+      /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.(png|svg)|[^/]+\.md|LICENSE|package\.json)$/;
     expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
   it('names no place of the machine that built it', () => {
-    const texts = packed.filter((file) => !file.endsWith('.png'));
+    const texts = packed.filter((file) => !/\.(png|svg)$/.test(file));
     const places = [root.replace(/[\\/]$/, ''), homedir(), tmpdir()].filter((place) => place.length > 1);
     const found = texts.filter((file) => {
       const text = readFileSync(join(installed, file), 'utf8');
