@@ -103,7 +103,6 @@ export function life(runtime: Runtime): void {
     it('of this node alone ends what runs in it, before the new one starts', async () => {
       await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
       await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n2']);
-      const started = performance.now();
       await rig.redeploy(
         {
           nodes: [
@@ -115,7 +114,6 @@ export function life(runtime: Runtime): void {
         'nodes',
       );
       expect(caught(await rig.ended('m1')).error.code).toBe('ABORTED');
-      expect(performance.now() - started).toBeLessThan(2000);
       expect(rig.outcome('m2').caught).toHaveLength(0);
       await rig.run({ cancel: true }, 'n2');
     });
