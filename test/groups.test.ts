@@ -48,6 +48,21 @@ describe('group catalogues', () => {
     expect(new Set(found).size).toBe(13);
   });
 
+  it('let go of a change that is cancelled while it waits for another', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.fault({ match: ({ method }) => method === 'PUT', delayMs: 400 });
+    const first = gateway.run('groups.add', { ...AD, groups: ad('First') });
+    const cancel = new AbortController();
+    const waiting = failure(gateway.run('groups.add', { ...AD, groups: ad('Second') }, cancel.signal));
+    const third = gateway.run('groups.add', { ...AD, groups: ad('Third') });
+    cancel.abort();
+    expect((await Promise.race([waiting, first])) as unknown).toMatchObject({ code: 'ABORTED', cause: { requests: 0 } });
+    await Promise.all([first, third]);
+    const found = names((await gateway.run('groups.list', AD)).data);
+    expect(found.slice(3)).toEqual(['First', 'Third']);
+  });
+
   it('tell both lists when somebody else wrote in between', async () => {
     const { simulator, gateway } = await pair();
     const stranger = gatewayFor(simulator);

@@ -44,7 +44,7 @@ export const cluster = area({
   label: 'Gateway cluster',
   help: 'Reads the cluster, manages its members and fails the virtual address over.',
   icon: 'gateway-cluster.svg',
-  color: '#B8B5E0',
+  color: '#AFA3E3',
   operations: {
     status: op({
       effect: 'read',

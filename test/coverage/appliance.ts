@@ -12,18 +12,25 @@ export interface Seen {
   readonly row: Row | undefined;
 }
 
+/** What `startRowAppliance` gives. */
+export interface RowAppliance {
+  readonly url: string;
+  readonly seen: Seen[];
+  /** Writes answer with this status; undefined = the first that their row lists. */
+  answerWith(status: number | undefined): void;
+  /** Writes are refused with this status, and with these words as `result.errors`. */
+  refuseWith(status: number, words: string): void;
+  close(): Promise<void>;
+}
+
 /**
  * An appliance that knows nothing but the rows of appliance-api.md: it answers what a row shows and records what came. Written
  * apart from client and simulator, so that a mistake of theirs cannot cancel itself out here.
  */
-export async function startRowAppliance(): Promise<{
-  url: string;
-  seen: Seen[];
-  answerWith: (status: number | undefined) => void;
-  close: () => Promise<void>;
-}> {
+export async function startRowAppliance(): Promise<RowAppliance> {
   const seen: Seen[] = [];
   let wanted: number | undefined;
+  let refusal: string | undefined;
   const server = createServer((request, response) => void serve(request, response));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -34,19 +41,27 @@ export async function startRowAppliance(): Promise<{
     const isLogin = row?.operations[0]?.startsWith('login.') ?? false;
     seen.push({ request: `${request.method} ${request.url}`, body, row });
     if (!row) return void response.writeHead(400).end('{"result":{"errors":[{"message":"no such row"}]}}');
-    const status =
-      !isLogin && wanted !== undefined && row.method !== 'GET' && row.statuses.includes(wanted) ? wanted : (row.statuses[0] ?? 200);
+    const isWrite = !isLogin && row.method !== 'GET';
+    const status = isWrite && wanted !== undefined ? wanted : (row.statuses[0] ?? 200);
     // One realm asks for a second step, the others log in at once.
     const answer = isLogin && !body.includes('Second Factor') ? { api_key: 'key' } : row.answer;
+    const refused = isWrite && refusal !== undefined ? { result: { errors: [{ message: refusal }] } } : (answer ?? { result: {} });
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(status === 204 || answer === undefined ? undefined : JSON.stringify(answer));
+    response.end(status === 204 ? undefined : JSON.stringify(refused));
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
-    answerWith: (status) => (wanted = status),
+    answerWith: (status) => {
+      wanted = status;
+      refusal = undefined;
+    },
+    refuseWith: (status, words) => {
+      wanted = status;
+      refusal = words;
+    },
     close: () => new Promise((resolve) => (server.closeAllConnections(), server.close(() => resolve()))),
   };
 }
