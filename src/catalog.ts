@@ -61,7 +61,7 @@ export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', 
 export function groupsOf(input: Catalog & { groups: unknown }, identityOnly = false): JsonObject[] {
   const items: unknown[] = Array.isArray(input.groups) ? input.groups : [input.groups];
   const groups = items.map((item, index) => {
-    const group = isObject(item) ? item : { [input.directory === 'ad' ? 'name' : 'dn']: item };
+    const group = isObject(item) ? item : { [identityIn(String(item), input)]: item };
     const needed = input.directory === 'ldap' ? ['dn'] : identityOnly ? [] : ['name', 'group'];
     for (const key of needed) {
       if (typeof group[key] !== 'string' || group[key] === '') throw badInput(`groups[${index}] has no ${key}. Nothing was sent.`);
@@ -70,6 +70,12 @@ export function groupsOf(input: Catalog & { groups: unknown }, identityOnly = fa
     return group;
   });
   return groups.filter((group, index) => !contains(groups.slice(0, index), group, input));
+}
+
+/** What a text alone is of a group. */
+function identityIn(text: string, { directory }: Catalog): 'sid' | 'name' | 'dn' {
+  if (directory === 'ldap') return 'dn';
+  return /^S-1-\d+(-\d+)+$/i.test(text) ? 'sid' : 'name';
 }
 
 function pathOf({ server, directory }: Catalog): string {

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../scripts/demo/check.mjs';
 import { watchDebug } from '../scripts/demo/debug.mjs';
 import { exampleNames, readExample, waitsForCode, type FlowNode } from '../scripts/demo/examples.mjs';
 import { startDemo, TOKEN, USER } from '../scripts/demo/start.mjs';
+import { root } from '../scripts/tools.mjs';
 import { areas } from '../src/areas';
 import { selfSigned } from '../src/simulator';
 import { appliances } from './examples/appliances';
@@ -23,6 +26,10 @@ describe.each(exampleNames())('%s', (example) => {
     const core =
       'tab,comment,junction,tls-config,inject,debug,catch,function,switch,change,rbe,delay,template,file in,http in,http response';
     expect(nodes.map((node) => node.type).filter((type) => ![...core.split(','), ...wanted].includes(type))).toEqual([]);
+  });
+
+  it('is in the list of the README', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\n| ${example.replace('.json', '')}`);
   });
 
   it('says what to change in a comment, on the canvas and when it is opened', () => {

@@ -32,6 +32,10 @@ describe('group catalogues', () => {
     const { gateway } = await pair();
     const [first] = (await gateway.run('groups.list', AD)).data as JsonObject[];
     await gateway.run('groups.remove', { ...AD, groups: [{ sid: first?.sid }, 'VPN Users'] });
+    const [left] = (await gateway.run('groups.list', AD)).data as { sid: string }[];
+    expect((await gateway.run('groups.remove', { ...AD, groups: left?.sid }, { dryRun: true })).envelope.plan).toMatchObject([
+      { body: { 'ad-group': [] } },
+    ]);
     await gateway.run('groups.remove', { ...LDAP, groups: { dn: 'CN=partners,ou=groups,dc=example,dc=com' } });
     expect(names((await gateway.run('groups.list', AD)).data)).toEqual(['Gateway Admins']);
     expect(names((await gateway.run('groups.list', LDAP)).data)).toEqual(['suppliers']);

@@ -6,7 +6,7 @@ const directory = required(choice('Directory', 'Kind of the server: `ad` or `lda
 const groups = required(
   records(
     'Groups',
-    'A group or an array of them: for AD objects with `name` and `group`, for LDAP with `dn`, `name` and `group-type`. To remove one, its `name` or `dn` as text is enough.',
+    'A group or an array of them: for AD objects with `name` and `group`, for LDAP with `dn`, `name` and `group-type`. To remove one, its `sid`, `name` or `dn` as text is enough.',
     {
       example: [{ name: 'VPN Users', group: 'EXAMPLE/VPN Users' }],
     },

@@ -3,7 +3,7 @@ import { area, op, required, subject, text, type Call } from '../operation';
 /** A login is no exchange of its own but the key's affair; the envelope tells whether one was made. */
 async function told<T extends { state: string }>(call: Call, state: Promise<T>): Promise<T> {
   const reached = await state;
-  call.note({ changed: true });
+  call.note({ changed: call.dryRun ? null : true });
   return reached;
 }
 

@@ -34,7 +34,7 @@ export const policy = area({
       fields: {
         enforcer: subject(
           required(
-            object('Enforcer', 'The enforcer connection as the appliance wants it.', {
+            object('Enforcer', 'The whole enforcer connection: `name`, `serial-number` and what else the appliance takes.', {
               example: { name: 'Edge', 'serial-number': ['0123456789'] },
             }),
           ),
@@ -67,7 +67,7 @@ export const policy = area({
       data: 'result',
       fields: {
         name: radius,
-        client: subject(required(object('Settings', 'The RADIUS client as the appliance wants it.', { example: client }))),
+        client: subject(required(object('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: client }))),
       },
       request: ({ name, client }) => ({ method: 'PUT', path: radiusClient(name), body: client }),
       example: {
