@@ -115,12 +115,17 @@ async function readBack(catalog: Catalog, call: Call): Promise<JsonObject[]> {
   }
 }
 
-/** Directories do not tell upper from lower case. */
 function identities(group: JsonObject, { directory }: { directory: 'ad' | 'ldap' }): [string, string][] {
   return IDENTITIES[directory].flatMap((key): [string, string][] => {
     const value = group[key];
-    return typeof value === 'string' && value !== '' ? [[key, value.toLowerCase()]] : [];
+    return typeof value === 'string' && value !== '' ? [[key, folded(key, value)]] : [];
   });
+}
+
+/** Directories do not tell upper from lower case, nor `cn=a, dc=b` from `cn=a,dc=b`. */
+function folded(key: string, value: string): string {
+  const lower = value.toLowerCase();
+  return key === 'dn' ? lower.replace(/(?<!\\)\s*([,=+])\s*/g, '$1') : lower;
 }
 
 /** By `sid` where both have one, else by name: the appliance assigns the sid. */

@@ -28,6 +28,10 @@ describe.each(exampleNames())('%s', (example) => {
     expect(nodes.map((node) => node.type).filter((type) => ![...core.split(','), ...wanted].includes(type))).toEqual([]);
   });
 
+  it('has a name that the editor can ask for: what means something in a URL would cut it off', () => {
+    expect(example).toMatch(/^[\w ,()-]+\.json$/);
+  });
+
   it('is in the list of the README', () => {
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\n| ${example.replace('.json', '')}`);
   });

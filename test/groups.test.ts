@@ -20,10 +20,18 @@ describe('group catalogues', () => {
     expect(names((await gateway.run('groups.list', catalog)).data)).toEqual(expected);
   });
 
+  it('tell of the write, not of the reads around it', async () => {
+    const { gateway } = await pair({ variants: { updateStatus: 204 } });
+    const { envelope } = await gateway.run('groups.add', { ...AD, groups: ad('Staff') });
+    expect(envelope).toMatchObject({ request: { method: 'PUT' }, status: 204, changed: true, requests: 3 });
+  });
+
   it('send nothing when nothing changes, whatever its case', async () => {
     const { simulator, gateway } = await pair();
     const added = await gateway.run('groups.add', { ...AD, groups: [ad('vpn users')] });
     const removed = await gateway.run('groups.remove', { ...LDAP, groups: 'cn=nobody,dc=x' });
+    const spaced = { ...ldap('Partners'), dn: 'CN=Partners, OU=groups, dc = example,dc=com' };
+    expect((await gateway.run('groups.add', { ...LDAP, groups: spaced })).envelope.changed).toBe(false);
     expect([added.envelope.changed, removed.envelope.changed]).toEqual([false, false]);
     expect(writes(simulator)).toEqual([]);
   });

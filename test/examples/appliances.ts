@@ -29,7 +29,7 @@ export const appliances: Outcomes = {
     expect([...device.keys()]).toEqual(['vpn.example.com']);
   },
 
-  'Upload a PKCS#12 certificate.json': async (running, example) => {
+  'Upload a certificate with its key.json': async (running, example) => {
     const { debug, simulator } = running;
     const click = 'Click: upload the bundle';
     const before = writes(running);
