@@ -73,7 +73,8 @@ export class Exchanges implements Call {
   read(request: Request): Promise<JsonObject> {
     return this.#repeated(request, async (progress) => {
       const reply = await this.#authorized(request, progress);
-      this.status = reply.status;
+      // What a write answered stands, even when it is read back.
+      if (this.changed === null) this.status = reply.status;
       return readDocument(reply);
     });
   }
@@ -137,7 +138,8 @@ export class Exchanges implements Call {
   }
 
   async write(request: Request): Promise<WriteResult> {
-    this.first ??= request;
+    // Not what had to be read for it.
+    if (!this.first || this.first.method === 'GET') this.first = request;
     if (this.dryRun) {
       this.#planned(request);
       return { result: emptyResult() };
