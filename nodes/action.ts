@@ -107,15 +107,16 @@ export class Action {
     const streams = isStream(chosen, input);
     if (streams) options.onPart = this.#sender(run, output);
     const outcome = await gateway.run(chosen.name, input, options);
-    if (!streams) this.#succeed(run, output, outcome);
+    this.#succeed(run, output, outcome);
     return outcome;
   }
 
-  #succeed({ message, send }: Run, output: Output, { data, envelope }: Outcome): void {
-    output.set(message, data);
+  /** What streamed has gone out; a Complete node still gets the message itself, with the envelope of the whole. */
+  #succeed({ message, send }: Run, output: Output, { data, envelope, streamed }: Outcome): void {
+    if (!streamed) output.set(message, data);
     message.envelope = envelope;
     if (isOurs(message.error)) delete message.error;
-    send(message);
+    if (!streamed) send(message);
   }
 
   /** Takes the parts of a stream: each goes out as a message of its own. */

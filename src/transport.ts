@@ -57,6 +57,9 @@ const BRACE = 0x7b;
  */
 export class Transport {
   readonly #settings: CheckedSettings;
+  /** Undefined where the proxy node excepts this host. */
+  readonly #proxy: ProxySettings | undefined;
+  /** For the words of errors: whoever cannot connect has to know to what. */
   readonly #host: string;
   readonly #inFlight = new Set<Answer>();
   #pool: Promise<Dispatcher> | undefined;
@@ -65,7 +68,10 @@ export class Transport {
 
   constructor(settings: CheckedSettings) {
     this.#settings = settings;
-    this.#host = new URL(settings.origin).host;
+    const { hostname, host, port } = new URL(settings.origin);
+    const { proxy } = settings;
+    this.#proxy = proxy && !bypasses(proxy, hostname, port) ? proxy : undefined;
+    this.#host = this.#proxy ? `${host} (through the proxy ${new URL(this.#proxy.url).host})` : host;
   }
 
   async send(exchange: Exchange): Promise<Reply> {
@@ -109,7 +115,7 @@ export class Transport {
   async #createPool(): Promise<Dispatcher> {
     // Loaded on first use: it costs 50 ms, which Node-RED's start should not pay.
     const { Pool, ProxyAgent } = await import('undici');
-    const { origin, connections, tls = {}, proxy, timeout } = this.#settings;
+    const { origin, connections, tls = {}, timeout } = this.#settings;
     const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
     const host = new URL(origin).hostname;
     const connect = {
@@ -129,7 +135,8 @@ export class Transport {
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    if (proxy && !bypasses(proxy, host, new URL(origin).port)) {
+    const proxy = this.#proxy;
+    if (proxy) {
       return new ProxyAgent({
         ...common,
         uri: proxy.url,
