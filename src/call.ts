@@ -213,7 +213,12 @@ export class Exchanges implements Call {
         return this.once(fact, find);
       }
     }
-    const found = find();
+    const before = this.first;
+    const found = find().then((value) => {
+      // The envelope tells of the operation itself, the first time as every other.
+      this.first = before;
+      return value;
+    });
     facts.set(fact, found);
     // What could not be found this time may be found the next.
     found.catch(() => facts.delete(fact));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { appliance, calls, failure, gatewayFor, lines, pair } from './library/appliance';
+import { clusterMember } from './library/member';
 
 const bodyOf = (text: string | undefined): unknown => JSON.parse(text ?? 'null');
 
@@ -129,15 +130,7 @@ describe('licences', () => {
 });
 
 describe('the cluster', () => {
-  const member = {
-    'member-name': 'node c',
-    'member-ip': '10.10.0.12',
-    'member-netmask': '255.255.255.0',
-    'member-gateway': '10.10.0.1',
-    'member-external-ip': '203.0.113.12',
-    'member-external-netmask': '255.255.255.0',
-    'member-external-gateway': '203.0.113.1',
-  };
+  const member = clusterMember('node c');
 
   it('fails over, and an Active/Active one says in its own words that it cannot', async () => {
     const passive = await pair({ cluster: 'active-passive' });

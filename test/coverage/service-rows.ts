@@ -162,15 +162,9 @@ export const serviceRows: readonly Row[] = [
     method: 'POST',
     path: '/api/v1/cluster/members',
     body: {
-      keys: [
-        'member-name',
-        'member-ip',
-        'member-netmask',
-        'member-gateway',
-        'member-external-ip',
-        'member-external-netmask',
-        'member-external-gateway',
-      ],
+      keys: 'member-name member-ip member-netmask member-gateway member-external-ip member-external-netmask member-external-gateway'.split(
+        ' ',
+      ),
       needed: 7,
     },
     statuses: [200, 201],

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { shownFailure, Status } from '../../nodes/status';
-import type { ErrorCode } from '../../src/error';
+import { ERROR_CODES } from '../../src/error';
 import { addExtraArea } from './extra-area';
 import { Rig, type Runtime } from './node-red';
 import { caught, success } from './one';
@@ -178,20 +178,7 @@ export function life(runtime: Runtime): void {
     });
 
     it('is short for every error', () => {
-      const codes: ErrorCode[] = [
-        'BAD_INPUT',
-        'BAD_CONFIG',
-        'LOGIN_REJECTED',
-        'LOGIN_PAUSED',
-        'SECOND_FACTOR_REQUIRED',
-        'UNAUTHORIZED',
-        'FORBIDDEN',
-        'INVALID_REQUEST',
-        'NOT_FOUND',
-        'REJECTED',
-      ];
-      codes.push('APPLIANCE_ERROR', 'BAD_RESPONSE', 'TIMEOUT', 'CONNECTION', 'TLS', 'OUTCOME_UNKNOWN', 'ABORTED', 'LIMIT');
-      for (const code of codes) {
+      for (const code of ERROR_CODES) {
         const shown: { text?: string }[] = [];
         const status = new Status({ _: (key: string) => key } as never, { status: (one: { text?: string }) => shown.push(one) } as never);
         status.report(shownFailure(code));
