@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { areas, login } from './support/nodes-areas';
 import { inputs } from './support/nodes-inputs';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
@@ -10,5 +11,7 @@ describe('nodes in Node-RED 4.1', () => {
   describe('inputs', () => inputs('node-red'));
   describe('setup', () => setup('node-red'));
   describe('life', () => life('node-red'));
+  describe('areas', () => areas('node-red'));
+  describe('a login by message', () => login('node-red'));
   describe('the test button', () => testButton('node-red'));
 });

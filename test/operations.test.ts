@@ -27,6 +27,46 @@ const CONTRACT: Record<string, string> = {
   'system.info': 'read',
   'system.health': 'read status!',
   'system.esap-packages': 'read expand exclude-packages',
+  'users.list': 'read server*!',
+  'users.get': 'read server* username*!',
+  'users.create': 'write server* username* password-cleartext* fullname enabled console-access change-password-at-signin one-time-use',
+  'users.update': 'write server* username* password-cleartext fullname enabled console-access change-password-at-signin one-time-use',
+  'users.enable': 'write server* username*!',
+  'users.disable': 'write server* username*!',
+  'users.delete': 'destroy server* username*!',
+  'groups.list': 'read server*! directory*',
+  'groups.replace': 'destroy server* directory* groups*!',
+  'groups.add': 'write server* directory* groups*!',
+  'groups.remove': 'write server* directory* groups*!',
+  'groups.clear': 'destroy server*! directory*',
+  'administrators.set-source-ip-mode': 'destroy realm* customized*!',
+  'administrators.add-source-ip': 'write realm* access address*! netmask*',
+  'administrators.set-role-mapping': 'destroy realm* rules*!',
+  'administrators.set-session-options': 'write role* idle-timeout*! max-timeout reminder-time',
+  'policy.list': 'read',
+  'policy.add-enforcer': 'write enforcer*!',
+  'policy.get-radius-client': 'read name*!',
+  'policy.set-radius-client': 'write name* client*!',
+  'policy.delete-snmp-client': 'destroy name*!',
+  'license.lease-info': 'read',
+  'license.pull-state': 'write',
+  'license.list-named-users': 'read client-kind!',
+  'license.remove-named-users': 'destroy users*! client-kind delete-active-sessions',
+  'license.remove-all-named-users': 'destroy client-kind delete-active-sessions',
+  'certificates.upload': 'write cert! file^ password* internal-interfaces external-interfaces management-interface',
+  'certificates.create-csr': 'write subject-common-name*! key-type ecc-curve',
+  'certificates.upload-signed': 'write csr-name* certificate*! format',
+  'certificates.delete': 'destroy subject-name*!',
+  'cluster.status': 'read',
+  'cluster.create': 'destroy cluster-name* cluster-password* member-name*',
+  'cluster.join': 'destroy cluster-name* cluster-password* member-address*',
+  'cluster.add-member':
+    'write member-name* member-ip* member-netmask* member-gateway* member-external-ip* member-external-netmask* member-external-gateway*',
+  'cluster.remove-member': 'destroy member-name*!',
+  'cluster.failover': 'destroy',
+  'login.login': 'write',
+  'login.resume': 'write code*! resumeId',
+  'login.forget': 'write',
 };
 
 /** Sentences of a help text; what stands in backticks is no end of one. */
@@ -66,6 +106,13 @@ describe('the registry', () => {
     expect(sentences(area.help)).toHaveLength(1);
     expect(area.color).toMatch(/^#[0-9A-F]{6}$/i);
     expect(existsSync(join(__dirname, '../icons', area.icon))).toBe(true);
+  });
+
+  it('gives every area a colour of its own', () => {
+    const colours = areas.map(({ color }) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)));
+    const near = (one: number[], other: number[]): boolean => Math.hypot(...one.map((part, at) => part - (other[at] ?? 0))) < 28;
+    const alike = areas.filter((_, index) => colours.slice(0, index).some((colour) => near(colour, colours[index] ?? [])));
+    expect(alike.map(({ name }) => name)).toEqual([]);
   });
 
   it.each(Object.entries(CONTRACT))('has %s as the contract does', (name, row) => {

@@ -22,8 +22,17 @@ export function readExample(name) {
 }
 
 /**
- * The examples side by side and set up for one appliance: its address, the certificate to trust and its credentials. Nothing else is changed.
- * @param {{ url: string, caFile: string, username: string, password: string }} appliance
+ * Whether a node is an appliance whose second factor a person brings.
+ * @param {FlowNode} node
+ */
+export function waitsForCode(node) {
+  return node.type === 'gateway-appliance' && node['secondFactor'] === 'flow';
+}
+
+/**
+ * The examples side by side and set up: addresses, the certificate to trust and credentials. Nothing else is changed. Those that wait for a
+ * code go to the second address.
+ * @param {{ url: string, codeUrl: string, caFile: string, username: string, password: string }} appliance
  * @param {string[]} [names]
  */
 export function loadExamples(appliance, names = exampleNames()) {
@@ -35,7 +44,7 @@ export function loadExamples(appliance, names = exampleNames()) {
     if (node.type === 'tls-config') return { ...node, ca: appliance.caFile };
     if (node.type !== 'gateway-appliance') return node;
     credentials[node.id] = { username: appliance.username, password: appliance.password };
-    return { ...node, url: appliance.url };
+    return { ...node, url: waitsForCode(node) ? appliance.codeUrl : appliance.url };
   });
   return { flows, credentials };
 }

@@ -3,20 +3,23 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exampleNames, loadExamples } from './examples.mjs';
+import { exampleNames, loadExamples, readExample, waitsForCode } from './examples.mjs';
 import { startNodeRed } from './node-red.mjs';
 
 /** What the example webhook asks for. */
 export const TOKEN = 'demo-secret';
 /** Somebody with three sessions. */
 export const USER = 'j.doe';
+/** What the second appliance asks for, which knows nobody by password alone. */
+export const CODE = '246810';
 
 /**
  * @typedef {Awaited<ReturnType<typeof startDemo>>} Demo
  */
 
 /**
- * An appliance with a fresh certificate, and a Node-RED with examples that trusts it, from what is built. Ends what it has started if one of them fails.
+ * An appliance with a fresh certificate, a second one that asks for a code where an example needs it, and a Node-RED with examples that trusts
+ * both, from what is built. Ends what it has started if one of them fails.
  * @param {{
  *   names?: string[],
  *   simulator?: import('../../src/simulator/index.js').SimulatorOptions,
@@ -37,21 +40,27 @@ export async function startDemo({ names = exampleNames(), simulator: appliance, 
   onEnd?.(end);
   try {
     /** @type {typeof import('../../src/simulator/index.js')} */
-    const { startSimulator } = createRequire(import.meta.url)('../../dist/src/simulator/index.js');
+    const { startSimulator, selfSigned } = createRequire(import.meta.url)('../../dist/src/simulator/index.js');
     const userDir = mkdtempSync(join(tmpdir(), 'gateway-demo-'));
     cleanups.push(() => rmSync(userDir, { recursive: true, force: true, maxRetries: 5 }));
-    const simulator = await startSimulator({ sessions: 40, ...appliance });
+    const tls = selfSigned();
+    const simulator = await startSimulator({ sessions: 40, cluster: 'active-passive', tls, ...appliance });
     cleanups.push(() => simulator.close());
+    const asksForCode = names.flatMap(readExample).some(waitsForCode);
+    const second = asksForCode
+      ? await startSimulator({ name: 'gateway-2', secondFactor: { password: CODE }, tls, ...appliance })
+      : undefined;
+    cleanups.push(() => second?.close());
     for (const address of ['198.51.100.7', '198.51.100.8', '203.0.113.9']) {
       simulator.state.sessions.add({ 'active-user-name': USER, 'source-ip': address });
     }
     const caFile = join(userDir, 'appliance-ca.pem');
     writeFileSync(caFile, ca(simulator.ca));
     const { username, password } = simulator.state.settings;
-    const loaded = loadExamples({ url: simulator.url, caFile, username, password }, names);
+    const loaded = loadExamples({ url: simulator.url, codeUrl: second?.url ?? '', caFile, username, password }, names);
     const nodeRed = await startNodeRed({ userDir, version: 4, env: { WEBHOOK_TOKEN: TOKEN }, ...loaded, ...more });
     cleanups.push(() => nodeRed.stop());
-    return { simulator, nodeRed, end, ended: () => ending !== undefined };
+    return { simulator, second, nodeRed, end, ended: () => ending !== undefined };
   } catch (error) {
     await end();
     throw error;

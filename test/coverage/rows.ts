@@ -1,0 +1,6 @@
+import type { Row } from './row';
+import { serviceRows } from './service-rows';
+import { treeRows } from './tree-rows';
+
+export type { Row };
+export const rows: readonly Row[] = [...treeRows, ...serviceRows];
