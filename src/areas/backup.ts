@@ -12,9 +12,11 @@ const folder = required(
     check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
   }),
 );
-const password = text('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', { secret: true });
+// Guards: what a webhook sends must not lock the backups of this machine with a secret that nobody here has.
+const password = text('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', { secret: true, guard: true });
 const passphrase = text('Passphrase', 'Encrypts the file itself, in the format of `openssl enc`; reading it again needs the same.', {
   secret: true,
+  guard: true,
   check: (value) => (value === '' ? 'is empty.' : undefined),
 });
 const SYSTEM = 'GET /api/v1/system/system-information';
@@ -25,7 +27,7 @@ export const backup = area({
   label: 'Gateway backup',
   help: 'Makes backups of the configuration in a folder, lists, checks and restores them.',
   icon: 'gateway-backup.svg',
-  color: '#E2D96E',
+  color: '#E9D8A6',
   operations: {
     run: op({
       effect: 'read',

@@ -1,6 +1,7 @@
 import type { Row } from './row';
 import { serviceRows } from './service-rows';
+import { transferRows } from './transfer-rows';
 import { treeRows } from './tree-rows';
 
 export type { Row };
-export const rows: readonly Row[] = [...treeRows, ...serviceRows];
+export const rows: readonly Row[] = [...treeRows, ...serviceRows, ...transferRows];

@@ -1,9 +1,7 @@
 import { Gateway } from '../../src/gateway';
 import type { Settings } from '../../src/settings';
-import { register } from './transfer-areas';
 
 // Runs one operation in a process of its own, so that it can be killed in the middle.
-register();
 const [, , argument = ''] = process.argv;
 const { settings, operation, input } = JSON.parse(argument) as { settings: Settings; operation: string; input: Record<string, unknown> };
 new Gateway(settings).run(operation, input).then(

@@ -5,9 +5,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { onTestFinished } from 'vitest';
-import { register } from './transfer-areas';
-
-register();
 
 /** Everything at once that a password could break: both quotes, an ampersand, a percent sign, other scripts. */
 export const PASSWORD = `q"uo'te & 50% <ü> пароль\\`;
