@@ -72,7 +72,7 @@ export class Action {
     }
     const run: Run = { message, send, abort: new AbortController(), operation: this.#area.name, appliance: '', sent: 0 };
     this.#runs.add(run);
-    this.#status.begin();
+    this.#status.begin(run);
     let error: GatewayError | undefined;
     let shown = shownFailure('BAD_RESPONSE');
     try {
@@ -82,7 +82,7 @@ export class Action {
       shown = shownFailure(error.code);
     } finally {
       this.#runs.delete(run);
-      this.#status.settle(shown);
+      this.#status.settle(run, shown);
       this.#conclude(run, done, error);
     }
   }
@@ -202,13 +202,14 @@ export class Action {
   }
 
   /** Errors: `BAD_INPUT` when a message asks for a dry run or a cancellation in words that could mean either. */
-  #options({ message, abort }: Run, dryRun: boolean): RunOptions {
-    const { cancel, dryRun: asked } = message;
+  #options(run: Run, dryRun: boolean): RunOptions {
+    const { cancel, dryRun: asked } = run.message;
     if (cancel !== undefined && cancel !== null && cancel !== false) {
       throw badInput('msg.cancel has to be true, or the _msgid of the message to cancel.');
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
-    return { signal: abort.signal, dryRun: dryRun || planned };
+    const onProgress: RunOptions['onProgress'] = (advance) => this.#status.advance(run, advance);
+    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress };
   }
 
   /** A context store that never answers must not keep a message from its outcome. */

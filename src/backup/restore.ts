@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { pipeline, Transform } from 'node:stream';
 import type { WriteResult } from '../envelope';
 import { badInput, GatewayError } from '../error';
 import type { Call } from '../operation';
@@ -82,8 +83,16 @@ function sourceOf(folder: string, file: BackupFile, passphrase: string | undefin
   return {
     shown: file.file,
     open: () => {
-      const content = openStored(join(folder, file.file), file, passphrase);
-      return Promise.resolve({ content, length: file.content.bytes });
+      let read = 0;
+      const count = new Transform({
+        transform: (chunk: Buffer, _encoding, done) => {
+          read += chunk.length;
+          done(null, chunk);
+        },
+      });
+      // The last stream carries the error of any.
+      const content = pipeline(openStored(join(folder, file.file), file, passphrase), count, () => undefined);
+      return Promise.resolve({ content, length: file.content.bytes, read: () => read });
     },
   };
 }

@@ -21,6 +21,7 @@ export async function inTurn<T>(call: Call, work: () => Promise<T>): Promise<T> 
     if (before) {
       call.report({ state: 'waiting' });
       await unlessAborted(before, call.signal);
+      call.report({ state: 'moving', bytes: 0 });
     }
     return await work();
   } finally {
