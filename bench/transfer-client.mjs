@@ -6,11 +6,6 @@ const { url, ca, operation, input } = JSON.parse(process.argv[2]);
 const load = createRequire(import.meta.url);
 const library = process.env.GATEWAY_LIBRARY ?? '../dist/src';
 const { Gateway } = load(`${library}/gateway.js`);
-const { operations } = load(`${library}/areas/index.js`);
-for (const area of ['transfer', 'backup']) {
-  const own = load(`${library}/areas/${area}.js`)[area];
-  for (const [name, entry] of Object.entries(own.operations)) operations.set(`${area}.${name}`, entry);
-}
 
 const gateway = new Gateway({ url, realm: 'r', username: 'u', password: 'p', tls: { ca } });
 // Idle is a process that has talked to the appliance already.

@@ -60,6 +60,16 @@ describe('restore', () => {
     expect(lines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
+  it('does nothing when the backup before it fails, and says so', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    await run(gateway, { folder: path });
+    simulator.fault({ match: ({ path: asked }) => asked.endsWith('export-xml'), body: '<html>Sorry</html>' });
+    const error = await failure(gateway.run('backup.restore', { folder: path, backup: 'latest' }));
+    expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringContaining('Nothing was restored')]);
+    expect(lines(simulator).filter((line) => line.includes('import'))).toEqual([]);
+  });
+
   it('sends nothing of a damaged one, and asks for the secrets that it needs', async () => {
     const { gateway, simulator } = await named();
     const path = folder();

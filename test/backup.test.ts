@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { XmlFingerprint } from '../src/backup/fingerprint';
 import type { RunResult } from '../src/backup/run';
+import { XmlCheck } from '../src/transfer/xml';
 import { failure, lines } from './library/appliance';
 import { change, manifestOf, NAME, named, run } from './library/backup';
 import { folder, names, openFiles, PASSWORD } from './library/transfer';
@@ -115,6 +117,17 @@ describe('rotation', () => {
     expect((await run(gateway, { folder: path, 'keep-days': 0.000000001 })).rotated).toEqual([made.backup]);
   });
 
+  it('counts only those that are whole', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const good = await run(gateway, { folder: path });
+    const lost = await run(gateway, { folder: path });
+    rmSync(join(path, `${lost.backup}.xml`));
+    const third = await run(gateway, { folder: path, keep: 2 });
+    expect([third.previous, third.rotated]).toEqual([good.backup, []]);
+    expect(new Set((await run(gateway, { folder: path, keep: 2 })).rotated)).toEqual(new Set([good.backup, lost.backup]));
+  });
+
   it('does not happen when the export fails', async () => {
     const { gateway, simulator } = await named();
     const path = folder();
@@ -138,3 +151,28 @@ function age(path: string, { backup }: RunResult, days: number): void {
   renameSync(join(path, `${backup}.xml`), join(path, `${older}.xml`));
   rmSync(manifest);
 }
+
+describe('what does not count as a change', () => {
+  const of = (content: string): string => {
+    const fingerprint = new XmlFingerprint();
+    const check = new XmlCheck(fingerprint);
+    check.write(Buffer.from(`<configuration><a>1</a>${content}</configuration>`));
+    check.end();
+    return fingerprint.digest();
+  };
+
+  it.each([
+    'exported-at',
+    'created-on',
+    'modified-date',
+    'creation-time',
+    'last-login',
+    'last-backup-time',
+    'timestamp',
+    'password-encrypted',
+  ])('%s', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of(`<${name}>2</${name}>`)));
+
+  it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])('but %s does', (name) =>
+    expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)),
+  );
+});

@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path';
 import { pipeline, Transform } from 'node:stream';
 import type { WriteResult } from '../envelope';
-import { badInput, GatewayError } from '../error';
+import { asGatewayError, badInput, GatewayError } from '../error';
 import type { Call } from '../operation';
 import type { Kind } from '../transfer/content';
 import { importBinary, importXml, type Source } from '../transfer/import';
 import { findBackup, readManifests, type BackupFile, type Manifest } from './manifest';
-import { readIdentity, runBackup } from './run';
+import { readIdentity, runBackup, type RunInput } from './run';
 import { openStored } from './store';
 import { verifyBackup } from './verify';
 
@@ -41,11 +41,20 @@ export async function restoreBackup(input: RestoreInput, call: Call): Promise<Wr
   await verifyBackup(folder, { ...manifest, files: [file] }, input.passphrase, call);
   call.note({ restored: manifest.backup });
   if ((input['backup-first'] ?? true) && !call.dryRun) {
-    const { backup } = await runBackup({ ...backupLike(file, input), folder }, call);
-    call.note({ before: backup });
+    call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
   }
   const source = sourceOf(folder, file, input.passphrase);
   return file.kind === 'xml' ? importXml(source, input.password, call) : importBinary(source, input.import, call);
+}
+
+/** Name of a fresh backup. Errors: those of `runBackup`, which then stopped the restore. */
+async function backupBefore(input: RunInput, call: Call): Promise<string> {
+  try {
+    return (await runBackup(input, call)).backup;
+  } catch (thrown) {
+    const { code, message, details } = asGatewayError(thrown);
+    throw new GatewayError(code, `Nothing was restored, because the backup before it failed: ${message}`, details);
+  }
 }
 
 function refuseForeign(manifest: Manifest, serial: string | null): void {
@@ -70,7 +79,7 @@ function fileOf({ backup, files }: Manifest, kind: Kind | undefined): BackupFile
 }
 
 /** The fresh backup is protected like the one that is restored. */
-function backupLike(file: BackupFile, { password, passphrase }: RestoreInput): Omit<Parameters<typeof runBackup>[0], 'folder'> {
+function backupLike(file: BackupFile, { password, passphrase }: RestoreInput): Omit<RunInput, 'folder'> {
   return {
     what: file.kind,
     gzip: file.compression !== null,
