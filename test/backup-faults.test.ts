@@ -21,6 +21,17 @@ describe('when something breaks', () => {
     expect(openFiles()).toEqual([]);
   });
 
+  it.each(['Busy', 'Service temporarily unavailable!', Buffer.from('no archive at all, but long enough').toString('base64')])(
+    '%j with status 200 is no backup',
+    async (body) => {
+      const { gateway, simulator } = await named();
+      const path = folder();
+      simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), body });
+      expect((await failure(gateway.run('backup.run', { folder: path, what: 'binary' }))).code).toBe('BAD_RESPONSE');
+      expect(names(path)).toEqual([]);
+    },
+  );
+
   it('a full or read-only disk leaves everything as it was', async ({ skip }) => {
     const disk = tinyDisk(200 * 1024);
     if (!disk) skip('this process may not mount a file system');

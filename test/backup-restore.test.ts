@@ -60,6 +60,15 @@ describe('restore', () => {
     expect(lines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
+  it('takes the latest that holds what is asked for', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const binary = await run(gateway, { folder: path, what: 'binary' });
+    await run(gateway, { folder: path });
+    const { envelope } = await gateway.run('backup.restore', { folder: path, backup: 'latest', kind: 'binary' });
+    expect(envelope.restored).toBe(binary.backup);
+  });
+
   it('does nothing when the backup before it fails, and says so', async () => {
     const { gateway, simulator } = await named();
     const path = folder();

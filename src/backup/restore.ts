@@ -28,7 +28,9 @@ export interface RestoreInput {
  */
 export async function restoreBackup(input: RestoreInput, call: Call): Promise<WriteResult> {
   const folder = resolve(input.folder);
-  const manifests = await readManifests(folder);
+  const all = await readManifests(folder);
+  // The newest may be of the other kind: XML every night, binary once a week.
+  const manifests = input.backup === 'latest' && input.kind ? all.filter((manifest) => holds(manifest, input.kind)) : all;
   const named = input.backup === 'latest' ? undefined : findBackup(manifests, input.backup);
   const { 'serial-number': serial } = await readIdentity(call);
   const manifest = named ?? findBackup(manifests, 'latest', input['any-appliance'] ? undefined : serial);
@@ -67,6 +69,10 @@ function refuseForeign(manifest: Manifest, serial: string | null): void {
   throw new GatewayError('LIMIT', `${backup} was not restored: ${why}. Allow other appliances in the node if that is meant.`, {
     sent: false,
   });
+}
+
+function holds({ files }: Manifest, kind: Kind | undefined): boolean {
+  return files.some((file) => file.kind === kind);
 }
 
 /** XML where both are there: it is what an appliance takes whatever its release and network. */
