@@ -12,12 +12,13 @@ import { runsNodeRed5 } from './node24.mjs';
 let end;
 
 /** @param {import('./demo/start.mjs').Demo} running */
-function describe({ simulator, second, nodeRed }) {
+function describe({ simulator, second, appliances, folder, nodeRed }) {
   const names = exampleNames().map((name) => `             - ${name.replace('.json', '')}`);
   return `
 Appliance    a simulator at ${simulator.url}
              ${simulator.state.sessions.count} sessions, 3 of them of ${USER}; the flows verify its certificate
-             a second one at ${second?.url}, which asks for a code: ${CODE}
+             ${appliances.size - 1} more for the backups; and one at ${second?.url}, which asks for a code: ${CODE}
+Backups      in ${folder}; they go when this ends
 Node-RED     ${nodeRed.version}, reachable from this machine only, without a password, with these flows:
 ${names.join('\n')}
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
 import { GatewayError, type ErrorCode } from '../src/error';
@@ -28,10 +31,16 @@ const fieldsOf = (operation: Operation): [string, Field][] => Object.entries(ope
 
 let appliance: RowAppliance;
 let gateway: Gateway;
+/** With a backup in it, for what restores one. */
+const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
 beforeAll(async () => {
   appliance = await startRowAppliance();
+  await new Gateway({ url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p' }).run('backup.run', { folder });
 });
-afterAll(() => appliance.close());
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  return appliance.close();
+});
 beforeEach(() => {
   gateway = new Gateway({ url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p', vendor: 'acme' });
   appliance.answerWith(undefined);
@@ -57,8 +66,13 @@ async function sentBy(name: string, input: Record<string, unknown>): Promise<Sen
     const [method = '', target = ''] = request.split(' ');
     const [path = '', query = ''] = target.split('?');
     const values = query.split('&').map((part) => decodeURIComponent(part.slice(part.indexOf('=') + 1)));
-    return { method, segments: path.split('/'), query: values, body: body === '' ? undefined : (JSON.parse(body) as unknown) };
+    return { method, segments: path.split('/'), query: values, body: readBody(body) };
   });
+}
+
+/** JSON, or the lines of a form and other text. */
+function readBody(body: string): unknown {
+  return body.startsWith('{') ? JSON.parse(body) : body === '' ? undefined : body.split('\r\n');
 }
 
 /** Every text inside a JSON value. */
@@ -78,8 +92,9 @@ function withText({ example }: Operation, name: string, field: Field, value: str
 const takesText = ([name, field]: [string, Field]): boolean =>
   !('check' in field) && !field.guard && (['text', 'list', 'path'].includes(field.kind) || name === 'session-id');
 
+// The name of a backup is looked up in a folder here and never sent.
 const named = table
-  .filter(([name]) => !name.startsWith('login.'))
+  .filter(([name]) => !/^(login|backup)\./.test(name))
   .flatMap(([name, operation]) => {
     return fieldsOf(operation)
       .filter(takesText)
@@ -120,9 +135,15 @@ const REFUSALS: [number, ErrorCode][] = [
   [500, 'APPLIANCE_ERROR'],
 ];
 
-describe.each(writes)('the write %s', (name, { example }) => {
+const NEEDED: Readonly<Record<string, Record<string, unknown>>> = {
   // The catalogue of this appliance holds one group, and removing another sends nothing.
-  const input = name === 'groups.remove' ? { ...example.input, groups: ['Staff'] } : example.input;
+  'groups.remove': { groups: ['Staff'] },
+  // The backup before would be what is refused.
+  'backup.restore': { folder, 'backup-first': false },
+};
+
+describe.each(writes)('the write %s', (name, { example }) => {
+  const input = { ...example.input, ...NEEDED[name] };
   const written = (): string[] => appliance.seen.map(({ request }) => request).filter((request) => !/^GET|realm_auth$/.test(request));
 
   it.each([200, 201, 204])('succeeds with %i', async (status) => {

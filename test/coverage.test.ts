@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
 import { Gateway } from '../src/gateway';
@@ -7,11 +10,16 @@ import { rows, type Row } from './coverage/rows';
 
 let appliance: Awaited<ReturnType<typeof startRowAppliance>>;
 let gateway: Gateway;
+/** Where backups go. */
+const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
 
 beforeAll(async () => {
   appliance = await startRowAppliance();
 });
-afterAll(() => appliance.close());
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  return appliance.close();
+});
 beforeEach(() => {
   gateway = new Gateway({ url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p' });
   appliance.seen.length = 0;
@@ -34,12 +42,23 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
     { server: 'd', directory: 'ldap', groups: ['cn=a,dc=b'] },
   ],
   'groups.replace': [{ server: 'd', directory: 'ldap', groups: { dn: 'cn=a,dc=b' } }],
+  'transfer.export-xml': [{}],
+  'transfer.export-binary': [{}, { password: 'p' }, { export: 'user_config' }],
+  'transfer.import-xml': [{ xml: '<configuration/>', password: `q"uo'te & <ü>` }],
+  'transfer.import-binary': [{ data: 'UEsD\nBA==\n' }, { data: Buffer.from('UEsDBA=='), import: 'full' }],
+  'backup.run': [{ folder, what: 'both' }],
+  'backup.restore': [{ folder, backup: 'latest', kind: 'binary', import: 'full' }],
   'groups.clear': [{ server: 'd', directory: 'ldap' }],
 };
 
-const registered = [...operations].filter(([name]) => !name.startsWith('login.'));
+/** Those that look into a folder here and ask nothing of the appliance. */
+const LOCAL = ['backup.list', 'backup.verify'];
+const registered = [...operations].filter(([name]) => !name.startsWith('login.') && !LOCAL.includes(name));
 
-async function requestsOf(name: string, input: Record<string, unknown>): Promise<Seen[]> {
+async function requestsOf(name: string, example: Record<string, unknown>): Promise<Seen[]> {
+  const input = 'folder' in example ? { ...example, folder } : example;
+  // There has to be one that holds both kinds.
+  if (name === 'backup.restore') await gateway.run('backup.run', { folder, what: 'both' });
   appliance.seen.length = 0;
   // The catalogue of this appliance never changes, so the read-back of add and remove complains: what it sent is what counts here.
   await gateway.run(name, input).catch((error: unknown) => {
@@ -84,6 +103,15 @@ describe.each(registered)('%s', (name, operation) => {
       appliance.answerWith(status);
       expect((await requestsOf(name, operation.example.input)).length).toBeGreaterThan(0);
     }
+  });
+});
+
+describe.each(LOCAL)('%s', (name) => {
+  it('sends nothing, not even a login', async () => {
+    await gateway.run('backup.run', { folder });
+    appliance.seen.length = 0;
+    await new Gateway({ url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p' }).run(name, { folder });
+    expect(appliance.seen).toEqual([]);
   });
 });
 

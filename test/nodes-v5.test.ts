@@ -5,6 +5,7 @@ import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { setup } from './support/nodes-setup';
 import { testButton } from './support/nodes-test-button';
+import { transfers } from './support/nodes-transfer';
 
 describe('nodes in Node-RED 5.0', () => {
   describe('messages', () => messages('node-red-v5'));
@@ -13,5 +14,6 @@ describe('nodes in Node-RED 5.0', () => {
   describe('life', () => life('node-red-v5'));
   describe('areas', () => areas('node-red-v5'));
   describe('a login by message', () => login('node-red-v5'));
+  describe('transfers and backups', () => transfers('node-red-v5'));
   describe('the test button', () => testButton('node-red-v5'));
 });

@@ -12,9 +12,11 @@ const folder = required(
     check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
   }),
 );
-const password = text('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', { secret: true });
+// Guards: what a webhook sends must not lock the backups of this machine with a secret that nobody here has.
+const password = text('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', { secret: true, guard: true });
 const passphrase = text('Passphrase', 'Encrypts the file itself, in the format of `openssl enc`; reading it again needs the same.', {
   secret: true,
+  guard: true,
   check: (value) => (value === '' ? 'is empty.' : undefined),
 });
 const SYSTEM = 'GET /api/v1/system/system-information';
@@ -25,7 +27,7 @@ export const backup = area({
   label: 'Gateway backup',
   help: 'Makes backups of the configuration in a folder, lists, checks and restores them.',
   icon: 'gateway-backup.svg',
-  color: '#E2D96E',
+  color: '#E9D8A6',
   operations: {
     run: op({
       effect: 'read',
@@ -37,7 +39,7 @@ export const backup = area({
         what: choice('What', 'XML, the binary configuration, or both.', WHAT, { guard: true, default: 'xml' }),
         keep: number('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, check: atLeastOne }),
         'keep-days': number('Keep days', 'Backups that are older go. The last good one always stays.', { guard: true, check: positive }),
-        gzip: boolean('Compress', 'Compresses the files (gzip).', { guard: true }),
+        gzip: boolean('Compress', 'Compresses the files (gzip).', { guard: true, default: false }),
         passphrase,
         password,
         ignore: list('Ignore', 'Names of XML elements that do not count as a change, beside times and encrypted secrets.', { guard: true }),
@@ -92,7 +94,10 @@ export const backup = area({
           },
         ),
         'backup-first': boolean('Backup first', 'Makes a fresh backup before.', { guard: true, default: true }),
-        'any-appliance': boolean('Any appliance', 'Restores it although its serial number is that of another appliance.', { guard: true }),
+        'any-appliance': boolean('Any appliance', 'Restores it although its serial number is that of another appliance.', {
+          guard: true,
+          default: false,
+        }),
         password,
         passphrase,
       },

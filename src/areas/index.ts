@@ -1,6 +1,7 @@
 import type { Area, Operation } from '../operation';
 import { badInput } from '../error';
 import { administrators } from './administrators';
+import { backup } from './backup';
 import { certificates } from './certificates';
 import { cluster } from './cluster';
 import { config } from './config';
@@ -11,6 +12,7 @@ import { policy } from './policy';
 import { users } from './users';
 import { sessions } from './sessions';
 import { system } from './system';
+import { transfer } from './transfer';
 
 /** The only registry: what stands here has a node, a dialog, help, a README table and tests. */
 export const areas: readonly Area[] = [
@@ -24,6 +26,8 @@ export const areas: readonly Area[] = [
   certificates,
   system,
   cluster,
+  transfer,
+  backup,
   login,
 ];
 

@@ -60,7 +60,7 @@ export const transfer = area({
     'export-binary': op({
       effect: 'read',
       label: 'Export binary',
-      help: 'Exports the binary configuration as base64 text and checks that it is whole: `msg.envelope.verified` is then `zip`, or `base64` where it is no ZIP.',
+      help: 'Exports the binary configuration as base64 text and checks that it is whole: `msg.envelope.verified` is then `zip`, or `base64` where a password made something else of it.',
       data: 'the base64 text (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
         export: choice('What', 'Only a part. Nothing chosen: system and user configuration in one.', ['system_config', 'user_config']),

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Range, XmlEvents } from '../transfer/xml-bytes';
 
-/** Elements that tell when something was done, not what is configured. */
+/** Elements that tell when something was done, not what is configured: `created-on`, but not the `backup-time` of a schedule. */
 const TIMES = [
   /^(?:.*time-?stamp|uptime)$/i,
   /^last-(?:.*-)?(?:time|date|login|sign-in|activated|modified|changed?|updated?|access|used|seen|backup)$/i,
-  /^(?:export|generat|creat|modifi|sav|backup)[a-z]*-(?:at|on|time|date)$/i,
+  /^(?:exported|generated|created|modified|saved)-(?:at|on|time|date)$/i,
+  /^(?:creation|modification)-(?:time|date)$/i,
 ];
 /** Secrets are encrypted anew for every export, so that they never look the same. */
 const SECRETS = /-encrypted$/i;

@@ -78,7 +78,9 @@ export async function rotate(folder: string, newest: Manifest, keep: Keep, now: 
   const complete = await Promise.all(alike.map((manifest) => isComplete(folder, manifest)));
   const lastGood = complete.indexOf(true);
   const oldest = now.getTime() - days * 86_400_000;
-  const old = alike.filter((manifest, index) => index !== lastGood && (index >= count || Date.parse(manifest.time) < oldest));
+  // One that has lost a file is none of those that are to stay.
+  const newer = (index: number): number => complete.slice(0, index).filter(Boolean).length;
+  const old = alike.filter((manifest, index) => index !== lastGood && (newer(index) >= count || Date.parse(manifest.time) < oldest));
   for (const manifest of old) {
     await removeFiles(folder, manifest);
     // Last, so that what a crash leaves is still known to be ours.

@@ -1,11 +1,12 @@
 import { join, resolve } from 'node:path';
+import { pipeline, Transform } from 'node:stream';
 import type { WriteResult } from '../envelope';
-import { badInput, GatewayError } from '../error';
+import { asGatewayError, badInput, GatewayError } from '../error';
 import type { Call } from '../operation';
 import type { Kind } from '../transfer/content';
 import { importBinary, importXml, type Source } from '../transfer/import';
 import { findBackup, readManifests, type BackupFile, type Manifest } from './manifest';
-import { readIdentity, runBackup } from './run';
+import { readIdentity, runBackup, type RunInput } from './run';
 import { openStored } from './store';
 import { verifyBackup } from './verify';
 
@@ -27,7 +28,9 @@ export interface RestoreInput {
  */
 export async function restoreBackup(input: RestoreInput, call: Call): Promise<WriteResult> {
   const folder = resolve(input.folder);
-  const manifests = await readManifests(folder);
+  const all = await readManifests(folder);
+  // The newest may be of the other kind: XML every night, binary once a week.
+  const manifests = input.backup === 'latest' && input.kind ? all.filter((manifest) => holds(manifest, input.kind)) : all;
   const named = input.backup === 'latest' ? undefined : findBackup(manifests, input.backup);
   const { 'serial-number': serial } = await readIdentity(call);
   const manifest = named ?? findBackup(manifests, 'latest', input['any-appliance'] ? undefined : serial);
@@ -40,11 +43,20 @@ export async function restoreBackup(input: RestoreInput, call: Call): Promise<Wr
   await verifyBackup(folder, { ...manifest, files: [file] }, input.passphrase, call);
   call.note({ restored: manifest.backup });
   if ((input['backup-first'] ?? true) && !call.dryRun) {
-    const { backup } = await runBackup({ ...backupLike(file, input), folder }, call);
-    call.note({ before: backup });
+    call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
   }
   const source = sourceOf(folder, file, input.passphrase);
   return file.kind === 'xml' ? importXml(source, input.password, call) : importBinary(source, input.import, call);
+}
+
+/** Name of a fresh backup. Errors: those of `runBackup`, which then stopped the restore. */
+async function backupBefore(input: RunInput, call: Call): Promise<string> {
+  try {
+    return (await runBackup(input, call)).backup;
+  } catch (thrown) {
+    const { code, message, details } = asGatewayError(thrown);
+    throw new GatewayError(code, `Nothing was restored, because the backup before it failed: ${message}`, details);
+  }
 }
 
 function refuseForeign(manifest: Manifest, serial: string | null): void {
@@ -59,6 +71,10 @@ function refuseForeign(manifest: Manifest, serial: string | null): void {
   });
 }
 
+function holds({ files }: Manifest, kind: Kind | undefined): boolean {
+  return files.some((file) => file.kind === kind);
+}
+
 /** XML where both are there: it is what an appliance takes whatever its release and network. */
 function fileOf({ backup, files }: Manifest, kind: Kind | undefined): BackupFile {
   const file = kind
@@ -69,7 +85,7 @@ function fileOf({ backup, files }: Manifest, kind: Kind | undefined): BackupFile
 }
 
 /** The fresh backup is protected like the one that is restored. */
-function backupLike(file: BackupFile, { password, passphrase }: RestoreInput): Omit<Parameters<typeof runBackup>[0], 'folder'> {
+function backupLike(file: BackupFile, { password, passphrase }: RestoreInput): Omit<RunInput, 'folder'> {
   return {
     what: file.kind,
     gzip: file.compression !== null,
@@ -82,8 +98,16 @@ function sourceOf(folder: string, file: BackupFile, passphrase: string | undefin
   return {
     shown: file.file,
     open: () => {
-      const content = openStored(join(folder, file.file), file, passphrase);
-      return Promise.resolve({ content, length: file.content.bytes });
+      let read = 0;
+      const count = new Transform({
+        transform: (chunk: Buffer, _encoding, done) => {
+          read += chunk.length;
+          done(null, chunk);
+        },
+      });
+      // The last stream carries the error of any.
+      const content = pipeline(openStored(join(folder, file.file), file, passphrase), count, () => undefined);
+      return Promise.resolve({ content, length: file.content.bytes, read: () => read });
     },
   };
 }

@@ -157,7 +157,7 @@ async function exportOne(kind: Kind, base: string, input: RunInput, call: Call):
     return new Receiver<Stored>({
       accept: ACCEPT[kind],
       output,
-      check: contentCheck(kind, fingerprint),
+      check: contentCheck(kind, { events: fingerprint, zipOnly: true }),
       hash: true,
       onBytes: meter(call),
     });

@@ -58,18 +58,20 @@ export class StoredOutput implements Output<Stored> {
   }
 
   async write(batch: Buffer): Promise<void> {
+    const written = new Promise<void>((resolve, reject) => {
+      this.#first.write(batch, (error) => (error ? reject(error) : resolve()));
+    });
     try {
-      await new Promise<void>((resolve, reject) => this.#first.write(batch, (error) => (error ? reject(error) : resolve())));
+      // A stage that is destroyed while it waits for the next one never says what became of its write.
+      await Promise.race([written, this.#done]);
     } catch (error) {
+      written.catch(() => undefined);
       // What broke it stands at the end of the pipeline; the write itself may only say that the stream is gone.
-      throw fileFault(
-        await this.#done.then(
-          () => error,
-          (cause: unknown) => cause,
-        ),
-        this.beside.place,
-        'written',
+      const cause = await this.#done.then(
+        () => error,
+        (fault: unknown) => fault,
       );
+      throw fileFault(cause, this.beside.place, 'written');
     }
   }
 

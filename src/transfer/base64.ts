@@ -19,6 +19,8 @@ for (let pair = 0; pair < PAIR.length; pair++) PAIR[pair] = (KIND[pair & 0xff] a
 const TAIL_BYTES = 8 * 1024 * 1024;
 /** The directory of most is in the last part of it. */
 const SHORT_TAIL_BYTES = 128 * 1024;
+/** Of what is no ZIP: what is encrypted has more before it even begins. */
+const SHORTEST_CHARACTERS = 24;
 const HEAD_CHARACTERS = 8;
 
 interface Piece {
@@ -33,6 +35,7 @@ interface Piece {
  * (appliance-api.md, "Binary-configuration rules"; field-notes.md, "Binary configuration"). `write` and `end` throw `Malformed`.
  */
 export class Base64Check {
+  readonly #zipOnly: boolean;
   #characters = 0;
   #padding = 0;
   #bytes = 0;
@@ -48,12 +51,22 @@ export class Base64Check {
     this.#keep(batch, before);
   }
 
+  /** `zipOnly`: nothing else will do. */
+  constructor(zipOnly = false) {
+    this.#zipOnly = zipOnly;
+  }
+
   /** `zip` with its directory where it is one, else `base64`. */
   end(): { verified: 'zip' | 'base64'; entries: ZipEntry[] | undefined } {
     const total = this.#characters + this.#padding;
     if (total === 0) throw new Malformed('it is empty');
     if (total % 4 !== 0) throw new Malformed('it ends early: it is not a whole number of base64 groups');
-    if (!beginsLikeZip(Buffer.from(this.#head.slice(0, HEAD_CHARACTERS), 'base64'))) return { verified: 'base64', entries: undefined };
+    if (!beginsLikeZip(Buffer.from(this.#head.slice(0, HEAD_CHARACTERS), 'base64'))) {
+      // A word such as "Busy" is base64 too.
+      if (this.#zipOnly) throw new Malformed('it is no ZIP, which a configuration without a password is');
+      if (total < SHORTEST_CHARACTERS) throw new Malformed('it is too short for one');
+      return { verified: 'base64', entries: undefined };
+    }
     const entries = this.#directory((total / 4) * 3 - this.#padding);
     return { verified: entries ? 'zip' : 'base64', entries };
   }

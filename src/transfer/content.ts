@@ -20,9 +20,12 @@ export interface ContentCheck {
   end(): Checked;
 }
 
-/** `events` are told what is in an XML document. */
-export function contentCheck(kind: Kind, events?: XmlEvents): ContentCheck {
-  if (kind === 'binary') return new Base64Check();
+/**
+ * `events` are told what is in an XML document. `zipOnly`: a binary configuration that was exported without a password is always a ZIP
+ * (field-notes.md, "Binary configuration"), one with a password may be anything.
+ */
+export function contentCheck(kind: Kind, { events, zipOnly }: { events?: XmlEvents; zipOnly?: boolean } = {}): ContentCheck {
+  if (kind === 'binary') return new Base64Check(zipOnly);
   const check = new XmlCheck(events);
   return {
     write: (batch) => check.write(batch),

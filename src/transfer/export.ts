@@ -8,6 +8,7 @@ import { Receiver, type Output, type Received } from './receiver';
 export const CHECKS = ['content', 'hash', 'none'] as const;
 
 export interface ExportInput {
+  readonly password?: string;
   readonly file?: string;
   /** `content`: check and hash; `hash`: hash only; `none`: neither, nor a wait for the disk. */
   readonly check?: (typeof CHECKS)[number];
@@ -52,7 +53,7 @@ async function receive<S>(
       new Receiver({
         accept: ACCEPT[kind],
         output: await open(),
-        check: check === 'content' ? contentCheck(kind) : undefined,
+        check: check === 'content' ? contentCheck(kind, { zipOnly: input.password === undefined }) : undefined,
         hash: check !== 'none',
         onBytes: meter(call),
       }),

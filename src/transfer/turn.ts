@@ -1,4 +1,4 @@
-import { GatewayError } from '../error';
+import { unlessAborted } from '../abort';
 import type { Call } from '../operation';
 
 /** By base URL: resolves when the import that came last is over. */
@@ -20,25 +20,12 @@ export async function inTurn<T>(call: Call, work: () => Promise<T>): Promise<T> 
   try {
     if (before) {
       call.report({ state: 'waiting' });
-      await unlessAborted(before, call.signal);
+      await unlessAborted(before, call.signal, 'Cancelled while it waited for another import to end.');
+      call.report({ state: 'moving', bytes: 0 });
     }
     return await work();
   } finally {
     over();
     if (turns.get(key) === last) turns.delete(key);
-  }
-}
-
-async function unlessAborted(turn: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  let leave = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(new GatewayError('ABORTED', 'Cancelled while it waited for another import to end.', { sent: false }));
-    if (signal?.aborted) leave();
-    signal?.addEventListener('abort', leave, { once: true });
-  });
-  try {
-    await Promise.race([turn, aborted]);
-  } finally {
-    signal?.removeEventListener('abort', leave);
   }
 }

@@ -43,3 +43,16 @@ export function completeCharacters(chunk: Buffer): number {
   }
   return length;
 }
+
+/** The position behind the name that begins at `start`; `start` itself where none begins. */
+export function endOfName(buffer: Buffer, start: number, end: number): number {
+  if (start < end && NAME[buffer[start] as number] !== 2) return start;
+  let at = start + 1;
+  while (at < end && (NAME[buffer[at] as number] as number) > 0) at++;
+  return Math.min(at, end);
+}
+
+/** Whether two ranges hold the same. */
+export function sameBytes(buffer: Buffer, from: number, to: number, otherFrom: number, otherTo: number): boolean {
+  return to - from === otherTo - otherFrom && buffer.compare(buffer, otherFrom, otherTo, from, to) === 0;
+}

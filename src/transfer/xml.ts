@@ -1,6 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { Malformed } from './malformed';
-import { AMPERSAND, BRACKET, CLASS, completeCharacters, ILLEGAL, LESS, NAME, SPACE, type Range, type XmlEvents } from './xml-bytes';
+import { isDeclaredUtf8, readDoctype } from './xml-prolog';
+import {
+  AMPERSAND,
+  BRACKET,
+  CLASS,
+  completeCharacters,
+  endOfName,
+  ILLEGAL,
+  LESS,
+  NAME,
+  sameBytes,
+  SPACE,
+  type Range,
+  type XmlEvents,
+} from './xml-bytes';
 
 /** A single tag, comment or instruction is never longer; one that is comes from something that is not XML. */
 const LONGEST_MARKUP = 1024 * 1024;
@@ -250,12 +264,10 @@ export class XmlCheck {
 
   /** Skipped with its internal subset, which may declare entities of its own. */
   #doctype(buffer: Buffer, start: number, end: number): number {
-    const text = buffer.toString('latin1', start, end);
-    if (/^<!DOCTYPE\s+html/i.test(text)) throw new Malformed('it is a page of HTML');
-    const match = /^<!DOCTYPE(?:[^<>[\]"']|"[^"]*"|'[^']*')*(\[(?:[^\]"'<]|"[^"]*"|'[^']*'|<!--[\s\S]*?-->|<(?!!--))*\]\s*)?>/.exec(text);
-    if (!match) return INCOMPLETE;
-    if (match[1]) this.#entity = ANY_ENTITY;
-    return start + match[0].length;
+    const doctype = readDoctype(buffer.toString('latin1', start, end));
+    if (!doctype) return INCOMPLETE;
+    if (doctype.declares) this.#entity = ANY_ENTITY;
+    return start + doctype.length;
   }
 
   #instruction(buffer: Buffer, start: number, end: number): number {
@@ -265,8 +277,7 @@ export class XmlCheck {
     const text = buffer.toString('latin1', start + 2, close);
     if (/^xml(?:\s|$)/i.test(text)) {
       if (this.#before + start !== this.#start) throw this.#wrong(start, 'an XML declaration that is not at the beginning');
-      const encoding = /\sencoding\s*=\s*["']([^"']+)/.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
-      this.#utf8 = encoding === 'utf-8' || encoding === 'us-ascii' || encoding === 'ascii';
+      this.#utf8 = isDeclaredUtf8(text);
     } else if (NAME[buffer[start + 2] as number] !== 2) throw this.#wrong(start, 'a malformed instruction');
     return close + 2;
   }
@@ -304,15 +315,4 @@ export class XmlCheck {
   #wrong(at: number, what: string): Malformed {
     return new Malformed(`it is not well-formed XML: ${what} (byte ${this.#before + at})`);
   }
-}
-
-function endOfName(buffer: Buffer, start: number, end: number): number {
-  if (start < end && NAME[buffer[start] as number] !== 2) return start;
-  let at = start + 1;
-  while (at < end && (NAME[buffer[at] as number] as number) > 0) at++;
-  return Math.min(at, end);
-}
-
-function sameBytes(buffer: Buffer, from: number, to: number, otherFrom: number, otherTo: number): boolean {
-  return to - from === otherTo - otherFrom && buffer.compare(buffer, otherFrom, otherTo, from, to) === 0;
 }

@@ -46,6 +46,7 @@ export async function startRowAppliance(): Promise<RowAppliance> {
     // One realm asks for a second step, the others log in at once.
     const answer = isLogin && !body.includes('Second Factor') ? { api_key: 'key' } : row.answer;
     const refused = isWrite && refusal !== undefined ? { result: { errors: [{ message: refusal }] } } : (answer ?? { result: {} });
+    if (row.content && status < 300) return void response.writeHead(status, { 'content-type': row.content.type }).end(row.content.text);
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(status === 204 ? undefined : JSON.stringify(refused));
   }
@@ -76,6 +77,8 @@ function matches(row: Row, request: IncomingMessage, body: string): boolean {
 }
 
 function bodyMatches(row: Row, type: string | undefined, body: string): boolean {
+  if (row.parts) return partsMatch(row.parts, type, body);
+  if (row.textType !== undefined) return type === row.textType && /^[A-Za-z0-9+/\s]+=*\s*$/.test(body);
   if (!row.body) return body === '';
   if (type !== 'application/json') return false;
   const parsed: unknown = JSON.parse(body);
@@ -85,6 +88,15 @@ function bodyMatches(row: Row, type: string | undefined, body: string): boolean 
   if (row.body.keys === 'any') return true;
   const { keys, needed = 0 } = row.body;
   return Object.keys(given).every((key) => keys.includes(key)) && keys.slice(0, needed).every((key) => key in given);
+}
+
+/** A form as RFC 7578 has it: parts between the boundary of the type, each with a name, and nothing after the last. */
+function partsMatch({ names, needed }: NonNullable<Row['parts']>, type: string | undefined, body: string): boolean {
+  const [, boundary] = /^multipart\/form-data; boundary=([\w-]+)$/.exec(type ?? '') ?? [];
+  const [before, ...parts] = body.split(new RegExp(`\\r?\\n?--${boundary}`));
+  if (boundary === undefined || before !== '' || parts.pop()?.trim() !== '--') return false;
+  const given = parts.map((part) => /^\r\nContent-Disposition: form-data; name="(\w+)"/.exec(part)?.[1] ?? '');
+  return given.every((name) => names.includes(name)) && names.slice(0, needed).every((name) => given.includes(name));
 }
 
 /** `<name>` is one segment in which nothing stands literally but what may; `<...>` is a whole path. */

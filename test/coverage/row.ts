@@ -11,10 +11,15 @@ export interface Row {
   readonly body?: { readonly keys: readonly string[] | 'any'; readonly needed?: number };
   /** Part of the body that is fixed. */
   readonly fixed?: Readonly<Record<string, unknown>>;
-  readonly type?: string;
+  /** Names of the parts of a multipart form; the first `needed` of them must be there. */
+  readonly parts?: { readonly names: readonly string[]; readonly needed: number };
+  /** Type of a body that is one text. */
+  readonly textType?: string;
   readonly statuses: readonly number[];
   /** A document or result as the row shows it. */
   readonly answer?: unknown;
+  /** An answer that is no JSON, and its type. */
+  readonly content?: { readonly type: string; readonly text: string };
   readonly operations: readonly string[];
 }
 

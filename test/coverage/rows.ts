@@ -2,9 +2,10 @@ import { operations } from '../../src/areas';
 import type { Operation } from '../../src/operation';
 import { result, type Row } from './row';
 import { serviceRows } from './service-rows';
+import { transferRows } from './transfer-rows';
 import { treeRows } from './tree-rows';
 
-const typedOff: readonly Row[] = [...treeRows, ...serviceRows];
+const typedOff: readonly Row[] = [...treeRows, ...serviceRows, ...transferRows];
 
 /** The one row that an operation's example shows; what the example has in its path may be any name. */
 function rowOf(name: string, { effect, example: { input, request, body } }: Operation): Row {

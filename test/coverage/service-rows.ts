@@ -117,8 +117,8 @@ export const serviceRows: readonly Row[] = [
     method: 'GET',
     path: '/api/v1/system/system-information',
     statuses: [200],
-    answer: { 'system-information': { 'host-name': 'h' } },
-    operations: ['system.info'],
+    answer: { 'system-information': { 'host-name': 'h', 'serial-number': 'S1' } },
+    operations: ['system.info', 'backup.run', 'backup.restore'],
   },
   {
     method: 'GET',
