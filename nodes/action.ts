@@ -1,5 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { unlessAborted } from '../src/abort';
+import { Bag } from '../src/bag';
+import { Canceller } from '../src/canceller';
 import { asGatewayError, badInput, GatewayError } from '../src/error';
 import { failureEnvelope, type Outcome, type RunOptions } from '../src/gateway';
 import { isObject, readField } from '../src/input';
@@ -33,10 +35,12 @@ interface Setup {
 interface Run {
   readonly message: Message;
   readonly send: Send;
-  readonly abort: AbortController;
+  readonly abort: Canceller;
   operation: string;
   appliance: string;
   sent: number;
+  /** Of the bag of runs. */
+  place: number;
 }
 
 /** The one runtime of all action nodes: what is special about an area stands in its operations. */
@@ -46,7 +50,7 @@ export class Action {
   readonly #area: Area;
   readonly #status: Status;
   readonly #setup: Setup | GatewayError;
-  readonly #runs = new Set<Run>();
+  readonly #runs = new Bag<Run>();
   #failsToOutput = false;
   #closed = false;
   #whenIdle: (() => void) | undefined;
@@ -73,7 +77,7 @@ export class Action {
       done();
       return;
     }
-    const run: Run = { message, send, abort: new AbortController(), operation: this.#area.name, appliance: '', sent: 0 };
+    const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', sent: 0, place: 0 };
     this.#runs.add(run);
     this.#status.begin(run);
     let error: GatewayError | undefined;
@@ -154,18 +158,18 @@ export class Action {
       }
       done(this.#failsToOutput ? undefined : error);
     } finally {
-      if (this.#runs.size === 0) this.#whenIdle?.();
+      if (this.#runs.items.length === 0) this.#whenIdle?.();
     }
   }
 
   #cancel(which: true | string): void {
-    for (const { message, abort } of this.#runs) if (which === true || message._msgid === which) abort.abort();
+    for (const { message, abort } of [...this.#runs.items]) if (which === true || message._msgid === which) abort.abort();
   }
 
   #close(done: () => void): void {
     this.#closed = true;
     this.#status.close();
-    if (this.#runs.size === 0) return done();
+    if (this.#runs.items.length === 0) return done();
     const timer = setTimeout(done, CLOSE_MS).unref();
     this.#whenIdle = () => {
       clearTimeout(timer);

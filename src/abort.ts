@@ -1,7 +1,8 @@
+import type { Cancellable } from './canceller';
 import { GatewayError } from './error';
 
 /** A promise that others share, left early when `signal` says so. Errors: `ABORTED` with these words; nothing of it was sent. */
-export async function unlessAborted<T>(shared: Promise<T>, signal: AbortSignal | undefined, words: string): Promise<T> {
+export async function unlessAborted<T>(shared: Promise<T>, signal: Cancellable | undefined, words: string): Promise<T> {
   if (!signal) return shared;
   let leave = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {

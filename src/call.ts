@@ -1,4 +1,5 @@
 import { unlessAborted } from './abort';
+import { abortSignalOf, type Cancellable } from './canceller';
 import { emptyResult, type Many, type PlannedRequest, type ResultLists, type WriteResult } from './envelope';
 import { asGatewayError, badInput, GatewayError, type ErrorCode } from './error';
 import { jsonText } from './input';
@@ -24,7 +25,7 @@ export interface Shared {
 
 export interface CallOptions {
   readonly dryRun: boolean;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Cancellable | undefined;
   readonly onEmit: ((data: unknown, part: { index: number; count?: number }, call: Exchanges) => void) | undefined;
   readonly onProgress: ((advance: Advance) => void) | undefined;
   /** Masks secrets in a plan. */
@@ -49,6 +50,8 @@ export class Exchanges implements Call {
   readonly plan: PlannedRequest[] = [];
   readonly #shared: Shared;
   readonly #options: CallOptions;
+  /** Made for those who ask: a real one is not cheap. */
+  #signal: AbortSignal | undefined;
   readonly #onLogin = (): void => void this.logins++;
 
   constructor(shared: Shared, options: CallOptions) {
@@ -66,16 +69,18 @@ export class Exchanges implements Call {
   }
 
   get signal(): AbortSignal | undefined {
-    return this.#options.signal;
+    const { signal } = this.#options;
+    return signal && (this.#signal ??= abortSignalOf(signal));
   }
 
-  read(request: Request): Promise<JsonObject> {
-    return this.#repeated(request, async (progress) => {
+  read(request: Request, signal?: Cancellable): Promise<JsonObject> {
+    const attempt = async (progress: Progress): Promise<JsonObject> => {
       const reply = await this.#authorized(request, progress);
       // What a write answered stands, even when it is read back.
       if (this.changed === null) this.status = reply.status;
       return readDocument(reply);
-    });
+    };
+    return this.#repeated(request, attempt, signal);
   }
 
   download<T>(request: Request, open: () => Promise<Download<T>>): Promise<T> {
@@ -119,10 +124,10 @@ export class Exchanges implements Call {
   }
 
   /** A read: repeated after connection faults and 5xx, with a growing pause. */
-  async #repeated<T>(request: Request, attempt: (progress: Progress) => Promise<T>): Promise<T> {
+  async #repeated<T>(request: Request, attempt: (progress: Progress) => Promise<T>, signal = this.#options.signal): Promise<T> {
     this.first ??= request;
     for (let repeats = 0; ; repeats++) {
-      const progress: Progress = { sent: false };
+      const progress: Progress = { sent: false, signal };
       try {
         return await attempt(progress);
       } catch (thrown) {
@@ -130,7 +135,7 @@ export class Exchanges implements Call {
         const pause = PAUSES_MS[repeats];
         // A login that failed is not a read: it is not repeated.
         if (!progress.sent || pause === undefined || !mayRepeat(error)) throw error;
-        await this.#wait(pause);
+        await this.#waitFor(new Promise((resolve) => setTimeout(resolve, pause)), signal);
         this.retries++;
       }
     }
@@ -191,7 +196,7 @@ export class Exchanges implements Call {
         return await this.#waitFor(known);
       } catch (error) {
         // Whoever was looking was cancelled; this call was not and looks itself.
-        if (asGatewayError(error).code !== 'ABORTED' || this.signal?.aborted) throw error;
+        if (asGatewayError(error).code !== 'ABORTED' || this.#options.signal?.aborted) throw error;
         return this.once(fact, find);
       }
     }
@@ -218,7 +223,7 @@ export class Exchanges implements Call {
 
   /** A write: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
   async #write(request: Request, stream?: Stream): Promise<{ status: number; result: ResultLists }> {
-    const progress: Progress = { sent: false };
+    const progress: Progress = { sent: false, signal: this.#options.signal };
     try {
       const reply = await this.#authorized(request, progress, stream);
       return { status: reply.status, result: readResult(reply) };
@@ -237,23 +242,29 @@ export class Exchanges implements Call {
   async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
     const { session } = this.#shared;
     const body = request.body && jsonText(request.body);
-    const key = session.present ?? (await this.#waitFor(session.key(this.#onLogin)));
+    const key = session.present ?? (await this.#waitFor(session.key(this.#onLogin), progress.signal));
     const more = stream && (await stream());
     progress.sent = true;
-    const reply = await this.#send(request, body, key, more);
+    const reply = await this.#send(request, body, key, progress.signal, more);
     if (reply.status !== 401) return reply;
     session.refused(key);
     // What fails until the replay is the login, and the request is as good as unsent.
     progress.sent = false;
-    const fresh = session.present ?? (await this.#waitFor(session.key(this.#onLogin)));
+    const fresh = session.present ?? (await this.#waitFor(session.key(this.#onLogin), progress.signal));
     const again = stream && (await stream());
     progress.sent = true;
-    const replay = await this.#send(request, body, fresh, again);
+    const replay = await this.#send(request, body, fresh, progress.signal, again);
     if (replay.status === 401) session.refused(fresh);
     return replay;
   }
 
-  #send(request: Request, body: string | undefined, { authorization }: Key, more?: Partial<Exchange>): Promise<Reply> {
+  #send(
+    request: Request,
+    body: string | undefined,
+    { authorization }: Key,
+    signal: Cancellable | undefined,
+    more?: Partial<Exchange>,
+  ): Promise<Reply> {
     this.requests++;
     const query = request.rawQuery === undefined ? encodeQuery(request.query) : `?${request.rawQuery}`;
     return this.#shared.transport.send({
@@ -262,7 +273,7 @@ export class Exchanges implements Call {
       authorization,
       ...(body !== undefined && { body }),
       ...more,
-      signal: this.signal,
+      signal,
     });
   }
 
@@ -275,13 +286,9 @@ export class Exchanges implements Call {
     );
   }
 
-  #wait(milliseconds: number): Promise<void> {
-    return this.#waitFor(new Promise((resolve) => setTimeout(resolve, milliseconds)));
-  }
-
   /** A promise that others share, left early when this call is cancelled. */
-  #waitFor<T>(shared: Promise<T>): Promise<T> {
-    return unlessAborted(shared, this.signal, 'Cancelled before it was sent.');
+  #waitFor<T>(shared: Promise<T>, signal = this.#options.signal): Promise<T> {
+    return unlessAborted(shared, signal, 'Cancelled before it was sent.');
   }
 }
 
@@ -299,6 +306,7 @@ const LEAVES_UNKNOWN = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS', 'BAD_
 /** Whether the request itself is on its way: what failed before was at most a login. */
 interface Progress {
   sent: boolean;
+  readonly signal: Cancellable | undefined;
 }
 
 /** Connection faults and 5xx; not a name that does not resolve, and not an answer that was whole but unreadable. */

@@ -62,3 +62,12 @@ export interface Envelope {
 export function emptyResult(): ResultLists {
   return { info: [], warnings: [], errors: [] };
 }
+
+let latest = { ms: NaN, text: '' };
+
+/** Now, as an envelope tells it; written once for all of the same millisecond, since it costs more than the rest of an envelope. */
+export function isoTime(): string {
+  const ms = Date.now();
+  if (ms !== latest.ms) latest = { ms, text: new Date(ms).toISOString() };
+  return latest.text;
+}

@@ -1,16 +1,18 @@
 import { operationNamed, operations } from './areas';
 import { Exchanges, type Shared } from './call';
-import { emptyResult, type Envelope } from './envelope';
+import type { Cancellable } from './canceller';
+import { emptyResult, isoTime, type Envelope } from './envelope';
 import { asGatewayError, GatewayError } from './error';
 import { readInput } from './input';
-import type { Operation, Advance } from './operation';
+import type { Advance, Operation, Request } from './operation';
 import { Redactor, secretsIn } from './redact';
 import { Session } from './session';
 import { checkSettings, type CheckedSettings, type Settings } from './settings';
 import { Transport } from './transport';
 
 export interface RunOptions {
-  signal?: AbortSignal | undefined;
+  /** An `AbortSignal`, or what is like one. */
+  signal?: Cancellable | undefined;
   /** Plan writes instead of sending them; the appliance's own `dryRun` cannot be switched off here. */
   dryRun?: boolean;
   /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
@@ -99,11 +101,11 @@ export class Gateway {
 
   #envelope(operation: string, so: Exchanges, started: number): Envelope {
     const planned = so.dryRun && operations.get(operation)?.effect !== 'read';
-    return {
+    const envelope: Envelope = {
       ok: true,
       operation,
       appliance: this.name,
-      request: so.first ? { method: so.first.method, path: so.first.path, ...(so.first.query && { query: so.first.query }) } : null,
+      request: so.first ? requestOf(so.first) : null,
       status: planned ? null : so.status,
       result: so.result,
       changed: planned ? null : so.changed,
@@ -112,10 +114,12 @@ export class Gateway {
       retries: so.retries,
       logins: so.logins,
       ms: Math.round((performance.now() - started) * 10) / 10,
-      at: new Date().toISOString(),
-      ...so.notes,
-      ...(planned && { plan: so.plan }),
+      at: isoTime(),
     };
+    // Not by spreading: the object would become one that is slow to look into, for every message.
+    Object.assign(envelope, so.notes);
+    if (planned) envelope.plan = so.plan;
+    return envelope;
   }
 
   #failure(name: string, error: GatewayError, so: Exchanges, started: number, redactor: Redactor): GatewayError {
@@ -144,12 +148,13 @@ export class Gateway {
 
   /** Secrets of this very input on top of those of the configuration. */
   #redactorFor(name: string, input: Readonly<Record<string, unknown>>): Redactor {
-    const fields = operations.get(name)?.fields ?? {};
-    const secrets = Object.entries(fields).flatMap(([name, { secret, kind }]) => {
+    const secrets: string[] = [];
+    const fields = operations.get(name)?.fields;
+    for (const name in fields) {
       const value = input[name];
-      if (secret) return typeof value === 'string' ? [value] : [];
-      return kind === 'object' ? secretsIn(value) : [];
-    });
+      if (fields[name]?.kind === 'object') secrets.push(...secretsIn(value));
+      else if (fields[name]?.secret && typeof value === 'string') secrets.push(value);
+    }
     return secrets.length === 0 ? this.#redactor : this.#redactor.with(secrets);
   }
 }
@@ -169,10 +174,14 @@ export function failureEnvelope(operation: string, appliance: string, error: Gat
     retries: 0,
     logins: 0,
     ms: 0,
-    at: new Date().toISOString(),
+    at: isoTime(),
     code: error.code,
     message: error.message,
   };
+}
+
+function requestOf({ method, path, query }: Request): NonNullable<Envelope['request']> {
+  return query ? { method, path, query } : { method, path };
 }
 
 function isMany(data: unknown): data is { failed: number } {

@@ -1,3 +1,4 @@
+import type { Cancellable } from './canceller';
 import type { Many, WriteResult } from './envelope';
 import { jsonText } from './input';
 import type { Query } from './path';
@@ -61,8 +62,8 @@ export type Advance = { readonly state: 'waiting' } | { readonly state: 'moving'
 
 /** What an operation that needs more than one exchange works with. Writes become a plan in a dry run. */
 export interface Call {
-  /** Reads a document: JSON of a 2xx, checked to be an object. */
-  read(request: Request): Promise<JsonObject>;
+  /** Reads a document: JSON of a 2xx, checked to be an object. `signal` ends it in place of the call's own. */
+  read(request: Request, signal?: Cancellable): Promise<JsonObject>;
   /** Sends a write and reads its result envelope; in a dry run plans it. */
   write(request: Request): Promise<WriteResult>;
   /** One write per item, `connections` at a time, results in order; an item that fails does not stop the others. */

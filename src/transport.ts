@@ -2,6 +2,9 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import type { Cancellable } from './canceller';
+import { Connections, type Taker } from './connections';
+import { Deadlines, type Bounded } from './deadlines';
 import { GatewayError } from './error';
 import { networkFault, type Stage } from './faults';
 import type { CheckedSettings, ProxySettings } from './settings';
@@ -18,7 +21,7 @@ export interface Exchange {
   sink?: Sink;
   /** Time limit of this exchange instead of the usual one. */
   seconds?: number;
-  signal?: AbortSignal | undefined;
+  signal?: Cancellable | undefined;
 }
 
 /** Holds up the answer that streams into a sink, lets it go on, or ends it. */
@@ -43,6 +46,12 @@ export interface Reply {
   streamed?: boolean;
 }
 
+/** Of connections of our own, or undici's through a proxy. */
+interface Pool {
+  dispatch(options: Dispatcher.DispatchOptions, answer: Answer): unknown;
+  destroy(): Promise<void>;
+}
+
 /** Idle sockets are kept for longer than the usual polling interval of a minute; a kept one costs a tenth of a new one. */
 const KEEP_ALIVE_MS = 75_000;
 const CONNECT_MS = 10_000;
@@ -61,9 +70,9 @@ export class Transport {
   readonly #proxy: ProxySettings | undefined;
   /** For the words of errors: whoever cannot connect has to know to what. */
   readonly #host: string;
-  readonly #inFlight = new Set<Answer>();
-  #pool: Promise<Dispatcher> | undefined;
-  #ready: Dispatcher | undefined;
+  readonly #inFlight = new Deadlines<Answer>();
+  #pool: Promise<Pool> | undefined;
+  #ready: Pool | undefined;
   #closed = false;
 
   constructor(settings: CheckedSettings) {
@@ -74,12 +83,15 @@ export class Transport {
     this.#host = this.#proxy ? `${host} (through the proxy ${new URL(this.#proxy.url).host})` : host;
   }
 
-  async send(exchange: Exchange): Promise<Reply> {
-    if (this.#closed) throw closed();
-    const pool = this.#ready ?? (await this.#open());
-    // The first call waits for the client to be loaded; it may be cancelled in between.
-    if (exchange.signal?.aborted) throw aborted(false);
+  send(exchange: Exchange): Promise<Reply> {
+    return this.#ready ? this.#dispatch(this.#ready, exchange) : this.#open().then((pool) => this.#dispatch(pool, exchange));
+  }
+
+  #dispatch(pool: Pool, exchange: Exchange): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
+      if (this.#closed) throw closed();
+      // The first call waits for the client to be loaded; it may be cancelled in between.
+      if (exchange.signal?.aborted) throw aborted(false);
       const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
         this.#inFlight.delete(answer);
         if (reply) resolve(reply);
@@ -101,20 +113,20 @@ export class Transport {
   /** Ends everything that is under way with `ABORTED` and closes every connection. */
   close(): void {
     this.#closed = true;
-    for (const answer of this.#inFlight) answer.abort();
+    this.#inFlight.close();
+    for (const answer of [...this.#inFlight.items]) answer.abort();
     void this.#pool?.then((pool) => pool.destroy()).catch(() => undefined);
   }
 
-  async #open(): Promise<Dispatcher> {
-    this.#pool ??= this.#createPool();
-    const pool = await this.#pool;
+  async #open(): Promise<Pool> {
     if (this.#closed) throw closed();
-    return (this.#ready = pool);
+    this.#pool ??= this.#createPool();
+    return (this.#ready = await this.#pool);
   }
 
-  async #createPool(): Promise<Dispatcher> {
+  async #createPool(): Promise<Pool> {
     // Loaded on first use: it costs 50 ms, which Node-RED's start should not pay.
-    const { Pool, ProxyAgent } = await import('undici');
+    const { buildConnector, Client, ProxyAgent } = await import('undici');
     const { origin, connections, tls = {}, timeout } = this.#settings;
     const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
     const host = new URL(origin).hostname;
@@ -128,7 +140,6 @@ export class Transport {
     };
     // Time limits are ours (undici's timers are coarse); it only has to keep connections.
     const common = {
-      connections,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
@@ -139,13 +150,16 @@ export class Transport {
     if (proxy) {
       return new ProxyAgent({
         ...common,
+        connections,
         uri: proxy.url,
         ...proxyToken(proxy),
         requestTls: connect,
         proxyTls: { timeout: connect.timeout },
       });
     }
-    return new Pool(origin, { ...common, connect });
+    // One connector, so that a new connection resumes the TLS session of another one.
+    const connector = buildConnector(connect);
+    return new Connections(connections, () => new Client(origin, { ...common, connect: connector }));
   }
 
   #context(options: Record<string, unknown>): SecureContext {
@@ -159,16 +173,17 @@ export class Transport {
 }
 
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
-class Answer implements Dispatcher.DispatchHandler {
+class Answer implements Taker, Bounded {
+  place = 0;
+  readonly deadline: number;
   #stage: Stage = 'connecting';
-  #settled = false;
+  settled = false;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #contentType = '';
   #bytes = 0;
   #sink: Sink | undefined;
   readonly #chunks: Buffer[] = [];
-  readonly #timer: NodeJS.Timeout;
   readonly #onAbort = (): void => this.abort();
 
   constructor(
@@ -177,8 +192,12 @@ class Answer implements Dispatcher.DispatchHandler {
     readonly seconds: number,
     readonly settle: (error: GatewayError | undefined, reply?: Reply) => void,
   ) {
-    this.#timer = setTimeout(() => this.#fail(this.#timeout()), seconds * 1000);
+    this.deadline = performance.now() + seconds * 1000;
     exchange.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  expire(): void {
+    this.#fail(this.#timeout());
   }
 
   abort(): void {
@@ -187,7 +206,7 @@ class Answer implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Aborted while it waited for a free connection: take it back before a byte leaves.
-    if (this.#settled) {
+    if (this.settled) {
       controller.abort(aborted(false));
       return;
     }
@@ -203,7 +222,7 @@ class Answer implements Dispatcher.DispatchHandler {
     const type = headers['content-type'];
     this.#contentType = typeof type === 'string' ? type : '';
     const { sink } = this.exchange;
-    if (sink && status < 300 && !this.#settled) this.#stream(sink, controller, headers['content-length']);
+    if (sink && status < 300 && !this.settled) this.#stream(sink, controller, headers['content-length']);
   }
 
   #stream(sink: Sink, controller: Dispatcher.DispatchController, length: string | string[] | undefined): void {
@@ -216,7 +235,7 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) return;
+    if (this.settled) return;
     // Neither XML nor base64 begins with a brace: that is a message of the appliance, whatever type it is said to have.
     if (this.#sink && this.#bytes === 0 && chunk[0] === BRACE) this.#sink = undefined;
     this.#bytes += chunk.length;
@@ -243,9 +262,8 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   #settle(error: GatewayError | undefined, reply?: Reply): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    clearTimeout(this.#timer);
+    if (this.settled) return;
+    this.settled = true;
     this.exchange.signal?.removeEventListener('abort', this.#onAbort);
     this.settle(error, reply);
   }

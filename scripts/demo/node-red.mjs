@@ -29,6 +29,7 @@ const require = createRequire(import.meta.url);
  * @property {string} version
  * @property {() => string} output everything that it has printed
  * @property {number | undefined} pid
+ * @property {import('node:child_process').ChildProcess} child with an IPC channel
  * @property {Promise<number | null>} exited
  * @property {() => Promise<void>} stop
  */
@@ -85,7 +86,7 @@ export async function startNodeRed(options) {
     throw new Error(`Node-RED ${outcome}. It printed:\n${output}`);
   }
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'));
-  return { url: `http://127.0.0.1:${port}`, version, output: () => output, pid: child.pid, exited, stop };
+  return { url: `http://127.0.0.1:${port}`, version, output: () => output, pid: child.pid, child, exited, stop };
 }
 
 /**

@@ -1,8 +1,7 @@
 import { GatewayError } from '../error';
 import type { Call, JsonObject } from '../operation';
-import { pageOf, sessionId, type Page } from './page';
-
-const PAGE = 200;
+import { PAGE, sessionId, type Page } from './page';
+import { Pages } from './pages';
 
 export interface ListInput {
   name?: string;
@@ -42,33 +41,33 @@ interface Walk {
 
 /** One walk over the pages. */
 async function walk(query: { name?: string }, call: Call, out: Outlet, again = false): Promise<Walk> {
-  const had = new Set<string>();
-  let steady = true;
-  let counted = 0;
-  for (;;) {
-    const request = {
-      method: 'GET' as const,
-      path: '/api/v1/system/active-users',
-      query: { ...query, number: String(PAGE), start: String(had.size) },
-    };
-    const page = pageOf(await call.read(request));
-    const before = had.size;
-    for (const record of page.records) had.add(sessionId(record));
-    out.total = page.total ?? out.total;
-    out.loginPermission = page.loginPermission ?? out.loginPermission;
-    steady &&= (page.total ?? counted) >= counted;
-    counted = page.total ?? counted;
-    const stuck = had.size === before;
-    const ended = isEnd(page, had.size, out.total);
-    // Nothing new and as many as there are: the end too, though the appliance still says that more follow.
-    const all = out.total !== undefined && had.size >= out.total;
-    const whole = (ended && out.total === undefined) || (all && (ended || stuck));
-    out.take(page.records, whole && (steady || again));
-    // Cut at the limit, the second walk is not a list of its own.
-    if (out.full) return { had, complete: true, steady: !again };
-    if (whole) return { had, complete: true, steady };
-    // A page that brings nothing new would come again and again.
-    if (ended || stuck) return { had, complete: false, steady };
+  // The first walk has what was seen at all: one look at each id, of which there may be very many.
+  const had = again ? new Set<string>() : out.seen;
+  const pages = new Pages(query, call);
+  try {
+    for (;;) {
+      const page = await pages.next(had.size);
+      const { steady } = pages;
+      const before = had.size;
+      const fresh = out.add(page.records);
+      if (again) for (const record of page.records) had.add(sessionId(record));
+      out.total = page.total ?? out.total;
+      out.loginPermission = page.loginPermission ?? out.loginPermission;
+      const stuck = had.size === before;
+      const ended = isEnd(page, had.size, out.total);
+      // Nothing new and as many as there are: the end too, though the appliance still says that more follow.
+      const all = out.total !== undefined && had.size >= out.total;
+      const whole = (ended && out.total === undefined) || (all && (ended || stuck));
+      out.give(fresh, whole && (steady || again));
+      // Cut at the limit, the second walk is not a list of its own.
+      if (out.full) return { had, complete: true, steady: !again };
+      if (whole) return { had, complete: true, steady };
+      // A page that brings nothing new would come again and again.
+      if (ended || stuck) return { had, complete: false, steady };
+      pages.fetchAhead(page, Math.min(page.total ?? 0, out.input.limit ?? Infinity));
+    }
+  } finally {
+    pages.end();
   }
 }
 
@@ -99,18 +98,21 @@ class Outlet {
     return this.input.limit !== undefined && this.seen.size >= this.input.limit;
   }
 
-  take(records: JsonObject[], last: boolean): void {
-    const { limit = Infinity, emit } = this.input;
+  /** Those of the records that were not seen before, up to the limit. */
+  add(records: readonly JsonObject[]): JsonObject[] {
+    const { limit = Infinity } = this.input;
     const fresh: JsonObject[] = [];
     for (const record of records) {
-      const id = sessionId(record);
-      if (this.seen.has(id)) continue;
-      if (this.seen.size >= limit) this.#cut = true;
-      else {
-        this.seen.add(id);
-        fresh.push(record);
-      }
+      const { size } = this.seen;
+      if (size >= limit) this.#cut ||= !this.seen.has(sessionId(record));
+      else if (this.seen.add(sessionId(record)).size > size) fresh.push(record);
     }
+    return fresh;
+  }
+
+  /** Sends them out, or keeps them for the array. */
+  give(fresh: JsonObject[], last: boolean): void {
+    const { emit } = this.input;
     if (this.full && (!last || (this.total ?? 0) > this.seen.size)) this.#cut = true;
     this.#note();
     if (emit === 'page') this.#emitPage(fresh, last || this.full);

@@ -2,6 +2,9 @@ import { GatewayError } from '../error';
 import { isObject } from '../input';
 import type { JsonObject } from '../operation';
 
+/** Records of a full page: what releases that clip give at most. */
+export const PAGE = 200;
+
 /** One page of active sessions, whichever of its spellings the release uses (appliance-api.md, "Active user record"; field-notes.md). */
 export interface Page {
   records: JsonObject[];

@@ -11,6 +11,7 @@ export type { SecondFactor } from './options';
 export { type Variants, VARIANTS, defaultVariants } from './variants';
 export { totpCode } from './totp';
 export { selfSigned } from './certificate';
+export { type FastAppliance, startFastAppliance } from './fast';
 
 export interface Simulator {
   readonly url: string;

@@ -1,0 +1,19 @@
+// @ts-check
+// The appliance of the measurements, in a process of its own; told over IPC how long to think, asked for its counts.
+import { createRequire } from 'node:module';
+import process from 'node:process';
+
+/** @type {typeof import('../src/simulator/index.js')} */
+const { startFastAppliance } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
+
+const appliance = await startFastAppliance();
+process.on('disconnect', () => process.exit());
+process.on('message', (/** @type {{ id: number, set?: { delayMs?: number, sessions?: number } }} */ { id, set }) => {
+  const { requests, opened, mostUsed } = appliance.counts;
+  const { user, system } = process.cpuUsage();
+  process.send?.({ id, value: { requests, opened, mostUsed, cpuSeconds: (user + system) / 1e6 } });
+  if (!set) return;
+  Object.assign(appliance, set);
+  appliance.reset();
+});
+process.send?.({ id: 0, value: { url: appliance.url, ca: appliance.ca } });

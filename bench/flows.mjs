@@ -1,0 +1,120 @@
+// @ts-check
+// The flows that are measured: of the same shape for the core `http request` node, with its best settings, and for ours.
+
+const INFO = '/api/v1/system/system-information';
+/** Outputs of the driver by what is wired to them. */
+export const LANES = { info: 0, page: 1, list: 2, kill: 3, wide: 4, small: 5, inside: 6, noop: 7 };
+const OUTPUTS = Object.keys(LANES).length;
+
+/** What somebody would draw to follow every page. */
+const FOLLOW = `
+const users = msg.payload['active-users'];
+const records = msg.records ?? [];
+for (const record of users['active-user-records']['active-user-record']) records.push(record);
+if (records.length < users['total-matched-record-number']) {
+  msg.records = records;
+  msg.url = msg.url.replace(/start=\\d+/, 'start=' + records.length);
+  delete msg.headers;
+  return [msg, null];
+}
+delete msg.records;
+msg.payload = records;
+return [null, msg];`;
+
+/**
+ * @typedef {{ url: string, caFile: string, authorization: string }} Target
+ * @typedef {{ flows: object[], credentials: Record<string, Record<string, string>> }} Flows
+ */
+
+/**
+ * @param {Target} target
+ * @param {Record<string, string>} wires node id by lane
+ * @param {object[]} nodes
+ */
+function around({ caFile }, wires, nodes) {
+  const lanes = Object.entries(LANES).map(([lane]) => (wires[lane] ? [wires[lane]] : []));
+  return [
+    { id: 'tab', type: 'tab', label: 'bench' },
+    { id: 'tls', type: 'tls-config', ca: caFile, cert: '', key: '', verifyservercert: true },
+    { id: 'driver', type: 'bench-driver', z: 'tab', outputs: OUTPUTS, wires: lanes },
+    { id: 'sink', type: 'bench-sink', z: 'tab', wires: [] },
+    { id: 'noop', type: 'junction', z: 'tab', wires: [['sink']] },
+    ...nodes,
+  ];
+}
+
+/**
+ * @param {Target} target
+ * @returns {Flows}
+ */
+export function coreFlows(target) {
+  const request = (/** @type {string} */ id, /** @type {object} */ more) => ({
+    id,
+    type: 'http request',
+    z: 'tab',
+    method: 'GET',
+    ret: 'obj',
+    paytoqs: 'ignore',
+    url: '',
+    tls: 'tls',
+    persist: true,
+    proxy: '',
+    insecureHTTPParser: false,
+    authType: '',
+    senderr: true,
+    headers: [{ keyType: 'other', keyValue: 'authorization', valueType: 'other', valueValue: target.authorization }],
+    wires: [['sink']],
+    ...more,
+  });
+  const nodes = [
+    request('info', { url: target.url + INFO }),
+    request('page', {}),
+    request('list', { wires: [['follow']] }),
+    { id: 'follow', type: 'function', z: 'tab', func: FOLLOW, outputs: 2, wires: [['list'], ['sink']] },
+    request('kill', { method: 'DELETE', ret: 'txt' }),
+  ];
+  return { flows: around(target, { info: 'info', page: 'page', list: 'list', kill: 'kill', noop: 'noop' }, nodes), credentials: {} };
+}
+
+/**
+ * @param {Target} target
+ * @returns {Flows}
+ */
+export function ownFlows(target) {
+  const appliances = [8, 10, 50].map((connections) => ({
+    id: `appliance${connections}`,
+    type: 'gateway-appliance',
+    name: `gateway-${connections}`,
+    url: target.url,
+    login: 'realm',
+    realm: 'Admin Users',
+    tls: 'tls',
+    connections,
+  }));
+  // Node-RED takes a property for a reference when it equals a node's id: `info` is an operation.
+  const node = (/** @type {string} */ lane, /** @type {string} */ type, /** @type {string} */ operation, connections = 8, inputs = {}) => ({
+    id: `own-${lane}`,
+    type,
+    z: 'tab',
+    appliance: `appliance${connections}`,
+    operation,
+    operationType: 'op',
+    inputs,
+    output: 'payload',
+    failures: 'output',
+    wires: [['sink'], ['sink']],
+  });
+  const number = (/** @type {number} */ value) => ({ type: 'num', value: String(value) });
+  const nodes = [
+    node('info', 'gateway-system', 'info', 10),
+    node('wide', 'gateway-system', 'info', 50),
+    node('page', 'gateway-sessions', 'list', 10, { limit: number(200) }),
+    node('list', 'gateway-sessions', 'list', 8),
+    node('inside', 'gateway-sessions', 'list', 10, { emit: { type: 'str', value: 'page' } }),
+    node('kill', 'gateway-sessions', 'kill', 8, { max: number(1_000_000) }),
+  ];
+  const wires = Object.fromEntries([...nodes.map(({ id }) => [id.slice(4), id]), ['noop', 'noop']]);
+  const account = { username: 'api-admin', password: 'simulator' };
+  const credentials = Object.fromEntries(appliances.map(({ id }) => [id, account]));
+  return { flows: around(target, wires, [...appliances, ...nodes]), credentials };
+}

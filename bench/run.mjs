@@ -1,0 +1,111 @@
+// @ts-check
+// npm run bench [-- --quick] [--only <part of a row's id>] [--reps <n>] [--lines 4,5] [--out <folder>] [--verbose]
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { ensureBuilt } from '../scripts/built.mjs';
+import { root } from '../scripts/tools.mjs';
+import { chart } from './chart.mjs';
+import { lineOf, markdown } from './report.mjs';
+import { startRig } from './rig.mjs';
+import { FULL, QUICK, rowsFor } from './rows.mjs';
+import { installedMegabytes, measureStart } from './start.mjs';
+
+/**
+ * @typedef {import('./rows.mjs').Row} Row
+ * @typedef {import('./report.mjs').Samples} Samples
+ */
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    reps: { type: 'string' },
+    lines: { type: 'string', default: '4,5' },
+    out: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+ensureBuilt();
+const size = options.quick ? QUICK : FULL;
+const reps = Number(options.reps ?? size.reps);
+const only = options.only?.split(',');
+const wanted = (/** @type {string} */ id) => only === undefined || only.some((part) => id.includes(part));
+const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
+const rows = [...rowsFor(size), ...(await transferRows())].filter(({ id }) => wanted(id));
+
+/** Imports and exports have a file of their own; it exports `rows(size)`, of the same shape. */
+async function transferRows() {
+  const file = join(root, 'bench', 'transfer.mjs');
+  /** @type {{ rows: (size: import('./rows.mjs').Size) => Row[] }} */
+  const transfer = existsSync(file) ? await import(file) : { rows: () => [] };
+  return transfer.rows(size);
+}
+
+/** @param {4 | 5} version */
+async function measure(version) {
+  const own = rows.filter(({ versions = [4] }) => versions.includes(version));
+  if (own.length === 0) return [];
+  const rig = await startRig(version);
+  process.once('SIGINT', () => void rig.end().finally(() => process.exit(130)));
+  /** @type {Map<Row, Samples>} */
+  const samples = new Map(own.map((row) => [row, {}]));
+  try {
+    // The first round warms up, compilers and caches alike, and does not count.
+    for (let rep = options.quick ? 0 : -1; rep < reps; rep++) {
+      for (const row of own) {
+        const contenders = Object.entries(row.contenders);
+        // Everybody is first once: who comes after whom makes a difference.
+        const turn = (rep + 1) % contenders.length;
+        for (const [contender, run] of [...contenders.slice(turn), ...contenders.slice(0, turn)]) {
+          const sample = await run(rig);
+          if (options.verbose) console.log(version, row.id, contender, JSON.stringify(sample));
+          const taken = /** @type {Samples} */ (samples.get(row));
+          if (rep >= 0) taken[contender] = [...(taken[contender] ?? []), sample];
+        }
+      }
+      console.log(`Node-RED ${rig.nodeRed} on Node ${rig.nodeVersion}: ${rep < 0 ? 'warmed up' : `repetition ${rep + 1} of ${reps}`}`);
+    }
+  } finally {
+    await rig.end();
+  }
+  about.push(`Node-RED ${rig.nodeRed} on Node ${rig.nodeVersion}.`);
+  return own.map((row) => ({ ...lineOf(row, version, samples.get(row) ?? {}), samples: samples.get(row) ?? {} }));
+}
+
+/** @returns {Promise<ReturnType<typeof lineOf> & { samples: Samples }>} */
+async function measureStarts() {
+  /** @type {Samples} */
+  const samples = { ours: [], none: [] };
+  for (let rep = options.quick ? 0 : -1; rep < 2 * reps; rep++) {
+    for (const withNodes of rep % 2 === 0 ? [true, false] : [false, true]) {
+      const sample = await measureStart(withNodes);
+      if (rep >= 0) samples[withNodes ? 'ours' : 'none']?.push(sample);
+    }
+  }
+  /** @type {import('./rows.mjs').Goal['value']} */
+  const more = (ours, none) => (ours['cpuMs'] ?? NaN) - (none['cpuMs'] ?? NaN);
+  const goals = [{ text: 'CPU ms more', figure: 'cpuMs', against: 'none', atMost: 15, value: more }];
+  const row = { id: 'start', title: 'Node-RED start', contenders: {}, goals };
+  return { ...lineOf(row, 4, samples), samples };
+}
+
+const started = new Date();
+const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`;
+/** @type {string[]} */
+const about = [`\`npm run bench\`, ${started.toISOString().slice(0, 10)}, ${reps} repetitions, ${machine}.`];
+const lines = [];
+for (const version of versions) lines.push(...(await measure(version)));
+if (wanted('start')) lines.push(await measureStarts());
+const megabytes = installedMegabytes();
+about.push(`Installed size with runtime dependencies: ${megabytes.toFixed(1)} MB (goal: ≤ 6).`);
+
+const out = resolve(options.out ?? join(root, 'bench', 'results'));
+mkdirSync(out, { recursive: true });
+const table = markdown(lines, about);
+writeFileSync(join(out, 'results.md'), table);
+writeFileSync(join(out, 'results.json'), `${JSON.stringify({ started, machine, reps, megabytes, size, lines }, null, 1)}\n`);
+writeFileSync(join(out, 'performance.svg'), chart(lines));
+console.log(`\n${table}\nWritten to ${out}`);

@@ -1,0 +1,19 @@
+/**
+ * Things under way that come and go by the thousand. A `Set` would do, but for the collector: it moves to a new table every few
+ * additions, and each table that it leaves behind keeps alive what was in it until the next full collection.
+ */
+export class Bag<T extends { place: number }> {
+  readonly items: T[] = [];
+
+  add(item: T): void {
+    item.place = this.items.push(item) - 1;
+  }
+
+  /** Each thing once, and only one that is in it. */
+  delete(item: T): void {
+    const last = this.items.pop();
+    if (!last || last === item) return;
+    this.items[item.place] = last;
+    last.place = item.place;
+  }
+}

@@ -1,0 +1,44 @@
+/** What can be cancelled: as much of an `AbortSignal` as the library needs, so that one fits. */
+export interface Cancellable {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void, options: { once: true }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+/**
+ * An `AbortController` for the many messages of which hardly one is ever cancelled: making a real one, with its signal's weak
+ * references, costs the collector more than the rest of a message's way through its node.
+ */
+export class Canceller implements Cancellable {
+  aborted = false;
+  readonly #listeners = new Set<() => void>();
+
+  get signal(): Cancellable {
+    return this;
+  }
+
+  abort(): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener();
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.delete(listener);
+  }
+}
+
+/** The same as a real signal, for those that pass it on to Node.js. */
+export function abortSignalOf(signal: Cancellable): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  const controller = new AbortController();
+  if (signal.aborted) controller.abort();
+  else signal.addEventListener('abort', () => controller.abort(), { once: true });
+  return controller.signal;
+}

@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer, type TLSSocket } from 'node:tls';
+import { selfSigned } from './certificate';
+import { type SimulatorOptions, settle } from './options';
+import { generateSession } from './people';
+
+/**
+ * The appliance of measurements: answers what they need, from bytes made once, over hand-written HTTP/1.1, so that it is never the
+ * bottleneck. It checks the credentials of every request and thinks as long as it is told to; whatever else an appliance does,
+ * the simulator does.
+ */
+export interface FastAppliance {
+  readonly url: string;
+  readonly ca: string;
+  /** Live: think time per request in ms, one request of a connection after the other; and how many sessions there are. */
+  delayMs: number;
+  sessions: number;
+  /** Since the last `reset`: requests, connections opened, and the most open at a time of those that carried a request. */
+  readonly counts: { requests: number; opened: number; used: number; mostUsed: number };
+  reset(): void;
+  close(): Promise<void>;
+}
+
+const PAGE = 200;
+/** A key like a real one: 44 characters of base64. */
+export const FAST_KEY = `${'fAst+/'.repeat(7)}A=`;
+
+const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+function answer(status: string, body: string): Buffer {
+  return Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
+
+const NO_CONTENT = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n');
+const NOT_FOUND = answer('404 Not Found', '{"result":{"errors":[{"message":"not found"}]}}');
+const UNAUTHORIZED = answer('401 Unauthorized', '{"result":{"errors":[{"message":"not authorized"}]}}');
+// 0.3 kB with its head, as the interface gives it.
+const INFORMATION = answer(
+  '200 OK',
+  JSON.stringify({
+    'hardware-model': 'PSA-5000',
+    'host-name': 'gateway-1',
+    'os-name': 'gateway-os',
+    'os-version': '22.7R2.8',
+    'serial-number': '0332092014100169',
+    'software-inventory': { software: { build: '3431', name: 'gateway-os', version: '22.7R2.8' } },
+  }),
+);
+
+/** Starts one; of the options it knows sessions, delayMs, host, port, realm, username, password and tls. */
+export async function startFastAppliance(options: SimulatorOptions = {}): Promise<FastAppliance> {
+  const settings = settle(options);
+  const tls = settings.tls ?? selfSigned();
+  const texts: string[] = [];
+  let pages = new Map<string, Buffer>();
+  let pagesOf = -1;
+  const record = (index: number): string => (texts[index] ??= JSON.stringify(generateSession(index, settings)));
+
+  function page(query: string): Buffer {
+    if (pagesOf !== fast.sessions) pages = new Map();
+    pagesOf = fast.sessions;
+    let found = pages.get(query);
+    if (!found) {
+      const from = Number(/start=(\d+)/.exec(query)?.[1] ?? 0);
+      const size = Math.min(PAGE, Number(/number=(\d+)/.exec(query)?.[1] ?? PAGE));
+      const to = Math.min(from + size, fast.sessions);
+      const records = Array.from({ length: Math.max(0, to - from) }, (_, at) => record(from + at));
+      const totals = `"total-matched-record-number":${fast.sessions},"total-returned-record-number":${records.length}`;
+      const last = `"is-last-record":${to >= fast.sessions},"user-login-permission":true`;
+      found = answer('200 OK', `{"active-users":{"active-user-records":{"active-user-record":[${records.join()}]},${totals},${last}}}`);
+      pages.set(query, found);
+    }
+    return found;
+  }
+
+  const credentials = basic(settings.username, settings.password);
+  const key = basic(FAST_KEY, '');
+  const login = answer('200 OK', JSON.stringify({ api_key: FAST_KEY }));
+
+  function reply(method: string, target: string, authorization: string): Buffer {
+    if (target === '/api/v1/realm_auth') return authorization === credentials ? login : UNAUTHORIZED;
+    if (authorization !== key) return UNAUTHORIZED;
+    if (method === 'DELETE') return target.startsWith('/api/v1/system/active-users/session/') ? NO_CONTENT : NOT_FOUND;
+    if (target.startsWith('/api/v1/system/active-users')) return page(target);
+    return target === '/api/v1/system/system-information' ? INFORMATION : NOT_FOUND;
+  }
+
+  const server = createServer({ ...tls, noDelay: true }, (socket) => {
+    const { counts } = fast;
+    let round = -1;
+    counts.opened++;
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      sockets.delete(socket);
+      if (round === rounds) counts.used--;
+    });
+    listen(socket, (head) => {
+      counts.requests++;
+      if (round !== rounds) counts.mostUsed = Math.max(counts.mostUsed, ++counts.used);
+      round = rounds;
+      const [method = '', target = ''] = head.split(' ', 2);
+      const authorization = /\r\nauthorization: ([^\r]*)/i.exec(head)?.[1] ?? '';
+      const bytes = reply(method, target, authorization);
+      if (fast.delayMs === 0) {
+        socket.write(bytes);
+        return undefined;
+      }
+      return new Promise((done) => setTimeout(() => done(void socket.write(bytes)), fast.delayMs));
+    });
+  });
+  const sockets = new Set<TLSSocket>();
+  let rounds = 0;
+  const fast = {
+    url: '',
+    ca: tls.cert,
+    delayMs: settings.delayMs,
+    sessions: settings.sessions,
+    counts: { requests: 0, opened: 0, used: 0, mostUsed: 0 },
+    reset: () => {
+      rounds++;
+      Object.assign(fast.counts, { requests: 0, opened: 0, used: 0, mostUsed: 0 });
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+  server.listen(settings.port, settings.host);
+  await once(server, 'listening');
+  fast.url = `https://${settings.host}:${(server.address() as AddressInfo).port}`;
+  return fast;
+}
+
+/** Takes the requests of one connection apart, one after the other; bodies are passed over, however long they are. */
+function listen(socket: TLSSocket, serve: (head: string) => Promise<void> | undefined): void {
+  let rest = '';
+  let body = 0;
+  let busy = false;
+  const work = (): void => {
+    while (!busy) {
+      const skipped = Math.min(body, rest.length);
+      body -= skipped;
+      rest = rest.slice(skipped);
+      const end = body > 0 ? -1 : rest.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const head = rest.slice(0, end);
+      rest = rest.slice(end + 4);
+      body = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      const thinking = serve(head);
+      if (!thinking) continue;
+      busy = true;
+      void thinking.then(() => {
+        busy = false;
+        work();
+      });
+    }
+  };
+  socket.on('data', (chunk: Buffer) => {
+    rest += chunk.toString('latin1');
+    work();
+  });
+}
