@@ -71,6 +71,7 @@ export class Transport {
   /** For the words of errors: whoever cannot connect has to know to what. */
   readonly #host: string;
   readonly #inFlight = new Deadlines<Answer>();
+  readonly #pulse = { at: -Infinity };
   #pool: Promise<Pool> | undefined;
   #ready: Pool | undefined;
   #closed = false;
@@ -92,7 +93,7 @@ export class Transport {
       if (this.#closed) throw closed();
       // The first call waits for the client to be loaded; it may be cancelled in between.
       if (exchange.signal?.aborted) throw aborted(false);
-      const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
+      const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, this.#pulse, (error, reply) => {
         this.#inFlight.delete(answer);
         if (reply) resolve(reply);
         else if (error) reject(error);
@@ -175,7 +176,7 @@ export class Transport {
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
 class Answer implements Taker, Bounded {
   place = 0;
-  readonly deadline: number;
+  deadline: number;
   #stage: Stage = 'connecting';
   settled = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -190,6 +191,8 @@ class Answer implements Taker, Bounded {
     readonly exchange: Exchange,
     readonly host: string,
     readonly seconds: number,
+    /** When the appliance last answered anything. */
+    readonly pulse: { at: number },
     readonly settle: (error: GatewayError | undefined, reply?: Reply) => void,
   ) {
     this.deadline = performance.now() + seconds * 1000;
@@ -197,7 +200,10 @@ class Answer implements Taker, Bounded {
   }
 
   expire(): void {
-    this.#fail(this.#timeout());
+    const limit = this.seconds * 1000;
+    // Waiting for a connection is no part of the exchange, as long as the appliance answers those before this one.
+    if (this.#stage === 'connecting' && this.pulse.at + limit > performance.now()) this.deadline = this.pulse.at + limit;
+    else this.#fail(this.#timeout());
   }
 
   abort(): void {
@@ -212,11 +218,13 @@ class Answer implements Taker, Bounded {
     }
     this.#controller = controller;
     this.#stage = 'waiting';
+    this.deadline = performance.now() + this.seconds * 1000;
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     // 1xx is not an answer.
     if (status < 200) return;
+    this.pulse.at = performance.now();
     this.#stage = 'answering';
     this.#status = status;
     const type = headers['content-type'];

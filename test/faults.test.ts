@@ -168,6 +168,14 @@ describe('time and cancellation', () => {
     expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
+  it('does not count the wait for a connection while the appliance answers others', async () => {
+    const { simulator, gateway } = await pair({ delayMs: 150 }, { timeout: 0.6, connections: 1 });
+    await gateway.run('system.info');
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => gateway.run('system.info')));
+    expect(outcomes.every(({ envelope }) => envelope.ok)).toBe(true);
+    expect(calls(simulator)).toHaveLength(9);
+  });
+
   it('limits an exchange whose body trickles', async () => {
     const server = await wire((_asked, socket) => {
       const timer = setInterval(() => socket.write(' '), 50);
