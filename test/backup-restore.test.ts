@@ -69,6 +69,20 @@ describe('restore', () => {
     expect(envelope.restored).toBe(binary.backup);
   });
 
+  it('waits for another import before it makes the backup', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    await run(gateway, { folder: path });
+    simulator.state.variants.transferMs = 300;
+    const states: string[] = [];
+    const other = gateway.run('transfer.import-xml', { xml: '<configuration/>' });
+    const restored = gateway.run('backup.restore', { folder: path, backup: 'latest' }, { onProgress: ({ state }) => states.push(state) });
+    await Promise.all([other, restored]);
+    expect(states[0]).toBe('waiting');
+    const sent = lines(simulator).filter((line) => /(import|export)-xml/.test(line));
+    expect(sent.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
+  });
+
   it('does nothing when the backup before it fails, and says so', async () => {
     const { gateway, simulator } = await named();
     const path = folder();

@@ -4,7 +4,8 @@ import type { WriteResult } from '../envelope';
 import { asGatewayError, badInput, GatewayError } from '../error';
 import type { Call } from '../operation';
 import type { Kind } from '../transfer/content';
-import { importBinary, importXml, type Source } from '../transfer/import';
+import { sendBinary, sendXml, type Source } from '../transfer/import';
+import { inTurn } from '../transfer/turn';
 import { findBackup, readManifests, type BackupFile, type Manifest } from './manifest';
 import { readIdentity, runBackup, type RunInput } from './run';
 import { openStored } from './store';
@@ -42,11 +43,14 @@ export async function restoreBackup(input: RestoreInput, call: Call): Promise<Wr
   }
   await verifyBackup(folder, { ...manifest, files: [file] }, input.passphrase, call);
   call.note({ restored: manifest.backup });
-  if ((input['backup-first'] ?? true) && !call.dryRun) {
-    call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
-  }
-  const source = sourceOf(folder, file, input.passphrase);
-  return file.kind === 'xml' ? importXml(source, input.password, call) : importBinary(source, input.import, call);
+  // The backup before and the import are one turn: no other import comes in between.
+  return inTurn(call, async () => {
+    if ((input['backup-first'] ?? true) && !call.dryRun) {
+      call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
+    }
+    const source = sourceOf(folder, file, input.passphrase);
+    return file.kind === 'xml' ? sendXml(source, input.password, call) : sendBinary(source, input.import, call);
+  });
 }
 
 /** Name of a fresh backup. Errors: those of `runBackup`, which then stopped the restore. */

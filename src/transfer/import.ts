@@ -42,8 +42,22 @@ export function sourceOf(name: string, value: Buffer | string | undefined, file:
   return { shown: `${content.length} bytes`, open: () => Promise.resolve({ content, length: content.length }) };
 }
 
-/** Multipart form with the parts `file` and `password` (appliance-api.md, "System"). Data: the result. */
+/** Imports to one appliance wait for each other, `sendXml` and `sendBinary` do not: whoever calls those has the turn. */
 export function importXml(source: Source, password: string | undefined, call: Call): Promise<WriteResult> {
+  return whenReady(source, call, () => sendXml(source, password, call));
+}
+
+export function importBinary(source: Source, mode: 'normal' | 'full' | undefined, call: Call): Promise<WriteResult> {
+  return whenReady(source, call, () => sendBinary(source, mode, call));
+}
+
+async function whenReady(source: Source, call: Call, work: () => Promise<WriteResult>): Promise<WriteResult> {
+  await source.check?.();
+  return inTurn(call, work);
+}
+
+/** Multipart form with the parts `file` and `password` (appliance-api.md, "System"). Data: the result. */
+export function sendXml(source: Source, password: string | undefined, call: Call): Promise<WriteResult> {
   const shown = { file: source.shown, ...(password !== undefined && { password }) };
   return send({ method: 'POST', path: `${MAINTENANCE}/import-xml` }, source, shown, call, (content, length) => {
     const form = new FormData();
@@ -54,7 +68,7 @@ export function importXml(source: Source, password: string | undefined, call: Ca
 }
 
 /** The base64 text as it is (appliance-api.md, "Binary-configuration rules"). Data: the result. */
-export function importBinary(source: Source, mode: 'normal' | 'full' | undefined, call: Call): Promise<WriteResult> {
+export function sendBinary(source: Source, mode: 'normal' | 'full' | undefined, call: Call): Promise<WriteResult> {
   const request = { method: 'PUT', path: BINARY, ...(mode && { query: { import: mode } }) } as const;
   return send(request, source, { data: source.shown }, call, (body, length) => ({
     body,
@@ -64,20 +78,11 @@ export function importBinary(source: Source, mode: 'normal' | 'full' | undefined
 
 type Wrap = (content: Readable | Buffer, length: number) => Pick<Upload, 'body' | 'headers'>;
 
-async function send(
-  request: Parameters<Call['upload']>[0],
-  source: Source,
-  shown: JsonObject,
-  call: Call,
-  wrap: Wrap,
-): Promise<WriteResult> {
-  await source.check?.();
-  return inTurn(call, () =>
-    call.upload(request, shown, async () => {
-      const opened = await source.open();
-      return { ...wrap(opened.content, opened.length), close: watch(opened, call) };
-    }),
-  );
+function send(request: Parameters<Call['upload']>[0], source: Source, shown: JsonObject, call: Call, wrap: Wrap): Promise<WriteResult> {
+  return call.upload(request, shown, async () => {
+    const opened = await source.open();
+    return { ...wrap(opened.content, opened.length), close: watch(opened, call) };
+  });
 }
 
 /** Reports how much of a stream was read, until it is closed. */
