@@ -2,7 +2,13 @@
 import { defineConfig } from 'vitest/config';
 
 // Tests that start a real Node-RED, npm or a browser; two of them fill a small machine.
-const whole = ['test/package*.test.ts', 'test/examples*.test.ts', 'test/scorecard*.test.ts', 'test/browser/**/*.test.ts'];
+const whole = [
+  'test/package*.test.ts',
+  'test/examples*.test.ts',
+  'test/scorecard*.test.ts',
+  'test/bench*.test.ts',
+  'test/browser/**/*.test.ts',
+];
 
 export default defineConfig({
   test: {

@@ -168,7 +168,9 @@ export class Exchanges implements Call {
       return { total: items.length, ok: 0, failed: 0, results: items.map((item) => ({ item: shown(item), planned: true })) };
     }
     const write = async (request: Request): Promise<number> => (this.status = (await this.#write(request)).status);
-    const { many, changed, failure } = await writeEach(items, requests, { shown, write, atOnce: this.settings.connections });
+    // As many again wait for a connection: one that is free has something to do at once.
+    const atOnce = 2 * this.settings.connections;
+    const { many, changed, failure } = await writeEach(items, requests, { shown, write, atOnce });
     this.changed = changed;
     if (failure) throw failure;
     return many;

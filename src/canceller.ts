@@ -25,6 +25,14 @@ export class Canceller implements Cancellable {
     for (const listener of listeners) listener();
   }
 
+  /** Is cancelled with that signal until the answer is called: one listener there, however many are here. */
+  follow(signal: AbortSignal): () => void {
+    const abort = (): void => this.abort();
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    return () => signal.removeEventListener('abort', abort);
+  }
+
   addEventListener(_type: 'abort', listener: () => void): void {
     this.#listeners.add(listener);
   }

@@ -1,6 +1,6 @@
 import { operationNamed, operations } from './areas';
 import { Exchanges, type Shared } from './call';
-import type { Cancellable } from './canceller';
+import { Canceller, type Cancellable } from './canceller';
 import { emptyResult, isoTime, type Envelope } from './envelope';
 import { asGatewayError, GatewayError } from './error';
 import { readInput } from './input';
@@ -60,8 +60,16 @@ export class Gateway {
    * Runs one operation by its full name (`sessions.kill`). Rejects only with a `GatewayError` whose `cause` is the envelope with
    * `ok: false`. Shapes of data and envelope: contract, section 4.
    */
-  async run(name: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal = {}): Promise<Outcome> {
-    const { signal, dryRun = false, onPart, onProgress }: RunOptions = options instanceof AbortSignal ? { signal: options } : options;
+  run(name: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal = {}): Promise<Outcome> {
+    const given: RunOptions = options instanceof AbortSignal ? { signal: options } : options;
+    if (!(given.signal instanceof AbortSignal)) return this.#run(name, input, given);
+    const stop = new Canceller();
+    const leave = stop.follow(given.signal);
+    return this.#run(name, input, { ...given, signal: stop }).finally(leave);
+  }
+
+  async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions): Promise<Outcome> {
+    const { signal, dryRun = false, onPart, onProgress } = options;
     const started = performance.now();
     const redactor = this.#redactorFor(name, input);
     const exchanges = new Exchanges(this.#shared, {

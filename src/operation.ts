@@ -66,7 +66,7 @@ export interface Call {
   read(request: Request, signal?: Cancellable): Promise<JsonObject>;
   /** Sends a write and reads its result envelope; in a dry run plans it. */
   write(request: Request): Promise<WriteResult>;
-  /** One write per item, `connections` at a time, results in order; an item that fails does not stop the others. */
+  /** One write per item, on all connections at once, results in order; an item that fails does not stop the others. */
   each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown): Promise<Many>;
   /** Adds fields of the operation's own to the envelope, or corrects `changed`. */
   note(fields: Record<string, unknown>): void;

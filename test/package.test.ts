@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -66,6 +66,12 @@ describe('the tarball', () => {
     for (const dependency of Object.keys(dependencies))
       expect(existsSync(join(userDir, 'node_modules', dependency)), dependency).toBe(true);
     expect(existsSync(join(userDir, 'node_modules', 'vitest'))).toBe(false);
+  });
+
+  it('takes no more than 6 MB with its dependencies', () => {
+    const files = readdirSync(join(userDir, 'node_modules'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
+    expect(bytes).toBeLessThan(6e6);
   });
 
   it('works from a script, and brings the simulator along', () => {

@@ -1,0 +1,76 @@
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { appliance, certificate, failure, gatewayFor, writes } from './library/appliance';
+import { http, wire } from './library/wire';
+
+const INFO = http(200, '{"host-name":"gateway-1"}');
+const times = <T>(count: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, make));
+
+describe('connections', () => {
+  it('are never more than the setting, and each has one request at a time', async () => {
+    const open = new Map<Socket, number>();
+    let most = 0;
+    const server = await wire((_asked, socket) => {
+      open.set(socket, (open.get(socket) ?? 0) + 1);
+      most = Math.max(most, open.get(socket) ?? 0);
+      setTimeout(() => {
+        open.set(socket, (open.get(socket) ?? 0) - 1);
+        socket.write(INFO);
+      }, 1);
+    });
+    const gateway = gatewayFor(server, { connections: 3 });
+    await gateway.run('system.info');
+    await times(200, () => gateway.run('system.info'));
+    expect({ most, sockets: server.sockets.size, asked: server.asked.length }).toEqual({ most: 1, sockets: 3, asked: 201 });
+  });
+
+  it('that close after every answer without saying so lose no read', async () => {
+    const server = await wire((_asked, socket) => void socket.end(INFO));
+    const gateway = gatewayFor(server, { connections: 4 });
+    const outcomes = await times(60, () => gateway.run('system.info'));
+    // Each socket finds out once at most; after that nothing is hurried.
+    expect(outcomes.reduce((sum, { envelope }) => sum + envelope.retries, 0)).toBeLessThanOrEqual(4);
+  });
+
+  it('end with bytes that nobody asked for, which answer nothing', async () => {
+    const stray = http(200, '{"host-name":"stray"}');
+    const server = await wire(() => INFO + stray);
+    const gateway = gatewayFor(server, { connections: 1 });
+    const outcomes = await times(20, () => gateway.run('system.info'));
+    expect(outcomes.map(({ data }) => data)).toEqual(outcomes.map(() => ({ 'host-name': 'gateway-1' })));
+  });
+
+  it('carry on after faults: nothing stays behind in a queue', async () => {
+    let cut = 0;
+    const server = await wire((_asked, socket) => {
+      if (++cut % 3 !== 0) return INFO;
+      socket.destroy();
+      return undefined;
+    });
+    const gateway = gatewayFor(server, { connections: 2 });
+    const outcomes = await times(30, () => gateway.run('sessions.kill', { 'session-id': 'a' }).catch((error: unknown) => error));
+    expect(outcomes).toHaveLength(30);
+    expect(server.asked).toHaveLength(30);
+  });
+
+  it('to a certificate of another name fail every time, not only the first', async () => {
+    const simulator = await appliance();
+    const gateway = gatewayFor(simulator, { connections: 1, tls: { ca: certificate.cert, servername: 'vpn.example.com' } });
+    for (let round = 0; round < 3; round++) expect((await failure(gateway.run('sessions.kill-all'))).code).toBe('TLS');
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('skip what was cancelled while it waited', async () => {
+    const server = await wire((_asked, socket) => void setTimeout(() => socket.write(INFO), 30));
+    const gateway = gatewayFor(server, { connections: 1 });
+    await gateway.run('system.info');
+    const stop = new AbortController();
+    const first = gateway.run('system.info');
+    const waiting = times(50, () => failure(gateway.run('sessions.kill-all', {}, stop.signal)));
+    const last = gateway.run('system.info');
+    stop.abort();
+    expect((await waiting).map(({ code }) => code)).toEqual(Array.from({ length: 50 }, () => 'ABORTED'));
+    expect((await Promise.all([first, last])).every(({ envelope }) => envelope.ok)).toBe(true);
+    expect(server.asked.filter(({ method }) => method === 'DELETE')).toEqual([]);
+  });
+});
