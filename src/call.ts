@@ -4,7 +4,7 @@ import { emptyResult, type Many, type PlannedRequest, type ResultLists, type Wri
 import { asGatewayError, badInput, GatewayError, type ErrorCode } from './error';
 import { jsonText } from './input';
 import { writeEach } from './many';
-import type { Advance, Call, JsonObject, Request } from './operation';
+import type { Advance, Call, JsonObject, LoginState, Request } from './operation';
 import { encodeQuery } from './path';
 import { readDocument, readResult } from './reply';
 import type { Key, Session } from './session';
@@ -216,9 +216,15 @@ export class Exchanges implements Call {
 
   get login(): Call['login'] {
     const { session } = this.#shared;
+    const told = async (state: Promise<LoginState>): Promise<LoginState> => {
+      const reached = await this.#waitFor(state);
+      // A key that was there, or a step that was pending already, is no change.
+      this.changed = this.logins > 0;
+      return reached;
+    };
     return {
-      start: () => this.#waitFor(session.login(this.#onLogin)),
-      resume: (code, resumeId) => this.#waitFor(session.resume(code, resumeId, this.#onLogin)),
+      start: () => told(session.login(this.#onLogin)),
+      resume: (code, resumeId) => told(session.resume(code, resumeId, this.#onLogin)),
       forget: () => session.forget(),
     };
   }

@@ -10,8 +10,9 @@ describe('a login whose second factor comes by message', () => {
     const early = await failure(gateway.run('system.info'));
     expect([early.code, early.cause?.resumeId]).toEqual(['SECOND_FACTOR_REQUIRED', undefined]);
     expect(simulator.requests).toEqual([]);
-    const { data } = await gateway.run('login.login');
+    const { data, envelope } = await gateway.run('login.login');
     expect(data).toEqual({ state: 'pending', resumeId: expect.any(String) as string });
+    expect(envelope.changed).toBe(true);
     const waiting = await failure(gateway.run('system.info'));
     expect([waiting.code, waiting.cause?.resumeId]).toEqual(['SECOND_FACTOR_REQUIRED', (data as { resumeId: string }).resumeId]);
     // A second login does not send another code to the telephone.
@@ -19,7 +20,8 @@ describe('a login whose second factor comes by message', () => {
     expect(simulator.logins).toBe(1);
     expect((await gateway.run('login.resume', { code: 'second one' })).data).toEqual({ state: 'ready' });
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
-    expect((await gateway.run('login.login')).data).toEqual({ state: 'ready' });
+    const again = await gateway.run('login.login');
+    expect([again.data, again.envelope.changed]).toEqual([{ state: 'ready' }, false]);
     expect(simulator.logins).toBe(1);
   });
 

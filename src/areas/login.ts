@@ -1,11 +1,4 @@
-import { area, op, required, subject, text, type Call } from '../operation';
-
-/** A login is no exchange of its own but the key's affair; the envelope tells whether one was made. */
-async function told<T extends { state: string }>(call: Call, state: Promise<T>): Promise<T> {
-  const reached = await state;
-  call.note({ changed: call.dryRun ? null : true });
-  return reached;
-}
+import { area, op, required, subject, text } from '../operation';
 
 /** Explicit login, when a person or another system supplies the second factor (appliance-api.md, "Authentication" 6). */
 export const login = area({
@@ -21,7 +14,7 @@ export const login = area({
       help: 'Starts a login. `pending` means that the appliance waits for a code; a login that is pending is not started again.',
       data: '`{ state: "ready" }` or `{ state: "pending", resumeId }`',
       fields: {},
-      run: (_input, call) => told(call, call.login.start()),
+      run: (_input, call) => call.login.start(),
       example: { input: {}, request: 'POST /api/v1/realm_auth' },
     }),
     resume: op({
@@ -33,7 +26,7 @@ export const login = area({
         code: subject(required(text('Code', 'The one-time code or second password.', { secret: true }))),
         resumeId: text('Resume id', 'The `resumeId` of the login that the code is for; without it the one that is pending.'),
       },
-      run: ({ code, resumeId }, call) => told(call, call.login.resume(code, resumeId)),
+      run: ({ code, resumeId }, call) => call.login.resume(code, resumeId),
       example: { input: { code: '123456', resumeId: 'r1' }, request: 'POST /api/v1/realm_auth' },
     }),
     forget: op({
