@@ -36,9 +36,9 @@ const wanted = (/** @type {string} */ id) => only === undefined || only.some((pa
 const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
 const rows = [...rowsFor(size), ...(await transferRows())].filter(({ id }) => wanted(id));
 
-/** Imports and exports have a file of their own; it exports `rows(size)`, of the same shape. */
+/** Imports and exports: a file of their own, if it is there, that exports `rows(size)`, of the same shape. */
 async function transferRows() {
-  const file = join(root, 'bench', 'transfer.mjs');
+  const file = join(root, 'bench', 'transfer-rows.mjs');
   /** @type {{ rows: (size: import('./rows.mjs').Size) => Row[] }} */
   const transfer = existsSync(file) ? await import(file) : { rows: () => [] };
   return transfer.rows(size);
