@@ -1,4 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { unlessAborted } from '../src/abort';
 import { Bag } from '../src/bag';
 import { Canceller } from '../src/canceller';
 import { asGatewayError, badInput, GatewayError } from '../src/error';
@@ -17,6 +18,8 @@ type Done = (error?: Error) => void;
 
 /** Node-RED waits 15 s for a node to close and then complains. */
 const CLOSE_MS = 14_000;
+/** A context store that never answers must not keep a message from its outcome. */
+const CANCELLED = 'Cancelled before anything was sent.';
 const DRY_RUN = boolean('Dry run', '');
 
 /** What the dialog fixes for every message. */
@@ -76,7 +79,7 @@ export class Action {
     }
     const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', sent: 0, place: 0 };
     this.#runs.add(run);
-    this.#status.begin();
+    this.#status.begin(run);
     let error: GatewayError | undefined;
     let shown = shownFailure('BAD_RESPONSE');
     try {
@@ -86,7 +89,7 @@ export class Action {
       shown = shownFailure(error.code);
     } finally {
       this.#runs.delete(run);
-      this.#status.settle(shown);
+      this.#status.settle(run, shown);
       this.#conclude(run, done, error);
     }
   }
@@ -100,26 +103,27 @@ export class Action {
     const appliance = this.#appliance(this.#setup, message);
     run.appliance = appliance.label;
     const choice = operations.choose(message);
-    const chosen = choice instanceof Promise ? await this.#unlessAborted(run, choice) : choice;
+    const chosen = choice instanceof Promise ? await unlessAborted(choice, run.abort.signal, CANCELLED) : choice;
     run.operation = chosen.name;
     const gateway = appliance.gateway();
     run.appliance = gateway.name;
     output.check(message);
     const options = this.#options(run, dryRun);
     const values = chosen.inputs.read(message);
-    const input = values instanceof Promise ? await this.#unlessAborted(run, values) : values;
+    const input = values instanceof Promise ? await unlessAborted(values, run.abort.signal, CANCELLED) : values;
     const streams = isStream(chosen, input);
     if (streams) options.onPart = this.#sender(run, output);
     const outcome = await gateway.run(chosen.name, input, options);
-    if (!streams) this.#succeed(run, output, outcome);
+    this.#succeed(run, output, outcome);
     return outcome;
   }
 
-  #succeed({ message, send }: Run, output: Output, { data, envelope }: Outcome): void {
-    output.set(message, data);
+  /** What streamed has gone out; a Complete node still gets the message itself, with the envelope of the whole. */
+  #succeed({ message, send }: Run, output: Output, { data, envelope, streamed }: Outcome): void {
+    if (!streamed) output.set(message, data);
     message.envelope = envelope;
     if (isOurs(message.error)) delete message.error;
-    send(message);
+    if (!streamed) send(message);
   }
 
   /** Takes the parts of a stream: each goes out as a message of its own. */
@@ -206,27 +210,14 @@ export class Action {
   }
 
   /** Errors: `BAD_INPUT` when a message asks for a dry run or a cancellation in words that could mean either. */
-  #options({ message, abort }: Run, dryRun: boolean): RunOptions {
-    const { cancel, dryRun: asked } = message;
+  #options(run: Run, dryRun: boolean): RunOptions {
+    const { cancel, dryRun: asked } = run.message;
     if (cancel !== undefined && cancel !== null && cancel !== false) {
       throw badInput('msg.cancel has to be true, or the _msgid of the message to cancel.');
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
-    return { signal: abort.signal, dryRun: dryRun || planned };
-  }
-
-  /** A context store that never answers must not keep a message from its outcome. */
-  async #unlessAborted<T>({ abort: { signal } }: Run, value: Promise<T>): Promise<T> {
-    let leave = (): void => undefined;
-    const aborted = new Promise<never>((_, reject) => {
-      leave = () => reject(new GatewayError('ABORTED', 'Cancelled before anything was sent.', { sent: false }));
-      signal.addEventListener('abort', leave, { once: true });
-    });
-    try {
-      return await Promise.race([value, aborted]);
-    } finally {
-      signal.removeEventListener('abort', leave);
-    }
+    const onProgress: RunOptions['onProgress'] = (advance) => this.#status.advance(run, advance);
+    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress };
   }
 }
 

@@ -2,14 +2,19 @@ import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { ErrorCode } from '../src/error';
 import type { Outcome } from '../src/gateway';
 import { isObject } from '../src/input';
+import type { Advance } from '../src/operation';
 
 /** The editor redraws for every change: a busy node shows at most so many. */
 const INTERVAL_MS = 250;
 
-/** English by key of the catalogue, for when that has none; every text stays below 20 characters. */
-const ENGLISH = {
+/** As the English catalogue has them, for a language that has none; every text stays below 20 characters. */
+export const ENGLISH = {
   working: 'working',
   running: '__n__ running',
+  waiting: 'waiting',
+  'some-waiting': '__w__ of __n__ waiting',
+  moved: '__size__',
+  'moved-of': '__size__, __percent__ %',
   ok: 'ok',
   items: '__n__ items',
   sessions: '__n__ sessions',
@@ -62,8 +67,10 @@ const WORDS: Readonly<Record<ErrorCode, Key>> = {
 /** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */
 interface Last extends Pick<NodeStatus, 'fill' | 'shape'> {
   readonly key: Key;
-  readonly values?: Record<string, number>;
+  readonly values?: Values;
 }
+
+type Values = Record<string, number | string>;
 
 const green = { fill: 'green', shape: 'dot' } as const;
 
@@ -87,7 +94,8 @@ export function shownFailure(code: ErrorCode): Last {
 export class Status {
   readonly #red: NodeAPI;
   readonly #node: Node;
-  #running = 0;
+  /** The messages under way, and how far each is as far as it has told. */
+  readonly #runs = new Map<object, Advance | undefined>();
   #last: Last | undefined;
   #shown = -Infinity;
   #timer: NodeJS.Timeout | undefined;
@@ -98,14 +106,21 @@ export class Status {
     this.#node = node;
   }
 
-  begin(): void {
-    this.#running++;
+  begin(run: object): void {
+    this.#runs.set(run, undefined);
     this.#show();
   }
 
-  /** One message less; exactly once for every `begin`. */
-  settle(last: Last): void {
-    this.#running--;
+  /** How far a transfer is; of no account once it has settled. */
+  advance(run: object, advance: Advance): void {
+    if (!this.#runs.has(run)) return;
+    this.#runs.set(run, advance);
+    this.#show();
+  }
+
+  /** One message less; once for every `begin`. */
+  settle(run: object, last: Last): void {
+    this.#runs.delete(run);
     this.report(last);
   }
 
@@ -130,12 +145,24 @@ export class Status {
   #draw(): void {
     this.#timer = undefined;
     this.#shown = performance.now();
-    this.#node.status(this.#running > 0 ? this.#busy() : this.#ended());
+    this.#node.status(this.#runs.size > 0 ? this.#busy() : this.#ended());
   }
 
   #busy(): NodeStatus {
-    const text = this.#running === 1 ? this.#text('working') : this.#text('running', { n: this.#running });
-    return { fill: 'blue', shape: 'dot', text };
+    return { fill: 'blue', shape: 'dot', text: this.#progress([...this.#runs.values()]) };
+  }
+
+  #progress(advances: readonly (Advance | undefined)[]): string {
+    const [first] = advances;
+    const waiting = advances.filter((advance) => advance?.state === 'waiting').length;
+    if (advances.length > 1) {
+      return waiting > 0 ? this.#text('some-waiting', { w: waiting, n: advances.length }) : this.#text('running', { n: advances.length });
+    }
+    if (!first || (first.state === 'moving' && first.bytes === 0)) return this.#text('working');
+    if (first.state === 'waiting') return this.#text('waiting');
+    const size = sizeOf(first.bytes);
+    if (!first.total) return this.#text('moved', { size });
+    return this.#text('moved-of', { size, percent: Math.min(100, Math.floor((first.bytes / first.total) * 100)) });
   }
 
   #ended(): NodeStatus {
@@ -145,9 +172,15 @@ export class Status {
   }
 
   /** From the catalogue of the runtime's language. Node-RED gives back the key of what a catalogue does not have. */
-  #text(key: Key, values: Record<string, number> = {}): string {
+  #text(key: Key, values: Values = {}): string {
     const found: unknown = this.#red._(`status.${key}`, values);
     if (typeof found === 'string' && found !== '' && !found.endsWith(`status.${key}`)) return found;
     return ENGLISH[key].replace(/__(\w+?)__/g, (_, name: string) => String(values[name]));
   }
+}
+
+/** `340 kB`, `12 MB`, `1.2 GB`, in thousands as networks count. */
+function sizeOf(bytes: number): string {
+  if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
+  return bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(Math.floor(bytes / 1e8) / 10).toFixed(1)} GB`;
 }

@@ -5,22 +5,25 @@ import process from 'node:process';
 import { ensureBuilt } from './built.mjs';
 import { checkWebhook } from './demo/check.mjs';
 import { exampleNames } from './demo/examples.mjs';
-import { startDemo, TOKEN, USER } from './demo/start.mjs';
+import { CODE, startDemo, TOKEN, USER } from './demo/start.mjs';
 import { runsNodeRed5 } from './node24.mjs';
 
 /** @type {(() => Promise<void>) | undefined} */
 let end;
 
 /** @param {import('./demo/start.mjs').Demo} running */
-function describe({ simulator, nodeRed }) {
+function describe({ simulator, second, appliances, folder, nodeRed }) {
   const names = exampleNames().map((name) => `             - ${name.replace('.json', '')}`);
   return `
 Appliance    a simulator at ${simulator.url}
              ${simulator.state.sessions.count} sessions, 3 of them of ${USER}; the flows verify its certificate
+             ${appliances.size - 1} more for the backups; and one at ${second?.url}, which asks for a code: ${CODE}
+Backups      in ${folder}; they go when this ends
 Node-RED     ${nodeRed.version}, reachable from this machine only, without a password, with these flows:
 ${names.join('\n')}
 
 Editor       ${nodeRed.url}/
+Code         ${nodeRed.url}/gateway-login, for the example "Log in with a code"
 
 This ends the sessions of ${USER} and tells which:
 

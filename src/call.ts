@@ -1,8 +1,10 @@
+import { unlessAborted } from './abort';
 import { abortSignalOf, type Cancellable } from './canceller';
-import { emptyResult, type Many, type ManyItem, type PlannedRequest, type ResultLists, type WriteResult } from './envelope';
+import { emptyResult, type Many, type PlannedRequest, type ResultLists, type WriteResult } from './envelope';
 import { asGatewayError, badInput, GatewayError, type ErrorCode } from './error';
 import { jsonText } from './input';
-import type { Advance, Call, JsonObject, Request } from './operation';
+import { writeEach } from './many';
+import type { Advance, Call, JsonObject, LoginState, Request } from './operation';
 import { encodeQuery } from './path';
 import { readDocument, readResult } from './reply';
 import type { Key, Session } from './session';
@@ -12,9 +14,6 @@ import type { Exchange, Reply, Transport } from './transport';
 
 /** Growing pause before a read is repeated, in milliseconds; its length is the number of repeats. */
 const PAUSES_MS = [250, 1000];
-
-/** After these, trying the next item would fail just so, and cost a login attempt or a connection time limit each. */
-const HOPELESS = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
 
 /** What all calls of one gateway share. */
 export interface Shared {
@@ -77,7 +76,8 @@ export class Exchanges implements Call {
   read(request: Request, signal?: Cancellable): Promise<JsonObject> {
     const attempt = async (progress: Progress): Promise<JsonObject> => {
       const reply = await this.#authorized(request, progress);
-      this.status = reply.status;
+      // What a write answered stands, even when it is read back.
+      if (this.changed === null) this.status = reply.status;
       return readDocument(reply);
     };
     return this.#repeated(request, attempt, signal);
@@ -142,7 +142,8 @@ export class Exchanges implements Call {
   }
 
   async write(request: Request): Promise<WriteResult> {
-    this.first ??= request;
+    // Not what had to be read for it.
+    if (!this.first || this.first.method === 'GET') this.first = request;
     if (this.dryRun) {
       this.#planned(request);
       return { result: emptyResult() };
@@ -166,29 +167,13 @@ export class Exchanges implements Call {
       for (const planned of requests) this.#planned(planned);
       return { total: items.length, ok: 0, failed: 0, results: items.map((item) => ({ item: shown(item), planned: true })) };
     }
-    const results = new Array<ManyItem>(items.length);
-    const failures = new Map<number, GatewayError>();
-    let next = 0;
-    let hopeless: GatewayError | undefined;
-    const worker = async (): Promise<void> => {
-      for (let index = next++; index < items.length; index = next++) {
-        const item = items[index] as T;
-        try {
-          if (hopeless) throw hopeless;
-          const { status } = await this.#write(requests[index] as Request);
-          this.status = status;
-          results[index] = { item: shown(item), ok: true, status };
-        } catch (thrown) {
-          const error = asGatewayError(thrown);
-          if (isHopeless(error)) hopeless ??= error;
-          failures.set(index, error);
-          results[index] = { item: shown(item), ok: false, error: { code: error.code, message: error.message } };
-        }
-      }
-    };
+    const write = async (request: Request): Promise<number> => (this.status = (await this.#write(request)).status);
     // As many again wait for a connection: one that is free has something to do at once.
-    await Promise.all(Array.from({ length: Math.min(2 * this.settings.connections, items.length) }, worker));
-    return this.#many(results, failures);
+    const atOnce = 2 * this.settings.connections;
+    const { many, changed, failure } = await writeEach(items, requests, { shown, write, atOnce });
+    this.changed = changed;
+    if (failure) throw failure;
+    return many;
   }
 
   note(fields: Record<string, unknown>): void {
@@ -217,7 +202,12 @@ export class Exchanges implements Call {
         return this.once(fact, find);
       }
     }
-    const found = find();
+    const before = this.first;
+    const found = find().then((value) => {
+      // The envelope tells of the operation itself, the first time as every other.
+      this.first = before;
+      return value;
+    });
     facts.set(fact, found);
     // What could not be found this time may be found the next.
     found.catch(() => facts.delete(fact));
@@ -226,24 +216,17 @@ export class Exchanges implements Call {
 
   get login(): Call['login'] {
     const { session } = this.#shared;
+    const told = async (state: Promise<LoginState>): Promise<LoginState> => {
+      const reached = await this.#waitFor(state);
+      // A key that was there, or a step that was pending already, is no change.
+      this.changed = this.logins > 0;
+      return reached;
+    };
     return {
-      start: () => this.#waitFor(session.login(this.#onLogin)),
-      resume: (code, resumeId) => this.#waitFor(session.resume(code, resumeId, this.#onLogin)),
+      start: () => told(session.login(this.#onLogin)),
+      resume: (code, resumeId) => told(session.resume(code, resumeId, this.#onLogin)),
       forget: () => session.forget(),
     };
-  }
-
-  #many(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): Many {
-    const many = { total: results.length, ok: results.length - failures.size, failed: failures.size, results };
-    const unknown = [...failures.values()].some(({ code }) => code === 'OUTCOME_UNKNOWN');
-    this.changed = many.ok > 0 || (unknown ? null : false);
-    const first = failures.get(0);
-    if (first && many.ok === 0) {
-      const others = failures.size > 1 ? ` (and ${failures.size - 1} more failed)` : '';
-      // With its details, such as the reason or the login step that waits: the contract promises them for the code.
-      throw new GatewayError(first.code, `${first.message}${others}`, { ...first.details, extra: { results } });
-    }
-    return many;
   }
 
   /** A write: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
@@ -313,13 +296,7 @@ export class Exchanges implements Call {
 
   /** A promise that others share, left early when this call is cancelled. */
   #waitFor<T>(shared: Promise<T>, signal = this.#options.signal): Promise<T> {
-    if (!signal) return shared;
-    return new Promise((resolve, reject) => {
-      const leave = (): void => reject(new GatewayError('ABORTED', 'Cancelled before it was sent.', { sent: false }));
-      if (signal.aborted) leave();
-      signal.addEventListener('abort', leave, { once: true });
-      shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-    });
+    return unlessAborted(shared, signal, 'Cancelled before it was sent.');
   }
 }
 
@@ -345,8 +322,4 @@ function mayRepeat({ code, details }: GatewayError): boolean {
   if (code === 'CONNECTION') return !['ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(details.system ?? '');
   if (code === 'BAD_RESPONSE') return details.system !== undefined && !details.system.startsWith('HPE_');
   return code === 'APPLIANCE_ERROR' && (details.status ?? 0) >= 500;
-}
-
-function isHopeless({ code, details }: GatewayError): boolean {
-  return HOPELESS.has(code) || (code === 'CONNECTION' && details.sent === false);
 }

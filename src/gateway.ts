@@ -46,6 +46,7 @@ export class Gateway {
     if (secondPassword) this.#redactor.add(`${secondUsername || username}:${secondPassword}`);
     if (apiKey) this.#redactor.add(`${apiKey}:`);
     if (proxy?.password) this.#redactor.add(`${proxy.username ?? ''}:${proxy.password}`);
+    if (proxy) this.#redactor.add(decodeURIComponent(new URL(proxy.url).password));
     const transport = new Transport(this.#settings);
     const session = new Session(this.#settings, transport, this.#redactor);
     this.#shared = { settings: this.#settings, session, transport, facts: new Map() };
@@ -134,9 +135,13 @@ export class Gateway {
     const message = redactor.text(error.message);
     // A new one always: all who wait for one login get the same error, and each has a cause of its own.
     const clean = new GatewayError(error.code, message, error.details);
+    const envelope = this.#envelope(name, so, started);
+    // A write that failed is known not to have changed anything, unless its outcome is unknown.
+    const refused = !envelope.dryRun && operations.get(name)?.effect !== 'read' && error.code !== 'OUTCOME_UNKNOWN';
     clean.cause = redactor.value({
-      ...this.#envelope(name, so, started),
+      ...envelope,
       ok: false,
+      changed: so.changed ?? (refused ? false : null),
       status: status ?? so.status,
       ...(result && { result }),
       code: error.code,

@@ -1,6 +1,7 @@
 import { encodeSegment } from './path';
 
-const MASK = '••••';
+/** Stands where a secret would. */
+export const MASK = '••••';
 
 /**
  * Takes secrets out of text, in every form in which one could come back: as it is, JSON-escaped, URL-encoded, base64 and

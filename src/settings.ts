@@ -80,6 +80,8 @@ export function checkSettings(settings: Settings): CheckedSettings {
     }
   }
   if (settings.proxy) checkProxy(settings.proxy.url);
+  checkWord('vendor', settings.vendor);
+  checkWord('brand', settings.brand);
   return {
     ...settings,
     name: settings.name || host,
@@ -113,6 +115,11 @@ function checkUrl(text: string): URL {
 function checkProxy(text: string): void {
   const protocol = URL.canParse(text) ? new URL(text).protocol : '';
   if (protocol !== 'http:' && protocol !== 'https:') throw bad('proxy has no usable URL. Enter one such as http://proxy.example.com:3128.');
+}
+
+/** A part of a name in an address. */
+function checkWord(property: string, value: string | undefined): void {
+  if (value && !/^[A-Za-z0-9_-]+$/.test(value)) throw bad(`${property} has to be one word of letters and digits.`);
 }
 
 function need(value: string | undefined, property: string, what: string): void {

@@ -66,15 +66,22 @@ const BRACE = 0x7b;
  */
 export class Transport {
   readonly #settings: CheckedSettings;
+  /** Undefined where the proxy node excepts this host. */
+  readonly #proxy: ProxySettings | undefined;
+  /** For the words of errors: whoever cannot connect has to know to what. */
   readonly #host: string;
   readonly #inFlight = new Deadlines<Answer>();
+  readonly #pulse = { at: -Infinity };
   #pool: Promise<Pool> | undefined;
   #ready: Pool | undefined;
   #closed = false;
 
   constructor(settings: CheckedSettings) {
     this.#settings = settings;
-    this.#host = new URL(settings.origin).host;
+    const { hostname, host, port } = new URL(settings.origin);
+    const { proxy } = settings;
+    this.#proxy = proxy && !bypasses(proxy, hostname, port) ? proxy : undefined;
+    this.#host = this.#proxy ? `${host} (through the proxy ${new URL(this.#proxy.url).host})` : host;
   }
 
   send(exchange: Exchange): Promise<Reply> {
@@ -86,7 +93,7 @@ export class Transport {
       if (this.#closed) throw closed();
       // The first call waits for the client to be loaded; it may be cancelled in between.
       if (exchange.signal?.aborted) throw aborted(false);
-      const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
+      const answer = new Answer(exchange, this.#host, exchange.seconds ?? this.#settings.timeout, this.#pulse, (error, reply) => {
         this.#inFlight.delete(answer);
         if (reply) resolve(reply);
         else if (error) reject(error);
@@ -121,7 +128,7 @@ export class Transport {
   async #createPool(): Promise<Pool> {
     // Loaded on first use: it costs 50 ms, which Node-RED's start should not pay.
     const { buildConnector, Client, ProxyAgent } = await import('undici');
-    const { origin, connections, tls = {}, proxy, timeout } = this.#settings;
+    const { origin, connections, tls = {}, timeout } = this.#settings;
     const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
     const host = new URL(origin).hostname;
     const connect = {
@@ -140,7 +147,8 @@ export class Transport {
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    if (proxy && !bypasses(proxy, host, new URL(origin).port)) {
+    const proxy = this.#proxy;
+    if (proxy) {
       return new ProxyAgent({
         ...common,
         connections,
@@ -168,7 +176,7 @@ export class Transport {
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
 class Answer implements Taker, Bounded {
   place = 0;
-  readonly deadline: number;
+  deadline: number;
   #stage: Stage = 'connecting';
   settled = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -183,6 +191,8 @@ class Answer implements Taker, Bounded {
     readonly exchange: Exchange,
     readonly host: string,
     readonly seconds: number,
+    /** When the appliance last answered anything. */
+    readonly pulse: { at: number },
     readonly settle: (error: GatewayError | undefined, reply?: Reply) => void,
   ) {
     this.deadline = performance.now() + seconds * 1000;
@@ -190,7 +200,10 @@ class Answer implements Taker, Bounded {
   }
 
   expire(): void {
-    this.#fail(this.#timeout());
+    const limit = this.seconds * 1000;
+    // Waiting for a connection is no part of the exchange, as long as the appliance answers those before this one.
+    if (this.#stage === 'connecting' && this.pulse.at + limit > performance.now()) this.deadline = this.pulse.at + limit;
+    else this.#fail(this.#timeout());
   }
 
   abort(): void {
@@ -205,11 +218,13 @@ class Answer implements Taker, Bounded {
     }
     this.#controller = controller;
     this.#stage = 'waiting';
+    this.deadline = performance.now() + this.seconds * 1000;
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     // 1xx is not an answer.
     if (status < 200) return;
+    this.pulse.at = performance.now();
     this.#stage = 'answering';
     this.#status = status;
     const type = headers['content-type'];

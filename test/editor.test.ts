@@ -4,6 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
+import { ENGLISH } from '../nodes/status';
 import { areas } from '../src/areas';
 import type { Area, Field } from '../src/operation';
 
@@ -147,7 +148,8 @@ describe('the catalogue', () => {
   });
 
   it('has no text that nobody asks for', () => {
-    const asked = new Set([...inTemplates, ...literal, 'palette.label.gateway']);
+    const statuses = Object.keys(ENGLISH).map((key) => `status.${key}`);
+    const asked = new Set([...inTemplates, ...literal, ...statuses, 'palette.label.gateway']);
     const unused = [...catalogue.keys()].filter(
       (key) => !asked.has(key) && !isOfTable(key) && !composed.some((prefix) => key.startsWith(prefix)),
     );
@@ -163,6 +165,10 @@ describe('the catalogue', () => {
         expect(key).toBe(fieldLabel);
       }
     }
+  });
+
+  it('has the words of every status', () => {
+    for (const [key, text] of Object.entries(ENGLISH)) expect(catalogue.get(`status.${key}`), key).toBe(text);
   });
 
   it('has no empty text and no mark-up', () => {

@@ -1,14 +1,19 @@
 import { describe } from 'vitest';
+import { areas, login } from './support/nodes-areas';
 import { inputs } from './support/nodes-inputs';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { setup } from './support/nodes-setup';
 import { testButton } from './support/nodes-test-button';
+import { transfers } from './support/nodes-transfer';
 
 describe('nodes in Node-RED 5.0', () => {
   describe('messages', () => messages('node-red-v5'));
   describe('inputs', () => inputs('node-red-v5'));
   describe('setup', () => setup('node-red-v5'));
   describe('life', () => life('node-red-v5'));
+  describe('areas', () => areas('node-red-v5'));
+  describe('a login by message', () => login('node-red-v5'));
+  describe('transfers and backups', () => transfers('node-red-v5'));
   describe('the test button', () => testButton('node-red-v5'));
 });

@@ -1,14 +1,20 @@
 import { describe } from 'vitest';
+import { areas, login } from './support/nodes-areas';
 import { inputs } from './support/nodes-inputs';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { setup } from './support/nodes-setup';
 import { testButton } from './support/nodes-test-button';
+import { progress, transfers } from './support/nodes-transfer';
 
 describe('nodes in Node-RED 4.1', () => {
   describe('messages', () => messages('node-red'));
   describe('inputs', () => inputs('node-red'));
   describe('setup', () => setup('node-red'));
   describe('life', () => life('node-red'));
+  describe('areas', () => areas('node-red'));
+  describe('a login by message', () => login('node-red'));
+  describe('transfers and backups', () => transfers('node-red'));
+  describe('progress', () => progress());
   describe('the test button', () => testButton('node-red'));
 });

@@ -12,7 +12,7 @@ const fields = table.flatMap(([name, { fields: own }]) =>
   Object.entries(own).map(([field, of]) => [`${name} ${field}`, of, field] as const),
 );
 
-/** Rows of the contract's table, section 5: effect, then fields with `*` required, `!` subject, `^` guard or place. */
+/** Rows of the contract's table, section 5, and of `gateway-backup`: effect, then fields with `*` required, `!` subject, `^` guard or place. */
 const CONTRACT: Record<string, string> = {
   'config.get': 'read path*! query^',
   'config.list': 'read path*!',
@@ -27,6 +27,54 @@ const CONTRACT: Record<string, string> = {
   'system.info': 'read',
   'system.health': 'read status!',
   'system.esap-packages': 'read expand exclude-packages',
+  'users.list': 'read server*!',
+  'users.get': 'read server* username*!',
+  'users.create': 'write server* username* password-cleartext* fullname enabled console-access change-password-at-signin one-time-use',
+  'users.update': 'write server* username* password-cleartext fullname enabled console-access change-password-at-signin one-time-use',
+  'users.enable': 'write server* username*!',
+  'users.disable': 'write server* username*!',
+  'users.delete': 'destroy server* username*!',
+  'groups.list': 'read server*! directory*',
+  'groups.replace': 'destroy server* directory* groups*!',
+  'groups.add': 'write server* directory* groups*!',
+  'groups.remove': 'write server* directory* groups*!',
+  'groups.clear': 'destroy server*! directory*',
+  'administrators.set-source-ip-mode': 'destroy realm* customized*!',
+  'administrators.add-source-ip': 'write realm* access address*! netmask*',
+  'administrators.set-role-mapping': 'destroy realm* rules*!',
+  'administrators.set-session-options': 'write role* idle-timeout*! max-timeout reminder-time',
+  'policy.list': 'read',
+  'policy.add-enforcer': 'write enforcer*!',
+  'policy.get-radius-client': 'read name*!',
+  'policy.set-radius-client': 'write name* client*!',
+  'policy.delete-snmp-client': 'destroy name*!',
+  'license.lease-info': 'read',
+  'license.pull-state': 'write',
+  'license.list-named-users': 'read client-kind!',
+  'license.remove-named-users': 'destroy users*! client-kind delete-active-sessions',
+  'license.remove-all-named-users': 'destroy client-kind delete-active-sessions',
+  'certificates.upload': 'write cert! file^ password* internal-interfaces external-interfaces management-interface',
+  'certificates.create-csr': 'write subject-common-name*! key-type ecc-curve',
+  'certificates.upload-signed': 'write csr-name* certificate*! format',
+  'certificates.delete': 'destroy subject-name*!',
+  'cluster.status': 'read',
+  'cluster.create': 'destroy cluster-name* cluster-password* member-name*',
+  'cluster.join': 'destroy cluster-name* cluster-password* member-address*',
+  'cluster.add-member':
+    'write member-name* member-ip* member-netmask* member-gateway* member-external-ip* member-external-netmask* member-external-gateway*',
+  'cluster.remove-member': 'destroy member-name*!',
+  'cluster.failover': 'destroy',
+  'transfer.export-xml': 'read password options^ file^ check^',
+  'transfer.import-xml': 'destroy xml! file^ password',
+  'transfer.export-binary': 'read export password file^ check^',
+  'transfer.import-binary': 'destroy data! file^ import^',
+  'backup.run': 'read folder*^ what^ keep^ keep-days^ gzip^ passphrase^ password^ ignore^',
+  'backup.list': 'read folder*^',
+  'backup.verify': 'read folder*^ backup! passphrase^',
+  'backup.restore': 'destroy folder*^ backup*! kind^ import^ backup-first^ any-appliance^ password^ passphrase^',
+  'login.login': 'write',
+  'login.resume': 'write code*! resumeId',
+  'login.forget': 'write',
 };
 
 /** Sentences of a help text; what stands in backticks is no end of one. */
@@ -66,6 +114,13 @@ describe('the registry', () => {
     expect(sentences(area.help)).toHaveLength(1);
     expect(area.color).toMatch(/^#[0-9A-F]{6}$/i);
     expect(existsSync(join(__dirname, '../icons', area.icon))).toBe(true);
+  });
+
+  it('gives every area a colour of its own', () => {
+    const colours = areas.map(({ color }) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)));
+    const near = (one: number[], other: number[]): boolean => Math.hypot(...one.map((part, at) => part - (other[at] ?? 0))) < 28;
+    const alike = areas.filter((_, index) => colours.slice(0, index).some((colour) => near(colour, colours[index] ?? [])));
+    expect(alike.map(({ name }) => name)).toEqual([]);
   });
 
   it.each(Object.entries(CONTRACT))('has %s as the contract does', (name, row) => {
@@ -123,8 +178,8 @@ describe.each(fields)('%s', (_name, field, name) => {
   });
 
   it('has flags that agree', () => {
-    // A guard has only its default, a subject comes from the payload.
-    expect(field.guard && (field.subject || field.required)).toBe(false);
+    // A guard comes from the dialog, a subject from the payload.
+    expect(field.guard && field.subject).toBe(false);
     expect(field.filter && field.required).toBe(false);
     expect(field.default !== undefined && field.required).toBe(false);
     expect(field.choices !== undefined).toBe(field.kind === 'choice');

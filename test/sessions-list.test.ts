@@ -102,6 +102,14 @@ describe('a whole list', () => {
     expect(envelope).toMatchObject({ total: 400, requests: 2 });
   });
 
+  it('ends by the totals where is-last-record never comes true', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: { startCountsFrom: 0 } });
+    simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ total: 450, requests: 4 });
+  });
+
   it('asks for 200 from as many as it has', async () => {
     const { simulator, gateway } = await pair({ sessions: 450, variants: { startCountsFrom: 0 } });
     const { envelope } = await gateway.run('sessions.list');

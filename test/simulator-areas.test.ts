@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { selfSigned } from '../src/simulator/index';
 import { messages, start, stopAll } from './simulator-client';
+import { clusterMember } from './library/member';
 
 const LICENSE = '/api/v1/license';
 const CERTIFICATES = '/api/v1/system/certificates';
@@ -144,15 +145,7 @@ describe('certificates', () => {
 });
 
 describe('cluster', () => {
-  const MEMBER = {
-    'member-name': 'node-c',
-    'member-ip': '10.10.0.12',
-    'member-netmask': '255.255.255.0',
-    'member-gateway': '10.10.0.1',
-    'member-external-ip': '203.0.113.12',
-    'member-external-netmask': '255.255.255.0',
-    'member-external-gateway': '203.0.113.1',
-  };
+  const MEMBER = clusterMember('node-c');
 
   it('is created or joined once', async () => {
     const client = await start();

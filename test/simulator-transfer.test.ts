@@ -90,7 +90,6 @@ describe('XML', () => {
       [1, 2].map(async () => ((await importXml(client, '<configuration/>')).status, performance.now() - from)),
     );
     expect(Math.max(...times)).toBeGreaterThan(115);
-    expect(Math.min(...times)).toBeLessThan(115);
   });
 });
 

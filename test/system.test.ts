@@ -64,7 +64,8 @@ describe('health', () => {
 describe('esap-packages', () => {
   it('asks with the two flags and two ampersands', async () => {
     const { simulator, gateway } = await pair({}, { brand: 'apex' });
-    await gateway.run('system.esap-packages', { expand: true, 'exclude-packages': 'true' });
+    const { envelope } = await gateway.run('system.esap-packages', { expand: true, 'exclude-packages': 'true' });
+    expect(envelope.request?.path).toMatch(/esaps$/);
     await gateway.run('system.esap-packages', { 'exclude-packages': true });
     await gateway.run('system.esap-packages', { expand: '1', 'exclude-packages': false });
     const { data } = await gateway.run('system.esap-packages');

@@ -18,9 +18,7 @@ export function openAction(node: RedNode): void {
   openAppliance(node);
   openOperation(node);
   openOutput(node);
-  $('#node-input-failures').on('change', function () {
-    $('#node-input-outputs').val($(this).val() === 'output' ? '2' : '1');
-  });
+  openFailures(node);
 }
 
 /** Node-RED stores what has an input of its own; `inputs` and the secrets are ours. */
@@ -127,10 +125,18 @@ function describeDefaults(node: RedNode): void {
 
 function openOutput(node: RedNode): void {
   const input = $('#node-input-output');
+  // Absent from a flow that was written by hand: then it is the payload, while empty would be none.
+  if (node.output === undefined) input.val('payload');
   input.typedInput({ types: [{ value: 'msg', label: 'msg.' }] });
   const check = (): void => tell($('.gateway-output-error'), checkOutput(node, input.typedInput('value')));
   input.on('change keyup paste', check);
   check();
+}
+
+function openFailures(node: RedNode): void {
+  const select = $('#node-input-failures');
+  if (node.failures === undefined) select.val('catch');
+  select.on('change', () => $('#node-input-outputs').val(select.val() === 'output' ? '2' : '1'));
 }
 
 /** Label in the workspace: its name, else the verb. */

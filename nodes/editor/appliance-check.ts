@@ -21,7 +21,7 @@ export function checkUrl(node: RedNode, value: unknown): Verdict {
 }
 
 export function checkRealm(node: RedNode, value: unknown): Verdict {
-  return value || liveConfig(node, 'login') !== 'realm' ? true : node._('check.realm-missing');
+  return value || (liveConfig(node, 'login') || 'realm') !== 'realm' ? true : node._('check.realm-missing');
 }
 
 export function checkSeconds(node: RedNode, value: unknown): Verdict {

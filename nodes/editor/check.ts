@@ -38,10 +38,8 @@ export function checkInputs(node: RedNode, value: unknown): true | string[] {
   if (editing(node)) return true;
   const inputs = (typeof value === 'object' && value !== null ? value : {}) as Inputs;
   const fields = operationOf(node, node.operation, node.operationType)?.fields ?? everyField(node);
-  const complaints = Object.entries(inputs).flatMap(([name, entry]) => {
-    const field = fields[name];
-    if (!field) return [];
-    const complaint = checkEntry(node, field, entry, hasCredential(node, name));
+  const complaints = Object.entries(fields).flatMap(([name, field]) => {
+    const complaint = checkField(node, field, inputs[name], hasCredential(node, name));
     return complaint === undefined ? [] : [`${node._(`${areaNameOf(node)}.${field.text}.label`)}: ${complaint}`];
   });
   return complaints.length === 0 ? true : complaints;
@@ -53,8 +51,16 @@ function hasCredential(node: RedNode, name: string): boolean {
   return Boolean(node.credentials[name]) || node.credentials[`has_${name}`] === true;
 }
 
-/** In words what is wrong with one entry of `inputs`, or undefined. `credential`: there is something in the credentials store. */
-export function checkEntry(node: RedNode, field: FieldInfo, entry: Entry, credential: boolean): string | undefined {
+/**
+ * In words what is wrong with one field, or undefined; without an entry it comes from where its row says, if it may. `credential`: there is
+ * something in the credentials store.
+ */
+export function checkField(node: RedNode, field: FieldInfo, entry: Entry | undefined, credential: boolean): string | undefined {
+  if (entry) return checkEntry(node, field, entry, credential);
+  return field.required && field.guard ? node._('check.needed') : undefined;
+}
+
+function checkEntry(node: RedNode, field: FieldInfo, entry: Entry, credential: boolean): string | undefined {
   const { type, value } = entry;
   if (!sourcesOf(field).includes(type)) return node._('check.type');
   if (type === 'cred') return credential ? undefined : node._('check.empty');

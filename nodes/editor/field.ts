@@ -1,4 +1,4 @@
-import { checkEntry } from './check';
+import { checkField } from './check';
 import { DEFAULT, sourcesOf, type Entry } from './sources';
 import { areaNameOf, type FieldInfo } from './table';
 import { prose, tell } from './words';
@@ -107,7 +107,7 @@ export class FieldRow {
 
   private check(): void {
     const entry = this.get();
-    const complaint = entry && this.field ? checkEntry(this.node, this.field, entry, this.secret !== '') : undefined;
+    const complaint = this.field && checkField(this.node, this.field, entry, this.secret !== '');
     tell(this.row.find('.gateway-error'), complaint);
     // As Node-RED marks the inputs that it knows.
     this.input.add(this.input.next('.red-ui-typedInput-container')).toggleClass('input-error', complaint !== undefined);

@@ -34,6 +34,8 @@ export function install(node: RedNode): void {
   const target = node.__node__ ?? node;
   if (maps.has(target)) return;
   maps.set(target, imported(node));
+  // A flow that was written by hand need not tell the number of ports.
+  if (node._config?.outputs === undefined) target.outputs = node.failures === 'output' ? 2 : 1;
   Object.defineProperty(target, 'inputs', {
     enumerable: true,
     configurable: true,

@@ -39,6 +39,7 @@ export function defaultWords(node: RedNode, name: string, field: FieldInfo, whol
   const property = `msg.payload.${name}`;
   if (field.guard) {
     if (field.default !== undefined) return node._('source.fixed', { value: shown(field.default) });
+    if (field.required) return node._('source.here');
     return node._(field.kind === 'number' ? 'source.no-limit' : 'source.not-set');
   }
   if (field.subject && (field.kind !== 'object' || wholePayload))

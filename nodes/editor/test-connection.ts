@@ -24,17 +24,8 @@ const credentials = ['username', 'password', 'secondUsername', 'secondPassword',
 /** Headings that say more than the code alone: reasons of the connection itself. */
 const REASONS = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ECONNRESET'];
 const CODES = [
-  'BAD_CONFIG',
-  'LOGIN_REJECTED',
-  'LOGIN_PAUSED',
-  'SECOND_FACTOR_REQUIRED',
-  'UNAUTHORIZED',
-  'FORBIDDEN',
-  'NOT_FOUND',
-  'BAD_RESPONSE',
-  'TIMEOUT',
-  'CONNECTION',
-  'TLS',
+  ...['BAD_CONFIG', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'],
+  ...['FORBIDDEN', 'NOT_FOUND', 'BAD_RESPONSE', 'TIMEOUT', 'CONNECTION', 'TLS'],
 ];
 
 /** Latest press of the button; the answer to an earlier one comes too late. */

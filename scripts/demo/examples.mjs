@@ -22,20 +22,50 @@ export function readExample(name) {
 }
 
 /**
- * The examples side by side and set up for one appliance: its address, the certificate to trust and its credentials. Nothing else is changed.
- * @param {{ url: string, caFile: string, username: string, password: string }} appliance
+ * Whether a node is an appliance whose second factor a person brings.
+ * @param {FlowNode} node
+ */
+export function waitsForCode(node) {
+  return node.type === 'gateway-appliance' && node['secondFactor'] === 'flow';
+}
+
+/**
+ * The names of the appliances in those examples that ask for no code.
  * @param {string[]} [names]
  */
-export function loadExamples(appliance, names = exampleNames()) {
+export function applianceNames(names = exampleNames()) {
+  const nodes = names.flatMap(readExample).filter((node) => node.type === 'gateway-appliance' && !waitsForCode(node));
+  return [...new Set(nodes.map((node) => String(node['name'])))].sort();
+}
+
+/**
+ * The Inject nodes of backups name a folder, which has to be there.
+ * @param {FlowNode} node
+ * @param {string} folder
+ */
+function withFolder(node, folder) {
+  const props = /** @type {{ p: string }[]} */ (node['props'] ?? []);
+  return { ...node, props: props.map((prop) => (prop.p === 'folder' ? { ...prop, v: folder } : prop)) };
+}
+
+/**
+ * The examples side by side and set up: addresses, the certificate to trust, credentials and the folder of the backups. Nothing else is
+ * changed. Those that wait for a code go to an address of their own.
+ * @param {{ urls: Map<string, string>, codeUrl: string, caFile: string, folder: string, username: string, password: string }} setup
+ *   `urls` by the name of the appliance
+ * @param {string[]} [names]
+ */
+export function loadExamples(setup, names = exampleNames()) {
   // The config nodes that they share have the same ids.
   const nodes = new Map(names.flatMap(readExample).map((node) => [node.id, node]));
   /** @type {Record<string, Record<string, string>>} */
   const credentials = {};
   const flows = [...nodes.values()].map((node) => {
-    if (node.type === 'tls-config') return { ...node, ca: appliance.caFile };
+    if (node.type === 'tls-config') return { ...node, ca: setup.caFile };
+    if (node.type === 'inject') return withFolder(node, setup.folder);
     if (node.type !== 'gateway-appliance') return node;
-    credentials[node.id] = { username: appliance.username, password: appliance.password };
-    return { ...node, url: appliance.url };
+    credentials[node.id] = { username: setup.username, password: setup.password };
+    return { ...node, url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])) };
   });
   return { flows, credentials };
 }

@@ -1,22 +1,25 @@
 // @ts-check
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exampleNames, loadExamples } from './examples.mjs';
+import { applianceNames, exampleNames, loadExamples, readExample, waitsForCode } from './examples.mjs';
 import { startNodeRed } from './node-red.mjs';
 
 /** What the example webhook asks for. */
 export const TOKEN = 'demo-secret';
 /** Somebody with three sessions. */
 export const USER = 'j.doe';
+/** What the second appliance asks for, which knows nobody by password alone. */
+export const CODE = '246810';
 
 /**
  * @typedef {Awaited<ReturnType<typeof startDemo>>} Demo
  */
 
 /**
- * An appliance with a fresh certificate, and a Node-RED with examples that trusts it, from what is built. Ends what it has started if one of them fails.
+ * An appliance with a fresh certificate, a second one that asks for a code and others where an example needs them, and a Node-RED with examples
+ * that trusts them all, from what is built. Ends what it has started if one of them fails.
  * @param {{
  *   names?: string[],
  *   simulator?: import('../../src/simulator/index.js').SimulatorOptions,
@@ -25,7 +28,7 @@ export const USER = 'j.doe';
  *   onEnd?: (end: () => Promise<void>) => void,
  * }} [options] `names` of the examples, default all; `ca` replaces the certificate to trust; `onEnd` is told early how to end everything
  */
-export async function startDemo({ names = exampleNames(), simulator: appliance, nodeRed: more, ca = (own) => own, onEnd } = {}) {
+export async function startDemo({ names = exampleNames(), simulator: appliance, nodeRed: options, ca = (own) => own, onEnd } = {}) {
   /** @type {(() => unknown)[]} */
   const cleanups = [];
   /** @type {Promise<void> | undefined} */
@@ -37,21 +40,38 @@ export async function startDemo({ names = exampleNames(), simulator: appliance, 
   onEnd?.(end);
   try {
     /** @type {typeof import('../../src/simulator/index.js')} */
-    const { startSimulator } = createRequire(import.meta.url)('../../dist/src/simulator/index.js');
+    const { startSimulator, selfSigned } = createRequire(import.meta.url)('../../dist/src/simulator/index.js');
     const userDir = mkdtempSync(join(tmpdir(), 'gateway-demo-'));
     cleanups.push(() => rmSync(userDir, { recursive: true, force: true, maxRetries: 5 }));
-    const simulator = await startSimulator({ sessions: 40, ...appliance });
+    const tls = selfSigned();
+    const simulator = await startSimulator({ sessions: 40, cluster: 'active-passive', tls, ...appliance });
     cleanups.push(() => simulator.close());
+    const asksForCode = names.flatMap(readExample).some(waitsForCode);
+    const second = asksForCode
+      ? await startSimulator({ name: 'gateway-2', secondFactor: { password: CODE }, tls, ...appliance })
+      : undefined;
+    cleanups.push(() => second?.close());
+    const [first = '', ...more] = applianceNames(names);
+    /** @type {Map<string, import('../../src/simulator/index.js').Simulator>} */
+    const appliances = new Map([[first, simulator]]);
+    for (const name of more) {
+      const other = await startSimulator({ name, tls, ...appliance });
+      cleanups.push(() => other.close());
+      appliances.set(name, other);
+    }
     for (const address of ['198.51.100.7', '198.51.100.8', '203.0.113.9']) {
       simulator.state.sessions.add({ 'active-user-name': USER, 'source-ip': address });
     }
     const caFile = join(userDir, 'appliance-ca.pem');
     writeFileSync(caFile, ca(simulator.ca));
     const { username, password } = simulator.state.settings;
-    const loaded = loadExamples({ url: simulator.url, caFile, username, password }, names);
-    const nodeRed = await startNodeRed({ userDir, version: 4, env: { WEBHOOK_TOKEN: TOKEN }, ...loaded, ...more });
+    const folder = join(userDir, 'backups');
+    mkdirSync(folder);
+    const urls = new Map([...appliances].map(([name, { url }]) => [name, url]));
+    const loaded = loadExamples({ urls, codeUrl: second?.url ?? '', caFile, folder, username, password }, names);
+    const nodeRed = await startNodeRed({ userDir, version: 4, env: { WEBHOOK_TOKEN: TOKEN }, ...loaded, ...options });
     cleanups.push(() => nodeRed.stop());
-    return { simulator, nodeRed, end, ended: () => ending !== undefined };
+    return { simulator, second, appliances, folder, nodeRed, end, ended: () => ending !== undefined };
   } catch (error) {
     await end();
     throw error;

@@ -99,7 +99,10 @@ ${fieldsOf(area)
 </script>`;
 }
 
-/** A literal call with a literal object: tools that judge packages read it without running it. */
+/**
+ * A literal call with a literal object: tools that judge packages read it without running it. `outputs` outside of the defaults is the
+ * most ports there can be: Node-RED cuts the wires beyond it off a node that does not tell its number (see `install`).
+ */
 function actionRegistration(area) {
   const secrets = secretsOf(area);
   const credentials = secrets.map((name) => `      ${json(name)}: { type: 'password' }`).join(',\n');
@@ -124,7 +127,7 @@ function actionRegistration(area) {
     },
     credentials: {${credentials ? `\n${credentials}\n    ` : ''}},
     inputs: 1,
-    outputs: 1,
+    outputs: 2,
     outputLabels: function (index) { return gatewayEditor.outputLabel(this, index); },
     label: function () { return gatewayEditor.label(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },

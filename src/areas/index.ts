@@ -1,11 +1,35 @@
 import type { Area, Operation } from '../operation';
 import { badInput } from '../error';
+import { administrators } from './administrators';
+import { backup } from './backup';
+import { certificates } from './certificates';
+import { cluster } from './cluster';
 import { config } from './config';
+import { groupsArea } from './groups';
+import { license } from './license';
+import { login } from './login';
+import { policy } from './policy';
+import { users } from './users';
 import { sessions } from './sessions';
 import { system } from './system';
+import { transfer } from './transfer';
 
 /** The only registry: what stands here has a node, a dialog, help, a README table and tests. */
-export const areas: readonly Area[] = [config, sessions, system];
+export const areas: readonly Area[] = [
+  config,
+  users,
+  groupsArea,
+  administrators,
+  policy,
+  sessions,
+  license,
+  certificates,
+  system,
+  cluster,
+  transfer,
+  backup,
+  login,
+];
 
 /** All operations under the names that a script uses: `sessions.list`. */
 export const operations: ReadonlyMap<string, Operation> = new Map(

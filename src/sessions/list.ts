@@ -55,7 +55,9 @@ async function walk(query: { name?: string }, call: Call, out: Outlet, again = f
       out.loginPermission = page.loginPermission ?? out.loginPermission;
       const stuck = had.size === before;
       const ended = isEnd(page, had.size, out.total);
-      const whole = ended && (out.total === undefined || had.size >= out.total);
+      // Nothing new and as many as there are: the end too, though the appliance still says that more follow.
+      const all = out.total !== undefined && had.size >= out.total;
+      const whole = (ended && out.total === undefined) || (all && (ended || stuck));
       out.give(fresh, whole && (steady || again));
       // Cut at the limit, the second walk is not a list of its own.
       if (out.full) return { had, complete: true, steady: !again };

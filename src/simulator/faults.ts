@@ -21,6 +21,8 @@ export interface FaultRule {
   cut?: 'before-headers' | 'headers' | 'half' | number;
   /** The body ends early, with a content-length that fits: half of it, or so many bytes. */
   truncate?: 'half' | number;
+  /** The byte of the body at this position is another one. */
+  corrupt?: number;
   /** Fields taken out of a JSON answer; a dotted path reaches inwards (`active-users.active-user-records`). */
   stripField?: string | readonly string[];
   /** Never answer; the connection stays open. */
@@ -104,7 +106,12 @@ export function shape(rule: FaultRule, answer: Reply | undefined, variants: Vari
     const bytes = Buffer.from(body);
     body = bytes.subarray(0, rule.truncate === 'half' ? bytes.length >> 1 : rule.truncate);
   }
-  return { status, body, ...(type === undefined ? {} : { type }) };
+  if (rule.corrupt !== undefined) {
+    body = Buffer.from(body);
+    if (rule.corrupt < body.length) body[rule.corrupt] = 0x01;
+  }
+  const stream = rule.body === undefined && rule.status === undefined ? answer?.stream : undefined;
+  return { status, body, ...(type === undefined ? {} : { type }), ...(stream && { stream }) };
 }
 
 /** Sends the beginning of an answer and cuts the connection, all of it flushed first so that the client surely sees that part. */

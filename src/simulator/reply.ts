@@ -1,3 +1,4 @@
+import type { Streamed } from './large';
 import type { Variants } from './variants';
 
 /** What an area answers; the server adds lengths, faults and delays. */
@@ -5,6 +6,8 @@ export interface Reply {
   status: number;
   body?: string | Buffer;
   type?: string;
+  /** Instead of a body: one that is too large to hold. */
+  stream?: Streamed;
 }
 
 export type ListName = 'info' | 'warnings' | 'errors';

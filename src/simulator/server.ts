@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { areas } from './areas';
 import { type FaultRule, Faults, carriesOut, cutOff, shape } from './faults';
+import { isTooLargeToHold, sendStream } from './large';
 import { authorise } from './login';
 import { addressAllowed } from './realm';
 import { type Reply, Refusal, refused } from './reply';
@@ -103,10 +104,11 @@ export class ApplianceServer {
     }
     const chunks: Buffer[] = [];
     let size = 0;
+    const large = isTooLargeToHold(request.headers);
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > LARGEST_BODY) request.socket.destroy();
-      else chunks.push(chunk);
+      if (size > LARGEST_BODY && !large) request.socket.destroy();
+      else if (!large || size <= JOURNAL_BODY) chunks.push(chunk);
     });
     request.on('error', () => undefined); // a client that hangs up while sending
     request.on('end', () => {
@@ -165,6 +167,11 @@ export class ApplianceServer {
     if (reply.status !== 204) headers['content-length'] = Buffer.byteLength(reply.body ?? '');
     if (reply.status === 401) headers['www-authenticate'] = 'Basic realm="REST API", charset="UTF-8"';
     Object.assign(headers, fault?.headers);
+    if (reply.stream && fault?.cut !== 'before-headers') {
+      entry.status = fault?.cut === undefined ? reply.status : 0;
+      void sendStream(reply.stream, response, reply.status, headers, this.state.variants, fault);
+      return;
+    }
     if (fault?.cut !== undefined) {
       cutOff(fault.cut, reply, response, headers);
       return;

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ClusterState } from './cluster';
 import { readDocument, writeDocument } from './document';
 import { type Shape, checkBody, text } from './fields';
+import { isTooLargeToHold, largeBinary, largeXml } from './large';
 import { readForm } from './multipart';
 import { type Reply, Refusal, info, namedError, written } from './reply';
 import type { Call, Router } from './router';
@@ -30,10 +31,13 @@ async function exportXml(call: Call): Promise<Reply> {
   if (typeof password !== 'string') throw new Refusal(422, 'Validation failed: password must be a string');
   const sections = variants.xmlSection === '' ? [...SYSTEM, ...USER] : [variants.xmlSection];
   await wait(variants.transferMs);
-  return { status: 200, type: 'application/xml', body: writeDocument(configuration, sections, variants.xmlNamespace, password) };
+  const document = writeDocument(configuration, sections, variants.xmlNamespace, password);
+  const stream = largeXml(document, variants.largeExport);
+  return { status: 200, type: 'application/xml', ...(stream ? { stream } : { body: document }) };
 }
 
 async function importXml(call: Call): Promise<Reply> {
+  if (isTooLargeToHold(call.headers)) return queued(call, () => written(call.state.variants, 200));
   const form = readForm(call.raw, call.headers['content-type']);
   for (const name of form.keys()) if (name !== 'file' && name !== 'password') throw new Refusal(400, `The form has no field ${name}`);
   const file = form.get('file');
@@ -79,7 +83,10 @@ async function exportBinary(call: Call): Promise<Reply> {
   if (kind !== 'user_config') Object.assign(files, { 'system.xml': document(SYSTEM), 'cluster.json': JSON.stringify(cluster ?? null) });
   if (kind !== 'system_config') files['user.xml'] = document(USER);
   await wait(variants.transferMs);
-  const base64 = writeZip(files).toString('base64');
+  const zip = writeZip(files);
+  const stream = largeBinary(zip, variants.largeExport, variants.binaryLine);
+  if (stream) return { status: 200, type: 'text/html; charset=utf-8', stream };
+  const base64 = zip.toString('base64');
   const lines = base64.match(new RegExp(`.{1,${variants.binaryLine}}`, 'g')) ?? [];
   const body = `${lines.join('\n')}\n`;
   return { status: 200, type: 'text/html; charset=utf-8', body: variants.binaryCutShort ? body.slice(0, body.length >> 1) : body };
@@ -103,6 +110,7 @@ async function importBinary(call: Call): Promise<Reply> {
   if (call.raw.length === 0) throw new Refusal(400, 'A body with the base64 text of a configuration is required');
   if (!BASE64_TYPE.test(call.headers['content-type'] ?? ''))
     throw new Refusal(400, 'The body must be sent as Content-Type: text/html; charset=utf-8');
+  if (isTooLargeToHold(call.headers)) return queued(call, () => info(state.variants, 200, 'Operation completed successfully.'));
   const files = extract(call.raw);
   if (!files) return namedError(NOT_EXTRACTED, state.variants);
   return queued(call, () => {

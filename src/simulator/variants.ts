@@ -85,6 +85,8 @@ export const VARIANTS = {
   xmlNamespace: text('namespace of the XML configuration; it changes with the release', 'urn:appliance:configuration:25.1R3'),
   xmlSection: text('the XML export holds only this section of the tree', ''),
   transferMs: number('how long an import or export takes (minutes on a real appliance)', 0),
+  largeExport: number('exports are filled up to so many MiB, generated while they are sent; 0 = only what there is', 0),
+  transferRate: number('large exports are sent at so many kB a second; 0 = as fast as can be', 0),
   restarting: off('the REST server restarts: every request is 500'),
 } as const;
 

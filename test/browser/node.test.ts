@@ -106,6 +106,25 @@ inBothEditors('a node', (rig) => {
       expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
     });
 
+    it('shows what runs where a flow written by hand says nothing, and keeps that and its wires', async () => {
+      const silent = { type: 'gateway-trial', z: 'f1', x: 200, y: 240, appliance: 'ap1', operation: 'create' };
+      await rig.editor.import([
+        { ...silent, id: 'bare1', wires: [['bare3']] },
+        { ...silent, id: 'bare2', failures: 'output', wires: [['bare3'], ['bare3']] },
+        { id: 'bare3', type: 'debug', z: 'f1', x: 460, y: 240, wires: [] },
+      ]);
+      for (const [id, failures, wires] of [
+        ['bare1', 'catch', [['bare3']]],
+        ['bare2', 'output', [['bare3'], ['bare3']]],
+      ] as const) {
+        expect(await rig.editor.exported(id)).toMatchObject({ outputs: wires.length, wires });
+        await rig.editor.openNode(id);
+        expect(await rig.editor.page.inputValue('#node-input-output')).toBe('payload');
+        await rig.editor.done();
+        expect(await rig.editor.exported(id)).toMatchObject({ output: 'payload', failures, outputs: wires.length, wires });
+      }
+    });
+
     it('undoes and redoes what its dialog changed', async () => {
       const read = async (): Promise<unknown> => (await rig.editor.exported('sessions-kill-matching')).inputs;
       const before = await read();
@@ -182,7 +201,8 @@ inBothEditors('a node', (rig) => {
       await rig.editor.import([{ ...TRIAL, id: 'tr5', appliance: '', inputs, output: 'req.body', wires: [[]] }]);
       const { errors } = await rig.editor.verdict('tr5');
       expect(errors).toHaveLength(4);
-      expect(errors.join('\n')).toMatch(/Appliance: .*\n[^]*Body: [^]*Most: It is empty[^]*msg\.req has a meaning/);
+      // In the order of the form.
+      expect(errors.join('\n')).toMatch(/Appliance: .*\nMost: It is empty[^]*\nBody: [^]*msg\.req has a meaning/);
     });
 
     it('hides the dry run of a read and marks what destroys', async () => {

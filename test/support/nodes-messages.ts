@@ -144,7 +144,15 @@ export function messages(runtime: Runtime): void {
     it('sends each part as a message of its own, then is done', async () => {
       await rig.deploy({ nodes: [{ ...list, output: 'found.one', inputs: { emit: { type: 'str', value: 'record' } } }] });
       const req = { on: () => undefined };
-      const sent = { _msgid: 's1', payload: 1, topic: 't', req, found: { kept: true }, parts: { id: 'of before' } };
+      const sent = {
+        _msgid: 's1',
+        payload: 1,
+        topic: 't',
+        req,
+        found: { kept: true },
+        parts: { id: 'of before' },
+        envelope: { of: 'before' },
+      };
       const { out, caught, completed } = await rig.run(sent);
       expect({ out: out.length, caught: caught.length, completed }).toEqual({ out: 12, caught: 0, completed: 1 });
       const ids = out.map(({ found }) => (found as { one: Record<string, unknown> }).one['session-id']);
@@ -157,6 +165,8 @@ export function messages(runtime: Runtime): void {
       expect(out[0]?.envelope).toMatchObject({ ok: true, operation: 'sessions.list' });
       expect(sent.found).toEqual({ kept: true });
       expect(sent.parts).toEqual({ id: 'of before' });
+      // What a Complete node gets.
+      expect(sent.envelope).toMatchObject({ ok: true, operation: 'sessions.list', total: 12 });
     });
 
     it.each([

@@ -1,0 +1,113 @@
+import { area, object, op, required, subject, text, truths, type JsonObject } from '../operation';
+import { at } from '../path';
+
+const realm = required(text('Realm', 'Name of the admin realm.', { example: 'Admin Users' }));
+const sourceIp = (realm: string): string =>
+  at`/api/v1/configuration/administrators/admin-realms/realm/${realm}/authentication-policy/source-ip`;
+
+const REALM = '/api/v1/configuration/administrators/admin-realms/realm/Admin%20Users';
+const rules: JsonObject = {
+  'user-selects-role': 'false',
+  'user-selects-roleset': 'false',
+  rule: [
+    {
+      name: 'Operators',
+      roles: ['.Read-Only Administrators'],
+      'stop-rules-processing': 'true',
+      group: { 'group-names': ['VPN Operators'] },
+    },
+  ],
+};
+
+/** Admin realms and roles (appliance-api.md, "Admin realm objects"). */
+export const administrators = area({
+  name: 'administrators',
+  label: 'Gateway administrators',
+  help: 'Sets from where administrators may sign in, which role they get, and how long their sessions last.',
+  icon: 'gateway-administrators.svg',
+  color: '#C6DB7C',
+  operations: {
+    'set-source-ip-mode': op({
+      effect: 'destroy',
+      label: 'Set the source address mode',
+      help: 'Chooses from which addresses administrators may sign in. Add the address of Node-RED and your own first: `selected-ip` shuts out every other.',
+      data: 'result',
+      fields: {
+        realm,
+        customized: subject(
+          required(text('Mode', 'The mode; `selected-ip` admits only the addresses that were added.', { example: 'selected-ip' })),
+        ),
+      },
+      request: ({ realm, customized }) => ({ method: 'PUT', path: `${sourceIp(realm)}/customized`, body: { customized } }),
+      example: {
+        input: { realm: 'Admin Users', customized: 'selected-ip' },
+        request: `PUT ${REALM}/authentication-policy/source-ip/customized`,
+        body: { customized: 'selected-ip' },
+      },
+    }),
+    'add-source-ip': op({
+      effect: 'write',
+      label: 'Add a source address',
+      help: 'Adds one address or network that the mode `selected-ip` goes by.',
+      data: 'result',
+      fields: {
+        realm,
+        access: text('Access', 'What becomes of administrators who come from there.', { default: 'allow' }),
+        address: subject(required(text('Address', 'Address of the host or network.', { example: '198.51.100.0' }))),
+        netmask: required(text('Netmask', 'Netmask of the network; 255.255.255.255 for one host.', { example: '255.255.255.0' })),
+      },
+      request: ({ realm, access = 'allow', address, netmask }) => ({
+        method: 'POST',
+        path: `${sourceIp(realm)}/ips/ip`,
+        body: { access, address, netmask },
+      }),
+      example: {
+        input: { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' },
+        request: `POST ${REALM}/authentication-policy/source-ip/ips/ip`,
+        body: { access: 'allow', address: '198.51.100.0', netmask: '255.255.255.0' },
+      },
+    }),
+    'set-role-mapping': op({
+      effect: 'destroy',
+      label: 'Set the role mapping',
+      help: 'Replaces all role-mapping rules of an admin realm.',
+      data: 'result',
+      fields: { realm, rules: subject(required(object('Rules', 'The whole role-mapping object with its rules.', { example: rules }))) },
+      request: ({ realm, rules }) => ({
+        method: 'PUT',
+        path: at`/api/v1/configuration/administrators/admin-realms/realm/${realm}/role-mapping-rules`,
+        body: truths(rules),
+      }),
+      example: { input: { realm: 'Admin Users', rules }, request: `PUT ${REALM}/role-mapping-rules`, body: rules },
+    }),
+    'set-session-options': op({
+      effect: 'write',
+      label: 'Set session options',
+      help: 'Sets how long an administrator’s session, and with it an API key of that role, may be idle.',
+      data: 'result',
+      fields: {
+        role: required(text('Role', 'Name of the admin role; a leading dot is part of it.', { example: '.Administrators' })),
+        'idle-timeout': subject(
+          required(
+            text('Idle timeout', 'Idle time after which a session ends, in the unit that the appliance’s own pages show.', {
+              example: '20',
+              numberPayload: true,
+            }),
+          ),
+        ),
+        'max-timeout': text('Longest session', 'Time after which a session ends in any case, in the same unit.'),
+        'reminder-time': text('Reminder', 'Time before the end at which the administrator is reminded.'),
+      },
+      request: ({ role, ...options }) => ({
+        method: 'PUT',
+        path: at`/api/v1/configuration/administrators/admin-roles/admin-role/${role}/general/session-options`,
+        body: options,
+      }),
+      example: {
+        input: { role: '.Administrators', 'idle-timeout': '20' },
+        request: 'PUT /api/v1/configuration/administrators/admin-roles/admin-role/%2EAdministrators/general/session-options',
+        body: { 'idle-timeout': '20' },
+      },
+    }),
+  },
+});

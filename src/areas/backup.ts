@@ -1,0 +1,116 @@
+import { resolve } from 'node:path';
+import { readManifests } from '../backup/manifest';
+import { restoreBackup } from '../backup/restore';
+import { runBackup, summary, WHAT } from '../backup/run';
+import { verifyBackups } from '../backup/verify';
+import { area, boolean, choice, list, number, op, required, subject, text } from '../operation';
+
+const folder = required(
+  text('Folder', 'Folder of the backups, on the machine that runs Node-RED. It has to be there.', {
+    guard: true,
+    example: '/var/backups/gateway',
+    check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
+  }),
+);
+// Guards: what a webhook sends must not lock the backups of this machine with a secret that nobody here has.
+const password = text('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', { secret: true, guard: true });
+const passphrase = text('Passphrase', 'Encrypts the file itself, in the format of `openssl enc`; reading it again needs the same.', {
+  secret: true,
+  guard: true,
+  check: (value) => (value === '' ? 'is empty.' : undefined),
+});
+const SYSTEM = 'GET /api/v1/system/system-information';
+
+/** Backups in a folder: made of exports, checked, rotated, and imported again. */
+export const backup = area({
+  name: 'backup',
+  label: 'Gateway backup',
+  help: 'Makes backups of the configuration in a folder, lists, checks and restores them.',
+  icon: 'gateway-backup.svg',
+  color: '#E9D8A6',
+  operations: {
+    run: op({
+      effect: 'read',
+      label: 'Make a backup',
+      help: 'Exports the configuration, checks that it is whole, and stores it with a manifest; a failure leaves the earlier backups as they are. `changed` tells whether the configuration differs from the last good backup.',
+      data: '`{ backup, folder, appliance, serial-number, release, time, changed, previous, bytes, files, manifest, rotated, cleaned }`',
+      fields: {
+        folder,
+        what: choice('What', 'XML, the binary configuration, or both.', WHAT, { guard: true, default: 'xml' }),
+        keep: number('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, check: atLeastOne }),
+        'keep-days': number('Keep days', 'Backups that are older go. The last good one always stays.', { guard: true, check: positive }),
+        gzip: boolean('Compress', 'Compresses the files (gzip).', { guard: true, default: false }),
+        passphrase,
+        password,
+        ignore: list('Ignore', 'Names of XML elements that do not count as a change, beside times and encrypted secrets.', { guard: true }),
+      },
+      run: runBackup,
+      example: { input: { folder: '/var/tmp', keep: 30 }, request: SYSTEM },
+    }),
+    list: op({
+      effect: 'read',
+      label: 'List backups',
+      help: 'The backups in the folder, the newest first. Nothing is asked of the appliance.',
+      data: 'array of `{ backup, folder, appliance, serial-number, release, time, bytes, files }`',
+      fields: { folder },
+      run: async ({ folder: path }) => {
+        const place = resolve(path);
+        return (await readManifests(place)).map((manifest) => summary(place, manifest));
+      },
+      example: { input: { folder: '/var/tmp' }, request: '' },
+    }),
+    verify: op({
+      effect: 'read',
+      label: 'Check backups',
+      help: 'Reads one backup again, or all in the folder, and checks that they are whole. Encrypted ones without the passphrase are checked by their hash only.',
+      data: 'many',
+      fields: {
+        folder,
+        backup: subject(text('Backup', 'Name of a backup or of one of its files, or `latest`. Nothing: all in the folder.')),
+        passphrase,
+      },
+      run: verifyBackups,
+      example: { input: { folder: '/var/tmp' }, request: '' },
+    }),
+    restore: op({
+      effect: 'destroy',
+      label: 'Restore a backup',
+      help: 'Imports a backup, after it was checked and found to be of this appliance, and after a fresh backup was made.',
+      data: 'result',
+      fields: {
+        folder,
+        backup: subject(
+          required(
+            text('Backup', 'Name of the backup or of one of its files, or `latest`: the newest of this appliance.', { example: 'latest' }),
+          ),
+        ),
+        kind: choice('Kind', 'Which of its files. Nothing chosen: XML where there is one.', ['xml', 'binary'], { guard: true }),
+        import: choice(
+          'Mode',
+          'For binary: `normal` leaves IP, network and cluster configuration as they are, `full` replaces everything.',
+          ['normal', 'full'],
+          {
+            guard: true,
+          },
+        ),
+        'backup-first': boolean('Backup first', 'Makes a fresh backup before.', { guard: true, default: true }),
+        'any-appliance': boolean('Any appliance', 'Restores it although its serial number is that of another appliance.', {
+          guard: true,
+          default: false,
+        }),
+        password,
+        passphrase,
+      },
+      run: restoreBackup,
+      example: { input: { folder: '/var/tmp', backup: 'latest' }, request: SYSTEM },
+    }),
+  },
+});
+
+function atLeastOne(count: number): string | undefined {
+  return Number.isInteger(count) && count >= 1 ? undefined : 'has to be a whole number of at least 1.';
+}
+
+function positive(days: number): string | undefined {
+  return days > 0 ? undefined : 'has to be more than 0.';
+}

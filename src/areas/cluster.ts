@@ -1,0 +1,128 @@
+import { isIPv4 } from 'node:net';
+import { area, op, required, subject, text } from '../operation';
+import { at } from '../path';
+
+const CLUSTER = '/api/v1/cluster';
+const name = required(text('Cluster', 'Name of the cluster.', { example: 'Edge' }));
+const password = required(text('Password', 'Password that members join with.', { secret: true }));
+
+const address = (label: string, help: string, example: string) =>
+  required(
+    text(label, help, {
+      example,
+      check: (value) => (isIPv4(value) ? undefined : `has to be an IPv4 address such as ${example}; ${JSON.stringify(value)} came.`),
+    }),
+  );
+const netmask = (label: string, help: string) =>
+  required(
+    text(label, help, {
+      example: '255.255.255.0',
+      check: (value) => (isNetmask(value) ? undefined : `has to be a netmask such as 255.255.255.0; ${JSON.stringify(value)} came.`),
+    }),
+  );
+
+/** Ones from the left and zeros from there on. */
+function isNetmask(value: string): boolean {
+  if (!isIPv4(value)) return false;
+  const bits = value.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+  return /^1*0*$/.test(bits.toString(2).padStart(32, '0')) && bits !== 0;
+}
+
+const member = {
+  'member-name': 'node-b',
+  'member-ip': '10.0.0.12',
+  'member-netmask': '255.255.255.0',
+  'member-gateway': '10.0.0.1',
+  'member-external-ip': '192.0.2.12',
+  'member-external-netmask': '255.255.255.0',
+  'member-external-gateway': '192.0.2.1',
+};
+
+/** The cluster and its members (appliance-api.md, "Cluster"). */
+export const cluster = area({
+  name: 'cluster',
+  label: 'Gateway cluster',
+  help: 'Reads the cluster, manages its members and fails the virtual address over.',
+  icon: 'gateway-cluster.svg',
+  color: '#AFA3E3',
+  operations: {
+    status: op({
+      effect: 'read',
+      label: 'Cluster status',
+      help: 'Mode, members with their state, and in Active/Passive mode who owns the virtual addresses.',
+      data: 'cluster',
+      fields: {},
+      request: () => ({ method: 'GET', path: CLUSTER }),
+      example: { input: {}, request: `GET ${CLUSTER}` },
+    }),
+    create: op({
+      effect: 'destroy',
+      label: 'Create a cluster',
+      help: 'Makes this appliance the first member of a new cluster.',
+      data: 'result',
+      fields: {
+        'cluster-name': name,
+        'cluster-password': password,
+        'member-name': required(text('Member', 'Name of this appliance in the cluster.', { example: 'node-a' })),
+      },
+      request: (input) => ({ method: 'PUT', path: CLUSTER, body: { ...input, action: 'create' } }),
+      example: {
+        input: { 'cluster-name': 'Edge', 'cluster-password': 'correct horse', 'member-name': 'node-a' },
+        request: `PUT ${CLUSTER}`,
+        body: { 'cluster-name': 'Edge', 'cluster-password': 'correct horse', 'member-name': 'node-a', action: 'create' },
+      },
+    }),
+    join: op({
+      effect: 'destroy',
+      label: 'Join a cluster',
+      help: 'Makes this appliance a member of a cluster that exists. Its configuration is replaced by that of the cluster.',
+      data: 'result',
+      fields: {
+        'cluster-name': name,
+        'cluster-password': password,
+        'member-address': required(text('Member address', 'Address of a member that is in the cluster.', { example: '10.0.0.11' })),
+      },
+      request: (input) => ({ method: 'PUT', path: CLUSTER, body: { ...input, action: 'join' } }),
+      example: {
+        input: { 'cluster-name': 'Edge', 'cluster-password': 'correct horse', 'member-address': '10.0.0.11' },
+        request: `PUT ${CLUSTER}`,
+        body: { 'cluster-name': 'Edge', 'cluster-password': 'correct horse', 'member-address': '10.0.0.11', action: 'join' },
+      },
+    }),
+    'add-member': op({
+      effect: 'write',
+      label: 'Add a member',
+      help: 'Announces a new member with its internal and external addresses; it can join afterwards.',
+      data: 'result',
+      fields: {
+        'member-name': required(text('Member', 'Name of the new member.', { example: 'node-b' })),
+        'member-ip': address('Internal address', 'Internal address of the member.', '10.0.0.12'),
+        'member-netmask': netmask('Internal netmask', 'Netmask of the internal network.'),
+        'member-gateway': address('Internal gateway', 'Gateway of the internal network.', '10.0.0.1'),
+        'member-external-ip': address('External address', 'External address of the member.', '192.0.2.12'),
+        'member-external-netmask': netmask('External netmask', 'Netmask of the external network.'),
+        'member-external-gateway': address('External gateway', 'Gateway of the external network.', '192.0.2.1'),
+      },
+      request: (body) => ({ method: 'POST', path: `${CLUSTER}/members`, body }),
+      example: { input: member, request: `POST ${CLUSTER}/members`, body: member },
+    }),
+    'remove-member': op({
+      effect: 'destroy',
+      label: 'Remove a member',
+      help: 'Removes a member from the cluster.',
+      data: 'result',
+      fields: { 'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b' }))) },
+      request: ({ 'member-name': name }) => ({ method: 'DELETE', path: at`/api/v1/cluster/members/${name}` }),
+      example: { input: { 'member-name': 'node-b' }, request: `DELETE ${CLUSTER}/members/node-b` },
+    }),
+    failover: op({
+      effect: 'destroy',
+      label: 'Fail the virtual address over',
+      help: 'Moves the virtual addresses to the other member. Only in Active/Passive mode; an Active/Active cluster refuses.',
+      data: 'result',
+      fields: {},
+      request: () => ({ method: 'PUT', path: CLUSTER, body: { action: 'vip-failover' } }),
+      example: { input: {}, request: `PUT ${CLUSTER}`, body: { action: 'vip-failover' } },
+    }),
+  },
+});

@@ -1,0 +1,89 @@
+import { area, object, op, required, subject, text } from '../operation';
+import { at } from '../path';
+import { vendorOf } from '../words';
+import { links } from '../links';
+
+const UAC = '/api/v1/configuration/uac';
+const radius = required(text('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1' }));
+const radiusClient = (name: string): string => at`/api/v1/configuration/uac/network-access/radius-clients/radius-client/${name}`;
+const client = { name: 'Switch 3/1', 'location-group': 'Default' };
+
+/** The policy appliance's own subtree (appliance-api.md, "Configuration root"). */
+export const policy = area({
+  name: 'policy',
+  label: 'Gateway policy',
+  help: 'Manages enforcers, RADIUS clients and SNMP clients of the network policy appliance.',
+  icon: 'gateway-policy.svg',
+  color: '#D7BDE2',
+  operations: {
+    list: op({
+      effect: 'read',
+      label: 'List the policy tree',
+      help: 'What the `uac` subtree holds. The gateway itself has none and answers that it does not exist.',
+      data: 'array of `{ name, href }`',
+      fields: {},
+      request: () => ({ method: 'GET', path: UAC }),
+      read: links,
+      example: { input: {}, request: `GET ${UAC}` },
+    }),
+    'add-enforcer': op({
+      effect: 'write',
+      label: 'Add an enforcer',
+      help: 'Adds an enforcer connection. The object is sent as it is, its device-OS part included.',
+      data: 'result',
+      fields: {
+        enforcer: subject(
+          required(
+            object('Enforcer', 'The whole enforcer connection: `name`, `serial-number` and what else the appliance takes.', {
+              example: { name: 'Edge', 'serial-number': ['0123456789'] },
+            }),
+          ),
+        ),
+      },
+      run: async ({ enforcer }, call) => {
+        const element = `${await vendorOf(call)}-enforcer`;
+        return call.write({ method: 'POST', path: at`/api/v1/configuration/uac/${element}/connections/${element}/`, body: enforcer });
+      },
+      // As it is for the vendor that the appliance node gives; without one the subtree is read first.
+      example: {
+        input: { enforcer: { name: 'Edge', 'serial-number': ['0123456789'] } },
+        request: `POST ${UAC}/acme-enforcer/connections/acme-enforcer/`,
+        body: { name: 'Edge', 'serial-number': ['0123456789'] },
+      },
+    }),
+    'get-radius-client': op({
+      effect: 'read',
+      label: 'Get a RADIUS client',
+      help: 'One RADIUS client, such as a switch.',
+      data: 'client',
+      fields: { name: subject(radius) },
+      request: ({ name }) => ({ method: 'GET', path: radiusClient(name) }),
+      example: { input: { name: 'Switch 3/1' }, request: `GET ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1` },
+    }),
+    'set-radius-client': op({
+      effect: 'write',
+      label: 'Set a RADIUS client',
+      help: 'Creates a RADIUS client or changes the one of that name.',
+      data: 'result',
+      fields: {
+        name: radius,
+        client: subject(required(object('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: client }))),
+      },
+      request: ({ name, client }) => ({ method: 'PUT', path: radiusClient(name), body: client }),
+      example: {
+        input: { name: 'Switch 3/1', client },
+        request: `PUT ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1`,
+        body: client,
+      },
+    }),
+    'delete-snmp-client': op({
+      effect: 'destroy',
+      label: 'Delete an SNMP client',
+      help: 'Deletes one client of SNMP enforcement.',
+      data: 'result',
+      fields: { name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7' }))) },
+      request: ({ name }) => ({ method: 'DELETE', path: at`/api/v1/configuration/uac/snmpEnforcement/clients/client/${name}` }),
+      example: { input: { name: 'Switch 7' }, request: `DELETE ${UAC}/snmpEnforcement/clients/client/Switch%207` },
+    }),
+  },
+});

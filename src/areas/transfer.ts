@@ -1,0 +1,104 @@
+import { area, choice, data, object, op, subject, text } from '../operation';
+import { CHECKS, exportConfiguration } from '../transfer/export';
+import { BINARY, importBinary, importXml, MAINTENANCE, sourceOf } from '../transfer/import';
+
+const toFile = text('File', 'Path of a file to write instead of the message. It appears, or changes, only when the export is whole.', {
+  guard: true,
+  check: notBlank,
+});
+const fromFile = text('File', 'Path of a file to send instead of the message.', { guard: true, check: notBlank });
+const check = choice(
+  'Check',
+  'What comes back is checked and hashed while it streams (`content`). `hash` leaves the check out, `none` the hash as well, for speed.',
+  CHECKS,
+  { guard: true, default: 'content' },
+);
+
+/** Configuration import and export (appliance-api.md, rows below "System" and "Binary-configuration rules"). */
+export const transfer = area({
+  name: 'transfer',
+  label: 'Gateway transfer',
+  help: 'Exports and imports the configuration, as XML or binary, from and to messages or files.',
+  icon: 'gateway-transfer.svg',
+  color: '#E2D96E',
+  operations: {
+    'export-xml': op({
+      effect: 'read',
+      label: 'Export XML',
+      help: 'Exports the configuration as an XML document and checks that it is whole: `msg.envelope.verified` is then `xml`.',
+      data: 'the XML (Buffer), or with File `{ file, bytes, sha256 }`',
+      fields: {
+        password: text('Password', 'Encrypts the secrets in the document; the import needs the same.', { secret: true }),
+        options: object('Options', 'Other attributes of the export, sent as they are.', { guard: true }),
+        file: toFile,
+        check,
+      },
+      run: (input, call) => {
+        const { password, options } = input;
+        const body = { ...options, ...(password !== undefined && { password }) };
+        return exportConfiguration('xml', { method: 'POST', path: `${MAINTENANCE}/export-xml`, body }, input, call);
+      },
+      example: {
+        input: { password: 'correct horse' },
+        request: `POST ${MAINTENANCE}/export-xml`,
+        body: { password: 'correct horse' },
+      },
+    }),
+    'import-xml': op({
+      effect: 'destroy',
+      label: 'Import XML',
+      help: 'Imports an XML document: what is in it replaces what the appliance has. Imports to one appliance wait for each other, and none is sent twice.',
+      data: 'result',
+      fields: {
+        xml: subject(data('XML', 'The document: a Buffer or text. Or give File.', { example: '<configuration/>' })),
+        file: fromFile,
+        password: text('Password', 'The password of the export.', { secret: true }),
+      },
+      run: ({ xml, file, password }, call) => importXml(sourceOf('xml', xml, file), password, call),
+      example: { input: { xml: '<configuration/>' }, request: `POST ${MAINTENANCE}/import-xml` },
+    }),
+    'export-binary': op({
+      effect: 'read',
+      label: 'Export binary',
+      help: 'Exports the binary configuration as base64 text and checks that it is whole: `msg.envelope.verified` is then `zip`, or `base64` where a password made something else of it.',
+      data: 'the base64 text (Buffer), or with File `{ file, bytes, sha256 }`',
+      fields: {
+        export: choice('What', 'Only a part. Nothing chosen: system and user configuration in one.', ['system_config', 'user_config']),
+        password: text('Password', 'Protects the export. It goes in the body, never in the URL.', { secret: true }),
+        file: toFile,
+        check,
+      },
+      run: (input, call) => {
+        const { export: part, password } = input;
+        const more = { ...(part && { query: { export: part } }), ...(password !== undefined && { body: { Password: password } }) };
+        return exportConfiguration('binary', { method: 'POST', path: BINARY, ...more }, input, call);
+      },
+      example: {
+        input: { export: 'system_config', password: 'correct horse' },
+        request: `POST ${BINARY}?export=system_config`,
+        body: { Password: 'correct horse' },
+      },
+    }),
+    'import-binary': op({
+      effect: 'destroy',
+      label: 'Import binary',
+      help: 'Imports a binary configuration. `normal` leaves IP, network and cluster configuration as they are, `full` replaces everything.',
+      data: 'result',
+      fields: {
+        data: subject(
+          data('Data', 'The base64 text of an export: a Buffer or text, in lines or not. Or give File.', { example: 'UEsDBA==' }),
+        ),
+        file: fromFile,
+        import: choice('Mode', 'What is imported; the appliance takes `normal` when nothing is chosen.', ['normal', 'full'], {
+          guard: true,
+        }),
+      },
+      run: ({ data: text, file, import: mode }, call) => importBinary(sourceOf('data', text, file), mode, call),
+      example: { input: { data: 'UEsDBA==', import: 'normal' }, request: `PUT ${BINARY}?import=normal` },
+    }),
+  },
+});
+
+function notBlank(path: string): string | undefined {
+  return path.trim() === '' ? 'is blank.' : undefined;
+}

@@ -1,0 +1,115 @@
+import { createCipheriv, createDecipheriv, createHmac, pbkdf2, randomBytes } from 'node:crypto';
+import { Transform, type TransformCallback } from 'node:stream';
+import { promisify } from 'node:util';
+import { badInput } from '../error';
+
+/**
+ * The format of `openssl enc -aes-256-cbc -pbkdf2 -iter 600000 -md sha256`: `Salted__`, 8 bytes of salt, the ciphertext. Key and
+ * initialisation vector are the first 48 bytes of PBKDF2-HMAC-SHA256. That format does not notice changes, so the manifest holds
+ * HMAC-SHA256 of the whole file under the 32 bytes that follow.
+ */
+export const ENCRYPTION = 'openssl-enc-aes-256-cbc-pbkdf2-sha256-600000';
+
+export const NOT_DECRYPTED = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
+const CIPHER = 'aes-256-cbc';
+const ROUNDS = 600_000;
+const MAGIC = Buffer.from('Salted__', 'latin1');
+const SALT_BYTES = 8;
+const HEADER_BYTES = MAGIC.length + SALT_BYTES;
+
+interface Keys {
+  readonly key: Buffer;
+  readonly iv: Buffer;
+  readonly mac: Buffer;
+}
+
+async function deriveKeys(passphrase: string, salt: Buffer): Promise<Keys> {
+  const bytes = await promisify(pbkdf2)(passphrase, salt, ROUNDS, 80, 'sha256');
+  return { key: bytes.subarray(0, 32), iv: bytes.subarray(32, 48), mac: bytes.subarray(48) };
+}
+
+/** Encrypts what goes through; `mac` is known when it has ended. */
+export class Encryption extends Transform {
+  readonly #cipher: ReturnType<typeof createCipheriv>;
+  readonly #hmac: ReturnType<typeof createHmac>;
+  mac = '';
+
+  private constructor({ key, iv, mac }: Keys, header: Buffer) {
+    super();
+    this.#cipher = createCipheriv(CIPHER, key, iv);
+    this.#hmac = createHmac('sha256', mac);
+    this.#give(header);
+  }
+
+  static async create(passphrase: string): Promise<Encryption> {
+    const salt = randomBytes(SALT_BYTES);
+    return new Encryption(await deriveKeys(passphrase, salt), Buffer.concat([MAGIC, salt]));
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#give(this.#cipher.update(chunk));
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#give(this.#cipher.final());
+    this.mac = this.#hmac.digest('hex');
+    done();
+  }
+
+  #give(bytes: Buffer): void {
+    this.#hmac.update(bytes);
+    this.push(bytes);
+  }
+}
+
+/** The way back. Ends with `BAD_INPUT` when the passphrase is wrong or the file was changed. */
+export class Decryption extends Transform {
+  readonly #passphrase: string;
+  readonly #expected: string | undefined;
+  #head = Buffer.alloc(0);
+  #decipher: ReturnType<typeof createDecipheriv> | undefined;
+  #hmac: ReturnType<typeof createHmac> | undefined;
+
+  constructor(passphrase: string, expectedMac: string | undefined) {
+    super();
+    this.#passphrase = passphrase;
+    this.#expected = expectedMac;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    if (this.#decipher) {
+      this.#give(chunk);
+      done();
+      return;
+    }
+    this.#head = Buffer.concat([this.#head, chunk]);
+    if (this.#head.length < HEADER_BYTES) done();
+    else this.#begin().then(() => done(), done);
+  }
+
+  override _flush(done: TransformCallback): void {
+    try {
+      if (!this.#decipher || !this.#hmac) throw new Error('too short');
+      if (this.#expected !== undefined && this.#hmac.digest('hex') !== this.#expected) throw new Error('changed');
+      this.push(this.#decipher.final());
+      done();
+    } catch {
+      done(badInput(NOT_DECRYPTED));
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const head = this.#head;
+    if (!head.subarray(0, MAGIC.length).equals(MAGIC)) throw badInput('The backup cannot be decrypted: it is no file of openssl enc.');
+    const { key, iv, mac } = await deriveKeys(this.#passphrase, head.subarray(MAGIC.length, HEADER_BYTES));
+    this.#decipher = createDecipheriv(CIPHER, key, iv);
+    this.#hmac = createHmac('sha256', mac).update(head.subarray(0, HEADER_BYTES));
+    this.#give(head.subarray(HEADER_BYTES));
+  }
+
+  #give(bytes: Buffer): void {
+    this.#hmac?.update(bytes);
+    this.push(this.#decipher?.update(bytes));
+  }
+}

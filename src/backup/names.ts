@@ -1,0 +1,38 @@
+/** Names of backups in a folder: `<appliance>_<serial number>_<UTC time>`, the same for its files and its manifest. */
+const BASE = String.raw`[A-Za-z0-9-][A-Za-z0-9.-]*_[A-Za-z0-9-][A-Za-z0-9.-]*_\d{8}T\d{6}\.\d{3}Z`;
+const NAME = new RegExp(`^${BASE}$`);
+const FILE = new RegExp(`^(${BASE})\\.(?:xml|bin)(?:\\.gz)?(?:\\.enc)?$`);
+const MANIFEST = new RegExp(`^(${BASE})\\.json$`);
+
+let last = 0;
+
+/** Never the same twice in one process: two messages may come in the same millisecond. */
+export function uniqueTime(): Date {
+  last = Math.max(Date.now(), last + 1);
+  return new Date(last);
+}
+
+/** `time` in UTC to the millisecond, so that names sort by age. */
+export function backupName(appliance: string, serial: string, time: Date): string {
+  const stamp = time.toISOString().replaceAll(/[-:]/g, '');
+  return `${plain(appliance)}_${plain(serial)}_${stamp}`;
+}
+
+/** The backup that a file or manifest with that name belongs to; undefined for names that are not ours. */
+export function backupOfFile(name: string): string | undefined {
+  return FILE.exec(name)?.[1];
+}
+
+export function backupOfManifest(name: string): string | undefined {
+  return MANIFEST.exec(name)?.[1];
+}
+
+export function isBackupName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** Only letters and digits of ASCII, dots and dashes: good on every file system, and no separator of ours. */
+function plain(text: string): string {
+  const kept = text.normalize('NFKD').replace(/[^A-Za-z0-9.-]+/g, '-');
+  return kept.replace(/^[.-]+|[.-]+$/g, '').slice(0, 60) || 'unknown';
+}

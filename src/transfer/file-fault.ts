@@ -1,0 +1,32 @@
+import { GatewayError } from '../error';
+
+const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'it, or its folder, does not exist',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'this process may not use it',
+  EPERM: 'this process may not use it',
+  EROFS: 'the file system is read-only',
+  EMFILE: 'this process has too many files open',
+  EIO: 'the disk does not answer',
+};
+
+/**
+ * A fault of the file system as a `GatewayError`: `LIMIT` when there is no room left, else `BAD_INPUT`, because it is the file named
+ * there that cannot be used. `cause.system` and `cause.file` tell which.
+ */
+export function fileFault(thrown: unknown, file: string, doing: 'read' | 'written'): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  const { code = '', message } = thrown as NodeJS.ErrnoException;
+  const details = { sent: false, extra: { system: code, file } };
+  if (NO_SPACE.has(code)) {
+    return new GatewayError(
+      'LIMIT',
+      `${file} cannot be written: there is no room left on the disk (${code}). Make room, then try again.`,
+      details,
+    );
+  }
+  return new GatewayError('BAD_INPUT', `${file} cannot be ${doing}: ${WORDS[code] ?? message}${code && ` (${code})`}.`, details);
+}

@@ -1,0 +1,116 @@
+import FormData from 'form-data';
+import { open, type FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import type { WriteResult } from '../envelope';
+import { badInput } from '../error';
+import type { Call, JsonObject } from '../operation';
+import { fileFault } from './file-fault';
+import { meter } from './meter';
+import type { Upload } from './stream';
+import { inTurn } from './turn';
+
+const READ_BYTES = 512 * 1024;
+const WATCH_MS = 250;
+export const MAINTENANCE = '/api/v1/system/maintenance';
+export const BINARY = '/api/v1/system/binary-configuration';
+/** What the interface wants for the base64 text, odd as it is. */
+const BASE64_TYPE = 'text/html; charset=utf-8';
+
+/** A configuration that will be sent: opened anew for every try. */
+export interface Source {
+  /** For a plan. */
+  readonly shown: string;
+  open(): Promise<Opened>;
+  /** Fails before anything is sent, a login included. */
+  check?(): Promise<void>;
+}
+
+export interface Opened {
+  readonly content: Readable | Buffer;
+  /** Bytes. */
+  readonly length: number;
+  /** How many of them were read by now; only streams tell. */
+  readonly read?: () => number;
+}
+
+/** From the subject or from a file. Errors: `BAD_INPUT` when both or none are given, or the file cannot be read. */
+export function sourceOf(name: string, value: Buffer | string | undefined, file: string | undefined): Source {
+  if ((value === undefined) === (file === undefined)) throw badInput(`${name} or file has to be given, and only one of them.`);
+  if (file !== undefined) return { shown: file, open: () => openFile(file), check: async () => (await handleOf(file)).handle.close() };
+  const content = typeof value === 'string' ? Buffer.from(value, 'utf8') : (value as Buffer);
+  if (content.length === 0) throw badInput(`${name} is empty.`);
+  return { shown: `${content.length} bytes`, open: () => Promise.resolve({ content, length: content.length }) };
+}
+
+/** Imports to one appliance wait for each other, `sendXml` and `sendBinary` do not: whoever calls those has the turn. */
+export function importXml(source: Source, password: string | undefined, call: Call): Promise<WriteResult> {
+  return whenReady(source, call, () => sendXml(source, password, call));
+}
+
+export function importBinary(source: Source, mode: 'normal' | 'full' | undefined, call: Call): Promise<WriteResult> {
+  return whenReady(source, call, () => sendBinary(source, mode, call));
+}
+
+async function whenReady(source: Source, call: Call, work: () => Promise<WriteResult>): Promise<WriteResult> {
+  await source.check?.();
+  return inTurn(call, work);
+}
+
+/** Multipart form with the parts `file` and `password` (appliance-api.md, "System"). Data: the result. */
+export function sendXml(source: Source, password: string | undefined, call: Call): Promise<WriteResult> {
+  const shown = { file: source.shown, ...(password !== undefined && { password }) };
+  return send({ method: 'POST', path: `${MAINTENANCE}/import-xml` }, source, shown, call, (content, length) => {
+    const form = new FormData();
+    form.append('file', content, { filename: 'configuration.xml', contentType: 'text/xml', knownLength: length });
+    if (password !== undefined) form.append('password', password);
+    return { body: form, headers: { ...form.getHeaders(), 'content-length': String(form.getLengthSync()) } };
+  });
+}
+
+/** The base64 text as it is (appliance-api.md, "Binary-configuration rules"). Data: the result. */
+export function sendBinary(source: Source, mode: 'normal' | 'full' | undefined, call: Call): Promise<WriteResult> {
+  const request = { method: 'PUT', path: BINARY, ...(mode && { query: { import: mode } }) } as const;
+  return send(request, source, { data: source.shown }, call, (body, length) => ({
+    body,
+    headers: { 'content-type': BASE64_TYPE, 'content-length': String(length) },
+  }));
+}
+
+type Wrap = (content: Readable | Buffer, length: number) => Pick<Upload, 'body' | 'headers'>;
+
+function send(request: Parameters<Call['upload']>[0], source: Source, shown: JsonObject, call: Call, wrap: Wrap): Promise<WriteResult> {
+  return call.upload(request, shown, async () => {
+    const opened = await source.open();
+    return { ...wrap(opened.content, opened.length), close: watch(opened, call) };
+  });
+}
+
+/** Reports how much of a stream was read, until it is closed. */
+function watch({ content, length, read }: Opened, call: Call): () => void {
+  const report = meter(call);
+  const timer = read && setInterval(() => report(read(), length), WATCH_MS).unref();
+  return () => {
+    clearInterval(timer);
+    // form-data leaves the file open when the exchange was cut off.
+    if (!Buffer.isBuffer(content)) content.destroy();
+  };
+}
+
+async function openFile(file: string): Promise<Opened> {
+  const { handle, size } = await handleOf(file);
+  const content = handle.createReadStream({ highWaterMark: READ_BYTES, start: 0, end: size - 1 });
+  return { content, length: size, read: () => content.bytesRead };
+}
+
+async function handleOf(file: string): Promise<{ handle: FileHandle; size: number }> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, 'r');
+    const stat = await handle.stat();
+    if (!stat.isFile() || stat.size === 0) throw badInput(`${file} cannot be sent: it is empty, or no ordinary file.`);
+    return { handle, size: stat.size };
+  } catch (error) {
+    await handle?.close();
+    throw fileFault(error, file, 'read');
+  }
+}

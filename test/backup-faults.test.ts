@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { RunResult } from '../src/backup/run';
+import { failure, INFO, settingsFor } from './library/appliance';
+import { named, run } from './library/backup';
+import { child, folder, names, openFiles, tinyDisk } from './library/transfer';
+import { http, wire } from './library/wire';
+
+describe('when something breaks', () => {
+  it.each(['half', 'headers', 5] as const)('a connection cut at %s leaves everything as it was', async (cut) => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    await run(gateway, { folder: path, what: 'both' });
+    const before = names(path);
+    simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), cut, times: 3, afterEffect: true });
+    const error = await failure(gateway.run('backup.run', { folder: path, what: 'both', keep: 1 }));
+    expect([error.code, names(path)]).toEqual(['BAD_RESPONSE', before]);
+    expect(openFiles()).toEqual([]);
+  });
+
+  it.each(['Busy', 'Service temporarily unavailable!', Buffer.from('no archive at all, but long enough').toString('base64')])(
+    '%j with status 200 is no backup',
+    async (body) => {
+      const { gateway, simulator } = await named();
+      const path = folder();
+      simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), body });
+      expect((await failure(gateway.run('backup.run', { folder: path, what: 'binary' }))).code).toBe('BAD_RESPONSE');
+      expect(names(path)).toEqual([]);
+    },
+  );
+
+  it('a full or read-only disk leaves everything as it was', async ({ skip }) => {
+    const disk = tinyDisk(200 * 1024);
+    if (!disk) skip('this process may not mount a file system');
+    const { path = '' } = disk ?? {};
+    const { gateway, simulator } = await named();
+    await run(gateway, { folder: path });
+    const before = names(path);
+    const large = `<configuration>${'<user>j.doe</user>\n'.repeat(50_000)}</configuration>`;
+    for (const options of [{}, { passphrase: 'x' }]) {
+      simulator.fault({ match: ({ path: asked }) => asked.endsWith('export-xml'), body: () => large });
+      const error = await failure(gateway.run('backup.run', { folder: path, ...options }));
+      expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining('no room left')]);
+      expect(names(path)).toEqual(before);
+    }
+    disk?.readOnly();
+    const error = await failure(gateway.run('backup.run', { folder: path }));
+    expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining('read-only')]);
+    expect(openFiles()).toEqual([]);
+  });
+
+  it('a killed run leaves the last backup, and the next run cleans up', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const good = await run(gateway, { folder: path });
+    const before = names(path);
+    const half = http(200, `<configuration>${'<user/>'.repeat(400_000)}</configuration>`, { 'content-type': 'application/xml' });
+    const server = await wire((asked, socket) => {
+      if (asked.path === INFO) return http(200, '{"system-information":{"serial-number":"S1"}}');
+      socket.write(half.slice(0, half.length >> 1));
+      return undefined;
+    });
+    const process = child('backup-child.ts', {
+      settings: settingsFor(server),
+      operation: 'backup.run',
+      input: { folder: path, gzip: true },
+    });
+    while (names(path).length === before.length) await wait(20);
+    // A second one at the same time must leave the first alone while it lives.
+    expect((await run(gateway, { folder: path })).cleaned).toEqual([]);
+    process.kill('SIGKILL');
+    await new Promise((resolve) => process.once('exit', resolve));
+    expect(names(path).filter((name) => name.endsWith('.partial'))).toHaveLength(1);
+    expect(names(path)).toEqual(expect.arrayContaining(before));
+    const next = await run(gateway, { folder: path });
+    expect(next.cleaned).toEqual([expect.stringMatching(/\.partial$/)]);
+    expect(names(path).filter((name) => name.endsWith('.partial'))).toEqual([]);
+    expect((await gateway.run('backup.verify', { folder: path, backup: good.backup })).data).toMatchObject({ ok: 1 });
+  });
+
+  it('a run that was killed between two renames is finished or undone', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const whole = await run(gateway, { folder: path, what: 'both' });
+    const undone = await run(gateway, { folder: path, what: 'both' });
+    // As the process would have left it: the manifest still beside, whole; of the second only one file has its name.
+    const beside = (name: string): string => join(path, `${name}.json.0badcafe-1-1.partial`);
+    for (const { backup } of [whole, undone]) renameSync(join(path, `${backup}.json`), beside(backup));
+    rmSync(join(path, `${undone.backup}.bin`));
+    const old = new Date(Date.now() - 2 * 86_400_000);
+    for (const { backup } of [whole, undone]) execFileSync('touch', ['-d', old.toISOString(), beside(backup)]);
+    await run(gateway, { folder: path });
+    expect(names(path)).toEqual(expect.arrayContaining([`${whole.backup}.json`, `${whole.backup}.xml`, `${whole.backup}.bin`]));
+    expect(names(path).filter((name) => name.startsWith(undone.backup) || name.endsWith('.partial'))).toEqual([]);
+  });
+});
+
+describe('verify', () => {
+  it('finds what was changed, cut or lost', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const [good, changed, cut, lost] = [
+      await run(gateway, { folder: path }),
+      await run(gateway, { folder: path }),
+      await run(gateway, { folder: path, gzip: true }),
+      await run(gateway, { folder: path }),
+    ];
+    const fileOf = ({ files }: RunResult): string => join(path, files[0]?.file ?? '');
+    const bytes = readFileSync(fileOf(changed));
+    bytes[bytes.indexOf('users')] = 0x55;
+    writeFileSync(fileOf(changed), bytes);
+    writeFileSync(fileOf(cut), readFileSync(fileOf(cut)).subarray(0, -20));
+    rmSync(fileOf(lost));
+    const { data, envelope } = await gateway.run('backup.verify', { folder: path });
+    expect(data).toMatchObject({ total: 4, ok: 1, failed: 3 });
+    expect(envelope).toMatchObject({ ok: false, request: null, requests: 0 });
+    const { results } = data as { results: { item: { backup: string }; ok: boolean }[] };
+    expect(results.filter(({ ok }) => ok).map(({ item }) => item.backup)).toEqual([good.backup]);
+    expect((await failure(gateway.run('backup.verify', { folder: path, backup: cut.backup }))).code).toBe('BAD_INPUT');
+    expect((await failure(gateway.run('backup.verify', { folder: path, backup: 'none' }))).code).toBe('BAD_INPUT');
+  });
+});

@@ -1,0 +1,137 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeDocument } from '../src/simulator/document';
+import type { Simulator } from '../src/simulator';
+import { failure, gatewayFor, lines, pair } from './library/appliance';
+import { change, NAME, named, run } from './library/backup';
+import { folder, names, openFiles, PASSWORD } from './library/transfer';
+
+describe('restore', () => {
+  /** The configuration as one text, with secrets in the clear of one password. */
+  function plain({ state }: Simulator): string {
+    const document = writeDocument(state.configuration, [...state.configuration.children.keys()], 'urn:x', '');
+    return document.replace(/(type="secret">)[^<]*/g, '$1');
+  }
+
+  it.each([
+    ['XML', { what: 'xml', password: PASSWORD }],
+    ['binary', { what: 'binary' }],
+    ['both, compressed and encrypted', { what: 'both', gzip: true, passphrase: PASSWORD }],
+  ])('brings back %s after a fresh backup', async (_name, { what, gzip, ...secrets }: Record<string, unknown>) => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const before = plain(simulator);
+    const made = await run(gateway, { folder: path, what, gzip, ...secrets });
+    change(simulator, 'Changed meanwhile');
+    expect(plain(simulator)).not.toBe(before);
+    const { data, envelope } = await gateway.run('backup.restore', {
+      folder: path,
+      backup: made.backup,
+      ...(what === 'binary' && { import: 'full' }),
+      ...secrets,
+    });
+    expect(plain(simulator)).toBe(before);
+    expect(data).toMatchObject({ result: { errors: [] } });
+    expect(envelope).toMatchObject({ ok: true, changed: true, restored: made.backup, before: expect.stringMatching(NAME) as string });
+    expect(names(path).filter((name) => name.endsWith('.json'))).toHaveLength(2);
+    await gateway.run('backup.restore', {
+      folder: path,
+      backup: String(envelope.before),
+      'backup-first': false,
+      ...(what === 'binary' && { import: 'full' }),
+      ...secrets,
+    });
+    expect(plain(simulator)).toContain('Changed meanwhile');
+    expect(openFiles()).toEqual([]);
+  });
+
+  it('refuses that of another appliance unless told otherwise', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const made = await run(gateway, { folder: path });
+    const text = readFileSync(made.manifest, 'utf8');
+    writeFileSync(made.manifest, text.replace(/"serial-number": "[^"]*"/, '"serial-number": "OTHER"'));
+    const error = await failure(gateway.run('backup.restore', { folder: path, backup: made.backup }));
+    expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining('OTHER')]);
+    expect((await failure(gateway.run('backup.restore', { folder: path, backup: 'latest' }))).code).toBe('BAD_INPUT');
+    expect(lines(simulator).filter((line) => line.includes('import'))).toEqual([]);
+    await gateway.run('backup.restore', { folder: path, backup: 'latest', 'any-appliance': true });
+    expect(lines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
+  });
+
+  it('takes the latest that holds what is asked for', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const binary = await run(gateway, { folder: path, what: 'binary' });
+    await run(gateway, { folder: path });
+    const { envelope } = await gateway.run('backup.restore', { folder: path, backup: 'latest', kind: 'binary' });
+    expect(envelope.restored).toBe(binary.backup);
+  });
+
+  it('waits for another import before it makes the backup', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    await run(gateway, { folder: path });
+    simulator.state.variants.transferMs = 300;
+    const states: string[] = [];
+    const other = gateway.run('transfer.import-xml', { xml: '<configuration/>' });
+    const restored = gateway.run('backup.restore', { folder: path, backup: 'latest' }, { onProgress: ({ state }) => states.push(state) });
+    await Promise.all([other, restored]);
+    expect(states[0]).toBe('waiting');
+    const sent = lines(simulator).filter((line) => /(import|export)-xml/.test(line));
+    expect(sent.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
+  });
+
+  it('does nothing when the backup before it fails, and says so', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    await run(gateway, { folder: path });
+    simulator.fault({ match: ({ path: asked }) => asked.endsWith('export-xml'), body: '<html>Sorry</html>' });
+    const error = await failure(gateway.run('backup.restore', { folder: path, backup: 'latest' }));
+    expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringContaining('Nothing was restored')]);
+    expect(lines(simulator).filter((line) => line.includes('import'))).toEqual([]);
+  });
+
+  it('sends nothing of a damaged one, and asks for the secrets that it needs', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const secret = await run(gateway, { folder: path, password: PASSWORD, passphrase: 'p' });
+    const restore = (input: Record<string, unknown>): Promise<unknown> =>
+      gateway.run('backup.restore', { folder: path, backup: secret.backup, ...input });
+    expect((await failure(restore({ password: PASSWORD }))).message).toContain('give the passphrase');
+    expect((await failure(restore({ passphrase: 'p' }))).message).toContain('made with a password');
+    expect((await failure(restore({ passphrase: 'q', password: PASSWORD }))).message).toContain('passphrase is wrong');
+    expect((await failure(restore({ kind: 'binary', passphrase: 'p' }))).message).toContain('holds no binary');
+    const file = join(path, secret.files[0]?.file ?? '');
+    const bytes = readFileSync(file);
+    bytes[100] = (bytes[100] ?? 0) ^ 1;
+    writeFileSync(file, bytes);
+    expect((await failure(restore({ passphrase: 'p', password: PASSWORD }))).code).toBe('BAD_INPUT');
+    expect(lines(simulator).filter((line) => line.includes('import'))).toEqual([]);
+  });
+
+  it('is planned in a dry run', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const made = await run(gateway, { folder: path, password: PASSWORD });
+    const before = names(path);
+    const { envelope } = await gateway.run('backup.restore', { folder: path, backup: 'latest', password: PASSWORD }, { dryRun: true });
+    expect(envelope.plan).toEqual([
+      { method: 'POST', path: '/api/v1/system/maintenance/import-xml', body: { file: `${made.backup}.xml`, password: '••••' } },
+    ]);
+    expect(names(path)).toEqual(before);
+    expect(lines(simulator).filter((line) => line.includes('import'))).toEqual([]);
+  });
+});
+
+it('a second appliance takes the backup of the first', async () => {
+  const first = await named();
+  const second = await pair({}, { name: 'vpn-2' });
+  const path = folder();
+  change(first.simulator, 'From the first');
+  const made = await run(first.gateway, { folder: path, password: PASSWORD });
+  await second.gateway.run('backup.restore', { folder: path, backup: made.backup, password: PASSWORD, 'any-appliance': true });
+  expect((await run(second.gateway, { folder: path, password: PASSWORD })).appliance).toBe('vpn-2');
+  expect(gatewayFor(second.simulator).name).not.toBe('vpn-2');
+});

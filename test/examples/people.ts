@@ -1,0 +1,84 @@
+import { expect } from 'vitest';
+import { inject, failure, writes, type Outcomes, type Running } from './running';
+
+const localUsers = ({ simulator }: Running) =>
+  simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user').items;
+
+const sessionsOf = ({ simulator: { state } }: Running, user: string): number =>
+  state.sessions.numbers().filter((index) => state.sessions.record(index)['active-user-name'] === user).length;
+
+const DAY_MS = 86_400_000;
+const day = (fromToday: number): string => new Date(Date.now() + fromToday * DAY_MS).toLocaleDateString('sv');
+
+/** Users and the groups of a directory. */
+export const people: Outcomes = {
+  'Onboard a contractor.json': async (running, example) => {
+    const { debug, simulator } = running;
+    const users = localUsers(running);
+    const click = 'Click: a new contractor';
+    await inject(running, example, click);
+    const account = (await debug.next('Give this to the contractor')) as { username: string; password: string };
+    expect(account.password).toMatch(/^[\w-]{16}$/);
+    const created = users.get(account.username);
+    expect(created?.text('password-cleartext')).toBe(account.password);
+    expect(created?.text('change-password-at-signin')).toBe('true');
+    expect(created?.text('fullname')).toMatch(/^Chris Jones \(leaves \d{4}-\d{2}-\d{2}\)$/);
+
+    for (const leaves of [undefined, 'soon']) {
+      await inject(running, example, click, { payload: { username: 'nobody', fullname: 'No Body', leaves } });
+      expect(await failure(running)).toContain('No account was created');
+    }
+    expect(users.has('nobody')).toBe(false);
+
+    for (const [username, leaves] of Object.entries({ 'goes today': day(0), stays: day(2) })) {
+      await inject(running, example, click, { payload: { username, fullname: 'Ann (on loan)', leaves } });
+      await debug.next('Give this to the contractor');
+      simulator.state.sessions.add({ 'active-user-name': username });
+    }
+    await inject(running, example, 'Every evening');
+    expect(await debug.next('Disabled')).toBe('goes today');
+    const enabled = ['goes today', 'stays', 'contractor1'].map((username) => users.get(username)?.text('enabled'));
+    expect(enabled).toEqual(['false', 'true', 'true']);
+    expect([sessionsOf(running, 'goes today'), sessionsOf(running, 'stays')]).toEqual([0, 1]);
+  },
+
+  'Offboard a user.json': async (running, example) => {
+    const { debug, simulator } = running;
+    const click = 'Click: somebody leaves';
+    const user = 'jürgen.müller';
+    for (const name of [user, 'from the directory']) simulator.state.sessions.add({ 'active-user-name': name });
+    const open = sessionsOf(running, user);
+    await inject(running, example, click);
+    expect(await debug.next('Report')).toEqual({
+      user,
+      'account disabled': 'yes',
+      'licence taken back': 'yes',
+      'sessions ended': `${open} of ${open}`,
+    });
+    expect(localUsers(running).get(user)?.text('enabled')).toBe('false');
+    expect(simulator.state.license.users.some((named) => named.user === user)).toBe(false);
+    expect(sessionsOf(running, user)).toBe(0);
+
+    await inject(running, example, click, { user: 'from the directory' });
+    const report = (await debug.next('Report')) as Record<string, string>;
+    expect(report).toMatchObject({ user: 'from the directory', 'sessions ended': '1 of 1' });
+    expect(report['account disabled']).toMatch(/^NO\. .*does not exist/);
+    expect(report['licence taken back']).toMatch(/^NO\. .*does not exist/);
+    expect(sessionsOf(running, 'from the directory')).toBe(0);
+  },
+
+  'Grant a directory group access to the catalogue.json': async (running, example) => {
+    const { debug } = running;
+    const groups = (given: unknown) => (given as { name: string }[]).map(({ name }) => name);
+    await inject(running, example, 'Click: add the group');
+    expect(await debug.next('What was done')).toBe('Remote Workers has been added.');
+    const now = groups(await debug.next('The catalogue now'));
+    expect(now).toEqual(['Domain Users', 'VPN Users', 'Gateway Admins', 'Remote Workers']);
+
+    const before = writes(running);
+    await inject(running, example, 'Click: add the group');
+    expect(await debug.next('What was done')).toBe('Remote Workers was there already. Nothing was written.');
+    expect(groups(await debug.next('The catalogue now'))).toEqual(now);
+    expect(writes(running)).toEqual(before);
+  },
+};

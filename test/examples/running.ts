@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { watchDebug } from '../../scripts/demo/debug.mjs';
+import { readExample } from '../../scripts/demo/examples.mjs';
+import type { Demo } from '../../scripts/demo/start.mjs';
+
+/** All examples side by side in a real Node-RED, their appliances, and what the debug sidebar is shown. */
+export type Running = Demo & { debug: Awaited<ReturnType<typeof watchDebug>> };
+
+/** What an example has to do, by its file. */
+export type Outcomes = Record<string, (running: Running, example: string) => Promise<void>>;
+
+/** Of the bundle in test/fixtures. */
+export const BUNDLE_PASSWORD = 'Grün & "blau"';
+export const fixture = (name: string): string => join(__dirname, '..', 'fixtures', name);
+
+/** Presses the button of the Inject node of that name; `values` stand for properties of its message, as after a change in its dialog. */
+export async function inject({ nodeRed }: Demo, example: string, name: string, values: Record<string, unknown> = {}): Promise<void> {
+  const node = readExample(example).find((one) => one.type === 'inject' && one.name === name);
+  const props = (node?.props ?? []) as { p: string; v: string; vt: string }[];
+  const own = props.map((prop) => (prop.p in values ? { p: prop.p, ...typed(values[prop.p]) } : prop));
+  const response = await fetch(`${nodeRed.url}/inject/${node?.id}`, {
+    method: 'POST',
+    ...(own.length > 0 && { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ __user_inject_props__: own }) }),
+  });
+  expect(response.status, name).toBe(200);
+}
+
+function typed(value: unknown): { v: string; vt: string } {
+  return typeof value === 'string' ? { v: value, vt: 'str' } : { v: JSON.stringify(value), vt: 'json' };
+}
+
+/** The sentence of the next error that an example shows. */
+export async function failure({ debug }: Running): Promise<string> {
+  const { message } = (await debug.next('Why it failed')) as { message: string };
+  return message;
+}
+
+/** Requests that reached the appliance, as lines, but for reads and logins. */
+export function writes({ simulator }: Running): string[] {
+  const made = simulator.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'));
+  return made.map(({ method, path }) => `${method} ${path}`);
+}

@@ -1,0 +1,66 @@
+import { buildSync } from 'esbuild';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execPath } from 'node:process';
+import { onTestFinished } from 'vitest';
+
+/** Everything at once that a password could break: both quotes, an ampersand, a percent sign, other scripts. */
+export const PASSWORD = `q"uo'te & 50% <ü> пароль\\`;
+
+/** An empty folder that goes with the test. */
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Names in a folder, sorted. */
+export function names(path: string): string[] {
+  return readdirSync(path).sort();
+}
+
+/** A small file system of that size in bytes; undefined where this process may not mount one. */
+export function tinyDisk(bytes: number): { path: string; readOnly(): void } | undefined {
+  const path = folder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path], { stdio: 'ignore' });
+  } catch {
+    return undefined;
+  }
+  onTestFinished(() => void execFileSync('umount', [path]));
+  return { path, readOnly: () => void execFileSync('mount', ['-o', 'remount,ro', path]) };
+}
+
+/** Runs a script of this folder in a process of its own, with one argument. */
+export function child(script: string, argument: unknown): ChildProcess {
+  const built = join(mkdtempSync(join(__dirname, '../../node_modules/.child-')), 'child.cjs');
+  onTestFinished(() => rmSync(dirname(built), { recursive: true, force: true }));
+  buildSync({
+    entryPoints: [join(__dirname, script)],
+    outfile: built,
+    bundle: true,
+    platform: 'node',
+    packages: 'external',
+    logLevel: 'error',
+  });
+  const process = spawn(execPath, [built, JSON.stringify(argument)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void process.kill('SIGKILL'));
+  return process;
+}
+
+/** The files that this process has open, sockets not counted. */
+export function openFiles(): string[] {
+  return readdirSync('/proc/self/fd')
+    .map((fd) => linkOf(`/proc/self/fd/${fd}`))
+    .filter((target) => target.startsWith('/') && !target.startsWith('/dev/') && !target.startsWith('/proc/'));
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
+import type { Advance } from '../src/operation';
+import { readDocument } from '../src/simulator/document';
+import { appliance, calls, failure, gatewayFor, lines, pair } from './library/appliance';
+import { PASSWORD } from './library/transfer';
+import { http, wire } from './library/wire';
+
+const XML = '<configuration xmlns="urn:a"><users/></configuration>';
+const EXPORT_XML = '/api/v1/system/maintenance/export-xml';
+const IMPORT_XML = '/api/v1/system/maintenance/import-xml';
+const BINARY = '/api/v1/system/binary-configuration';
+
+function sha256(data: unknown): string {
+  return createHash('sha256')
+    .update(data as Buffer)
+    .digest('hex');
+}
+
+describe('export-xml', () => {
+  it('gives the document with its check and hash', async () => {
+    const { simulator, gateway } = await pair();
+    const { data, envelope } = await gateway.run('transfer.export-xml', { password: PASSWORD, options: { section: 'users' } });
+    expect(String(data)).toMatch(/^<\?xml.*<configuration xmlns=/s);
+    expect(envelope).toMatchObject({
+      ok: true,
+      verified: 'xml',
+      changed: null,
+      requests: 1,
+      sha256: sha256(data),
+      bytes: (data as Buffer).length,
+    });
+    const [call] = calls(simulator);
+    expect(JSON.parse(call?.body ?? '')).toEqual({ section: 'users', password: PASSWORD });
+    expect(call?.headers.accept).toMatch(/xml/);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['a page of HTML', '<!DOCTYPE html><html><body>Sorry</body></html>', /page of HTML/],
+    ['half a document', XML.slice(0, 30), /ends early/],
+    ['another document', '<result/>', /root element is result/],
+    ['nothing', '', /empty/],
+    ['JSON', '{"a":1}', /JSON where a configuration belongs/],
+    ['half of JSON', '{"a"', /cannot be read/],
+  ])('refuses %s with status 200', async (_name, body, words) => {
+    const server = await wire(() => http(200, body, { 'content-type': 'application/xml' }));
+    const error = await failure(gatewayFor(server).run('transfer.export-xml'));
+    expect([error.code, error.cause?.status]).toEqual(['BAD_RESPONSE', 200]);
+    expect(error.message).toMatch(words);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('tells what the appliance says instead, whatever the status', async () => {
+    const said = JSON.stringify({ result: { errors: [{ message: 'Export is not possible now' }] } });
+    for (const [status, code] of [
+      [200, 'APPLIANCE_ERROR'],
+      [403, 'FORBIDDEN'],
+      [422, 'REJECTED'],
+    ] as const) {
+      const server = await wire(() => http(status, said));
+      const error = await failure(gatewayFor(server).run('transfer.export-xml'));
+      expect([error.code, error.message]).toEqual([code, expect.stringContaining('Export is not possible now')]);
+    }
+  });
+
+  it('begins again from nothing after a fault of the connection', async () => {
+    let tries = 0;
+    const server = await wire((_asked, socket) => {
+      if (++tries === 2) return http(200, XML);
+      socket.end(http(200, XML).slice(0, -20));
+      return undefined;
+    });
+    const { data, envelope } = await gatewayFor(server).run('transfer.export-xml');
+    expect([String(data), envelope.retries]).toEqual([XML, 1]);
+  });
+
+  it('does without the check, and without the hash', async () => {
+    const server = await wire(() => http(200, '<half'));
+    const gateway = gatewayFor(server);
+    const hashed = await gateway.run('transfer.export-xml', { check: 'hash' });
+    expect(hashed.envelope).toMatchObject({ verified: 'none', sha256: sha256(Buffer.from('<half')) });
+    const plain = await gateway.run('transfer.export-xml', { check: 'none' });
+    expect(plain.envelope).toMatchObject({ verified: 'none' });
+    expect(plain.envelope).not.toHaveProperty('sha256');
+  });
+});
+
+describe('export-binary', () => {
+  it('has the password in the body and never in the URL', async () => {
+    const { simulator, gateway } = await pair();
+    const { envelope } = await gateway.run('transfer.export-binary', { export: 'user_config', password: PASSWORD });
+    expect(envelope.verified).toBe('zip');
+    expect(lines(simulator)).toEqual([`POST ${BINARY}?export=user_config`]);
+    expect(JSON.parse(calls(simulator)[0]?.body ?? '')).toEqual({ Password: PASSWORD });
+  });
+
+  it('refuses what was cut short with status 200', async () => {
+    const { gateway } = await pair({ variants: { binaryCutShort: true } });
+    const error = await failure(gateway.run('transfer.export-binary'));
+    expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/cut short|ends early/)]);
+  });
+});
+
+describe('imports', () => {
+  it('bring back what was exported, with any password', async () => {
+    const { simulator, gateway } = await pair();
+    const { data: xml } = await gateway.run('transfer.export-xml', { password: PASSWORD });
+    const { data: binary } = await gateway.run('transfer.export-binary');
+    const outcome = await gateway.run('transfer.import-xml', { xml, password: PASSWORD });
+    expect(outcome.envelope).toMatchObject({ ok: true, changed: true, requests: 1 });
+    await gateway.run('transfer.import-binary', { data: binary, import: 'full' });
+    // The document that the simulator had was read with the very password.
+    expect(() => readDocument(simulator.state.configuration, String(xml), PASSWORD)).not.toThrow();
+    expect(lines(simulator).slice(2)).toEqual([`POST ${IMPORT_XML}`, `PUT ${BINARY}?import=full`]);
+  });
+
+  it('send the form with file and password, and the base64 text with its type', async () => {
+    const server = await wire(() => http(200, '{"result":{"info":[{"message":"ok"}]}}'));
+    const gateway = gatewayFor(server);
+    await gateway.run('transfer.import-xml', { xml: XML, password: PASSWORD });
+    await gateway.run('transfer.import-binary', { data: 'QUJD\nREVG' });
+    const [form, text] = server.asked;
+    expect(form?.head).toMatch(/content-type: multipart\/form-data; ?boundary=/i);
+    expect(form?.body).toContain(`name="file"; filename="configuration.xml"\r\nContent-Type: text/xml\r\n\r\n${XML}\r\n`);
+    expect(form?.body).toContain(`name="password"\r\n\r\n${PASSWORD}\r\n`);
+    expect([text?.path, text?.body]).toEqual([BINARY, 'QUJD\nREVG']);
+    expect(text?.head).toMatch(/content-type: text\/html; charset=utf-8/i);
+  });
+
+  it.each([422, 400, 500, 200] as const)('hand on the words that the interface names, with status %s', async (namedErrorStatus) => {
+    const { gateway } = await pair({ variants: { namedErrorStatus, namedErrorList: 'info' } });
+    const error = await failure(gateway.run('transfer.import-binary', { data: 'no base64!' }));
+    expect([error.code, error.message]).toEqual(['REJECTED', expect.stringContaining('Failed to extract configuration files')]);
+  });
+
+  it('are never sent again', async () => {
+    const server = await wire((_asked, socket) => void socket.destroy());
+    const error = await failure(gatewayFor(server).run('transfer.import-xml', { xml: XML }));
+    expect([error.code, error.cause?.reason]).toEqual(['OUTCOME_UNKNOWN', 'CONNECTION']);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('are opened anew for the replay after a 401', async () => {
+    const { simulator, gateway } = await pair();
+    const { data: xml } = await gateway.run('transfer.export-xml');
+    simulator.expireKeys();
+    const { envelope } = await gateway.run('transfer.import-xml', { xml });
+    expect(envelope).toMatchObject({ ok: true, logins: 1, requests: 2 });
+  });
+
+  it('need exactly one of subject and file', async () => {
+    const gateway = gatewayFor(await wire(() => undefined));
+    for (const input of [{}, { xml: XML, file: '/tmp/a' }, { xml: Buffer.alloc(0) }]) {
+      expect((await failure(gateway.run('transfer.import-xml', input))).code).toBe('BAD_INPUT');
+    }
+  });
+
+  it('are planned in a dry run, the password masked', async () => {
+    const { simulator, gateway } = await pair();
+    const { envelope } = await gateway.run('transfer.import-xml', { xml: XML, password: PASSWORD }, { dryRun: true });
+    expect(envelope.plan).toEqual([{ method: 'POST', path: IMPORT_XML, body: { file: `${XML.length} bytes`, password: '••••' } }]);
+    expect(lines(simulator)).toEqual([]);
+  });
+
+  it('wait for each other, and the second says so', async () => {
+    const { simulator, gateway } = await pair({ variants: { transferMs: 150 } });
+    const { data: xml } = await gateway.run('transfer.export-xml');
+    const told: Advance[] = [];
+    const first = gateway.run('transfer.import-xml', { xml });
+    const second = gateway.run('transfer.import-xml', { xml }, { onProgress: (advance) => told.push(advance) });
+    const third = new AbortController();
+    const cancelled = failure(gateway.run('transfer.import-xml', { xml }, third.signal));
+    await vi.waitFor(() => expect(told).toEqual([{ state: 'waiting' }]));
+    third.abort();
+    expect((await cancelled).code).toBe('ABORTED');
+    await first;
+    expect(lines(simulator)).toHaveLength(2);
+    await second;
+    expect(lines(simulator)).toHaveLength(3);
+    expect(simulator.state.transfer.waiting).toBe(0);
+  });
+});
+
+it('no transfer shows its password anywhere', async () => {
+  const simulator = await appliance();
+  const gateway = gatewayFor(simulator);
+  const echo = JSON.stringify({ result: { errors: [{ message: `Refused: ${PASSWORD}` }] } });
+  const shown: unknown[] = [];
+  const xml = (await gateway.run('transfer.export-xml', { password: PASSWORD })).data;
+  shown.push((await gateway.run('transfer.export-binary', { password: PASSWORD })).envelope);
+  shown.push(await gateway.run('transfer.import-xml', { xml, password: PASSWORD }));
+  for (const operation of ['export-xml', 'import-xml', 'export-binary']) {
+    simulator.fault({ match: ({ path }) => path.startsWith('/api/v1/system/'), status: 422, body: echo });
+    const input = operation === 'import-xml' ? { xml } : {};
+    const error = await failure(gateway.run(`transfer.${operation}`, { ...input, password: PASSWORD }));
+    expect(error.code).toBe('REJECTED');
+    shown.push(error.message, error.cause);
+  }
+  const forms = [PASSWORD, JSON.stringify(PASSWORD).slice(1, -1), encodeURIComponent(PASSWORD), Buffer.from(PASSWORD).toString('base64')];
+  const text = shown.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');
+  for (const form of forms) expect(text).not.toContain(form);
+  for (const { path } of simulator.requests) expect(decodeURIComponent(path)).not.toContain(PASSWORD);
+  expect(lines(simulator)).toContain(`POST ${EXPORT_XML}`);
+});
