@@ -137,7 +137,9 @@ export async function startRig(version) {
       const pages = `${target.url}/api/v1/system/active-users?number=200&start=[0-${set.sessions - 1}:200]`;
       const header = `authorization: ${authorization}`;
       const started = performance.now();
-      const child = spawn('curl', ['-sSf', '--no-progress-meter', '--cacert', caFile, '-H', header, '-o', '/dev/null', ...args, pages], { stdio: 'inherit' });
+      const child = spawn('curl', ['-sSf', '--no-progress-meter', '--cacert', caFile, '-H', header, '-o', '/dev/null', ...args, pages], {
+        stdio: 'inherit',
+      });
       const [code] = await once(child, 'close');
       if (code !== 0) throw new Error(`curl ended with exit code ${code}`);
       return { seconds: (performance.now() - started) / 1000 };

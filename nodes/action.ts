@@ -79,7 +79,7 @@ export class Action {
     }
     const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', sent: 0, place: 0 };
     this.#runs.add(run);
-    this.#status.begin(run);
+    this.#status.begin();
     let error: GatewayError | undefined;
     let shown = shownFailure('BAD_RESPONSE');
     try {
@@ -216,7 +216,9 @@ export class Action {
       throw badInput('msg.cancel has to be true, or the _msgid of the message to cancel.');
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
-    const onProgress: RunOptions['onProgress'] = (advance) => this.#status.advance(run, advance);
+    const onProgress: RunOptions['onProgress'] = (advance) => {
+      if (run.place >= 0) this.#status.advance(run, advance);
+    };
     return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress };
   }
 }

@@ -94,8 +94,9 @@ export function shownFailure(code: ErrorCode): Last {
 export class Status {
   readonly #red: NodeAPI;
   readonly #node: Node;
-  /** The messages under way, and how far each is as far as it has told. */
-  readonly #runs = new Map<object, Advance | undefined>();
+  #running = 0;
+  /** How far those of the messages under way are that have told: transfers. */
+  readonly #advances = new Map<object, Advance>();
   #last: Last | undefined;
   #shown = -Infinity;
   #timer: NodeJS.Timeout | undefined;
@@ -106,21 +107,21 @@ export class Status {
     this.#node = node;
   }
 
-  begin(run: object): void {
-    this.#runs.set(run, undefined);
+  begin(): void {
+    this.#running++;
     this.#show();
   }
 
-  /** How far a transfer is; of no account once it has settled. */
+  /** How far a transfer is, before it has settled. */
   advance(run: object, advance: Advance): void {
-    if (!this.#runs.has(run)) return;
-    this.#runs.set(run, advance);
+    this.#advances.set(run, advance);
     this.#show();
   }
 
   /** One message less; once for every `begin`. */
   settle(run: object, last: Last): void {
-    this.#runs.delete(run);
+    this.#running--;
+    if (this.#advances.size > 0) this.#advances.delete(run);
     this.report(last);
   }
 
@@ -145,18 +146,19 @@ export class Status {
   #draw(): void {
     this.#timer = undefined;
     this.#shown = performance.now();
-    this.#node.status(this.#runs.size > 0 ? this.#busy() : this.#ended());
+    this.#node.status(this.#running > 0 ? this.#busy() : this.#ended());
   }
 
   #busy(): NodeStatus {
-    return { fill: 'blue', shape: 'dot', text: this.#progress([...this.#runs.values()]) };
+    return { fill: 'blue', shape: 'dot', text: this.#progress() };
   }
 
-  #progress(advances: readonly (Advance | undefined)[]): string {
+  #progress(): string {
+    const advances = [...this.#advances.values()];
     const [first] = advances;
-    const waiting = advances.filter((advance) => advance?.state === 'waiting').length;
-    if (advances.length > 1) {
-      return waiting > 0 ? this.#text('some-waiting', { w: waiting, n: advances.length }) : this.#text('running', { n: advances.length });
+    const waiting = advances.filter((advance) => advance.state === 'waiting').length;
+    if (this.#running > 1) {
+      return waiting > 0 ? this.#text('some-waiting', { w: waiting, n: this.#running }) : this.#text('running', { n: this.#running });
     }
     if (!first || (first.state === 'moving' && first.bytes === 0)) return this.#text('working');
     if (first.state === 'waiting') return this.#text('waiting');

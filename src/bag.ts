@@ -9,11 +9,13 @@ export class Bag<T extends { place: number }> {
     item.place = this.items.push(item) - 1;
   }
 
-  /** Each thing once, and only one that is in it. */
+  /** Each thing once, and only one that is in it; its `place` is below 0 then. */
   delete(item: T): void {
     const last = this.items.pop();
-    if (!last || last === item) return;
-    this.items[item.place] = last;
-    last.place = item.place;
+    if (last && last !== item) {
+      this.items[item.place] = last;
+      last.place = item.place;
+    }
+    item.place = -1;
   }
 }

@@ -52,7 +52,7 @@ describe('the tarball', () => {
   });
 
   it('names no place of the machine that built it', () => {
-    const texts = packed.filter((file) => !/\.(png|svg)$/.test(file));
+    const texts = packed.filter((file) => !file.endsWith('.png'));
     const places = [root.replace(/[\\/]$/, ''), homedir(), tmpdir()].filter((place) => place.length > 1);
     const found = texts.filter((file) => {
       const text = readFileSync(join(installed, file), 'utf8');

@@ -251,7 +251,7 @@ export function progress(): void {
     const of = status();
     const run = {};
     shown.length = 0;
-    of.begin(run);
+    of.begin();
     for (const advance of advances) {
       of.advance(run, advance);
       vi.advanceTimersByTime(300);
@@ -274,7 +274,7 @@ export function progress(): void {
   it('changes at most four times a second, and a report that comes too late changes nothing', () => {
     const of = status();
     const run = {};
-    of.begin(run);
+    of.begin();
     for (let bytes = 1; bytes <= 1000; bytes++) {
       of.advance(run, { state: 'moving', bytes: bytes * 1e6 });
       vi.advanceTimersByTime(1);
