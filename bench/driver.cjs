@@ -6,6 +6,7 @@ const { monitorEventLoopDelay } = require('node:perf_hooks');
 
 /** @type {(job: object, index: number) => object} what the index-th message of a job holds */
 const makers = {
+  nothing: () => ({}),
   plain: () => ({ payload: '' }),
   page: ({ base, pages }, index) => ({ url: `${base}/api/v1/system/active-users?number=200&start=${(index % pages) * 200}` }),
   list: ({ base }) => ({ url: `${base}/api/v1/system/active-users?number=200&start=0`, payload: '' }),

@@ -31,7 +31,7 @@ return [null, msg];`;
  * @param {Record<string, string>} wires node id by lane
  * @param {object[]} nodes
  */
-function around({ caFile }, wires, nodes) {
+export function around({ caFile }, wires, nodes) {
   const lanes = Object.entries(LANES).map(([lane]) => (wires[lane] ? [wires[lane]] : []));
   return [
     { id: 'tab', type: 'tab', label: 'bench' },

@@ -33,7 +33,7 @@ let asked = 0;
  * @param {object} message
  * @returns {Promise<any>}
  */
-function ask(child, message) {
+export function ask(child, message) {
   const id = ++asked;
   return new Promise((resolve, reject) => {
     const settle = (/** @type {() => void} */ how) => {
@@ -146,7 +146,8 @@ export async function startRig(version) {
     };
     const nodeRed = reds['ours']?.version ?? '';
     const nodeVersion = version === 5 ? await versionOf(node) : process.version;
-    return { version, nodeRed, nodeVersion, target, caFile, authorization, reds, run, curl, end };
+    const atEnd = (/** @type {() => unknown} */ one) => void ends.push(one);
+    return { version, nodeRed, nodeVersion, target, caFile, authorization, reds, run, curl, atEnd, end };
   } catch (error) {
     await end();
     throw error;

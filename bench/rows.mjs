@@ -29,13 +29,23 @@ import { LANES } from './flows.mjs';
  * @property {number} shortSessions of a short one
  * @property {number} kills at no think time
  * @property {number} slowKills at 5 ms
+ * @property {number} transferMiB of an export or import
  * @property {number} reps
  */
 
 /** @type {Size} */
-export const FULL = { ms: 1500, warmMs: 500, sessions: 100_000, shortSessions: 1000, kills: 10_000, slowKills: 2000, reps: 5 };
+export const FULL = {
+  ms: 1500,
+  warmMs: 500,
+  sessions: 100_000,
+  shortSessions: 1000,
+  kills: 10_000,
+  slowKills: 2000,
+  transferMiB: 1024,
+  reps: 5,
+};
 /** To show that all of it works; nothing can be read from its figures. */
-export const QUICK = { ms: 60, warmMs: 20, sessions: 2000, shortSessions: 400, kills: 50, slowKills: 20, reps: 1 };
+export const QUICK = { ms: 60, warmMs: 20, sessions: 2000, shortSessions: 400, kills: 50, slowKills: 20, transferMiB: 4, reps: 1 };
 
 /**
  * @param {Size} size

@@ -1,6 +1,6 @@
 // @ts-check
 // npm run bench [-- --quick] [--only <part of a row's id>] [--reps <n>] [--lines 4,5] [--out <folder>] [--verbose]
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -12,6 +12,7 @@ import { lineOf, markdown } from './report.mjs';
 import { startRig } from './rig.mjs';
 import { FULL, QUICK, rowsFor } from './rows.mjs';
 import { installedMegabytes, measureStart } from './start.mjs';
+import { transferRows } from './transfer-rows.mjs';
 
 /**
  * @typedef {import('./rows.mjs').Row} Row
@@ -34,15 +35,7 @@ const reps = Number(options.reps ?? size.reps);
 const only = options.only?.split(',');
 const wanted = (/** @type {string} */ id) => only === undefined || only.some((part) => id.includes(part));
 const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
-const rows = [...rowsFor(size), ...(await transferRows())].filter(({ id }) => wanted(id));
-
-/** Imports and exports: a file of their own, if it is there, that exports `rows(size)`, of the same shape. */
-async function transferRows() {
-  const file = join(root, 'bench', 'transfer-rows.mjs');
-  /** @type {{ rows: (size: import('./rows.mjs').Size) => Row[] }} */
-  const transfer = existsSync(file) ? await import(file) : { rows: () => [] };
-  return transfer.rows(size);
-}
+const rows = [...rowsFor(size), ...transferRows(size)].filter(({ id }) => wanted(id));
 
 /** @param {4 | 5} version */
 async function measure(version) {

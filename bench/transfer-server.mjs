@@ -58,11 +58,18 @@ function send(response, type, { head, piece, count, tail }) {
 }
 
 const bytes = Number(process.argv[2]);
+/** Of all requests. */
+let total = 0;
+process.on('message', () => process.send(total));
+process.on('disconnect', () => process.exit());
 const bodies = { xml: xml(bytes), binary: binary(bytes) };
 const server = createServer({ ...certificate, requestTimeout: 0 }, (request, response) => {
   const { url, method } = request;
   let received = 0;
-  request.on('data', (chunk) => (received += chunk.length));
+  request.on('data', (chunk) => {
+    received += chunk.length;
+    total += chunk.length;
+  });
   request.on('end', () => {
     if (url.endsWith('/export-xml')) send(response, 'application/xml', bodies.xml);
     else if (url.includes('/binary-configuration') && method === 'POST') send(response, 'text/html; charset=utf-8', bodies.binary);

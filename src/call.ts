@@ -275,14 +275,10 @@ export class Exchanges implements Call {
   ): Promise<Reply> {
     this.requests++;
     const query = request.rawQuery === undefined ? encodeQuery(request.query) : `?${request.rawQuery}`;
-    return this.#shared.transport.send({
-      method: request.method,
-      path: this.#shared.settings.prefix + request.path + query,
-      authorization,
-      ...(body !== undefined && { body }),
-      ...more,
-      signal,
-    });
+    const path = this.#shared.settings.prefix + request.path + query;
+    const exchange: Exchange = { method: request.method, path, authorization, signal };
+    if (body !== undefined) exchange.body = body;
+    return this.#shared.transport.send(more ? { ...exchange, ...more } : exchange);
   }
 
   #planned(request: Request): void {

@@ -1,9 +1,13 @@
 import type { Client, Dispatcher } from 'undici';
+import type { Inlet } from './inlet';
 
 /** What an exchange is told; `settled` once nobody waits for it any more. */
 export interface Taker extends Dispatcher.DispatchHandler {
   readonly settled: boolean;
 }
+
+/** Makes a client of one connection and tells of each socket that it opens. */
+type Create = (opened: (inlet: Inlet) => void) => Client;
 
 interface Job {
   readonly options: Dispatcher.DispatchOptions;
@@ -18,7 +22,7 @@ interface Job {
  * which is repeated, and from then on all wait. A write always waits: nobody could tell afterwards whether it had happened.
  */
 export class Connections {
-  readonly #create: () => Client;
+  readonly #create: Create;
   readonly #limit: number;
   /** The latest used last, so that what is not needed becomes idle and ends. */
   readonly #free: Connection[] = [];
@@ -26,7 +30,7 @@ export class Connections {
   readonly #waiting = new Queue<Job>();
   #closesSilently = false;
 
-  constructor(limit: number, create: () => Client) {
+  constructor(limit: number, create: Create) {
     this.#limit = limit;
     this.#create = create;
   }
@@ -73,10 +77,11 @@ export class Connections {
 /** One connection, opened at need; it may be another socket after a fault. */
 class Connection {
   readonly #owner: Connections;
-  readonly #create: () => Client;
+  readonly #create: Create;
   #client: Client | undefined;
+  #inlet: Inlet | undefined;
 
-  constructor(owner: Connections, create: () => Client) {
+  constructor(owner: Connections, create: Create) {
     this.#owner = owner;
     this.#create = create;
   }
@@ -84,6 +89,11 @@ class Connection {
   take(job: Job, hasty = false): void {
     this.#client ??= this.#open();
     this.#client.dispatch(job.options, new Turn(this, job.taker, hasty));
+  }
+
+  /** Whether what comes is a body and nothing else. */
+  lend(lent: boolean): void {
+    if (this.#inlet) this.#inlet.lent = lent;
   }
 
   /** After an answer, still inside undici's parser: what is handed over here is queued behind it, on a socket that is not idle. */
@@ -114,7 +124,7 @@ class Connection {
   }
 
   #open(): Client {
-    const client = this.#create();
+    const client = this.#create((inlet) => (this.#inlet = inlet));
     // One whose certificate was for another name keeps counting the request that it has failed: it would never send again.
     client.once('connectionError', () => {
       if (this.#client === client) this.#client = undefined;
@@ -143,6 +153,8 @@ class Turn implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
     this.#hasty = false;
+    // undici keeps pieces of chunks as long as it parses trailers; what has a length has none.
+    if (status >= 200 && headers['content-length'] !== undefined) this.#connection.lend(true);
     this.#taker.onResponseStart?.(controller, status, headers);
   }
 
@@ -162,7 +174,9 @@ class Turn implements Dispatcher.DispatchHandler {
   }
 
   #end(): boolean {
-    return !this.#over && (this.#over = true);
+    if (this.#over) return false;
+    this.#connection.lend(false);
+    return (this.#over = true);
   }
 }
 

@@ -98,13 +98,13 @@ export class Gateway {
     this.#shared.transport.close();
   }
 
-  async #perform(operation: Operation, input: ReturnType<typeof readInput>, call: Exchanges): Promise<unknown> {
+  #perform(operation: Operation, input: ReturnType<typeof readInput>, call: Exchanges): Promise<unknown> {
     if (operation.run) return operation.run(input, call);
     if (!operation.request) throw new GatewayError('BAD_INPUT', 'This operation has nothing to send.');
     const request = operation.request(input, this.#settings.prefix);
     if (operation.effect !== 'read') return call.write(request);
-    const document = await call.read(request);
-    return operation.read ? operation.read(document, input, (fields) => call.note(fields)) : document;
+    const document = call.read(request);
+    return operation.read ? document.then((whole) => operation.read?.(whole, input, (fields) => call.note(fields))) : document;
   }
 
   #envelope(operation: string, so: Exchanges, started: number): Envelope {

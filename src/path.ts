@@ -37,7 +37,8 @@ export function at(fixed: TemplateStringsArray, ...names: string[]): string {
 
 /** The query string, `''` when there is nothing in it. Keys and values are encoded once. */
 export function encodeQuery(query: Query | undefined): string {
-  const parts = Object.entries(query ?? {}).map(([key, value]) => (value === true ? encode(key) : `${encode(key)}=${encode(value)}`));
+  if (!query) return '';
+  const parts = Object.entries(query).map(([key, value]) => (value === true ? encode(key) : `${encode(key)}=${encode(value)}`));
   return parts.length > 0 ? `?${parts.join('&')}` : '';
 }
 

@@ -1,12 +1,12 @@
-import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
-import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import { Body } from './body';
 import type { Cancellable } from './canceller';
-import { Connections, type Taker } from './connections';
+import type { Taker } from './connections';
 import { Deadlines, type Bounded } from './deadlines';
 import { GatewayError } from './error';
 import { networkFault, type Stage } from './faults';
+import { bypasses, createPool, type Pool } from './pool';
 import type { CheckedSettings, ProxySettings } from './settings';
 
 /** One exchange, ready to send. `path` holds the base URL's prefix and the query. */
@@ -46,15 +46,6 @@ export interface Reply {
   streamed?: boolean;
 }
 
-/** Of connections of our own, or undici's through a proxy. */
-interface Pool {
-  dispatch(options: Dispatcher.DispatchOptions, answer: Answer): unknown;
-  destroy(): Promise<void>;
-}
-
-/** Idle sockets are kept for longer than the usual polling interval of a minute; a kept one costs a tenth of a new one. */
-const KEEP_ALIVE_MS = 75_000;
-const CONNECT_MS = 10_000;
 /** No document of the interface comes near; what is larger is not what was asked for. */
 const MAX_BYTES = 128 * 1024 * 1024;
 const BRACE = 0x7b;
@@ -121,55 +112,8 @@ export class Transport {
 
   async #open(): Promise<Pool> {
     if (this.#closed) throw closed();
-    this.#pool ??= this.#createPool();
+    this.#pool ??= createPool(this.#settings, this.#proxy);
     return (this.#ready = await this.#pool);
-  }
-
-  async #createPool(): Promise<Pool> {
-    // Loaded on first use: it costs 50 ms, which Node-RED's start should not pay.
-    const { buildConnector, Client, ProxyAgent } = await import('undici');
-    const { origin, connections, tls = {}, timeout } = this.#settings;
-    const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
-    const host = new URL(origin).hostname;
-    const connect = {
-      // One context for all connections: building it from a CA costs more than a request.
-      secureContext: this.#context({ ca, cert, key, pfx, passphrase }),
-      // Said explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind the user's back.
-      rejectUnauthorized: rejectUnauthorized ?? true,
-      ...(servername ? { servername } : isIP(host.replace(/^\[|\]$/g, '')) === 0 && { servername: host }),
-      timeout: Math.min(CONNECT_MS, timeout * 1000),
-    };
-    // Time limits are ours (undici's timers are coarse); it only has to keep connections.
-    const common = {
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    };
-    const proxy = this.#proxy;
-    if (proxy) {
-      return new ProxyAgent({
-        ...common,
-        connections,
-        uri: proxy.url,
-        ...proxyToken(proxy),
-        requestTls: connect,
-        proxyTls: { timeout: connect.timeout },
-      });
-    }
-    // One connector, so that a new connection resumes the TLS session of another one.
-    const connector = buildConnector(connect);
-    return new Connections(connections, () => new Client(origin, { ...common, connect: connector }));
-  }
-
-  #context(options: Record<string, unknown>): SecureContext {
-    try {
-      return createSecureContext(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)));
-    } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
-      throw new GatewayError('BAD_CONFIG', `The TLS configuration cannot be used: ${words}. Check its certificate, key and passphrase.`);
-    }
   }
 }
 
@@ -184,7 +128,7 @@ class Answer implements Taker, Bounded {
   #contentType = '';
   #bytes = 0;
   #sink: Sink | undefined;
-  readonly #chunks: Buffer[] = [];
+  readonly #body = new Body();
   readonly #onAbort = (): void => this.abort();
 
   constructor(
@@ -229,13 +173,16 @@ class Answer implements Taker, Bounded {
     this.#status = status;
     const type = headers['content-type'];
     this.#contentType = typeof type === 'string' ? type : '';
+    const length = headers['content-length'];
+    const total = typeof length === 'string' && length !== '' ? Number(length) : undefined;
+    this.#body.total = total;
     const { sink } = this.exchange;
-    if (sink && status < 300 && !this.settled) this.#stream(sink, controller, headers['content-length']);
+    if (sink && status < 300 && !this.settled) this.#stream(sink, controller, total);
   }
 
-  #stream(sink: Sink, controller: Dispatcher.DispatchController, length: string | string[] | undefined): void {
+  #stream(sink: Sink, controller: Dispatcher.DispatchController, total: number | undefined): void {
     this.#sink = sink;
-    sink.start(typeof length === 'string' && length !== '' ? Number(length) : undefined, {
+    sink.start(total, {
       pause: () => controller.pause(),
       resume: () => controller.resume(),
       fail: (error) => this.#fail(error),
@@ -243,19 +190,18 @@ class Answer implements Taker, Bounded {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.settled) return;
+    // undici goes on after a pause with a chunk of nothing.
+    if (this.settled || chunk.length === 0) return;
     // Neither XML nor base64 begins with a brace: that is a message of the appliance, whatever type it is said to have.
     if (this.#sink && this.#bytes === 0 && chunk[0] === BRACE) this.#sink = undefined;
     this.#bytes += chunk.length;
     if (this.#sink) this.#sink.write(chunk);
-    else if (this.#bytes <= MAX_BYTES) this.#chunks.push(chunk);
+    else if (this.#bytes <= MAX_BYTES) this.#body.add(chunk);
     else this.#fail(new GatewayError('LIMIT', `The answer of ${this.host} is larger than ${MAX_BYTES / 1024 / 1024} MiB.`, { sent: true }));
   }
 
   onResponseEnd(): void {
-    const chunks = this.#chunks;
-    const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
-    const reply: Reply = { status: this.#status, contentType: this.#contentType, text: body.toString('utf8') };
+    const reply: Reply = { status: this.#status, contentType: this.#contentType, text: this.#body.text() };
     if (this.#sink) reply.streamed = true;
     this.#settle(undefined, reply);
   }
@@ -293,18 +239,4 @@ function aborted(sent: boolean): GatewayError {
 
 function closed(): GatewayError {
   return new GatewayError('ABORTED', 'The appliance node was closed or deployed anew before this was sent.', { sent: false });
-}
-
-function proxyToken({ username, password }: ProxySettings): { token?: string } {
-  return username ? { token: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` } : {};
-}
-
-/** A host of the proxy node's exceptions: exact, `*.example.com`, or `.example.com`; with or without a port. */
-function bypasses({ noproxy = [] }: ProxySettings, host: string, port: string): boolean {
-  return noproxy.some((entry) => {
-    const [name = '', onlyPort] = entry.trim().toLowerCase().split(':');
-    if (onlyPort && onlyPort !== port) return false;
-    const suffix = name.replace(/^\*/, '');
-    return name === '*' || name === host || (suffix.startsWith('.') && host.endsWith(suffix));
-  });
 }

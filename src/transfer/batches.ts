@@ -5,9 +5,9 @@ import type { Flow, Sink } from '../transport';
  * TLS brings at most 16 kB at a time; so small writes would cost more than everything else. More than 256 kB costs as well: Linux 6.18
  * takes 0.09 s to write 512 MiB to ext4 in pieces of 128 or 256 kB, 0.18 s in 16 kB, 0.15-0.3 s in 512 kB, and 0.4-0.6 s in 1 or 4 MiB.
  */
-const BATCH_BYTES = 256 * 1024;
+const BATCH_BYTES = 64 * 1024;
 /** Some are filled while one is written. */
-const MOST = 4;
+const MOST = 16;
 
 /** What becomes of the batches: one at a time, in order. */
 export interface Consumer {

@@ -4,12 +4,12 @@ import type { Readable } from 'node:stream';
 import type { WriteResult } from '../envelope';
 import { badInput } from '../error';
 import type { Call, JsonObject } from '../operation';
+import { FileContent } from './file-content';
 import { fileFault } from './file-fault';
 import { meter } from './meter';
 import type { Upload } from './stream';
 import { inTurn } from './turn';
 
-const READ_BYTES = 512 * 1024;
 const WATCH_MS = 250;
 export const MAINTENANCE = '/api/v1/system/maintenance';
 export const BINARY = '/api/v1/system/binary-configuration';
@@ -98,7 +98,7 @@ function watch({ content, length, read }: Opened, call: Call): () => void {
 
 async function openFile(file: string): Promise<Opened> {
   const { handle, size } = await handleOf(file);
-  const content = handle.createReadStream({ highWaterMark: READ_BYTES, start: 0, end: size - 1 });
+  const content = new FileContent(handle, size);
   return { content, length: size, read: () => content.bytesRead };
 }
 
