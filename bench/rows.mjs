@@ -24,7 +24,7 @@ import { LANES } from './flows.mjs';
  *
  * @typedef {object} Size how large the work is
  * @property {number} ms of a closed loop
- * @property {number} warmMs before it
+ * @property {number} warmMs before it: what a process has not done for a while, it has to compile again
  * @property {number} sessions of a long list
  * @property {number} shortSessions of a short one
  * @property {number} kills at no think time
@@ -69,20 +69,32 @@ export function rowsFor(size) {
   };
 
   /** A list as one message; `rate` counts its records. */
-  const list = async (/** @type {Rig} */ rig, /** @type {'core' | 'ours'} */ kind, delayMs = 0, lane = LANES.list, more = {}) => {
-    const sample = await rig.run(kind, set(delayMs), { make: 'list', lane, count: 1, outstanding: 1, expect: size.sessions, ...more });
+  const list = async (/** @type {Rig} */ rig, /** @type {'core' | 'ours'} */ kind, delayMs = 0, lane = LANES.list) => {
+    const once = { count: 1, outstanding: 1 };
+    // Not where the core node takes its ten seconds each: there, compiling is nothing.
+    const warm = delayMs > 5 ? {} : { warm: once };
+    const sample = await rig.run(kind, set(delayMs), { make: 'list', lane, ...once, expect: size.sessions, ...warm });
     return byItem(sample, size.sessions);
   };
   const barePages = async (/** @type {Rig} */ rig, /** @type {number} */ delayMs, /** @type {number} */ outstanding) =>
-    byItem(await rig.run('bare', set(delayMs), { by: 'bare', make: 'page', count: pages, pages, outstanding }), size.sessions);
+    byItem(await rig.run('bare', set(delayMs), { by: 'bare', make: 'page', count: pages, pages, outstanding, warm: {} }), size.sessions);
 
   const kill = (/** @type {number} */ delayMs, /** @type {number} */ count) => {
-    const one = (/** @type {number} */ outstanding) => ({ make: 'kill', lane: LANES.kill, count, outstanding });
+    const one = (/** @type {number} */ outstanding) => ({
+      make: 'kill',
+      lane: LANES.kill,
+      count,
+      outstanding,
+      warm: { count: count / (outstanding === 1 ? 10 : 1) },
+    });
     return {
       core: (/** @type {Rig} */ rig) => rig.run('core', set(delayMs), one(1)),
       ours: async (/** @type {Rig} */ rig) =>
         byItem(
-          await rig.run('ours', set(delayMs), { make: 'ids', ids: count, lane: LANES.kill, count: 1, outstanding: 1, expect: count }),
+          await rig.run('ours', set(delayMs), {
+            ...{ make: 'ids', ids: count, lane: LANES.kill, count: 1, outstanding: 1, expect: count },
+            warm: { count: 1 },
+          }),
           count,
         ),
       bare: (/** @type {Rig} */ rig) => rig.run('bare', set(delayMs), { ...one(8), by: 'bare' }),
@@ -169,7 +181,7 @@ export function rowsFor(size) {
       title: '10 pages under way inside one node, d = 5 ms',
       contenders: {
         core: async (rig) => {
-          const job = { make: 'page', pages, lane: LANES.page, count: pages, outstanding: 10 };
+          const job = { make: 'page', pages, lane: LANES.page, count: pages, outstanding: 10, warm: {} };
           return byItem(await rig.run('core', set(5), job), size.sessions);
         },
         ours: (rig) => list(rig, 'ours', 5, LANES.inside),

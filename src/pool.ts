@@ -18,7 +18,6 @@ const CONNECT_MS = 10_000;
 
 /** Opens nothing yet. Errors: `BAD_CONFIG` when the certificate, its key or the CA cannot be used. */
 export async function createPool(settings: CheckedSettings, proxy: ProxySettings | undefined): Promise<Pool> {
-  // Loaded on first use: it costs 50 ms, which Node-RED's start should not pay.
   const { buildConnector, Client, ProxyAgent } = await import('undici');
   const { origin, connections, tls = {}, timeout } = settings;
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
@@ -72,14 +71,4 @@ function contextOf(options: Record<string, unknown>): SecureContext {
 
 function proxyToken({ username, password }: ProxySettings): { token?: string } {
   return username ? { token: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` } : {};
-}
-
-/** A host of the proxy node's exceptions: exact, `*.example.com`, or `.example.com`; with or without a port. */
-export function bypasses({ noproxy = [] }: ProxySettings, host: string, port: string): boolean {
-  return noproxy.some((entry) => {
-    const [name = '', onlyPort] = entry.trim().toLowerCase().split(':');
-    if (onlyPort && onlyPort !== port) return false;
-    const suffix = name.replace(/^\*/, '');
-    return name === '*' || name === host || (suffix.startsWith('.') && host.endsWith(suffix));
-  });
 }

@@ -6,7 +6,7 @@ import type { Taker } from './connections';
 import { Deadlines, type Bounded } from './deadlines';
 import { GatewayError } from './error';
 import { networkFault, type Stage } from './faults';
-import { bypasses, createPool, type Pool } from './pool';
+import type { Pool } from './pool';
 import type { CheckedSettings, ProxySettings } from './settings';
 
 /** One exchange, ready to send. `path` holds the base URL's prefix and the query. */
@@ -112,7 +112,8 @@ export class Transport {
 
   async #open(): Promise<Pool> {
     if (this.#closed) throw closed();
-    this.#pool ??= createPool(this.#settings, this.#proxy);
+    // With undici, TLS and all: Node-RED's start should not pay for them.
+    this.#pool ??= import('./pool.js').then(({ createPool }) => createPool(this.#settings, this.#proxy));
     return (this.#ready = await this.#pool);
   }
 }
@@ -239,4 +240,14 @@ function aborted(sent: boolean): GatewayError {
 
 function closed(): GatewayError {
   return new GatewayError('ABORTED', 'The appliance node was closed or deployed anew before this was sent.', { sent: false });
+}
+
+/** A host of the proxy node's exceptions: exact, `*.example.com`, or `.example.com`; with or without a port. */
+function bypasses({ noproxy = [] }: ProxySettings, host: string, port: string): boolean {
+  return noproxy.some((entry) => {
+    const [name = '', onlyPort] = entry.trim().toLowerCase().split(':');
+    if (onlyPort && onlyPort !== port) return false;
+    const suffix = name.replace(/^\*/, '');
+    return name === '*' || name === host || (suffix.startsWith('.') && host.endsWith(suffix));
+  });
 }

@@ -1,9 +1,7 @@
-import { resolve } from 'node:path';
-import { readManifests } from '../backup/manifest';
-import { restoreBackup } from '../backup/restore';
-import { runBackup, summary, WHAT } from '../backup/run';
-import { verifyBackups } from '../backup/verify';
 import { area, boolean, choice, list, number, op, required, subject, text } from '../operation';
+
+// Loaded by the first backup, not by every start of Node-RED.
+const backups = () => import('../backup/index.js');
 
 const folder = required(
   text('Folder', 'Folder of the backups, on the machine that runs Node-RED. It has to be there.', {
@@ -36,7 +34,7 @@ export const backup = area({
       data: '`{ backup, folder, appliance, serial-number, release, time, changed, previous, bytes, files, manifest, rotated, cleaned }`',
       fields: {
         folder,
-        what: choice('What', 'XML, the binary configuration, or both.', WHAT, { guard: true, default: 'xml' }),
+        what: choice('What', 'XML, the binary configuration, or both.', ['xml', 'binary', 'both'], { guard: true, default: 'xml' }),
         keep: number('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, check: atLeastOne }),
         'keep-days': number('Keep days', 'Backups that are older go. The last good one always stays.', { guard: true, check: positive }),
         gzip: boolean('Compress', 'Compresses the files (gzip).', { guard: true, default: false }),
@@ -44,7 +42,7 @@ export const backup = area({
         password,
         ignore: list('Ignore', 'Names of XML elements that do not count as a change, beside times and encrypted secrets.', { guard: true }),
       },
-      run: runBackup,
+      run: async (input, call) => (await backups()).runBackup(input, call),
       example: { input: { folder: '/var/tmp', keep: 30 }, request: SYSTEM },
     }),
     list: op({
@@ -53,10 +51,7 @@ export const backup = area({
       help: 'The backups in the folder, the newest first. Nothing is asked of the appliance.',
       data: 'array of `{ backup, folder, appliance, serial-number, release, time, bytes, files }`',
       fields: { folder },
-      run: async ({ folder: path }) => {
-        const place = resolve(path);
-        return (await readManifests(place)).map((manifest) => summary(place, manifest));
-      },
+      run: async ({ folder: place }) => (await backups()).listBackups(place),
       example: { input: { folder: '/var/tmp' }, request: '' },
     }),
     verify: op({
@@ -69,7 +64,7 @@ export const backup = area({
         backup: subject(text('Backup', 'Name of a backup or of one of its files, or `latest`. Nothing: all in the folder.')),
         passphrase,
       },
-      run: verifyBackups,
+      run: async (input, call) => (await backups()).verifyBackups(input, call),
       example: { input: { folder: '/var/tmp' }, request: '' },
     }),
     restore: op({
@@ -101,7 +96,7 @@ export const backup = area({
         password,
         passphrase,
       },
-      run: restoreBackup,
+      run: async (input, call) => (await backups()).restoreBackup(input, call),
       example: { input: { folder: '/var/tmp', backup: 'latest' }, request: SYSTEM },
     }),
   },

@@ -1,6 +1,9 @@
 import { area, choice, data, object, op, subject, text } from '../operation';
-import { CHECKS, exportConfiguration } from '../transfer/export';
-import { BINARY, importBinary, importXml, MAINTENANCE, sourceOf } from '../transfer/import';
+import { BINARY, CHECKS, MAINTENANCE } from '../transfer/names';
+
+// Checks, files and forms are loaded by the first transfer, not by every start of Node-RED.
+const exporting = () => import('../transfer/export.js');
+const importing = () => import('../transfer/import.js');
 
 const toFile = text('File', 'Path of a file to write instead of the message. It appears, or changes, only when the export is whole.', {
   guard: true,
@@ -33,7 +36,8 @@ export const transfer = area({
         file: toFile,
         check,
       },
-      run: (input, call) => {
+      run: async (input, call) => {
+        const { exportConfiguration } = await exporting();
         const { password, options } = input;
         const body = { ...options, ...(password !== undefined && { password }) };
         return exportConfiguration('xml', { method: 'POST', path: `${MAINTENANCE}/export-xml`, body }, input, call);
@@ -54,7 +58,10 @@ export const transfer = area({
         file: fromFile,
         password: text('Password', 'The password of the export.', { secret: true }),
       },
-      run: ({ xml, file, password }, call) => importXml(sourceOf('xml', xml, file), password, call),
+      run: async ({ xml, file, password }, call) => {
+        const { importXml, sourceOf } = await importing();
+        return importXml(sourceOf('xml', xml, file), password, call);
+      },
       example: { input: { xml: '<configuration/>' }, request: `POST ${MAINTENANCE}/import-xml` },
     }),
     'export-binary': op({
@@ -68,7 +75,8 @@ export const transfer = area({
         file: toFile,
         check,
       },
-      run: (input, call) => {
+      run: async (input, call) => {
+        const { exportConfiguration } = await exporting();
         const { export: part, password } = input;
         const more = { ...(part && { query: { export: part } }), ...(password !== undefined && { body: { Password: password } }) };
         return exportConfiguration('binary', { method: 'POST', path: BINARY, ...more }, input, call);
@@ -93,7 +101,10 @@ export const transfer = area({
           guard: true,
         }),
       },
-      run: ({ data: text, file, import: mode }, call) => importBinary(sourceOf('data', text, file), mode, call),
+      run: async ({ data: text, file, import: mode }, call) => {
+        const { importBinary, sourceOf } = await importing();
+        return importBinary(sourceOf('data', text, file), mode, call);
+      },
       example: { input: { data: 'UEsDBA==', import: 'normal' }, request: `PUT ${BINARY}?import=normal` },
     }),
   },

@@ -6,8 +6,8 @@ import type { Call, JsonObject, Request } from '../operation';
 import { contentCheck, type Kind } from '../transfer/content';
 import { ACCEPT } from '../transfer/export';
 import { fileFault } from '../transfer/file-fault';
-import { BINARY, MAINTENANCE } from '../transfer/import';
 import { meter } from '../transfer/meter';
+import { BINARY, MAINTENANCE } from '../transfer/names';
 import { Receiver } from '../transfer/receiver';
 import { ENCRYPTION } from './encryption';
 import { XmlFingerprint } from './fingerprint';
@@ -17,11 +17,9 @@ import { backupName, uniqueTime } from './names';
 import { openStored, StoredOutput, type Stored } from './store';
 import { binaryFingerprint } from './zip-fingerprint';
 
-export const WHAT = ['xml', 'binary', 'both'] as const;
-
 export interface RunInput {
   readonly folder: string;
-  readonly what?: (typeof WHAT)[number];
+  readonly what?: 'xml' | 'binary' | 'both';
   readonly gzip?: boolean;
   readonly passphrase?: string;
   readonly password?: string;

@@ -2,15 +2,13 @@ import { resolve } from 'node:path';
 import type { Call, Request } from '../operation';
 import { contentCheck, type Kind } from './content';
 import { meter } from './meter';
+import type { CHECKS } from './names';
 import { FileOutput, MemoryOutput } from './outputs';
 import { Receiver, type Output, type Received } from './receiver';
-
-export const CHECKS = ['content', 'hash', 'none'] as const;
 
 export interface ExportInput {
   readonly password?: string;
   readonly file?: string;
-  /** `content`: check and hash; `hash`: hash only; `none`: neither, nor a wait for the disk. */
   readonly check?: (typeof CHECKS)[number];
 }
 

@@ -1,4 +1,3 @@
-import FormData from 'form-data';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { WriteResult } from '../envelope';
@@ -7,12 +6,11 @@ import type { Call, JsonObject } from '../operation';
 import { FileContent } from './file-content';
 import { fileFault } from './file-fault';
 import { meter } from './meter';
+import { BINARY, MAINTENANCE } from './names';
 import type { Upload } from './stream';
 import { inTurn } from './turn';
 
 const WATCH_MS = 250;
-export const MAINTENANCE = '/api/v1/system/maintenance';
-export const BINARY = '/api/v1/system/binary-configuration';
 /** What the interface wants for the base64 text, odd as it is. */
 const BASE64_TYPE = 'text/html; charset=utf-8';
 
@@ -59,7 +57,8 @@ async function whenReady(source: Source, call: Call, work: () => Promise<WriteRe
 /** Multipart form with the parts `file` and `password` (appliance-api.md, "System"). Data: the result. */
 export function sendXml(source: Source, password: string | undefined, call: Call): Promise<WriteResult> {
   const shown = { file: source.shown, ...(password !== undefined && { password }) };
-  return send({ method: 'POST', path: `${MAINTENANCE}/import-xml` }, source, shown, call, (content, length) => {
+  return send({ method: 'POST', path: `${MAINTENANCE}/import-xml` }, source, shown, call, async (content, length) => {
+    const { default: FormData } = await import('form-data');
     const form = new FormData();
     form.append('file', content, { filename: 'configuration.xml', contentType: 'text/xml', knownLength: length });
     if (password !== undefined) form.append('password', password);
@@ -76,12 +75,13 @@ export function sendBinary(source: Source, mode: 'normal' | 'full' | undefined, 
   }));
 }
 
-type Wrap = (content: Readable | Buffer, length: number) => Pick<Upload, 'body' | 'headers'>;
+type Wrapped = Pick<Upload, 'body' | 'headers'>;
+type Wrap = (content: Readable | Buffer, length: number) => Wrapped | Promise<Wrapped>;
 
 function send(request: Parameters<Call['upload']>[0], source: Source, shown: JsonObject, call: Call, wrap: Wrap): Promise<WriteResult> {
   return call.upload(request, shown, async () => {
     const opened = await source.open();
-    return { ...wrap(opened.content, opened.length), close: watch(opened, call) };
+    return { ...(await wrap(opened.content, opened.length)), close: watch(opened, call) };
   });
 }
 
