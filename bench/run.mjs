@@ -72,9 +72,12 @@ async function measure(version) {
 async function measureStarts() {
   /** @type {Samples} */
   const samples = { ours: [], none: [] };
-  for (let rep = options.quick ? 0 : -1; rep < 2 * reps; rep++) {
+  for (let rep = options.quick ? 0 : -1; rep < reps; rep++) {
     for (const withNodes of rep % 2 === 0 ? [true, false] : [false, true]) {
-      const sample = await measureStart(withNodes);
+      // The least of a few: a start takes what it takes, and what the machine does besides.
+      const starts = [];
+      for (let start = 0; start < (options.quick ? 1 : 3); start++) starts.push(await measureStart(withNodes));
+      const sample = leastOf(starts);
       if (rep >= 0) samples[withNodes ? 'ours' : 'none']?.push(sample);
     }
   }
@@ -83,6 +86,15 @@ async function measureStarts() {
   const goals = [{ text: 'CPU ms more', figure: 'cpuMs', against: 'none', atMost: 15, value: more }];
   const row = { id: 'start', title: 'Node-RED start', contenders: {}, goals };
   return { ...lineOf(row, 4, samples), samples };
+}
+
+/**
+ * @param {import('./rig.mjs').Sample[]} samples
+ * @returns {import('./rig.mjs').Sample}
+ */
+function leastOf(samples) {
+  const figures = Object.keys(samples[0] ?? {});
+  return Object.fromEntries(figures.map((figure) => [figure, Math.min(...samples.map((sample) => sample[figure] ?? NaN))]));
 }
 
 const started = new Date();
