@@ -53,6 +53,8 @@ export const QUICK = { ms: 60, warmMs: 20, sessions: 2000, shortSessions: 400, k
  */
 export function rowsFor(size) {
   const loop = { ms: size.ms, warm: { ms: size.warmMs } };
+  /** The same for a job of so many messages. */
+  const warm = { ms: size.warmMs, count: 1e9 };
   const set = (delayMs = 0, sessions = size.sessions) => ({ delayMs, sessions });
   const pages = size.sessions / 200;
 
@@ -70,33 +72,20 @@ export function rowsFor(size) {
 
   /** A list as one message; `rate` counts its records. */
   const list = async (/** @type {Rig} */ rig, /** @type {'core' | 'ours'} */ kind, delayMs = 0, lane = LANES.list) => {
-    const once = { count: 1, outstanding: 1 };
+    const job = { make: 'list', lane, count: 1, outstanding: 1, expect: size.sessions };
     // Not where the core node takes its ten seconds each: there, compiling is nothing.
-    const warm = delayMs > 5 ? {} : { warm: once };
-    const sample = await rig.run(kind, set(delayMs), { make: 'list', lane, ...once, expect: size.sessions, ...warm });
+    const sample = await rig.run(kind, set(delayMs), delayMs > 5 ? job : { ...job, warm });
     return byItem(sample, size.sessions);
   };
   const barePages = async (/** @type {Rig} */ rig, /** @type {number} */ delayMs, /** @type {number} */ outstanding) =>
-    byItem(await rig.run('bare', set(delayMs), { by: 'bare', make: 'page', count: pages, pages, outstanding, warm: {} }), size.sessions);
+    byItem(await rig.run('bare', set(delayMs), { by: 'bare', make: 'page', count: pages, pages, outstanding, warm }), size.sessions);
 
   const kill = (/** @type {number} */ delayMs, /** @type {number} */ count) => {
-    const one = (/** @type {number} */ outstanding) => ({
-      make: 'kill',
-      lane: LANES.kill,
-      count,
-      outstanding,
-      warm: { count: count / (outstanding === 1 ? 10 : 1) },
-    });
+    const one = (/** @type {number} */ outstanding) => ({ make: 'kill', lane: LANES.kill, count, outstanding, warm });
     return {
       core: (/** @type {Rig} */ rig) => rig.run('core', set(delayMs), one(1)),
       ours: async (/** @type {Rig} */ rig) =>
-        byItem(
-          await rig.run('ours', set(delayMs), {
-            ...{ make: 'ids', ids: count, lane: LANES.kill, count: 1, outstanding: 1, expect: count },
-            warm: { count: 1 },
-          }),
-          count,
-        ),
+        byItem(await rig.run('ours', set(delayMs), { ...one(1), make: 'ids', ids: count, count: 1, expect: count }), count),
       bare: (/** @type {Rig} */ rig) => rig.run('bare', set(delayMs), { ...one(8), by: 'bare' }),
     };
   };
@@ -181,7 +170,7 @@ export function rowsFor(size) {
       title: '10 pages under way inside one node, d = 5 ms',
       contenders: {
         core: async (rig) => {
-          const job = { make: 'page', pages, lane: LANES.page, count: pages, outstanding: 10, warm: {} };
+          const job = { make: 'page', pages, lane: LANES.page, count: pages, outstanding: 10, warm };
           return byItem(await rig.run('core', set(5), job), size.sessions);
         },
         ours: (rig) => list(rig, 'ours', 5, LANES.inside),

@@ -1,19 +1,17 @@
 import { unlessAborted } from './abort';
 import { abortSignalOf, type Cancellable } from './canceller';
 import { emptyResult, type Many, type PlannedRequest, type ResultLists, type WriteResult } from './envelope';
-import { asGatewayError, badInput, GatewayError, type ErrorCode } from './error';
+import { asGatewayError, badInput, GatewayError } from './error';
 import { jsonText } from './input';
 import { writeEach } from './many';
 import type { Advance, Call, JsonObject, LoginState, Request } from './operation';
 import { encodeQuery } from './path';
-import { readDocument, readResult } from './reply';
+import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
+import { notContent, readDocument, readResult } from './reply';
 import type { Key, Session } from './session';
 import type { CheckedSettings } from './settings';
 import type { Download, Upload } from './transfer/stream';
 import type { Exchange, Reply, Transport } from './transport';
-
-/** Growing pause before a read is repeated, in milliseconds; its length is the number of repeats. */
-const PAUSES_MS = [250, 1000];
 
 /** What all calls of one gateway share. */
 export interface Shared {
@@ -238,7 +236,7 @@ export class Exchanges implements Call {
     } catch (thrown) {
       const error = asGatewayError(thrown);
       // Before the write itself, there was at most a login.
-      if (!progress.sent || error.details.sent === false || !LEAVES_UNKNOWN.has(error.code)) throw error;
+      if (!progress.sent || !leavesUnknown(error)) throw error;
       throw new GatewayError('OUTCOME_UNKNOWN', `It may or may not have happened, look before you send it again. ${error.message}`, {
         ...error.details,
         reason: error.code,
@@ -296,26 +294,8 @@ export class Exchanges implements Call {
   }
 }
 
-/** Why a reply that should have been a configuration is none: what the appliance says in it, or that it says nothing. */
-function notContent(reply: Reply): GatewayError {
-  readDocument(reply);
-  return new GatewayError('BAD_RESPONSE', 'The appliance answered JSON where a configuration belongs.', {
-    status: reply.status,
-    sent: true,
-  });
-}
-
-const LEAVES_UNKNOWN = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS', 'BAD_RESPONSE', 'ABORTED', 'LIMIT']);
-
 /** Whether the request itself is on its way: what failed before was at most a login. */
 interface Progress {
   sent: boolean;
   readonly signal: Cancellable | undefined;
-}
-
-/** Connection faults and 5xx; not a name that does not resolve, and not an answer that was whole but unreadable. */
-function mayRepeat({ code, details }: GatewayError): boolean {
-  if (code === 'CONNECTION') return !['ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(details.system ?? '');
-  if (code === 'BAD_RESPONSE') return details.system !== undefined && !details.system.startsWith('HPE_');
-  return code === 'APPLIANCE_ERROR' && (details.status ?? 0) >= 500;
 }

@@ -129,3 +129,12 @@ function describe(reply: Reply): string {
 function badResponse(reply: Reply, message: string): GatewayError {
   return new GatewayError('BAD_RESPONSE', message, { status: reply.status, sent: true });
 }
+
+/** Why a reply that should have been a configuration is none: what the appliance says in it, or that it says nothing. */
+export function notContent(reply: Reply): GatewayError {
+  readDocument(reply);
+  return new GatewayError('BAD_RESPONSE', 'The appliance answered JSON where a configuration belongs.', {
+    status: reply.status,
+    sent: true,
+  });
+}

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { XmlFingerprint } from '../src/backup/fingerprint';
 import type { RunResult } from '../src/backup/run';
 import { XmlCheck } from '../src/transfer/xml';
-import { failure, lines } from './library/appliance';
+import { failure, lines, pair } from './library/appliance';
 import { change, manifestOf, NAME, named, run } from './library/backup';
 import { folder, names, openFiles, PASSWORD } from './library/transfer';
 
@@ -27,6 +27,22 @@ describe('a backup', () => {
     expect(readFileSync(made.manifest, 'utf8')).not.toContain(JSON.stringify(PASSWORD).slice(1, 8));
     expect(lines(simulator)).toHaveLength(3);
     expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 1, ok: 1 });
+  });
+
+  it('can be cancelled while it is compared, which leaves nothing behind', async () => {
+    const { gateway } = await pair({ variants: { largeExport: 16 } }, { name: 'vpn-1' });
+    const path = folder();
+    const { bytes } = await run(gateway, { folder: path, what: 'binary' });
+    const before = names(path);
+    const abort = new AbortController();
+    const look = setInterval(() => {
+      const written = names(path).filter((name) => name.endsWith('.partial') && statSync(join(path, name)).size === bytes);
+      if (written.length > 0) abort.abort();
+    }, 1);
+    const error = await failure(gateway.run('backup.run', { folder: path, what: 'binary' }, { signal: abort.signal }));
+    clearInterval(look);
+    expect([error.code, error.message, names(path)]).toEqual(['ABORTED', expect.stringContaining('compared'), before]);
+    expect(openFiles().filter((file) => file.startsWith(path))).toEqual([]);
   });
 
   it('tells whether the configuration changed, and not whether the export did', async () => {

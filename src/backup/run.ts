@@ -1,5 +1,6 @@
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { unlessAborted } from '../abort';
 import { asGatewayError, GatewayError } from '../error';
 import { isObject } from '../input';
 import type { Call, JsonObject, Request } from '../operation';
@@ -9,6 +10,7 @@ import { fileFault } from '../transfer/file-fault';
 import { meter } from '../transfer/meter';
 import { BINARY, MAINTENANCE } from '../transfer/names';
 import { Receiver } from '../transfer/receiver';
+import type { ZipEntry } from '../transfer/zip';
 import { ENCRYPTION } from './encryption';
 import { XmlFingerprint } from './fingerprint';
 import { checkFolder, commitBackup, lastGood, recover, rotate } from './folder';
@@ -174,11 +176,20 @@ async function exportOne(kind: Kind, base: string, input: RunInput, call: Call):
   } as const satisfies BackupFile;
   try {
     const text = (): Readable => openStored(written.beside.path, file, passphrase);
-    const print = kind === 'xml' ? fingerprint.digest() : await binaryFingerprint(text(), checked?.entries, ignore);
+    const print = kind === 'xml' ? fingerprint.digest() : await binaryPrint(text(), checked?.entries, ignore, call);
     return { output: written, file: { ...file, content: { ...file.content, fingerprint: print } } };
   } catch (error) {
     await written.discard();
     throw asGatewayError(error);
+  }
+}
+
+/** Unlike XML it is read once more, which takes its time where it is large. */
+async function binaryPrint(text: Readable, entries: readonly ZipEntry[] | undefined, ignore: string[], call: Call): Promise<string> {
+  try {
+    return await unlessAborted(binaryFingerprint(text, entries, ignore), call.signal, 'Cancelled while the backup was compared.');
+  } finally {
+    text.destroy();
   }
 }
 

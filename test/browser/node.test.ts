@@ -20,6 +20,23 @@ inBothEditors('a node', (rig) => {
       expect(await words('body')).toBe('msg.payload.body, or msg.payload itself');
     });
 
+    it('that cannot be left empty are red until they are filled', async () => {
+      const backup = { id: 'nightly', type: 'gateway-backup', z: 'f1', x: 200, y: 320, appliance: 'ap1', operation: 'run', wires: [[]] };
+      await rig.editor.import([backup]);
+      await rig.editor.openNode('nightly');
+      const row = rig.editor.page.locator('[data-field="folder"]');
+      const state = async (): Promise<[string, number]> => [
+        await rig.editor.text('[data-field="folder"] .gateway-error'),
+        await row.locator('.input-error').count(),
+      ];
+      expect(await state()).toEqual([expect.stringMatching(/needed/i), expect.any(Number)]);
+      expect((await state())[1]).toBeGreaterThan(0);
+      await rig.editor.setField('folder', { type: 'str', value: '/var/backups/gateway' });
+      expect(await state()).toEqual(['', 0]);
+      await rig.editor.setField('folder', { type: 'str', value: '' });
+      expect((await state())[1]).toBeGreaterThan(0);
+    });
+
     it('keep what was typed while another operation is looked at', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'typed' });
