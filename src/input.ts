@@ -85,9 +85,15 @@ export function readField(name: string, field: Field, value: unknown): unknown {
   // Only a text of the resource itself may be empty: that clears it.
   if (value === '' && (field.required || field.filter || field.kind !== 'text')) throw badInput(`${name} (${field.label}) is empty.`);
   const read = readers[field.kind](value, name, field);
-  const complaint = field.check?.(read);
+  const complaint = rangeComplaint(field, read) ?? field.check?.(read);
   if (complaint !== undefined) throw badInput(`${name} ${complaint}`);
   return read;
+}
+
+function rangeComplaint({ range }: Field, value: unknown): string | undefined {
+  if (range === 'count' && !(Number.isInteger(value) && (value as number) >= 1)) return 'has to be a whole number of at least 1.';
+  if (range === 'positive' && !((value as number) > 0)) return 'has to be more than 0.';
+  return undefined;
 }
 
 export function isObject(value: unknown): value is JsonObject {

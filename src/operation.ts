@@ -39,6 +39,8 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** A subject that a number payload may be; elsewhere an Inject node's timestamp must not become one. */
   readonly numberPayload?: boolean;
   readonly choices?: readonly string[];
+  /** What a number may be; a count is whole and at least 1. The dialog checks it too. */
+  readonly range?: 'count' | 'positive';
   readonly default?: T;
   /** In words what is wrong with a value of the right kind, or undefined. */
   check?(value: T): string | undefined;

@@ -70,12 +70,18 @@ function checkEntry(node: RedNode, field: FieldInfo, entry: Entry, credential: b
   if (type === 'bool' || type === 'env') return undefined;
   const verdict = RED.utils.validateTypedProperty(value, type, {});
   if (verdict !== true) return verdict;
+  if (type === 'num') return checkRange(node, field, Number(value));
   return type === 'json' ? checkShape(node, field, JSON.parse(value)) : undefined;
 }
 
 function checkChoice(node: RedNode, field: FieldInfo, value: string): string | undefined {
   if (!field.choices || field.choices.includes(value)) return undefined;
   return node._('check.choice', { choices: field.choices.join(', ') });
+}
+
+function checkRange(node: RedNode, { range }: FieldInfo, value: number): string | undefined {
+  const fits = range === 'count' ? Number.isInteger(value) && value >= 1 : range !== 'positive' || value > 0;
+  return fits ? undefined : node._(`check.${range}`);
 }
 
 function checkShape(node: RedNode, field: FieldInfo, value: unknown): string | undefined {

@@ -9,6 +9,7 @@ export interface FieldInfo {
   filter?: boolean;
   secret?: boolean;
   choices?: readonly string[];
+  range?: 'count' | 'positive';
   default?: unknown;
   example?: string;
 }

@@ -44,6 +44,7 @@ function fieldInfo(field, key) {
     text: key,
     ...Object.fromEntries(flags.filter((flag) => field[flag]).map((flag) => [flag, true])),
     ...(field.choices && { choices: field.choices }),
+    ...(field.range && { range: field.range }),
     ...(field.default !== undefined && { default: field.default }),
     ...example(field.example),
   };

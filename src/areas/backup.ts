@@ -35,8 +35,8 @@ export const backup = area({
       fields: {
         folder,
         what: choice('What', 'XML, the binary configuration, or both.', ['xml', 'binary', 'both'], { guard: true, default: 'xml' }),
-        keep: number('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, check: atLeastOne }),
-        'keep-days': number('Keep days', 'Backups that are older go. The last good one always stays.', { guard: true, check: positive }),
+        keep: number('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, range: 'count' }),
+        'keep-days': number('Keep days', 'Backups that are older go. The last good one always stays.', { guard: true, range: 'positive' }),
         gzip: boolean('Compress', 'Compresses the files (gzip).', { guard: true, default: false }),
         passphrase,
         password,
@@ -101,11 +101,3 @@ export const backup = area({
     }),
   },
 });
-
-function atLeastOne(count: number): string | undefined {
-  return Number.isInteger(count) && count >= 1 ? undefined : 'has to be a whole number of at least 1.';
-}
-
-function positive(days: number): string | undefined {
-  return days > 0 ? undefined : 'has to be more than 0.';
-}

@@ -7,7 +7,7 @@ const SESSIONS = '/api/v1/system/active-users';
 const max = number('Most sessions', 'When more than this many would end, nothing is done (LIMIT).', {
   guard: true,
   default: 25,
-  check: (value) => (Number.isInteger(value) && value >= 1 ? undefined : 'has to be a whole number of at least 1.'),
+  range: 'count',
 });
 
 /** Active user sessions (appliance-api.md, "Active sessions"). */
@@ -27,7 +27,7 @@ export const sessions = area({
         name: text('User', 'Only the sessions of this user, as the appliance compares names.', { filter: true, example: 'j.doe' }),
         limit: number('Limit', 'Stop after this many records; `msg.envelope.truncated` then says so.', {
           guard: true,
-          check: (value) => (Number.isInteger(value) && value >= 1 ? undefined : 'has to be a whole number of at least 1.'),
+          range: 'count',
         }),
         emit: choice('Send', 'One message with all records, one for each page, or one for each record.', ['array', 'page', 'record'], {
           guard: true,

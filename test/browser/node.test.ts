@@ -37,6 +37,22 @@ inBothEditors('a node', (rig) => {
       expect((await state())[1]).toBeGreaterThan(0);
     });
 
+    it('say at once that a number cannot be', async () => {
+      const backup = { id: 'nightly2', type: 'gateway-backup', z: 'f1', x: 200, y: 380, appliance: 'ap1', operation: 'run', wires: [[]] };
+      await rig.editor.import([backup]);
+      await rig.editor.openNode('nightly2');
+      for (const [name, value, words] of [
+        ['keep', '0', /whole number of at least 1/],
+        ['keep', '1.5', /whole number of at least 1/],
+        ['keep', '30', /^$/],
+        ['keep-days', '-1', /more than 0/],
+        ['keep-days', '0.5', /^$/],
+      ] as const) {
+        await rig.editor.setField(name, { type: 'num', value });
+        expect(await rig.editor.text(`[data-field="${name}"] .gateway-error`)).toMatch(words);
+      }
+    });
+
     it('keep what was typed while another operation is looked at', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'typed' });
