@@ -29,7 +29,8 @@ function encode(text: string): string {
 export function at(fixed: TemplateStringsArray, ...names: string[]): string {
   let path = fixed[0] ?? '';
   names.forEach((name, index) => {
-    refuseSpecial(name, name);
+    if (name === '') throw badInput('A name is empty: the request would go to all of them.');
+    if (isSpecial(name)) throw badInput(`The name "${name}" cannot be asked for: in an address it leads to another place.`);
     path += encodeSegment(name) + (fixed[index + 1] ?? '');
   });
   return path;
@@ -108,7 +109,11 @@ function decode(encoded: string): string {
 /** Empty, `.` and `..` never reach a request: the first loses a level, the others leave it. */
 function refuseSpecial(name: string, shown: string): void {
   if (name === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
-  if (name === '.' || name === '..') throw badInput(`path has the segment "${shown}", which would lead to another place.`);
+  if (isSpecial(name)) throw badInput(`path has the segment "${shown}", which would lead to another place.`);
+}
+
+function isSpecial(name: string): boolean {
+  return name === '.' || name === '..';
 }
 
 /**
