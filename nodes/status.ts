@@ -85,7 +85,8 @@ export function shownOutcome({ data, envelope }: Outcome, sent: number): Last {
   if (Array.isArray(data))
     return { ...green, key: envelope.operation === 'sessions.list' ? 'sessions' : 'items', values: { n: data.length } };
   if (!isObject(data) || typeof data.failed !== 'number' || typeof data.total !== 'number') return OK;
-  if (data.failed === 0) return { ...green, key: 'ended', values: { n: data.total } };
+  if (data.failed === 0)
+    return { ...green, key: envelope.operation.startsWith('sessions.') ? 'ended' : 'items', values: { n: data.total } };
   return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: data.failed, n: data.total } };
 }
 

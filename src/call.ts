@@ -99,7 +99,8 @@ export class Exchanges implements Call {
   }
 
   async upload(request: Request, shown: JsonObject, open: () => Promise<Upload>): Promise<WriteResult> {
-    this.first ??= request;
+    // Not what was read or exported before it.
+    this.first = request;
     if (this.dryRun) {
       this.#planned({ ...request, body: shown });
       return { result: emptyResult() };

@@ -83,7 +83,20 @@ function formsOf(given: string): string[] {
   const lower = escaped.map((text) => text.replace(/%../g, (escape) => escape.toLowerCase()));
   const form = new URLSearchParams({ '': secret }).toString().slice(1);
   const plain = [secret, JSON.stringify(secret).slice(1, -1), form, base64, base64.replace(/=+$/, ''), bytes.toString('base64url')];
-  return [...plain, ...escaped, ...lower, ...insideBase64(bytes)];
+  return [...plain, ...escaped, ...lower, ...inMarkup(secret), ...insideBase64(bytes)];
+}
+
+/** As pages and XML quote it: all of the characters that may be escaped, or only those that have to be. */
+function inMarkup(secret: string): string[] {
+  const named = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const quoted = named.replaceAll('"', '&quot;');
+  return [
+    named,
+    quoted,
+    quoted.replaceAll("'", '&#39;'),
+    quoted.replaceAll("'", '&apos;'),
+    named.replaceAll('"', '&#34;').replaceAll("'", '&#39;'),
+  ];
 }
 
 /** What base64 of something longer, such as `user:password`, holds of a secret wherever it begins there. */

@@ -39,6 +39,9 @@ export function readDocument(reply: Reply): JsonObject {
 export function readResult(reply: Reply): ResultLists {
   refuseStatus(reply);
   if (reply.status === 204 || reply.text.trim() === '') return emptyResult();
+  const named = namedInText(reply);
+  if (named)
+    throw new GatewayError('REJECTED', `The appliance refused: ${named}`, { status: reply.status, result: emptyResult(), sent: true });
   const lists = readLists(reply, parseObject(reply)['result']);
   refuseErrors(reply.status, lists);
   return lists;
@@ -60,8 +63,9 @@ function refuseStatus(reply: Reply): void {
   const { status } = reply;
   if (status >= 200 && status < 300) return;
   const result = listsOfError(reply);
-  const said = sayings(result);
-  const code = namedRefusal(result) ? 'REJECTED' : (CODES[status] ?? 'APPLIANCE_ERROR');
+  const named = namedRefusal(result) ?? namedInText(reply);
+  const said = sayings(result) || named;
+  const code = named ? 'REJECTED' : (CODES[status] ?? 'APPLIANCE_ERROR');
   const words = WORDS[status] ?? fallbackWords(status);
   throw new GatewayError(code, said ? `${words}: ${said}` : `${words}.`, { status, result, sent: true });
 }
@@ -78,6 +82,16 @@ function refuseErrors(status: number, result: ResultLists): void {
   if (result.errors.length > 0) {
     throw new GatewayError('APPLIANCE_ERROR', `The appliance reported an error: ${sayings(result)}`, { status, result, sent: true });
   }
+}
+
+/** The interface does not show in what body its named messages come: a page or plain text is looked through as well. */
+function namedInText({ text }: Reply): string | undefined {
+  if (text.trimStart().startsWith('{')) return undefined;
+  for (const named of NAMED_REFUSALS) {
+    const found = new RegExp(`(?:Error - )?${named.source}[^<\\n]{0,200}`, 'i').exec(text.slice(0, 65_536));
+    if (found) return found[0].trim();
+  }
+  return undefined;
 }
 
 function namedRefusal({ info, warnings, errors }: ResultLists): string | undefined {

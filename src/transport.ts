@@ -48,7 +48,6 @@ export interface Reply {
 
 /** No document of the interface comes near; what is larger is not what was asked for. */
 const MAX_BYTES = 128 * 1024 * 1024;
-const BRACE = 0x7b;
 
 /**
  * Exchanges with one appliance over a bounded pool of kept connections, one TLS context, no redirects. It does not repeat and
@@ -194,7 +193,7 @@ class Answer implements Taker, Bounded {
     // undici goes on after a pause with a chunk of nothing.
     if (this.settled || chunk.length === 0) return;
     // Neither XML nor base64 begins with a brace: that is a message of the appliance, whatever type it is said to have.
-    if (this.#sink && this.#bytes === 0 && chunk[0] === BRACE) this.#sink = undefined;
+    if (this.#sink && this.#bytes === 0 && isJson(chunk)) this.#sink = undefined;
     this.#bytes += chunk.length;
     if (this.#sink) this.#sink.write(chunk);
     else if (this.#bytes <= MAX_BYTES) this.#body.add(chunk);
@@ -232,6 +231,10 @@ class Answer implements Taker, Bounded {
     const words = `${this.host}: ${what[this.#stage]} within ${this.seconds} s. Raise the time limit of the appliance node if that is usual for it.`;
     return new GatewayError('TIMEOUT', words, { sent: this.#stage !== 'connecting' });
   }
+}
+
+function isJson(chunk: Buffer): boolean {
+  return chunk.toString('latin1', 0, 64).trimStart().startsWith('{');
 }
 
 function aborted(sent: boolean): GatewayError {

@@ -193,6 +193,20 @@ describe('what does not count as a change', () => {
     'password-encrypted',
   ])('%s', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of(`<${name}>2</${name}>`)));
 
+  it.each([
+    ['a role named secret', '<role name="secret"><vlan>1</vlan></role>', '<role name="secret"><vlan>2</vlan></role>'],
+    ['an encrypted transport', '<link transport="encrypted"><port>1</port></link>', '<link transport="encrypted"><port>2</port></link>'],
+    ['a switch for timestamps', '<include-timestamp>true</include-timestamp>', '<include-timestamp>false</include-timestamp>'],
+    ['a switch for encryption', '<traffic-encrypted> yes </traffic-encrypted>', '<traffic-encrypted>no</traffic-encrypted>'],
+    ['a switch as an attribute', '<log include-timestamp="on"/>', '<log include-timestamp="off"/>'],
+  ])('but %s does', (_name, one, other) => expect(of(one)).not.toBe(of(other)));
+
+  it.each([
+    ['an encrypted value', '<key type="secret">1</key>', '<key type="secret">2</key>'],
+    ['what is in an encrypted element', '<x-encrypted><a>true</a>1</x-encrypted>', '<x-encrypted><a>false</a>2</x-encrypted>'],
+    ['a time as an attribute', '<log timestamp="1"/>', '<log timestamp="2"/>'],
+  ])('%s', (_name, one, other) => expect(of(one)).toBe(of(other)));
+
   it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])('but %s does', (name) =>
     expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)),
   );

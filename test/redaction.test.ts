@@ -189,6 +189,11 @@ describe('masking', () => {
     expect(new Redactor().text('nothing to hide')).toBe('nothing to hide');
   });
 
+  it.each(['p&quot;a&amp;ü&lt;1&#39;4', 'p&quot;a&amp;ü&lt;1&apos;4', 'p&#34;a&amp;ü&lt;1&#39;4', 'p"a&amp;ü&lt;1\'4'])(
+    'knows how pages and XML quote a secret: %s',
+    (quoted) => expect(new Redactor().add('p"a&ü<1\'4').text(`<p>no ${quoted} here</p>`)).toBe('<p>no •••• here</p>'),
+  );
+
   it('takes the longer of two secrets first', () => expect(new Redactor().add('abcd', 'abcdef').text('abcdef abcd')).toBe('•••• ••••'));
 
   it('knows what its origin learns later', () => {

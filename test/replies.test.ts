@@ -163,6 +163,28 @@ describe('messages that the interface names', () => {
   });
 });
 
+describe('messages that the interface names, without an envelope', () => {
+  it.each([
+    [200, '<html><body>Error - Failed to extract configuration files</body></html>', 'Error - Failed to extract configuration files'],
+    [500, '<h1>Oops</h1>\n<p>Failed to extract configuration files from it</p>', 'Failed to extract configuration files from it'],
+    [400, 'Invalid import mode', 'Invalid import mode'],
+  ])('%i %s', async (status, body, words) => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isWrite, status, body });
+    const error = await failure(gateway.run('transfer.import-binary', { data: 'UEsDBA==' }));
+    expect(error).toMatchObject({ code: 'REJECTED', cause: { status } });
+    expect(error.message).toContain(words);
+    expect(error.message).not.toContain('<');
+  });
+
+  it('but a name that reads like one of them is no refusal', async () => {
+    const { gateway } = await pair();
+    await gateway.run('config.create', { path: role, body: { name: 'Invalid import mode' } });
+    const { data } = await gateway.run('config.get', { path: `${role}/Invalid import mode` });
+    expect(data).toMatchObject({ name: 'Invalid import mode' });
+  });
+});
+
 describe('an answer to a read', () => {
   it.each<[string, FaultRule]>([
     ['204', { status: 204 }],

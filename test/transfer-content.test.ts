@@ -94,6 +94,14 @@ describe('XML', () => {
     }
   });
 
+  it.each(['&#0;', '&#x110000;', '&#xD800;', '&#xFFFE;', '&#8;'])('refuses %s, which is no character', (reference) => {
+    expect(verdict('xml', configuration(reference))).toMatch(/entity/);
+  });
+
+  it.each(['&#9;', '&#xE9;', '&#128512;', '&#x10FFFF;'])('takes %s', (reference) =>
+    expect(verdict('xml', configuration(reference))).toBe('xml'),
+  );
+
   it('refuses every cut of a good one', () => {
     const whole = Buffer.from(
       `<?xml version="1.0"?>\n<configuration a="b"><u>Jörg &amp; Co</u><![CDATA[<>]]><!-- c --><e/></configuration>`,
@@ -166,6 +174,18 @@ describe('base64', () => {
   it('takes what is no ZIP', () => {
     expect(verdict('binary', Buffer.from('Salted__ and more').toString('base64'))).toBe('base64');
   });
+
+  it.each(['Service unavailable please try later', 'Please log in again using your own name'])('refuses words: %s', (words) => {
+    expect(words.replaceAll(' ', '').length % 4).toBe(0);
+    expect(verdict('binary', words)).toMatch(/words/);
+  });
+
+  it.each(['  U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ==  ', 'U2FsdGVkX19h \r\n bmQgbW9yZSBhbmQgbW9yZQ=='])(
+    'takes blanks around lines: %j',
+    (text) => {
+      expect(verdict('binary', text)).toBe('base64');
+    },
+  );
 
   it('refuses every cut of a ZIP', () => {
     for (let length = 0; length < flat.length; length++) expect(verdict('binary', flat.slice(0, length))).not.toBe('zip');

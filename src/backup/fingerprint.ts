@@ -11,6 +11,12 @@ const TIMES = [
 /** Secrets are encrypted anew for every export, so that they never look the same. */
 const SECRETS = /-encrypted$/i;
 const SECRET_MARKS = new Set(['secret', 'encrypted']);
+/** A switch is neither a time nor a secret, whatever its name: `include-timestamp`, `traffic-encrypted`. */
+const SWITCH = /^(?:true|false|yes|no|on|off|enabled?|disabled?)$/i;
+const SWITCH_CHARACTERS = 8;
+
+/** Not `name="secret"` nor `transport="encrypted"`, which are configuration. */
+const SECRET_KEYS = /^(?:[^:]*:)?(?:type|format|encoding|class)$/i;
 
 const OPEN = 0x01;
 const CLOSE = 0x02;
@@ -32,6 +38,8 @@ export class XmlFingerprint implements XmlEvents {
   #depth = 0;
   /** Depth of the element that is passed over with everything in it; 0 = none. */
   #skipping = 0;
+  /** Its name and the beginning of its text, where only a look at that can tell. */
+  #skipped: { name: string; text: string } | undefined;
   #attributes: string[] = [];
   #opening = false;
   #inText = false;
@@ -46,8 +54,11 @@ export class XmlFingerprint implements XmlEvents {
     this.#depth++;
     this.#inText = this.#spacePending = false;
     if (this.#skipping > 0) return;
-    if (this.#isVolatile(buffer.toString('utf8', start, end))) this.#skipping = this.#depth;
-    else {
+    const name = buffer.toString('utf8', start, end);
+    if (this.#isVolatile(name)) {
+      this.#skipping = this.#depth;
+      this.#skipped = this.#isIgnored(name) ? undefined : { name, text: '' };
+    } else {
       this.#byte(OPEN);
       this.#bytes(buffer, start, end);
       this.#opening = true;
@@ -59,12 +70,21 @@ export class XmlFingerprint implements XmlEvents {
     if (this.#skipping > 0 || this.#depth === 1) return;
     const key = buffer.toString('utf8', ...name);
     const text = buffer.toString('utf8', ...value);
-    if (SECRET_MARKS.has(text)) this.#skipping = this.#depth;
-    else if (!this.#isVolatile(key) && !key.startsWith('xmlns')) this.#attributes.push(`${key}=${text}`);
+    if (SECRET_MARKS.has(text) && SECRET_KEYS.test(key)) {
+      this.#skipping = this.#depth;
+      this.#skipped = undefined;
+    } else if (key.startsWith('xmlns')) return;
+    else if (!this.#isVolatile(key) || (SWITCH.test(text) && !this.#isIgnored(key))) this.#attributes.push(`${key}=${text}`);
   }
 
   text(buffer: Buffer, start: number, end: number): void {
-    if (this.#skipping > 0) return;
+    if (this.#skipping > 0) {
+      const skipped = this.#skipped;
+      if (skipped && skipped.text.length <= SWITCH_CHARACTERS) {
+        skipped.text = (skipped.text + buffer.toString('latin1', start, Math.min(end, start + 64))).trim();
+      }
+      return;
+    }
     this.#endOpening();
     for (let at = start; at < end; at++) {
       const byte = buffer[at] as number;
@@ -85,12 +105,23 @@ export class XmlFingerprint implements XmlEvents {
     const depth = this.#depth--;
     this.#inText = this.#spacePending = false;
     if (this.#skipping === 0) this.#byte(CLOSE);
-    else if (this.#skipping === depth) this.#skipping = 0;
+    else if (this.#skipping === depth) this.#endSkipping();
   }
 
   digest(): string {
     this.#flush();
     return this.#hash.digest('hex');
+  }
+
+  #endSkipping(): void {
+    this.#skipping = 0;
+    const skipped = this.#skipped;
+    this.#skipped = undefined;
+    if (!skipped || !SWITCH.test(skipped.text)) return;
+    const element = Buffer.from(`${skipped.name}\u0004${skipped.text}`, 'utf8');
+    this.#byte(OPEN);
+    this.#bytes(element, 0, element.length);
+    this.#byte(CLOSE);
   }
 
   /** Attributes have no order. */
@@ -107,11 +138,15 @@ export class XmlFingerprint implements XmlEvents {
   #isVolatile(qualified: string): boolean {
     let known = this.#known.get(qualified);
     if (known === undefined) {
-      const name = qualified.slice(qualified.indexOf(':') + 1);
+      const name = localName(qualified);
       known = this.#ignored.has(name) || TIMES.some((times) => times.test(name)) || SECRETS.test(name);
       this.#known.set(qualified, known);
     }
     return known;
+  }
+
+  #isIgnored(qualified: string): boolean {
+    return this.#ignored.has(localName(qualified));
   }
 
   #byte(byte: number): void {
@@ -127,4 +162,8 @@ export class XmlFingerprint implements XmlEvents {
     this.#hash.update(this.#scratch.subarray(0, this.#used));
     this.#used = 0;
   }
+}
+
+function localName(qualified: string): string {
+  return qualified.slice(qualified.indexOf(':') + 1);
 }

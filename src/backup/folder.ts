@@ -74,7 +74,9 @@ export interface Keep {
 export async function rotate(folder: string, newest: Manifest, keep: Keep, now: Date): Promise<string[]> {
   const { count = Infinity, days = Infinity } = keep;
   if (count === Infinity && days === Infinity) return [];
-  const alike = (await readManifests(folder)).filter((manifest) => isAlike(manifest, newest));
+  const present = (await readManifests(folder)).filter((manifest) => isAlike(manifest, newest));
+  // The one just made comes first whatever the clock says: it may have been set back since the others.
+  const alike = [newest, ...present.filter(({ backup }) => backup !== newest.backup)];
   const complete = await Promise.all(alike.map((manifest) => isComplete(folder, manifest)));
   const lastGood = complete.indexOf(true);
   const oldest = now.getTime() - days * 86_400_000;
@@ -91,7 +93,10 @@ export async function rotate(folder: string, newest: Manifest, keep: Keep, now: 
 
 /** The newest complete backup that a new one can be compared with. */
 export async function lastGood(folder: string, manifest: Manifest): Promise<Manifest | undefined> {
-  for (const candidate of await readManifests(folder)) {
+  const present = await readManifests(folder);
+  // What claims to be younger than the one being made was made under another clock: only if there is nothing else.
+  const later = present.filter(({ time }) => time > manifest.time);
+  for (const candidate of [...present.filter(({ time }) => time <= manifest.time), ...later]) {
     if (candidate.backup !== manifest.backup && isAlike(candidate, manifest) && (await isComplete(folder, candidate))) return candidate;
   }
   return undefined;

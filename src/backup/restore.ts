@@ -6,7 +6,7 @@ import type { Call } from '../operation';
 import type { Kind } from '../transfer/content';
 import { sendBinary, sendXml, type Source } from '../transfer/import';
 import { inTurn } from '../transfer/turn';
-import { findBackup, readManifests, type BackupFile, type Manifest } from './manifest';
+import { findBackup, isComplete, readManifests, type BackupFile, type Manifest } from './manifest';
 import { readIdentity, runBackup, type RunInput } from './run';
 import { openStored } from './store';
 import { verifyBackup } from './verify';
@@ -49,7 +49,12 @@ export async function restoreBackup(input: RestoreInput, call: Call): Promise<Wr
       call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
     }
     const source = sourceOf(folder, file, input.passphrase);
-    return file.kind === 'xml' ? sendXml(source, input.password, call) : sendBinary(source, input.import, call);
+    // It may have waited long for its turn, and been rotated away by then.
+    if (!(await isComplete(folder, { ...manifest, files: [file] })))
+      throw badInput(`${file.file} has gone or changed since it was checked. Nothing was restored.`);
+    return file.kind === 'xml'
+      ? sendXml(source, manifest['password-protected'] ? input.password : undefined, call)
+      : sendBinary(source, input.import, call);
   });
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Many, ManyItem } from '../envelope';
 import { badInput, GatewayError } from '../error';
@@ -8,6 +9,7 @@ import { fileFault } from '../transfer/file-fault';
 import { Malformed } from '../transfer/malformed';
 import { NOT_DECRYPTED } from './encryption';
 import { findBackup, readManifests, type BackupFile, type Manifest } from './manifest';
+import { backupOfFile, backupOfManifest } from './names';
 import { openStored } from './store';
 
 /** How far a backup could be checked: its content, or without the passphrase only that the files did not change. */
@@ -35,9 +37,23 @@ export async function verifyBackups(input: { folder: string; backup?: string; pa
       results.push({ item: { backup, time }, ok: false, error: { code: error.code, message: error.message } });
     }
   }
+  if (input.backup === undefined) {
+    for (const backup of await withoutManifest(folder, manifests)) {
+      const error = badInput(`${join(folder, backup)}.json is missing or damaged: what belongs to it cannot be checked.`);
+      first ??= error;
+      results.push({ item: { backup }, ok: false, error: { code: error.code, message: error.message } });
+    }
+  }
   const failed = results.filter((entry) => 'ok' in entry && !entry.ok).length;
   if (first && failed === results.length) throw new GatewayError(first.code, first.message, { sent: false, extra: { results } });
   return { total: results.length, ok: results.length - failed, failed, results };
+}
+
+/** Names of backups of which there are files, but no manifest that can be read. */
+async function withoutManifest(folder: string, manifests: readonly Manifest[]): Promise<string[]> {
+  const known = new Set(manifests.map(({ backup }) => backup));
+  const names = (await readdir(folder)).map((name) => backupOfFile(name) ?? backupOfManifest(name));
+  return [...new Set(names)].filter((name) => name !== undefined && !known.has(name)) as string[];
 }
 
 /** Errors: `BAD_INPUT` naming the file and what is wrong with it, `ABORTED`. */

@@ -148,9 +148,12 @@ export class ApplianceServer {
     const fault = this.faults.take(entry.method, entry.path);
     const { delayMs } = this.state.settings;
     // A login that a fault answers has reached the appliance all the same.
-    if (fault && !carriesOut(fault, entry.method) && isFirstStep(entry)) this.state.login.attempts++;
+    if (fault && !carriesOut(fault, entry.method, entry.path) && isFirstStep(entry)) this.state.login.attempts++;
     if (delayMs > 0) await wait(delayMs);
-    let reply = !fault || carriesOut(fault, entry.method) ? await this.answer(entry, raw, response.socket?.remoteAddress ?? '') : undefined;
+    let reply =
+      !fault || carriesOut(fault, entry.method, entry.path)
+        ? await this.answer(entry, raw, response.socket?.remoteAddress ?? '')
+        : undefined;
     if (fault) {
       if (fault.delayMs !== undefined) await wait(fault.delayMs);
       if (fault.hang) return;

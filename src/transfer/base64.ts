@@ -39,6 +39,8 @@ export class Base64Check {
   #characters = 0;
   #padding = 0;
   #bytes = 0;
+  /** Spaces as between the words of a sentence, not as around lines of base64. */
+  #blanks = false;
   #head = '';
   #tail: Piece[] = [];
   #tailBytes = 0;
@@ -64,6 +66,7 @@ export class Base64Check {
     if (!beginsLikeZip(Buffer.from(this.#head.slice(0, HEAD_CHARACTERS), 'base64'))) {
       // A word such as "Busy" is base64 too.
       if (this.#zipOnly) throw new Malformed('it is no ZIP, which a configuration without a password is');
+      if (this.#blanks) throw new Malformed('it is words, not base64');
       if (total < SHORTEST_CHARACTERS) throw new Malformed('it is too short for one');
       return { verified: 'base64', entries: undefined };
     }
@@ -133,9 +136,14 @@ export class Base64Check {
       const kind = KIND[batch[at] as number];
       if (kind === 0 && this.#padding === 0) this.#characters++;
       else if (kind === PADDING && this.#padding < 2) this.#padding++;
-      else if (kind !== SPACE) throw new Malformed(`it is not base64: ${shown(batch[at] as number)} at byte ${this.#bytes + at}`);
+      else if (kind === SPACE) this.#blanks ||= separatesWords(batch, at);
+      else throw new Malformed(`it is not base64: ${shown(batch[at] as number)} at byte ${this.#bytes + at}`);
     }
   }
+}
+
+function separatesWords(batch: Buffer, at: number): boolean {
+  return (batch[at] === 0x20 || batch[at] === 0x09) && KIND[batch[at - 1] ?? 0] === 0 && KIND[batch[at + 1] ?? 0] === 0;
 }
 
 function shown(byte: number): string {

@@ -9,8 +9,8 @@ let count = 0;
 
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const SUFFIX = /\.([0-9a-f]{8})-(\d+)-\d+\.partial$/;
-/** The longest time limit of a transfer: what another machine has not touched for so long, it does not write any more. */
-const FOREIGN_MS = 86_400_000;
+/** What another machine has not touched for so long, it does not write any more: the next nightly run clears it away. */
+const FOREIGN_MS = 12 * 3_600_000;
 
 /**
  * A file that is written beside its place and takes it only when it is whole: nobody ever sees half of it under its name, and what

@@ -14,3 +14,12 @@ export function isDeclaredUtf8(declaration: string): boolean {
   const encoding = /\sencoding\s*=\s*["']([^"']+)/.exec(declaration)?.[1]?.toLowerCase() ?? 'utf-8';
   return encoding === 'utf-8' || encoding === 'us-ascii' || encoding === 'ascii';
 }
+
+/** Whether `&#…;` stands for a character that XML has; a named reference is not looked at. */
+export function isCharacter(reference: string): boolean {
+  const [, hexadecimal, decimal] = /^&#(?:x([0-9a-f]+)|([0-9]+));$/i.exec(reference) ?? [];
+  if (hexadecimal === undefined && decimal === undefined) return true;
+  const code = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16);
+  if (code < 0x20) return code === 0x09 || code === 0x0a || code === 0x0d;
+  return code <= 0xd7ff || (code >= 0xe000 && code <= 0x10ffff && code !== 0xfffe && code !== 0xffff);
+}

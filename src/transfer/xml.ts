@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Malformed } from './malformed';
-import { isDeclaredUtf8, readDoctype } from './xml-prolog';
+import { isCharacter, isDeclaredUtf8, readDoctype } from './xml-prolog';
 import {
   AMPERSAND,
   BRACKET,
@@ -140,7 +140,8 @@ export class XmlCheck {
     let to = at + 1;
     while (to < limit && buffer[to] !== 0x3b && buffer[to] !== 0x3c) to++;
     if (to === end && to < at + LONGEST_ENTITY) return INCOMPLETE;
-    if (!this.#entity.test(buffer.toString('latin1', at, to + 1))) throw this.#wrong(at, 'an & that begins no known entity');
+    const reference = buffer.toString('latin1', at, to + 1);
+    if (!this.#entity.test(reference) || !isCharacter(reference)) throw this.#wrong(at, 'an & that begins no known entity');
     return to + 1;
   }
 

@@ -1,0 +1,65 @@
+import { existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { RunResult } from '../src/backup/run';
+import { lines } from './library/appliance';
+import { change, named, run } from './library/backup';
+import { folder, names } from './library/transfer';
+
+const FUTURE = { time: '2099-01-01T00:00:00.000Z', stamp: '20990101T000000.000Z' };
+
+/** As if it had been made under a clock that was set back since. */
+function postdate({ backup, folder: path, time, files }: RunResult): void {
+  const stamp = time.replaceAll(/[-:]/g, '');
+  const manifest = readFileSync(join(path, `${backup}.json`), 'utf8')
+    .replaceAll(stamp, FUTURE.stamp)
+    .replaceAll(time, FUTURE.time);
+  for (const name of [...files.map(({ file }) => file), `${backup}.json`])
+    renameSync(join(path, name), join(path, name.replace(stamp, FUTURE.stamp)));
+  writeFileSync(join(path, `${backup.replace(stamp, FUTURE.stamp)}.json`), manifest);
+}
+
+it.each([{ keep: 1 }, { keep: 1, 'keep-days': 1 }])('a clock that was set back costs no backup that was just made: %j', async (keep) => {
+  const { gateway, simulator } = await named();
+  const path = folder();
+  postdate(await run(gateway, { folder: path }));
+  for (let night = 0; night < 2; night++) {
+    change(simulator, `Night ${night}`);
+    const made = await run(gateway, { folder: path, ...keep });
+    expect([made.changed, made.rotated.includes(made.backup), existsSync(made.manifest)]).toEqual([true, false, true]);
+    expect(names(path)).toEqual([`${made.backup}.json`, `${made.backup}.xml`]);
+  }
+  // It is compared with the one before it, not with what claims to be younger.
+  expect((await run(gateway, { folder: path, keep: 3 })).changed).toBe(false);
+});
+
+it('a check of the whole folder tells of backups whose manifest is damaged or gone', async () => {
+  const { gateway } = await named();
+  const path = folder();
+  const [first, second, third] = [
+    await run(gateway, { folder: path }),
+    await run(gateway, { folder: path }),
+    await run(gateway, { folder: path }),
+  ] as const;
+  truncateSync(first.manifest, 100);
+  rmSync(second.manifest);
+  writeFileSync(join(path, 'notes.json'), '{}');
+  const { data, envelope } = await gateway.run('backup.verify', { folder: path });
+  expect(data).toMatchObject({ total: 3, ok: 1, failed: 2 });
+  const bad = (data as { results: { ok: boolean; item: { backup: string } }[] }).results.filter(({ ok }) => !ok);
+  expect(bad.map(({ item }) => item.backup).sort()).toEqual([first.backup, second.backup].sort());
+  expect(envelope.ok).toBe(false);
+  rmSync(third.manifest);
+  await expect(gateway.run('backup.verify', { folder: path })).rejects.toMatchObject({ code: 'BAD_INPUT' });
+});
+
+it('a restore sends the password only with a backup that was made with one, and tells of the import', async () => {
+  const { gateway, simulator } = await named();
+  const path = folder();
+  await run(gateway, { folder: path });
+  const input = { folder: path, backup: 'latest', password: 'later <&>', 'backup-first': false };
+  const { envelope } = await gateway.run('backup.restore', input);
+  expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: expect.stringContaining('import-xml') as string } });
+  expect(lines(simulator).filter((line) => line.includes('import-xml'))).toHaveLength(1);
+  expect(simulator.requests.at(-1)?.body).not.toContain('name="password"');
+});
