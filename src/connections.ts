@@ -96,6 +96,11 @@ class Connection {
     if (this.#inlet) this.#inlet.lent = lent;
   }
 
+  /** What broke the socket, which undici does not always tell. */
+  get fault(): Error | undefined {
+    return this.#inlet?.fault;
+  }
+
   /** After an answer, still inside undici's parser: what is handed over here is queued behind it, on a socket that is not idle. */
   answered(): void {
     const job = this.#owner.next();
@@ -163,6 +168,11 @@ class Turn implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController, trailers: Record<string, string | string[] | undefined>): void {
+    const { fault } = this.#connection;
+    if (fault) {
+      this.onResponseError(controller, fault);
+      return;
+    }
     if (this.#end()) this.#connection.answered();
     this.#taker.onResponseEnd?.(controller, trailers);
   }

@@ -22,12 +22,17 @@ export const onread = {
 export class Inlet {
   /** Whether the next bytes are a body, nobody needs them after the call, and they need not be copied. */
   lent = false;
+  /** Why the socket broke: undici takes a reset for the end of an answer that says no length. */
+  fault: Error | undefined;
   readonly #socket: Socket;
   readonly #waiting: Buffer[] = [];
   #ended = false;
+  /** Whether a socket without `onread` was told to wait. */
+  #stopped = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
+    socket.prependListener('error', (error: Error) => (this.fault = error));
     const read = socket.read.bind(socket);
     const push = socket.push.bind(socket);
     socket.read = (size?: number): unknown => {
@@ -37,6 +42,10 @@ export class Inlet {
         this.#ended = false;
         push(null);
       }
+      if (this.#stopped && this.#waiting.length === 0) {
+        this.#stopped = false;
+        socket._read(READ_BYTES);
+      }
       // Makes the socket read again after it was stopped.
       return read(size);
     };
@@ -44,6 +53,8 @@ export class Inlet {
     socket.unshift = (chunk: Buffer): void => void this.#waiting.unshift(Buffer.from(chunk));
     // The end comes after what still waits.
     socket.push = (chunk: unknown): boolean => {
+      // A socket over another one, behind a proxy, knows no `onread`.
+      if (chunk instanceof Uint8Array) return this.#give(chunk as Buffer);
       if (chunk !== null || this.#waiting.length === 0) return push(chunk);
       this.#ended = true;
       return false;
@@ -62,5 +73,12 @@ export class Inlet {
     this.#socket.emit('readable');
     if (waits[0] === piece) waits[0] = Buffer.from(piece);
     return waits.length === 0;
+  }
+
+  #give(piece: Buffer): boolean {
+    this.#waiting.push(piece);
+    this.#socket.emit('readable');
+    this.#stopped = this.#waiting.length > 0;
+    return !this.#stopped;
   }
 }

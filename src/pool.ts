@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher, Pool as Undici } from 'undici';
 import { Connections, type Taker } from './connections';
 import { GatewayError } from './error';
 import { Inlet, onread } from './inlet';
@@ -18,7 +18,7 @@ const CONNECT_MS = 10_000;
 
 /** Opens nothing yet. Errors: `BAD_CONFIG` when the certificate, its key or the CA cannot be used. */
 export async function createPool(settings: CheckedSettings, proxy: ProxySettings | undefined): Promise<Pool> {
-  const { buildConnector, Client, ProxyAgent } = await import('undici');
+  const undici = await import('undici');
   const { origin, connections, tls = {}, timeout } = settings;
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
   const host = new URL(origin).hostname;
@@ -39,25 +39,30 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
     bodyTimeout: 0,
   };
   if (proxy) {
-    return new ProxyAgent({
+    return new undici.ProxyAgent({
       ...common,
       connections,
       uri: proxy.url,
       ...proxyToken(proxy),
       requestTls: connect,
       proxyTls: { timeout: connect.timeout },
+      // Only for the end: undici's parser throws, where nobody catches it, when a socket ends while its answer is held up.
+      factory: (to: string, options: Undici.Options) =>
+        new undici.Pool(to, { ...options, connect: withInlet(options.connect as buildConnector.connector) }),
     });
   }
   // One connector, so that a new connection resumes the TLS session of another one.
-  const connector = buildConnector({ ...connect, onread });
-  return new Connections(connections, (opened) => {
-    const connecting: typeof connector = (options, callback) =>
-      connector(options, (...outcome) => {
-        if (outcome[1]) opened(Inlet.of(outcome[1]));
-        callback(...outcome);
-      });
-    return new Client(origin, { ...common, connect: connecting });
-  });
+  const connector = undici.buildConnector({ ...connect, onread });
+  return new Connections(connections, (opened) => new undici.Client(origin, { ...common, connect: withInlet(connector, opened) }));
+}
+
+/** The same connector; each of its sockets is read through an inlet, which it tells of. */
+function withInlet(connector: buildConnector.connector, opened: (inlet: Inlet) => void = () => undefined): buildConnector.connector {
+  return (options, callback) =>
+    connector(options, (...outcome) => {
+      if (outcome[1]) opened(Inlet.of(outcome[1]));
+      callback(...outcome);
+    });
 }
 
 function contextOf(options: Record<string, unknown>): SecureContext {

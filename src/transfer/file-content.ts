@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { GatewayError } from '../error';
 
 const PIECE_BYTES = 256 * 1024;
 /** One is being written to the socket, one waits in the stream, one is being filled; one more than that. */
@@ -30,7 +31,7 @@ export class FileContent extends Readable {
   override _read(): void {
     this.#next().then(
       (piece) => this.push(piece),
-      (error: Error) => this.destroy(error),
+      (error: Error) => this.destroy(unreadable(error)),
     );
   }
 
@@ -56,4 +57,9 @@ export class FileContent extends Readable {
     }
     return piece.subarray(0, filled);
   }
+}
+
+/** Not the connection's fault; a part of it may have left. */
+function unreadable({ message }: Error): GatewayError {
+  return new GatewayError('ABORTED', `The file could not be read to its end, so the rest was not sent: ${message}`, { sent: true });
 }
