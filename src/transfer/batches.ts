@@ -2,20 +2,19 @@ import type { GatewayError } from '../error';
 import type { Flow, Sink } from '../transport';
 
 /**
- * TLS brings at most 16 kB at a time; so small writes would cost more than everything else. Larger pieces than this cost as well:
- * Linux 6.18 on a virtual machine writes 1 GiB to ext4 in 0.22-0.37 s in pieces of 64 kB, in 0.35-0.4 s in 16 kB, but in 0.2-1.3 s in
- * 128 or 256 kB, whose large folios come from memory that the host may have taken back.
+ * TLS brings at most 16 kB at a time; so small writes would cost more than everything else. Of 64, 128, 256 kB and 1 MiB this is the
+ * fastest in most runs, and with 1 MiB the slowest when memory for large pieces is not at hand (bench/transfer.md).
  */
-const BATCH_BYTES = 64 * 1024;
+const BATCH_BYTES = 256 * 1024;
 /** Some are filled while one is written: a megabyte, before the appliance has to wait. */
-const MOST = 16;
+const MOST = 4;
 
 /** What becomes of the batches: one at a time, in order. */
 export interface Consumer {
   consume(batch: Buffer): Promise<void>;
 }
 
-/** Collects an answer into batches and holds it up while the consumer is behind. Memory stays at 17 batches. */
+/** Collects an answer into batches and holds it up while the consumer is behind. Memory stays at five batches. */
 export class Batches implements Sink {
   readonly #consumer: Consumer;
   readonly #fault: (thrown: unknown) => GatewayError;
