@@ -76,6 +76,18 @@ export function coreFlows(target) {
   return { flows: around(target, { info: 'info', page: 'page', list: 'list', kill: 'kill', noop: 'noop' }, nodes), credentials: {} };
 }
 
+/** One of our nodes, both of its outputs wired to the sink. */
+export function ownNode(
+  /** @type {string} */ id,
+  /** @type {string} */ type,
+  /** @type {string} */ operation,
+  /** @type {string} */ appliance,
+  /** @type {object} */ inputs,
+) {
+  const wires = [['sink'], ['sink']];
+  return { id, type, z: 'tab', appliance, operation, operationType: 'op', inputs, output: 'payload', failures: 'output', wires };
+}
+
 /**
  * @param {Target} target
  * @returns {Flows}
@@ -92,18 +104,8 @@ export function ownFlows(target) {
     connections,
   }));
   // Node-RED takes a property for a reference when it equals a node's id: `info` is an operation.
-  const node = (/** @type {string} */ lane, /** @type {string} */ type, /** @type {string} */ operation, connections = 8, inputs = {}) => ({
-    id: `own-${lane}`,
-    type,
-    z: 'tab',
-    appliance: `appliance${connections}`,
-    operation,
-    operationType: 'op',
-    inputs,
-    output: 'payload',
-    failures: 'output',
-    wires: [['sink'], ['sink']],
-  });
+  const node = (/** @type {string} */ lane, /** @type {string} */ type, /** @type {string} */ operation, connections = 8, inputs = {}) =>
+    ownNode(`own-${lane}`, type, operation, `appliance${connections}`, inputs);
   const number = (/** @type {number} */ value) => ({ type: 'num', value: String(value) });
   const nodes = [
     node('info', 'gateway-system', 'info', 10),

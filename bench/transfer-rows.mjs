@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startNodeRed } from '../scripts/demo/node-red.mjs';
 import { root } from '../scripts/tools.mjs';
-import { around, LANES } from './flows.mjs';
+import { around, LANES, ownNode } from './flows.mjs';
 import { ask, userDirectory } from './rig.mjs';
 
 /**
@@ -204,18 +204,8 @@ function ownFlows(/** @type {Target} */ target, /** @type {string} */ source, /*
     realm: 'r',
     tls: 'tls',
   };
-  const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {string} */ operation, inputs = {}) => ({
-    id,
-    type,
-    z: 'tab',
-    appliance: 'appliance',
-    operation,
-    operationType: 'op',
-    inputs,
-    output: 'payload',
-    failures: 'output',
-    wires: [['sink'], ['sink']],
-  });
+  const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {string} */ operation, inputs = {}) =>
+    ownNode(id, type, operation, 'appliance', inputs);
   const text = (/** @type {string} */ value) => ({ type: 'str', value });
   const nodes = [
     appliance,

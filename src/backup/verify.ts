@@ -52,8 +52,8 @@ export async function verifyBackups(input: { folder: string; backup?: string; pa
 /** Names of backups of which there are files, but no manifest that can be read. */
 async function withoutManifest(folder: string, manifests: readonly Manifest[]): Promise<string[]> {
   const known = new Set(manifests.map(({ backup }) => backup));
-  const names = (await readdir(folder)).map((name) => backupOfFile(name) ?? backupOfManifest(name));
-  return [...new Set(names)].filter((name) => name !== undefined && !known.has(name)) as string[];
+  const names = (await readdir(folder)).flatMap((name) => backupOfFile(name) ?? backupOfManifest(name) ?? []);
+  return [...new Set(names)].filter((name) => !known.has(name));
 }
 
 /** Errors: `BAD_INPUT` naming the file and what is wrong with it, `ABORTED`. */
