@@ -1,7 +1,9 @@
+import { parseJson } from './json-bytes';
+
 /** Nobody's word is worth more memory than this before the bytes are there. */
 const FIRST_BYTES = 1 << 20;
 
-/** The text of an answer, from chunks that are only good during the call. */
+/** The body of an answer, from chunks that are only good during the call. */
 export class Body {
   /** Bytes that are said to come. */
   total: number | undefined;
@@ -30,5 +32,10 @@ export class Body {
 
   text(): string {
     return (this.#text ??= this.#buffer?.toString('utf8', 0, this.#filled) ?? '');
+  }
+
+  /** Errors: as `JSON.parse`. */
+  json(): unknown {
+    return this.#buffer ? parseJson(this.#buffer.subarray(0, this.#filled)) : JSON.parse(this.text().replace(/^\ufeff/, ''));
   }
 }

@@ -38,7 +38,7 @@ export function readDocument(reply: Reply): JsonObject {
  */
 export function readResult(reply: Reply): ResultLists {
   refuseStatus(reply);
-  if (reply.status === 204 || reply.text.trim() === '') return emptyResult();
+  if (reply.status === 204 || reply.body.text().trim() === '') return emptyResult();
   const named = namedInText(reply);
   if (named)
     throw new GatewayError('REJECTED', `The appliance refused: ${named}`, { status: reply.status, result: emptyResult(), sent: true });
@@ -51,7 +51,7 @@ export function readResult(reply: Reply): ResultLists {
 export function parseObject(reply: Reply): JsonObject {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(reply.text.charCodeAt(0) === 0xfeff ? reply.text.slice(1) : reply.text);
+    parsed = reply.body.json();
   } catch {
     throw badResponse(reply, `The appliance answered ${describe(reply)} where JSON belongs (status ${reply.status}).`);
   }
@@ -85,7 +85,8 @@ function refuseErrors(status: number, result: ResultLists): void {
 }
 
 /** The interface does not show in what body its named messages come: a page or plain text is looked through as well. */
-function namedInText({ text }: Reply): string | undefined {
+function namedInText({ body }: Reply): string | undefined {
+  const text = body.text();
   if (text.trimStart().startsWith('{')) return undefined;
   for (const named of NAMED_REFUSALS) {
     const found = new RegExp(`(?:Error - )?${named.source}[^<\\n]{0,200}`, 'i').exec(text.slice(0, 65_536));
@@ -134,7 +135,7 @@ function sayings({ info, warnings, errors }: ResultLists): string {
 }
 
 function describe(reply: Reply): string {
-  const start = reply.text.trimStart().slice(0, 15).toLowerCase();
+  const start = reply.body.text().trimStart().slice(0, 15).toLowerCase();
   if (start === '') return 'nothing';
   if (start.startsWith('<!doctype html') || start.startsWith('<html')) return 'a page of HTML';
   return 'something that cannot be read, or was cut short,';

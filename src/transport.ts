@@ -38,11 +38,11 @@ export interface Sink {
   write(chunk: Buffer): void;
 }
 
-/** What came back, whole; the text is empty when it `streamed` into the sink. */
+/** What came back, whole; the body is empty when it `streamed` into the sink. */
 export interface Reply {
   status: number;
   contentType: string;
-  text: string;
+  body: Body;
   streamed?: boolean;
 }
 
@@ -201,7 +201,7 @@ class Answer implements Taker, Bounded {
   }
 
   onResponseEnd(): void {
-    const reply: Reply = { status: this.#status, contentType: this.#contentType, text: this.#body.text() };
+    const reply: Reply = { status: this.#status, contentType: this.#contentType, body: this.#body };
     if (this.#sink) reply.streamed = true;
     this.#settle(undefined, reply);
   }

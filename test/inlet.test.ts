@@ -96,7 +96,7 @@ describe.each([
     const answer = http(200, '{"name":"Grüße aus 東京"}', { 'content-type': 'application/json', 'x-long': 'y'.repeat(60) });
     const server = await wire((_asked, socket) => void dribble(socket, Buffer.from(answer), 1), { plain });
     const send = await sender(server);
-    for (let time = 0; time < 3; time++) expect(JSON.parse((await send()).text)).toEqual({ name: 'Grüße aus 東京' });
+    for (let time = 0; time < 3; time++) expect(JSON.parse((await send()).body.text())).toEqual({ name: 'Grüße aus 東京' });
   });
 
   it.skipIf(proxied)('a body of a known length is not copied on its way to the sink', async () => {
@@ -148,7 +148,7 @@ it('a long answer that does not say its length is whole', async () => {
   const text = JSON.stringify({ list: Array.from({ length: 30_000 }, (_, index) => `Büro ${index}`) });
   const body = Buffer.from(text);
   const server = await wire(() => chunked(body).toString('latin1').replace('octet-stream', 'json') && chunked(body));
-  expect((await transportTo(server)()).text).toBe(text);
+  expect((await transportTo(server)()).body.text()).toBe(text);
 });
 
 describe('a file on its way to the appliance', () => {

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { parseJson } from '../src/json-bytes';
+
+/** What `parseJson` has to give: the plain way, which it only makes faster. */
+function plainly(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
+  return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
+}
+
+const outcome = (parse: () => unknown): unknown => {
+  try {
+    return { value: parse() };
+  } catch (error) {
+    return { error: (error as Error).name };
+  }
+};
+
+function expectSame(bytes: Buffer): void {
+  expect(outcome(() => parseJson(bytes))).toEqual(outcome(() => plainly(bytes)));
+}
+
+/** Enough of ASCII around it that what is not is few. */
+const among = (text: string): Buffer => Buffer.from(JSON.stringify({ before: 'x'.repeat(400), name: text, after: 'y'.repeat(400) }));
+
+describe('JSON from bytes', () => {
+  it.each([
+    ['umlauts', 'jürgen.müller'],
+    ['a name in another script', '山田太郎'],
+    ['right to left', 'ملاك'],
+    ['beyond the first plane', '🙂.tester 🇩🇪'],
+    ['line separators', '\u2028 and \u2029'],
+    ['a byte order mark inside', 'a\ufeffb'],
+    ['a domain before it', 'CORP\\özil'],
+    ['quotes and controls around it', '"é"\n\tß\u0000\u007f\u0080'],
+    ['a half of a surrogate pair', '\ud83d'],
+    ['what looks like an escape', '\\u00fc ü'],
+    ['nothing but ASCII', 'anna.weber'],
+  ])('reads %s', (_, text) => {
+    const bytes = among(text);
+    expectSame(bytes);
+    // As a key as well.
+    expectSame(Buffer.from(bytes.toString('utf8').replace('"name"', JSON.stringify(text))));
+  });
+
+  it('is right at every offset and length, wherever words of four bytes begin', () => {
+    for (let length = 0; length < 40; length++) {
+      const text = JSON.stringify({ pad: 'x'.repeat(300), [`${'k'.repeat(length)}é`]: `${'v'.repeat(length)}山` });
+      const bytes = Buffer.from(text);
+      for (let offset = 0; offset < 5; offset++) {
+        const place = Buffer.allocUnsafeSlow(bytes.length + offset + 3).fill(0xff);
+        bytes.copy(place, offset);
+        expect(parseJson(place.subarray(offset, offset + bytes.length))).toEqual(JSON.parse(text));
+      }
+    }
+  });
+
+  it('passes over a byte order mark', () => {
+    expect(parseJson(Buffer.from('\ufeff{"a":"ü"}'))).toEqual({ a: 'ü' });
+    expectSame(Buffer.from('\ufeff\ufeff{"a":1}'));
+  });
+
+  it('refuses what is no JSON, also where an escape would make it some', () => {
+    const pad = 'x'.repeat(200);
+    for (const text of [
+      '',
+      ' ',
+      `{"a":"${pad}\\ü"}`,
+      `{"a":"${pad}\\\\\\ü"}`,
+      `{ü:"${pad}"}`,
+      `{"a":"${pad}"}ü`,
+      `["${pad}",ü]`,
+      `{"a":"${pad}ü`,
+    ]) {
+      expect(outcome(() => parseJson(Buffer.from(text)))).toEqual({ error: 'SyntaxError' });
+    }
+    expect(parseJson(Buffer.from(`{"a":"${pad}\\\\ü"}`))).toEqual({ a: `${pad}\\ü` });
+  });
+
+  it('reads bytes that are no UTF-8 as Node.js does', () => {
+    for (const wrong of [
+      [0xfc],
+      [0xc3],
+      [0xe5, 0xb1],
+      [0xf0, 0x9f, 0x99],
+      [0xc0, 0x80],
+      [0xed, 0xa0, 0x80],
+      [0xff, 0xfe],
+      [0x80, 0x80],
+      [0xf4, 0x90, 0x80, 0x80],
+    ]) {
+      expectSame(Buffer.concat([Buffer.from(`{"a":"${'x'.repeat(300)}`), Buffer.from(wrong), Buffer.from('"}')]));
+      expectSame(Buffer.concat([Buffer.from(`{"a":"${'x'.repeat(300)}`), Buffer.from(wrong), Buffer.from('é"}')]));
+      expectSame(Buffer.concat([Buffer.from(`{"a":"${'x'.repeat(300)}"}`), Buffer.from(wrong)]));
+    }
+  });
+
+  it('reads texts that are mostly in another script, and long ones', () => {
+    expectSame(Buffer.from(JSON.stringify({ a: '山田太郎'.repeat(1000) })));
+    expectSame(among('é'.repeat(52)));
+    expectSame(among('é'.repeat(53)));
+    expectSame(Buffer.from(JSON.stringify({ a: `${'x'.repeat(1_100_000)}山` })));
+  });
+
+  it('is right for anything, whatever is put together', () => {
+    const pieces = [
+      '"',
+      '\\',
+      'ü',
+      '山',
+      '🙂',
+      'a',
+      '\\u00e9',
+      '\\"',
+      '{"k":',
+      '}',
+      '[',
+      ']',
+      ',',
+      ' ',
+      '\ufeff',
+      '\u2028',
+      '\n',
+      '1.5',
+      'null',
+      'x'.repeat(50),
+    ];
+    let seed = 1;
+    const random = (below: number): number => {
+      seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+      return (seed >>> 8) % below;
+    };
+    let valid = 0;
+    for (let round = 0; round < 4000; round++) {
+      const inside = Array.from({ length: random(8) }, () => pieces[random(pieces.length)]).join('');
+      const text = round % 2 ? `{"a":"${inside}","b":"${'y'.repeat(300)}"}` : `${inside}"${'y'.repeat(300)}"`;
+      const bytes = Buffer.from(text);
+      if (round % 3 === 0) bytes[random(bytes.length)] = random(256);
+      expectSame(bytes);
+      if ('value' in (outcome(() => plainly(bytes)) as object)) valid++;
+    }
+    expect(valid).toBeGreaterThan(500);
+  });
+});
