@@ -3,7 +3,7 @@
 
 const INFO = '/api/v1/system/system-information';
 /** Outputs of the driver by what is wired to them. */
-export const LANES = { info: 0, page: 1, list: 2, kill: 3, wide: 4, small: 5, inside: 6, noop: 7 };
+export const LANES = { info: 0, page: 1, list: 2, kill: 3, wide: 4, pages: 5, inside: 6, noop: 7 };
 const OUTPUTS = Object.keys(LANES).length;
 
 /** What somebody would draw to follow every page. */
@@ -20,6 +20,18 @@ if (records.length < users['total-matched-record-number']) {
 delete msg.records;
 msg.payload = records;
 return [null, msg];`;
+
+/** The same with a message for each page, nothing kept. What leaves second is copied by Node-RED: not the page. */
+const PASS_ON = `
+const users = msg.payload['active-users'];
+const records = users['active-user-records']['active-user-record'];
+const index = msg.index ?? 0;
+const had = (msg.had ?? 0) + records.length;
+const ended = had >= users['total-matched-record-number'];
+const page = { payload: records, bench: msg.bench, parts: ended ? { index, count: index + 1 } : { index } };
+if (ended) return [page, null];
+const url = msg.url.replace(/start=\\d+/, 'start=' + had);
+return [page, { url, had, index: index + 1, bench: msg.bench }];`;
 
 /**
  * @typedef {{ url: string, caFile: string, authorization: string }} Target
@@ -71,9 +83,14 @@ export function coreFlows(target) {
     request('page', {}),
     request('list', { wires: [['follow']] }),
     { id: 'follow', type: 'function', z: 'tab', func: FOLLOW, outputs: 2, wires: [['list'], ['sink']] },
+    request('pages', { wires: [['pass-on']] }),
+    { id: 'pass-on', type: 'function', z: 'tab', func: PASS_ON, outputs: 2, wires: [['sink'], ['pages']] },
     request('kill', { method: 'DELETE', ret: 'txt' }),
   ];
-  return { flows: around(target, { info: 'info', page: 'page', list: 'list', kill: 'kill', noop: 'noop' }, nodes), credentials: {} };
+  return {
+    flows: around(target, { info: 'info', page: 'page', list: 'list', pages: 'pages', kill: 'kill', noop: 'noop' }, nodes),
+    credentials: {},
+  };
 }
 
 /** One of our nodes, both of its outputs wired to the sink. */
@@ -112,6 +129,7 @@ export function ownFlows(target) {
     node('wide', 'gateway-system', 'info', 50),
     node('page', 'gateway-sessions', 'list', 10, { limit: number(200) }),
     node('list', 'gateway-sessions', 'list', 8),
+    node('pages', 'gateway-sessions', 'list', 8, { emit: { type: 'str', value: 'page' } }),
     node('inside', 'gateway-sessions', 'list', 10, { emit: { type: 'str', value: 'page' } }),
     node('kill', 'gateway-sessions', 'kill', 8, { max: number(1_000_000) }),
   ];

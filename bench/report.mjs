@@ -7,7 +7,7 @@
  * @typedef {import('./rows.mjs').Goal} Goal
  * @typedef {Record<string, Sample[]>} Samples by contender, in the order of the repetitions
  * @typedef {{ median: number, min: number, max: number }} Spread
- * @typedef {{ text: string, goal: string, against: string, spread: Spread, met: boolean }} Result
+ * @typedef {{ text: string, goal: string, against: string, quantity: boolean, spread: Spread, met: boolean }} Result
  * @typedef {{ id: string, title: string, version: 4 | 5, results: Result[], medians: Record<string, Record<string, Spread>> }} Line
  */
 
@@ -39,7 +39,9 @@ export function lineOf(row, version, samples) {
       const values = Array.from({ length: repetitions }, (_, index) => ratio(goal, at(index)));
       const spread = spreadOf(values);
       const met = spread.median >= (goal.atLeast ?? -Infinity) && spread.median <= (goal.atMost ?? Infinity);
-      return { text: goal.text, goal: words(goal), against: goal.against, spread, met };
+      // What may be many times the other, or so many milliseconds more, is no part of one.
+      const quantity = (goal.atMost ?? 0) > 2;
+      return { text: goal.text, goal: words(goal), against: goal.against, quantity, spread, met };
     });
   const medians = Object.fromEntries(
     Object.entries(samples).map(([contender, all]) => {
@@ -104,8 +106,10 @@ export function markdown(lines, about) {
   out.push('Each is the median of the ratios within one repetition, with their minimum and maximum.', '');
   out.push('| Node-RED | work | figure | against | goal | measured | |', '|---|---|---|---|---|---|---|');
   for (const { version, title, results } of lines) {
-    for (const { text, goal, against, spread, met } of results) {
-      out.push(`| ${version} | ${title} | ${text} | ${against} | ${goal} | ${withSpread(spread, number)} | ${met ? '✓' : 'missed'} |`);
+    for (const { text, goal, against, quantity, spread, met } of results) {
+      out.push(
+        `| ${version} | ${title} | ${text} | ${against} | ${goal} | ${withSpread(spread, quantity ? short : number)} | ${met ? '✓' : 'missed'} |`,
+      );
     }
   }
   out.push('', '## Medians', '', 'A record, message or page each; the whole Node-RED process counts.', '');

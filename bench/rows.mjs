@@ -70,7 +70,7 @@ export function rowsFor(size) {
     };
   };
 
-  /** A list as one message; `rate` counts its records. */
+  /** A list, as one message or in pages; `rate` counts its records. */
   const list = async (/** @type {Rig} */ rig, /** @type {'core' | 'ours'} */ kind, delayMs = 0, lane = LANES.list) => {
     const job = { make: 'list', lane, count: 1, outstanding: 1, expect: size.sessions };
     // Not where the core node takes its ten seconds each: there, compiling is nothing.
@@ -91,11 +91,11 @@ export function rowsFor(size) {
   };
 
   /** The same list over and over, so that there is enough to measure. */
-  const perRecord = async (/** @type {Rig} */ rig, /** @type {number} */ sessions) => {
+  const perRecord = async (/** @type {Rig} */ rig, /** @type {number} */ sessions, lane = LANES.list) => {
     const count = Math.max(1, Math.round(size.sessions / sessions));
     const job = {
       make: 'list',
-      lane: LANES.list,
+      lane,
       count,
       outstanding: 1,
       expect: sessions,
@@ -204,8 +204,18 @@ export function rowsFor(size) {
       ],
     },
     {
+      id: 'list-pages-d0',
+      title: 'the same, a message a page',
+      contenders: {
+        core: (rig) => list(rig, 'core', 0, LANES.pages),
+        ours: (rig) => list(rig, 'ours', 0, LANES.pages),
+        bare: (rig) => barePages(rig, 0, 8),
+      },
+      goals: [{ text: 'rate', figure: 'rate', against: 'core', atLeast: 2 }],
+    },
+    {
       id: 'list-d20',
-      title: `the same, 20 ms a page, 8 connections`,
+      title: 'the same as one message, 20 ms a page, 8 connections',
       contenders: {
         core: (rig) => list(rig, 'core', 20),
         ours: (rig) => list(rig, 'ours', 20),
