@@ -76,7 +76,9 @@ export class Exchanges implements Call {
       const reply = await this.#authorized(request, progress);
       // What a write answered stands, even when it is read back.
       if (this.changed === null) this.status = reply.status;
-      return readDocument(reply);
+      const document = readDocument(reply);
+      reply.body.release();
+      return document;
     };
     return this.#repeated(request, attempt, signal);
   }
