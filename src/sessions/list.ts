@@ -1,5 +1,6 @@
 import { GatewayError } from '../error';
 import type { Call, JsonObject } from '../operation';
+import { Ids } from './ids';
 import { PAGE, sessionId, type Page } from './page';
 import { Pages } from './pages';
 
@@ -32,7 +33,7 @@ export async function listSessions(input: ListInput, call: Call): Promise<JsonOb
 
 interface Walk {
   /** The distinct sessions of this walk. */
-  had: Set<string>;
+  had: Ids;
   /** False when it ended with fewer distinct records than the appliance counts. */
   complete: boolean;
   /** False when sessions ended meanwhile: the rest moved up, and one may have slipped through between two pages. */
@@ -42,7 +43,7 @@ interface Walk {
 /** One walk over the pages. */
 async function walk(query: { name?: string }, call: Call, out: Outlet, again = false): Promise<Walk> {
   // The first walk has what was seen at all: one look at each id, of which there may be very many.
-  const had = again ? new Set<string>() : out.seen;
+  const had = again ? new Ids() : out.seen;
   const pages = new Pages(query, call);
   try {
     for (;;) {
@@ -79,7 +80,7 @@ function isEnd(page: Page, had: number, total: number | undefined): boolean {
 
 /** Where records go: an array, or one message a page or a record. */
 class Outlet {
-  readonly seen = new Set<string>();
+  readonly seen = new Ids();
   readonly #records: JsonObject[] = [];
   total: number | undefined;
   loginPermission: boolean | undefined;
@@ -103,9 +104,8 @@ class Outlet {
     const { limit = Infinity } = this.input;
     const fresh: JsonObject[] = [];
     for (const record of records) {
-      const { size } = this.seen;
-      if (size >= limit) this.#cut ||= !this.seen.has(sessionId(record));
-      else if (this.seen.add(sessionId(record)).size > size) fresh.push(record);
+      if (this.seen.size >= limit) this.#cut ||= !this.seen.has(sessionId(record));
+      else if (this.seen.add(sessionId(record))) fresh.push(record);
     }
     return fresh;
   }
@@ -121,7 +121,7 @@ class Outlet {
   }
 
   /** All records, or only those of one walk: who is missing there has gone meanwhile. */
-  finish(only?: ReadonlySet<string>): JsonObject[] {
+  finish(only?: Ids): JsonObject[] {
     this.#note();
     return only && only.size < this.seen.size ? this.#records.filter((record) => only.has(sessionId(record))) : this.#records;
   }
