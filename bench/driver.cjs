@@ -141,7 +141,7 @@ module.exports = (RED) => {
     return measured(() => loop(job, each));
   }
 
-  /** The floor of a list: the pages decoded and parsed, and nothing else. */
+  /** The floor of a list: the pages decoded and parsed, and nothing else, or their records kept as one message has to; so many times. */
   async function parse() {
     const { Pool } = require(job.undici);
     const client = new Pool(job.base, { connections: 8, connect: { ca: job.ca } });
@@ -152,7 +152,17 @@ module.exports = (RED) => {
       bodies.push(Buffer.from(await body.arrayBuffer()));
     }
     await client.close();
-    return measured(() => bodies.map((body) => JSON.parse(body.toString('utf8'))['active-users'] && 0));
+    const list = () => {
+      const records = [];
+      for (const body of bodies) {
+        const users = JSON.parse(body.toString('utf8'))['active-users'];
+        if (job.keep) for (const record of users['active-user-records']['active-user-record']) records.push(record);
+      }
+      return 0;
+    };
+    const lists = () => Array.from({ length: job.count ?? 1 }, list);
+    if (job.keep) lists();
+    return measured(lists);
   }
 
   process.on('message', (asked) => {
