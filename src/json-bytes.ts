@@ -48,9 +48,9 @@ function escapes(text: string): string {
 
 /** Begin and end of each run of bytes that are not ASCII, one after the other; undefined if they are more than `most` together. */
 function highRuns(bytes: Buffer, most: number): number[] | undefined {
-  // In words of four bytes, four at a time, as far as they go; what a view of words needs is that it begins at a multiple of four.
-  const aligned = bytes.byteOffset % 4 === 0 ? bytes.length >>> 4 : 0;
-  const words = new Int32Array(bytes.buffer, aligned ? bytes.byteOffset : 0, aligned * 4);
+  // Four words of four bytes at a time, where words can be laid over the bytes.
+  const blocks = bytes.byteOffset % 4 === 0 ? bytes.length >>> 4 : 0;
+  const words = new Int32Array(bytes.buffer, blocks > 0 ? bytes.byteOffset : 0, blocks * 4);
   const runs: number[] = [];
   let high = 0;
   let at = 0;
@@ -69,5 +69,5 @@ function highRuns(bytes: Buffer, most: number): number[] | undefined {
     const four = (words[word] as number) | (words[word + 1] as number) | (words[word + 2] as number) | (words[word + 3] as number);
     if ((four & HIGH_BITS) !== 0 && !look(word * 4, word * 4 + 16)) return undefined;
   }
-  return look(aligned * 16, bytes.length) ? runs : undefined;
+  return look(blocks * 16, bytes.length) ? runs : undefined;
 }
