@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeDocument } from '../src/simulator/document';
@@ -81,6 +81,24 @@ describe('restore', () => {
     expect(states[0]).toBe('waiting');
     const sent = lines(simulator).filter((line) => /(import|export)-xml/.test(line));
     expect(sent.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
+  });
+
+  it('imports nothing when its file went away while it waited', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const made = await run(gateway, { folder: path });
+    simulator.state.variants.transferMs = 300;
+    const other = gateway.run('transfer.import-xml', { xml: '<configuration/>' });
+    const restored = failure(
+      gateway.run(
+        'backup.restore',
+        { folder: path, backup: made.backup, 'backup-first': false },
+        { onProgress: ({ state }) => state === 'waiting' && rmSync(join(path, made.files[0]?.file ?? ''), { force: true }) },
+      ),
+    );
+    const [error] = await Promise.all([restored, other]);
+    expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(/gone or changed.*Nothing was restored/)]);
+    expect(lines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
   it('does nothing when the backup before it fails, and says so', async () => {

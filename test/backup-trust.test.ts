@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { RunResult } from '../src/backup/run';
@@ -62,4 +62,21 @@ it('a restore sends the password only with a backup that was made with one, and 
   expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: expect.stringContaining('import-xml') as string } });
   expect(lines(simulator).filter((line) => line.includes('import-xml'))).toHaveLength(1);
   expect(simulator.requests.at(-1)?.body).not.toContain('name="password"');
+});
+
+it('clears away what another host left half a day ago, and nothing younger: it may still be writing', async () => {
+  const { gateway } = await named();
+  const path = folder();
+  const hours = (count: number): Date => new Date(Date.now() - count * 3_600_000);
+  const { files } = await run(gateway, { folder: path });
+  const [old, young] = [1, 2].map((turn) => `${files[0]?.file}.0badcafe-4242-${turn}.partial`) as [string, string];
+  for (const [name, age] of [
+    [old, hours(13)],
+    [young, hours(11)],
+  ] as const) {
+    writeFileSync(join(path, name), 'half');
+    utimesSync(join(path, name), age, age);
+  }
+  const { cleaned } = await run(gateway, { folder: path });
+  expect([cleaned, names(path).filter((name) => name.endsWith('.partial'))]).toEqual([[old], [young]]);
 });

@@ -3,13 +3,30 @@ import { setTimeout as wait } from 'node:timers/promises';
 import https from 'node:https';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { selfSigned, startSimulator } from '../src/simulator/index';
-import { messages, start, stopAll } from './simulator-client';
+import { messages, start, stopAll, type Client } from './simulator-client';
 
 const INFO = '/api/v1/system/system-information';
 const USER = '/api/v1/configuration/authentication/auth-servers/auth-server/System%20Local/local/users/user/contractor1';
 const SESSIONS = '/api/v1/system/active-users';
 
 afterEach(stopAll);
+
+/** What arrived of an answer that was cut, and how long it was to be. */
+function brokenAnswer(client: Client, method: 'GET' | 'POST', path: string): Promise<{ status: number; bytes: number; length: number }> {
+  return new Promise((resolve, reject) => {
+    const { port, ca } = client.simulator;
+    const authorization = `Basic ${Buffer.from(`${client.key}:`).toString('base64')}`;
+    const headers = { authorization, ...(method === 'POST' && { 'content-type': 'application/json' }) };
+    const request = https.request({ method, host: '127.0.0.1', port, ca, path, headers, agent: false }, (response) => {
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      response.on('end', () => reject(new Error('the answer was whole')));
+      response.on('error', () => resolve({ status: response.statusCode ?? 0, bytes, length: Number(response.headers['content-length']) }));
+    });
+    request.on('error', reject);
+    request.end(method === 'POST' ? '{}' : undefined);
+  });
+}
 
 describe('faults', () => {
   it.each([500, 401, 403, 404, 422])('status %i once, with an own message, not carried out', async (status) => {
@@ -70,23 +87,22 @@ describe('faults', () => {
     await expect(client.get(INFO)).rejects.toThrow(/socket hang up|ECONNRESET/);
     for (const cut of ['headers', 'half', 10] as const) {
       client.simulator.fault({ cut });
-      const seen = await new Promise<{ status: number; bytes: number; length: number }>((resolve, reject) => {
-        const { port, ca } = client.simulator;
-        const headers = { authorization: `Basic ${Buffer.from(`${client.key}:`).toString('base64')}` };
-        const request = https.get({ host: '127.0.0.1', port, ca, path: INFO, headers, agent: false }, (response) => {
-          let bytes = 0;
-          response.on('data', (chunk: Buffer) => (bytes += chunk.length));
-          response.on('end', () => reject(new Error('the answer was whole')));
-          response.on('error', () =>
-            resolve({ status: response.statusCode ?? 0, bytes, length: Number(response.headers['content-length']) }),
-          );
-        });
-        request.on('error', reject);
-      });
+      const seen = await brokenAnswer(client, 'GET', INFO);
       expect(seen.status).toBe(200);
       expect(seen.bytes).toBe(cut === 'headers' ? 0 : cut === 'half' ? seen.length >> 1 : cut);
     }
   });
+
+  it.each(['/api/v1/system/maintenance/export-xml', '/api/v1/system/binary-configuration'])(
+    'cuts the export %s: it is a read',
+    async (path) => {
+      const client = await start();
+      client.simulator.fault({ cut: 'half' });
+      const seen = await brokenAnswer(client, 'POST', path);
+      expect(seen.length).toBeGreaterThan(1000);
+      expect([seen.status, seen.bytes]).toEqual([200, seen.length >> 1]);
+    },
+  );
 
   it('a cut write is not carried out, or with afterEffect it is', async () => {
     const client = await start({ sessions: 5 });

@@ -2,7 +2,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../error';
 
-const PIECE_BYTES = 256 * 1024;
+/** Pieces of a quarter of it take a third more CPU. */
+const PIECE_BYTES = 1024 * 1024;
 /** One is being written to the socket, one waits in the stream, one is being filled; one more than that. */
 const PIECES = 4;
 
@@ -46,7 +47,7 @@ export class FileContent extends Readable {
   async #next(): Promise<Buffer | null> {
     const wanted = Math.min(PIECE_BYTES, this.#size - this.#at);
     if (wanted === 0) return null;
-    const piece = (this.#pieces[this.#turn] ??= Buffer.allocUnsafeSlow(PIECE_BYTES));
+    const piece = (this.#pieces[this.#turn] ??= Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, this.#size)));
     this.#turn = (this.#turn + 1) % PIECES;
     let filled = 0;
     while (filled < wanted) {

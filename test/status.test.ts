@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { shownFailure, shownOutcome } from '../nodes/status';
+import type { Outcome } from '../src/gateway';
+
+const outcome = (operation: string, data: unknown, more: object = {}): Outcome =>
+  ({ data, envelope: { ok: true, operation, changed: true, request: { method: 'POST', path: '/' }, ...more } }) as unknown as Outcome;
+const many = (total: number, failed = 0) => ({ total, ok: total - failed, failed, results: [] });
+const read = { changed: null, request: { method: 'GET', path: '/' } };
+
+describe('what stands under the node after a message', () => {
+  it.each([
+    ['sessions that were ended', outcome('sessions.kill', many(3)), 'ended', { n: 3 }],
+    ['backups that were checked', outcome('backup.verify', many(3), { changed: null }), 'items', { n: 3 }],
+    ['leases that were revoked', outcome('license.revoke', many(2)), 'items', { n: 2 }],
+    ['some of them in vain', outcome('sessions.kill', many(3, 1)), 'partly', { failed: 1, n: 3 }],
+    ['a list of sessions', outcome('sessions.list', [{}, {}], read), 'sessions', { n: 2 }],
+    ['another list', outcome('backup.list', [{}], read), 'items', { n: 1 }],
+    ['nothing in the list', outcome('sessions.list', [], read), 'sessions', { n: 0 }],
+    ['a document', outcome('system.info', { failed: 1, total: 2 }, read), 'ok', undefined],
+    ['a write', outcome('config.set', { result: {} }), 'ok', undefined],
+    ['a login that waits for its code', outcome('login.start', { state: 'pending' }), 'needs-code', undefined],
+    ['a dry run', outcome('sessions.kill', many(3), { plan: [{}, {}, {}] }), 'planned', { n: 3 }],
+  ])('%s', (_, result, key, values) => {
+    expect(shownOutcome(result, 0)).toMatchObject({ key, ...(values && { values }) });
+    if (!values) expect(shownOutcome(result, 0)).not.toHaveProperty('values');
+  });
+
+  it('parts that were sent count, whatever the data', () => {
+    expect(shownOutcome(outcome('sessions.list', undefined, read), 5)).toMatchObject({ key: 'sent', values: { n: 5 } });
+  });
+
+  it('something that failed is red, something that was cancelled is not', () => {
+    expect(shownFailure('TLS')).toEqual({ fill: 'red', shape: 'ring', key: 'certificate' });
+    expect(shownFailure('ABORTED')).toEqual({ fill: 'grey', shape: 'ring', key: 'cancelled' });
+  });
+});
