@@ -23,8 +23,8 @@ function escaped(bytes: Buffer): string | undefined {
   const runs = highRuns(bytes, bytes.length / FEW);
   if (!runs) return undefined;
   if (runs.length === 0) return bytes.toString('latin1');
-  // Two bytes become six where they are a character, as four become twelve; three become six.
-  if (bytes.length * (1 + 2 / FEW) > PLACE_BYTES) return undefined;
+  // A byte that is no UTF-8 becomes six of an escape, at worst; a character of two or four bytes three times as many.
+  if (bytes.length * (1 + 5 / FEW) > PLACE_BYTES) return undefined;
   const ascii = (place ??= Buffer.allocUnsafeSlow(PLACE_BYTES));
   let to = 0;
   let done = 0;

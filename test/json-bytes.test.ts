@@ -94,6 +94,12 @@ describe('JSON from bytes', () => {
     }
   });
 
+  it.each([700_000, 790_000, 800_000, 930_000, 1_040_000])('reads %d bytes of which as many as may be are no UTF-8', (length) => {
+    const bytes = Buffer.from(`{"a":"${'x'.repeat(length - 8)}"}`);
+    for (let at = 16; at < length - 8; at += 17) bytes[at] = 0xff;
+    expect(parseJson(bytes)).toEqual(plainly(bytes));
+  });
+
   it('reads texts that are mostly in another script, and long ones', () => {
     expectSame(Buffer.from(JSON.stringify({ a: '山田太郎'.repeat(1000) })));
     expectSame(among('é'.repeat(52)));
