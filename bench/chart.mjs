@@ -1,7 +1,9 @@
 // @ts-check
 // The picture of the README: how many times as fast as the core node, on a logarithmic scale.
 
-/** @typedef {import('./report.mjs').Line} Line */
+import { spreadOf } from './report.mjs';
+
+/** @typedef {import('./report.mjs').Line & { samples: import('./report.mjs').Samples }} Line */
 
 /** Rows of the chart, what is compared, and in which direction more is better. */
 const BARS = [
@@ -26,12 +28,11 @@ const RIGHT = 190;
  */
 export function chart(lines) {
   const bars = BARS.flatMap(({ id, label, figure, unit }) => {
-    const line = lines.find((one) => one.id === id && one.version === 4);
-    const ours = line?.medians['ours']?.[figure]?.median;
-    const core = line?.medians['core']?.[figure]?.median;
-    if (!ours || !core) return [];
-    const times = figure === 'rate' ? ours / core : core / ours;
-    return [{ label, times, unit }];
+    const { ours = [], core = [] } = lines.find((one) => one.id === id && one.version === 4)?.samples ?? {};
+    // As in the table: the median of the ratios within a repetition.
+    const ratios = ours.map((sample, index) => (sample[figure] ?? NaN) / (core[index]?.[figure] ?? NaN));
+    const { median } = spreadOf(ratios);
+    return Number.isFinite(median) ? [{ label, times: figure === 'rate' ? median : 1 / median, unit }] : [];
   });
   const most = Math.max(10, ...bars.map(({ times }) => times));
   const x = (/** @type {number} */ times) => LEFT + (Math.log10(Math.max(times, 1)) / Math.log10(most)) * (WIDTH - LEFT - RIGHT);
