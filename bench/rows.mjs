@@ -198,7 +198,7 @@ export function rowsFor(size) {
         core: (rig) => list(rig, 'core'),
         ours: (rig) => list(rig, 'ours'),
         bare: (rig) => barePages(rig, 0, 8),
-        parse: (rig) => rig.run('bare', set(), { by: 'parse', make: 'page', pages }),
+        parse: async (rig) => byItem(await rig.run('bare', set(), { by: 'parse', make: 'page', pages }), size.sessions),
         curl: (rig) => rig.curl(set(), []),
       },
       goals: [

@@ -4,7 +4,7 @@ import { parseJson } from './json-bytes';
 const FIRST_BYTES = 1 << 20;
 /** Answers up to this size, and not so small that it does not matter, are read into places that are used again. */
 const PLACE_BYTES = 1 << 18;
-const SMALL_BYTES = 1 << 15;
+const SMALL_BYTES = 1 << 16;
 const MOST_SPARES = 8;
 const spares: Buffer[] = [];
 
@@ -29,6 +29,7 @@ export class Body {
     if (needed > this.#buffer.length) {
       const larger = roomFor(Math.max(needed, 2 * this.#buffer.length));
       this.#buffer.copy(larger, 0, 0, this.#filled);
+      giveBack(this.#buffer);
       this.#buffer = larger;
     }
     chunk.copy(this.#buffer, this.#filled);
@@ -41,13 +42,14 @@ export class Body {
 
   /** Errors: as `JSON.parse`. */
   json(): unknown {
-    return this.#buffer ? parseJson(this.#buffer.subarray(0, this.#filled)) : JSON.parse(this.text().replace(/^\ufeff/, ''));
+    // Not decoded a second time.
+    if (this.#buffer && this.#text === undefined) return parseJson(this.#buffer.subarray(0, this.#filled));
+    return JSON.parse(this.text().replace(/^\ufeff/, ''));
   }
 
-  /** Gives its place to the next one: whoever has read it says so, and does not read it again. Whoever does not say so only leaves garbage. */
+  /** Gives its place to the next one: whoever has read it says so, and does not read it again. Whoever does not say so leaves garbage. */
   release(): void {
-    const buffer = this.#buffer;
-    if (buffer?.length === PLACE_BYTES && spares.length < MOST_SPARES) spares.push(buffer);
+    if (this.#buffer) giveBack(this.#buffer);
     this.#buffer = undefined;
     this.#filled = 0;
   }
@@ -57,4 +59,8 @@ export class Body {
 function roomFor(bytes: number): Buffer {
   if (bytes <= SMALL_BYTES || bytes > PLACE_BYTES) return Buffer.allocUnsafeSlow(bytes);
   return spares.pop() ?? Buffer.allocUnsafeSlow(PLACE_BYTES);
+}
+
+function giveBack(buffer: Buffer): void {
+  if (buffer.length === PLACE_BYTES && spares.length < MOST_SPARES) spares.push(buffer);
 }

@@ -7,7 +7,7 @@ import { writeEach } from './many';
 import type { Advance, Call, JsonObject, LoginState, Request } from './operation';
 import { encodeQuery } from './path';
 import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
-import { notContent, readDocument, readResult } from './reply';
+import { consume, notContent, readDocument, readResult } from './reply';
 import type { Key, Session } from './session';
 import type { CheckedSettings } from './settings';
 import type { Download, Upload } from './transfer/stream';
@@ -76,9 +76,7 @@ export class Exchanges implements Call {
       const reply = await this.#authorized(request, progress);
       // What a write answered stands, even when it is read back.
       if (this.changed === null) this.status = reply.status;
-      const document = readDocument(reply);
-      reply.body.release();
-      return document;
+      return consume(reply, readDocument);
     };
     return this.#repeated(request, attempt, signal);
   }
@@ -235,7 +233,7 @@ export class Exchanges implements Call {
     const progress: Progress = { sent: false, signal: this.#options.signal };
     try {
       const reply = await this.#authorized(request, progress, stream);
-      return { status: reply.status, result: readResult(reply) };
+      return { status: reply.status, result: consume(reply, readResult) };
     } catch (thrown) {
       const error = asGatewayError(thrown);
       // Before the write itself, there was at most a login.

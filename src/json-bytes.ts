@@ -2,8 +2,9 @@
 const BACKSLASH = 0x5c;
 /** The high bits of four bytes, which ASCII does not have. */
 const HIGH_BITS = 0x80808080 | 0;
-/** With more bytes than one in so many that are not ASCII, escaping costs more than it saves. */
-const FEW = 16;
+/** With more than one byte in so many that is not ASCII, or more than one run of such bytes, escaping costs more than it saves. */
+const BYTES_FOR_ONE = 16;
+const BYTES_FOR_A_RUN = 512;
 /** Where texts are escaped, one at a time: a new buffer for each page would make V8 collect more often. Longer ones are decoded. */
 const PLACE_BYTES = 1 << 20;
 let place: Buffer | undefined;
@@ -20,11 +21,11 @@ export function parseJson(bytes: Buffer): unknown {
 
 /** The same text in ASCII; undefined where that is not possible, or not worth it. */
 function escaped(bytes: Buffer): string | undefined {
-  const runs = highRuns(bytes, bytes.length / FEW);
+  // A byte that is no UTF-8 becomes six of an escape, at worst; a character of two or four bytes three times as many.
+  if (bytes.length * (1 + 5 / BYTES_FOR_ONE) > PLACE_BYTES) return undefined;
+  const runs = highRuns(bytes);
   if (!runs) return undefined;
   if (runs.length === 0) return bytes.toString('latin1');
-  // A byte that is no UTF-8 becomes six of an escape, at worst; a character of two or four bytes three times as many.
-  if (bytes.length * (1 + 5 / FEW) > PLACE_BYTES) return undefined;
   const ascii = (place ??= Buffer.allocUnsafeSlow(PLACE_BYTES));
   let to = 0;
   let done = 0;
@@ -46,12 +47,14 @@ function escapes(text: string): string {
   return all;
 }
 
-/** Begin and end of each run of bytes that are not ASCII, one after the other; undefined if they are more than `most` together. */
-function highRuns(bytes: Buffer, most: number): number[] | undefined {
+/** Begin and end of each run of bytes that are not ASCII, one after the other; undefined if they are not few. */
+function highRuns(bytes: Buffer): number[] | undefined {
   // Four words of four bytes at a time, where words can be laid over the bytes.
   const blocks = bytes.byteOffset % 4 === 0 ? bytes.length >>> 4 : 0;
   const words = new Int32Array(bytes.buffer, blocks > 0 ? bytes.byteOffset : 0, blocks * 4);
   const runs: number[] = [];
+  const mostRuns = Math.max(8, bytes.length / BYTES_FOR_A_RUN);
+  const most = bytes.length / BYTES_FOR_ONE;
   let high = 0;
   let at = 0;
   const look = (from: number, end: number): boolean => {
@@ -61,7 +64,7 @@ function highRuns(bytes: Buffer, most: number): number[] | undefined {
       while (at < bytes.length && (bytes[at] as number) >= 0x80) at++;
       runs.push(begin, at);
       high += at - begin;
-      if (high > most) return false;
+      if (high > most || runs.length > 2 * mostRuns) return false;
     }
     return true;
   };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Body } from '../src/body';
 
 /** A body of so many bytes that came in so many chunks, each overwritten once it was taken, as the place that sockets are read into is. */
@@ -55,5 +55,40 @@ describe('the body of an answer', () => {
       }
     }
     for (const [index, body] of held.entries()) expect(body.json()).toMatchObject({ name: `held ${index}` });
+  });
+
+  /** How many places were made meanwhile. */
+  function placesMade(work: () => void): number {
+    const spy = vi.spyOn(Buffer, 'allocUnsafeSlow');
+    try {
+      work();
+      return spy.mock.calls.filter(([bytes]) => bytes === 256 * 1024).length;
+    } finally {
+      spy.mockRestore();
+    }
+  }
+
+  it('makes no new places as long as there are used ones, and keeps eight of them', () => {
+    const some = (count: number): Body[] => Array.from({ length: count }, () => bodyOf(page('ü', 150_000)));
+    for (const body of some(30)) body.release();
+    expect(placesMade(() => some(1)[0]?.release())).toBe(0);
+    let held: Body[] = [];
+    expect(placesMade(() => (held = some(20)))).toBe(12);
+    for (const body of held) body.release();
+  });
+
+  it('gives back a place that it outgrew', () => {
+    const longer = (): void => bodyOf(page('ü', 400_000), { chunks: 20, told: false }).release();
+    longer();
+    expect(placesMade(longer)).toBe(0);
+  });
+
+  it('is decoded once, however it is read', () => {
+    const body = bodyOf(page('ü', 150_000));
+    body.text();
+    const spy = vi.spyOn(Buffer.prototype, 'toString');
+    expect(body.json()).toMatchObject({ name: 'ü' });
+    expect(spy).not.toHaveBeenCalled();
+    spy.mockRestore();
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parseJson } from '../src/json-bytes';
 
 /** What `parseJson` has to give: the plain way, which it only makes faster. */
@@ -105,6 +105,28 @@ describe('JSON from bytes', () => {
     expectSame(among('é'.repeat(52)));
     expectSame(among('é'.repeat(53)));
     expectSame(Buffer.from(JSON.stringify({ a: `${'x'.repeat(1_100_000)}山` })));
+  });
+
+  /** What `JSON.parse` is given. */
+  function parsed(bytes: Buffer): string {
+    const spy = vi.spyOn(JSON, 'parse');
+    try {
+      parseJson(bytes);
+      return spy.mock.calls[0]?.[0] ?? '';
+    } finally {
+      spy.mockRestore();
+    }
+  }
+
+  it('decodes byte by byte only what would be slower to escape', () => {
+    const record = `{"name":"${'a'.repeat(1100)}","realm":"Büro 山"},`;
+    const page = (repeated: string, times: number): Buffer => Buffer.from(`[${repeated.repeat(times)}{}]`);
+    const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
+    expect(isAscii(parsed(page(record, 150)))).toBe(true);
+    expect(isAscii(parsed(page('{"name":"a"},', 9000)))).toBe(true);
+    // Many runs, many characters, too long.
+    for (const bytes of [page(`{"name":"${'a'.repeat(100)}ü"},`, 1000), page(`{"name":"${'山'.repeat(100)}"},`, 100), page(record, 1000)])
+      expect(isAscii(parsed(bytes))).toBe(false);
   });
 
   it('is right for anything, whatever is put together', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Ids } from '../src/sessions/ids';
 
-function expectSame(ids: Iterable<string>): void {
-  const ours = new Ids();
+function expectSame(ids: Iterable<string>, seed?: number): void {
+  const ours = new Ids(seed);
   const theirs = new Set<string>();
   for (const id of ids) {
     expect(ours.has(id)).toBe(theirs.has(id));
@@ -33,7 +33,9 @@ describe('a set of session ids', () => {
     ['sid16559', 'sid28336'],
     ['sid81915', 'sid112689'],
   ])('tells %s and %s apart, which have the same hash', (one, other) => {
-    expectSame([one, other, one]);
-    expectSame([other, 'between', one, other]);
+    // With this seed, that is.
+    const seed = 0x811c9dc5;
+    expectSame([one, other, one], seed);
+    expectSame([other, 'between', one, other], seed);
   });
 });

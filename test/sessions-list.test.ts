@@ -224,6 +224,23 @@ describe('limit', () => {
     expect(envelope).toMatchObject({ total: sessions, truncated, requests });
   });
 
+  it.each([
+    [3, false],
+    [2, true],
+  ])('of three sessions of which two come twice, at most %i', async (limit, truncated) => {
+    const { simulator, gateway } = await pair({ sessions: 3 });
+    const double = (answer: string): string => {
+      const document = JSON.parse(answer) as { 'active-users': { 'active-user-records': { 'active-user-record': unknown[] } } };
+      const { 'active-user-records': records } = document['active-users'];
+      records['active-user-record'].push(...records['active-user-record'].slice(0, 2));
+      return JSON.stringify(document);
+    };
+    simulator.fault({ match: isList, body: double });
+    const { data, envelope } = await gateway.run('sessions.list', { limit });
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids().slice(0, limit));
+    expect(envelope).toMatchObject({ total: 3, truncated });
+  });
+
   it.each([0, -1, 1.5, 'many', '', true])('%j is refused', async (limit) => {
     const { simulator, gateway } = await pair();
     expect((await failure(gateway.run('sessions.list', { limit }))).code).toBe('BAD_INPUT');

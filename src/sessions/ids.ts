@@ -1,5 +1,7 @@
 /** Slots of an empty table; always a power of two. */
 const SLOTS = 1024;
+/** Another one in every process: nobody can choose ids that all want the same slot. */
+const SEED = Math.floor(Math.random() * 0x1_0000_0000);
 
 /**
  * A set of ids that may be very many. A `Set` of 100,000 texts looks at texts all over the heap to find one, and keeps the collector
@@ -11,18 +13,23 @@ export class Ids {
   readonly #hashes: number[] = [];
   /** By hash, or in the next free slot: one more than the place of an id; 0 where none is. Never more than half full. */
   #slots = new Int32Array(SLOTS);
+  readonly #seed: number;
+
+  constructor(seed = SEED) {
+    this.#seed = seed;
+  }
 
   get size(): number {
     return this.#ids.length;
   }
 
   has(id: string): boolean {
-    return this.#slots[this.#slotOf(id, hashOf(id))] !== 0;
+    return this.#slots[this.#slotOf(id, hashOf(id, this.#seed))] !== 0;
   }
 
   /** Whether it is new. */
   add(id: string): boolean {
-    const hash = hashOf(id);
+    const hash = hashOf(id, this.#seed);
     const slot = this.#slotOf(id, hash);
     if (this.#slots[slot] !== 0) return false;
     this.#hashes.push(hash);
@@ -52,8 +59,8 @@ export class Ids {
 }
 
 /** FNV-1a, mixed once more since the slot is taken from its low bits; 30 bits, which V8 keeps as they are. */
-function hashOf(id: string): number {
-  let hash = 0x811c9dc5;
+function hashOf(id: string, seed: number): number {
+  let hash = seed;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) & 0x3fffffff;
