@@ -1,11 +1,11 @@
 /** Slots of an empty table; always a power of two. */
 const SLOTS = 1024;
-/** Another one in every process: nobody can choose ids that all want the same slot. */
+/** Another one in every process: ids that all want the same slot are not to be found beforehand. */
 const SEED = Math.floor(Math.random() * 0x1_0000_0000);
 
 /**
  * A set of ids that may be very many. A `Set` of 100,000 texts looks at texts all over the heap to find one, and keeps the collector
- * busy with each that is new: a quarter of what a long list costs beyond reading it. Here numbers are compared, and texts where those are equal.
+ * busy with each that is new: a tenth of what a long list costs. Here numbers are compared, and texts where those are equal.
  */
 export class Ids {
   /** In the order in which they came, with their hashes. */
