@@ -1,9 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { shownFailure, shownOutcome } from '../nodes/status';
+import { emptyResult, type Envelope } from '../src/envelope';
 import type { Outcome } from '../src/gateway';
 
-const outcome = (operation: string, data: unknown, more: object = {}): Outcome =>
-  ({ data, envelope: { ok: true, operation, changed: true, request: { method: 'POST', path: '/' }, ...more } }) as unknown as Outcome;
+const outcome = (operation: string, data: unknown, more: Partial<Envelope> = {}): Outcome => ({
+  data,
+  streamed: false,
+  envelope: {
+    ok: true,
+    operation,
+    appliance: 'vpn-1',
+    request: { method: 'POST', path: '/' },
+    status: 200,
+    result: emptyResult(),
+    changed: true,
+    dryRun: false,
+    requests: 1,
+    retries: 0,
+    logins: 0,
+    ms: 1,
+    at: '2026-01-01T00:00:00.000Z',
+    ...more,
+  },
+});
 const many = (total: number, failed = 0) => ({ total, ok: total - failed, failed, results: [] });
 const read = { changed: null, request: { method: 'GET', path: '/' } };
 
@@ -19,7 +38,7 @@ describe('what stands under the node after a message', () => {
     ['a document', outcome('system.info', { failed: 1, total: 2 }, read), 'ok', undefined],
     ['a write', outcome('config.set', { result: {} }), 'ok', undefined],
     ['a login that waits for its code', outcome('login.start', { state: 'pending' }), 'needs-code', undefined],
-    ['a dry run', outcome('sessions.kill', many(3), { plan: [{}, {}, {}] }), 'planned', { n: 3 }],
+    ['a dry run', outcome('sessions.kill', many(3), { plan: [1, 2, 3].map(() => ({ method: 'DELETE', path: '/' })) }), 'planned', { n: 3 }],
   ])('%s', (_, result, key, values) => {
     expect(shownOutcome(result, 0)).toMatchObject({ key, ...(values && { values }) });
     if (!values) expect(shownOutcome(result, 0)).not.toHaveProperty('values');

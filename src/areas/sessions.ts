@@ -29,10 +29,15 @@ export const sessions = area({
           guard: true,
           range: 'count',
         }),
-        emit: choice('Send', 'One message with all records, one for each page, or one for each record.', ['array', 'page', 'record'], {
-          guard: true,
-          default: 'array',
-        }),
+        emit: choice(
+          'Send',
+          'One message with all records, one for each page (least work where there are thousands), or one for each record.',
+          ['array', 'page', 'record'],
+          {
+            guard: true,
+            default: 'array',
+          },
+        ),
       },
       run: listSessions,
       example: { input: {}, request: `GET ${SESSIONS}?number=200&start=0` },
