@@ -1,17 +1,17 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { unlessAborted } from '../src/abort';
-import { Bag } from '../src/bag';
-import { Canceller } from '../src/canceller';
-import { asGatewayError, badInput, GatewayError } from '../src/error';
+import { Bag } from '../src/model/bag';
+import { asGatewayError, badInput, GatewayError } from '../src/model/error';
 import { failureEnvelope, type Outcome, type RunOptions } from '../src/gateway';
-import { isObject, readField } from '../src/input';
-import { boolean, type Area } from '../src/operation';
+import { readField } from '../src/model/input';
+import { boolean, type Area } from '../src/model/operation';
 import { applianceById, applianceNamed, type Appliance } from './appliance';
 import { Operations, type Chosen } from './operations';
 import { Output } from './output';
 import { badConfig, Properties } from './properties';
 import type { Message } from './sources';
 import { shownFailure, shownOutcome, Status } from './status';
+import { unlessAborted, Canceller } from '../src/model/cancelling';
+import { isObject } from '../src/model/json';
 
 type Send = (message: Message | (Message | null)[]) => void;
 type Done = (error?: Error) => void;

@@ -1,10 +1,10 @@
 import type { NodeAPI } from 'node-red';
-import { asGatewayError, GatewayError } from '../src/error';
+import { asGatewayError, GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
-import { isObject } from '../src/input';
-import { Redactor } from '../src/redact';
+import { Redactor } from '../src/model/redaction';
 import { applianceById, settingsOf, type Appliance, type Credentials } from './appliance';
 import { badConfig, unsetVariable } from './properties';
+import { isObject } from '../src/model/json';
 
 /** What the button "Test" is told. `reason` is what the operating system or TLS called the fault. */
 export type TestAnswer =

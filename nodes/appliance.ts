@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { badInput, GatewayError } from '../src/error';
+import { badInput, GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
-import type { ProxySettings, Settings, TlsSettings } from '../src/settings';
+import type { ProxySettings, Settings, TlsSettings } from '../src/model/settings';
 import { badConfig, Properties } from './properties';
 
 export const APPLIANCE = 'gateway-appliance';

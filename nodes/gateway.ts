@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { areas } from '../src/areas';
-import type { Area } from '../src/operation';
+import type { Area } from '../src/model/operation';
 import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';

@@ -1,8 +1,8 @@
 import type { Node, NodeAPI } from 'node-red';
-import { isObject } from '../src/input';
-import type { Field, JsonObject, Operation } from '../src/operation';
+import type { Field, Operation } from '../src/model/operation';
 import { badConfig } from './properties';
 import { sourceOf, type Message, type Source, type Typed } from './sources';
+import { isObject, type JsonObject } from '../src/model/json';
 
 type Values = Record<string, unknown>;
 type Now = readonly [name: string, read: (message: Message) => unknown];

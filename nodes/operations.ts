@@ -1,10 +1,10 @@
 import type { Node, NodeAPI } from 'node-red';
-import { badInput } from '../src/error';
-import type { Area, Operation } from '../src/operation';
-import { kindOf } from '../src/path';
+import { badInput } from '../src/model/error';
+import type { Area, Operation } from '../src/model/operation';
 import { Inputs, readTyped } from './inputs';
 import { badConfig, Properties } from './properties';
 import { sourceOf, type Message, type Source, type Typed } from './sources';
+import { kindOf } from '../src/model/json';
 
 /** One operation, ready to get its input from messages. */
 export interface Chosen {

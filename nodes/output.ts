@@ -1,8 +1,7 @@
 import type { NodeAPI, NodeMessage } from 'node-red';
-import { isObject } from '../src/input';
-import { kindOf } from '../src/path';
 import { badConfig } from './properties';
 import type { Message } from './sources';
+import { isObject, kindOf } from '../src/model/json';
 
 /** What the node itself writes, what Node-RED tells messages apart by, and what an HTTP request hangs on. */
 const FORBIDDEN = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);

@@ -1,4 +1,4 @@
-import { GatewayError } from '../src/error';
+import { GatewayError } from '../src/model/error';
 
 /** A whole value that Node-RED would have replaced, had the variable been set. */
 const UNSET = /^\$(?:\{(\S+)\}|\((\S+)\))$/;

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeMessageInFlow } from 'node-red';
-import { badInput, GatewayError } from '../src/error';
-import { expandTags } from '../src/path';
+import { badInput, GatewayError } from '../src/model/error';
+import { expandTags } from '../src/model/path';
 import { badConfig, unsetVariable } from './properties';
 
 export type Message = NodeMessageInFlow;

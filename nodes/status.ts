@@ -1,8 +1,8 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
-import type { ErrorCode } from '../src/error';
 import type { Outcome } from '../src/gateway';
-import { isObject } from '../src/input';
-import type { Advance } from '../src/operation';
+import type { Advance } from '../src/model/operation';
+import type { ErrorCode } from '../src/model/error-codes';
+import { isObject } from '../src/model/json';
 
 /** The editor redraws for every change: a busy node shows at most so many. */
 const INTERVAL_MS = 250;

@@ -1,14 +1,15 @@
 import { operationNamed, operations } from './areas';
-import { Exchanges, type Shared } from './call';
-import { Canceller, type Cancellable } from './canceller';
-import { emptyResult, isoTime, type Envelope } from './envelope';
-import { asGatewayError, GatewayError } from './error';
-import { readInput } from './input';
-import type { Advance, Operation, Request } from './operation';
-import { Redactor, secretsIn } from './redact';
-import { Session } from './session';
-import { checkSettings, type CheckedSettings, type Settings } from './settings';
-import { Transport } from './transport';
+import { Exchanges, type Shared } from './run/call';
+import { emptyResult, isoTime, type Envelope } from './model/envelope';
+import { asGatewayError, GatewayError } from './model/error';
+import { readInput } from './model/input';
+import type { Advance, Operation } from './model/operation';
+import { Redactor, secretsIn } from './model/redaction';
+import { Session } from './login/session';
+import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
+import { Transport } from './http/transport';
+import { Canceller, type Cancellable } from './model/cancelling';
+import type { Request } from './model/request';
 
 export interface RunOptions {
   /** An `AbortSignal`, or what is like one. */

@@ -1,6 +1,8 @@
 export { areas, operations } from './areas';
-export type { Envelope, Many, ManyItem, PlannedRequest, ResultLists, WriteResult } from './envelope';
-export { GatewayError, type ErrorCode } from './error';
+export type { Envelope, Many, ManyItem, PlannedRequest, ResultLists, WriteResult } from './model/envelope';
+export { GatewayError } from './model/error';
 export { Gateway, type Outcome, type RunOptions } from './gateway';
-export type { Area, Effect, Field, Fields, Operation, Request } from './operation';
-export type { ProxySettings, Settings, TlsSettings } from './settings';
+export type { Area, Effect, Field, Fields, Operation } from './model/operation';
+export type { ProxySettings, Settings, TlsSettings } from './model/settings';
+export type { ErrorCode } from './model/error-codes';
+export type { Request } from './model/request';

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
-import { GatewayError, type ErrorCode } from '../src/error';
+import { GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
-import type { Field, Operation } from '../src/operation';
+import type { Field, Operation } from '../src/model/operation';
 import { startRowAppliance, type RowAppliance } from './coverage/appliance';
 import { failure } from './library/appliance';
+import type { ErrorCode } from '../src/model/error-codes';
 
 /** Names as directories and administrators make them. */
 const AWKWARD = [

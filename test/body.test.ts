@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Body } from '../src/body';
+import { Body } from '../src/http/body';
 
 /** A body of so many bytes that came in so many chunks, each overwritten once it was taken, as the place that sockets are read into is. */
 function bodyOf(text: string, { chunks = 3, told = true } = {}): Body {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
 import { Gateway } from '../src/gateway';
-import type { Settings } from '../src/settings';
+import type { Settings } from '../src/model/settings';
 import { startRowAppliance, type Seen } from './coverage/appliance';
 import { rows, type Row } from './coverage/rows';
 

@@ -6,7 +6,7 @@ import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
 import { ENGLISH } from '../nodes/status';
 import { areas } from '../src/areas';
-import type { Area, Field } from '../src/operation';
+import type { Area, Field } from '../src/model/operation';
 
 const nodes = join(process.env.GATEWAY_PACKAGE ?? root, 'dist', 'nodes');
 const html = readFileSync(join(nodes, 'gateway.html'), 'utf8');

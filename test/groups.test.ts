@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../src/operation';
 import { failure, gatewayFor, lines, pair, writes } from './library/appliance';
+import type { JsonObject } from '../src/model/json';
 
 const AD = { server: 'Corp AD', directory: 'ad' } as const;
 const LDAP = { server: 'Partner LDAP', directory: 'ldap' } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readField, readInput } from '../src/input';
-import { boolean, choice, data, list, number, object, op, path, records, required, text, type Field } from '../src/operation';
+import { readField, readInput } from '../src/model/input';
+import { boolean, choice, data, list, number, object, op, path, records, required, text, type Field } from '../src/model/operation';
 import { codeOf, failure, pair, refusalOf } from './library/appliance';
 
 const fields = {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { parseJson } from '../src/json-bytes';
+import { parseJson } from '../src/http/json-bytes';
 
 /** What `parseJson` has to give: the plain way, which it only makes faster. */
 function plainly(bytes: Buffer): unknown {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { forgetRefusals } from '../src/account';
-import type { Settings } from '../src/settings';
+import { forgetRefusals } from '../src/login/back-off';
+import type { Settings } from '../src/model/settings';
 import type { SimulatorOptions } from '../src/simulator';
 import { calls, failure, gatewayFor, INFO, LOGIN, pair, ROLES, writes } from './library/appliance';
 import { basic, LEGACY, loginsOf } from './library/logins';

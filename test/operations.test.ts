@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { areas, operations } from '../src/areas';
-import { readField, readInput } from '../src/input';
-import type { Field, Operation } from '../src/operation';
+import { readField, readInput } from '../src/model/input';
+import type { Field, Operation } from '../src/model/operation';
 import { gatewayFor, LOGIN, USERS } from './library/appliance';
 import { http, wire, type Asked, type Wire } from './library/wire';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configurationPath, encodeQuery, encodeSegment, expandTags } from '../src/path';
+import { configurationPath, encodeQuery, encodeSegment, expandTags } from '../src/model/path';
 import { appliance, codeOf, gatewayFor, lines, pair, refusalOf, ROLES, failure } from './library/appliance';
 
 const ROOT = '/api/v1/configuration';

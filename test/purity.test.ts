@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { Gateway, GatewayError, operations } from '../src';
@@ -19,10 +19,21 @@ function importsOf(file: string): string[] {
 
 const inside = (path: string, folder: string): boolean => !relative(folder, path).startsWith('..');
 
+/** The house, from the cellar up; what stands in `src/` itself is its roof. */
+const ROOMS = ['model', 'http', 'transfer', 'login', 'run', 'backup', 'areas', 'gateway', 'index'];
+
+function floorOf(file: string): number {
+  const room =
+    relative(SRC, file)
+      .split(sep)[0]
+      ?.replace(/\.(js|ts)$/, '') ?? '';
+  return room === 'simulator' ? 0 : ROOMS.indexOf(room === '' ? 'index' : room);
+}
+
 describe('the library', () => {
   it('is looked at', () => {
     expect(files.length).toBeGreaterThan(30);
-    expect(importsOf(join(SRC, 'pool.ts'))).toEqual(expect.arrayContaining(['undici', './inlet', 'node:net']));
+    expect(importsOf(join(SRC, 'http/pool.ts'))).toEqual(expect.arrayContaining(['undici', './inlet', 'node:net']));
   });
 
   it.each(files.map((file) => [relative(SRC, file), file]))('%s imports nothing of Node-RED, and nothing from outside', (_name, file) => {
@@ -38,6 +49,15 @@ describe('the library', () => {
       for (const name of importsOf(file).filter((from) => from.startsWith('.'))) {
         expect(inside(resolve(dirname(file), name), simulator), `${relative(SRC, file)}: ${name}`).toBe(inside(file, simulator));
       }
+    }
+  });
+
+  it.each(files.map((file) => [relative(SRC, file), file]))('%s imports from its own room and from rooms below it only', (_name, file) => {
+    const floor = floorOf(file);
+    for (const name of importsOf(file).filter((from) => from.startsWith('.'))) {
+      const target = floorOf(resolve(dirname(file), name));
+      expect(target, `${name} is no room that this test knows`).toBeGreaterThanOrEqual(0);
+      expect(target, name).toBeLessThanOrEqual(floor);
     }
   });
 

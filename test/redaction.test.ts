@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../src/error';
+import { GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
-import { Redactor } from '../src/redact';
-import type { Settings } from '../src/settings';
+import { Redactor } from '../src/model/redaction';
+import type { Settings } from '../src/model/settings';
 import { calls, failure, gatewayFor, pair, refusalOf, settingsFor } from './library/appliance';
 import { http, wire, type Asked } from './library/wire';
 

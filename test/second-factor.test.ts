@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { forgetRefusals } from '../src/account';
-import { Redactor } from '../src/redact';
-import { Session } from '../src/session';
-import { checkSettings, type Settings } from '../src/settings';
-import { code, nextCode, readSecret } from '../src/totp';
-import { Transport } from '../src/transport';
+import { forgetRefusals } from '../src/login/back-off';
+import { Redactor } from '../src/model/redaction';
+import { Session } from '../src/login/session';
+import { checkSettings, type Settings } from '../src/model/settings';
+import { nextCode } from '../src/login/one-time-codes';
+import { Transport } from '../src/http/transport';
 import type { Simulator } from '../src/simulator';
 import { appliance, failure, gatewayFor, LOGIN, pair, settingsFor } from './library/appliance';
 import { answers, basic, loginsOf } from './library/logins';
+import { code, readSecret } from '../src/model/totp';
 
 const count = { logins: 0 };
 const onLogin = (): void => void count.logins++;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Ids } from '../src/sessions/ids';
+import { Ids } from '../src/areas/sessions/ids';
 
 function expectSame(ids: Iterable<string>, seed?: number): void {
   const ours = new Ids(seed);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Envelope } from '../src/envelope';
+import type { Envelope } from '../src/model/envelope';
 import type { Gateway } from '../src/gateway';
 import type { Simulator, SimulatorOptions, Variants } from '../src/simulator';
 import { failure, idsOf, lines, pair, USERS } from './library/appliance';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Gateway } from '../src/gateway';
-import { checkSettings, type Settings } from '../src/settings';
+import { checkSettings, type Settings } from '../src/model/settings';
 import { refusalOf } from './library/appliance';
 
 const base: Settings = { url: 'https://vpn.example.com', realm: 'Admin Users', username: 'admin', password: 'secret' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { shownFailure, shownOutcome } from '../nodes/status';
-import { emptyResult, type Envelope } from '../src/envelope';
+import { emptyResult, type Envelope } from '../src/model/envelope';
 import type { Outcome } from '../src/gateway';
 
 const outcome = (operation: string, data: unknown, more: Partial<Envelope> = {}): Outcome => ({

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { networkFault } from '../src/faults';
+import { networkFault } from '../src/http/faults';
 import { selfSigned } from '../src/simulator';
 import { appliance, certificate, failure, gatewayFor, writes } from './library/appliance';
 import { listen } from './library/listen';

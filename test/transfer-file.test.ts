@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } fro
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Advance } from '../src/operation';
+import type { Advance } from '../src/model/operation';
 import { appliance, failure, gatewayFor, lines, pair, settingsFor } from './library/appliance';
 import { child, folder, names, openFiles, PASSWORD, tinyDisk } from './library/transfer';
 import { http, wire, type Wire } from './library/wire';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Advance } from '../src/operation';
+import type { Advance } from '../src/model/operation';
 import { failure, pair } from './library/appliance';
 import { folder, names } from './library/transfer';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import type { Advance } from '../src/operation';
+import type { Advance } from '../src/model/operation';
 import { readDocument } from '../src/simulator/document';
 import { appliance, calls, failure, gatewayFor, lines, pair } from './library/appliance';
 import { PASSWORD } from './library/transfer';

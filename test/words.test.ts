@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Exchanges } from '../src/call';
-import { Redactor } from '../src/redact';
-import { Session } from '../src/session';
-import { checkSettings, type Settings } from '../src/settings';
-import { Transport } from '../src/transport';
-import { brandOf, vendorOf } from '../src/words';
+import { Exchanges } from '../src/run/call';
+import { Redactor } from '../src/model/redaction';
+import { Session } from '../src/login/session';
+import { checkSettings, type Settings } from '../src/model/settings';
+import { Transport } from '../src/http/transport';
+import { brandOf, vendorOf } from '../src/areas/vendor';
 import { appliance, failure, lines, settingsFor } from './library/appliance';
 import { http, wire } from './library/wire';
 

@@ -4,7 +4,7 @@ type Verdict = true | string;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The base URL as `src/settings.ts` checks it again when it runs. */
+/** The base URL as `src/model/settings.ts` checks it again when it runs. */
 export function checkUrl(node: RedNode, value: unknown): Verdict {
   const text = typeof value === 'string' ? value.trim() : '';
   if (text === '') return node._('check.url-missing');

@@ -1,5 +1,7 @@
-import { area, object, op, required, subject, text, truths, type JsonObject } from '../operation';
-import { at } from '../path';
+import { area, object, op, required, subject, text } from '../model/operation';
+import { at } from '../model/path';
+import { type JsonObject } from '../model/json';
+import { truths } from '../model/json-text';
 
 const realm = required(text('Realm', 'Name of the admin realm.', { example: 'Admin Users' }));
 const sourceIp = (realm: string): string =>

@@ -1,4 +1,4 @@
-import { area, boolean, choice, list, number, op, required, subject, text } from '../operation';
+import { area, boolean, choice, list, number, op, required, subject, text } from '../model/operation';
 
 // Loaded by the first backup, not by every start of Node-RED.
 const backups = () => import('../backup/index.js');

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { area, op, required, subject, text } from '../operation';
-import { at } from '../path';
+import { area, op, required, subject, text } from '../model/operation';
+import { at } from '../model/path';
 
 const CLUSTER = '/api/v1/cluster';
 const name = required(text('Cluster', 'Name of the cluster.', { example: 'Edge' }));

@@ -1,7 +1,10 @@
-import { badInput } from '../error';
-import { links } from '../links';
-import { area, object, op, path, required, subject, truths, type JsonObject, type Request } from '../operation';
-import { CONFIGURATION, configurationPath, kindOf } from '../path';
+import { badInput } from '../model/error';
+import { links } from './links';
+import { area, object, op, path, required, subject } from '../model/operation';
+import { CONFIGURATION, configurationPath } from '../model/path';
+import { type JsonObject, kindOf } from '../model/json';
+import type { Request } from '../model/request';
+import { truths } from '../model/json-text';
 
 const where = path('Path', 'Path below the configuration root, an `href` of the appliance, or an array of raw names.', {
   example: 'users/user-roles/user-role/Staff',

@@ -1,5 +1,5 @@
-import type { Area, Operation } from '../operation';
-import { badInput } from '../error';
+import type { Area, Operation } from '../model/operation';
+import { badInput } from '../model/error';
 import { administrators } from './administrators';
 import { backup } from './backup';
 import { certificates } from './certificates';

@@ -1,6 +1,8 @@
-import { badInput } from '../error';
-import { area, boolean, list, op, required, subject, text, truth, type Request } from '../operation';
-import { at } from '../path';
+import { badInput } from '../model/error';
+import { area, boolean, list, op, required, subject, text } from '../model/operation';
+import { at } from '../model/path';
+import type { Request } from '../model/request';
+import { truth } from '../model/json-text';
 
 const NAMED = '/api/v1/license/named-users';
 const kind = text(

@@ -1,4 +1,4 @@
-import { area, op, required, subject, text } from '../operation';
+import { area, op, required, subject, text } from '../model/operation';
 
 /** Explicit login, when a person or another system supplies the second factor (appliance-api.md, "Authentication" 6). */
 export const login = area({

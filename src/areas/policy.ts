@@ -1,7 +1,7 @@
-import { area, object, op, required, subject, text } from '../operation';
-import { at } from '../path';
-import { vendorOf } from '../words';
-import { links } from '../links';
+import { area, object, op, required, subject, text } from '../model/operation';
+import { at } from '../model/path';
+import { vendorOf } from './vendor';
+import { links } from './links';
 
 const UAC = '/api/v1/configuration/uac';
 const radius = required(text('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1' }));

@@ -1,5 +1,6 @@
-import { area, boolean, choice, op, subject, type JsonObject } from '../operation';
-import { brandOf } from '../words';
+import { area, boolean, choice, op, subject } from '../model/operation';
+import { brandOf } from './vendor';
+import type { JsonObject } from '../model/json';
 
 const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
 

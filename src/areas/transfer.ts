@@ -1,4 +1,4 @@
-import { area, choice, data, object, op, subject, text } from '../operation';
+import { area, choice, data, object, op, subject, text } from '../model/operation';
 import { BINARY, CHECKS, MAINTENANCE } from '../transfer/names';
 
 // Checks, files and forms are loaded by the first transfer, not by every start of Node-RED.

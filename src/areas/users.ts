@@ -1,8 +1,9 @@
-import { emptyResult } from '../envelope';
-import { GatewayError } from '../error';
-import { isObject } from '../input';
-import { area, boolean, op, required, subject, text, truth, type Call, type JsonObject } from '../operation';
-import { at } from '../path';
+import { emptyResult } from '../model/envelope';
+import { GatewayError } from '../model/error';
+import { area, boolean, op, required, subject, text, type Call } from '../model/operation';
+import { at } from '../model/path';
+import { isObject, type JsonObject } from '../model/json';
+import { truth } from '../model/json-text';
 
 const server = required(text('Auth server', 'Name of the local authentication server.', { example: 'System Local' }));
 const username = required(text('User', 'User name of the local user.', { example: 'j.doe' }));

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import { promisify } from 'node:util';
-import { badInput } from '../error';
+import { badInput } from '../model/error';
 
 /**
  * The format of `openssl enc -aes-256-cbc -pbkdf2 -iter 600000 -md sha256`: `Salted__`, 8 bytes of salt, the ciphertext. Key and

@@ -1,6 +1,6 @@
 import { access, constants, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { badInput } from '../error';
+import { badInput } from '../model/error';
 import { Beside, leftovers, placeOfPartial, syncFolder } from '../transfer/beside';
 import { fileFault } from '../transfer/file-fault';
 import { isComplete, readManifest, readManifests, type Manifest } from './manifest';

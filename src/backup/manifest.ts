@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { badInput } from '../error';
-import { isObject } from '../input';
+import { badInput } from '../model/error';
 import type { Kind, Verified } from '../transfer/content';
 import { fileFault } from '../transfer/file-fault';
 import { backupOfFile, backupOfManifest } from './names';
+import { isObject } from '../model/json';
 
 export const FORMAT = 'gateway-backup/1';
 

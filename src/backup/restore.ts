@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import { pipeline, Transform } from 'node:stream';
-import type { WriteResult } from '../envelope';
-import { asGatewayError, badInput, GatewayError } from '../error';
-import type { Call } from '../operation';
+import type { WriteResult } from '../model/envelope';
+import { asGatewayError, badInput, GatewayError } from '../model/error';
+import type { Call } from '../model/operation';
 import type { Kind } from '../transfer/content';
 import { sendBinary, sendXml, type Source } from '../transfer/import';
 import { inTurn } from '../transfer/turn';

@@ -1,9 +1,7 @@
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { unlessAborted } from '../abort';
-import { asGatewayError, GatewayError } from '../error';
-import { isObject } from '../input';
-import type { Call, JsonObject, Request } from '../operation';
+import { asGatewayError, GatewayError } from '../model/error';
+import type { Call } from '../model/operation';
 import { contentCheck, type Kind } from '../transfer/content';
 import { ACCEPT } from '../transfer/export';
 import { fileFault } from '../transfer/file-fault';
@@ -18,6 +16,9 @@ import { FORMAT, type BackupFile, type Manifest } from './manifest';
 import { backupName, uniqueTime } from './names';
 import { openStored, StoredOutput, type Stored } from './store';
 import { binaryFingerprint } from './zip-fingerprint';
+import { unlessAborted } from '../model/cancelling';
+import { isObject, type JsonObject } from '../model/json';
+import type { Request } from '../model/request';
 
 export interface RunInput {
   readonly folder: string;

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline, Transform, Writable, type Readable, type TransformCallback } from 'node:stream';
 import { finished, pipeline as whole } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { badInput } from '../error';
+import { badInput } from '../model/error';
 import { Beside } from '../transfer/beside';
 import { fileFault } from '../transfer/file-fault';
 import type { Output } from '../transfer/receiver';

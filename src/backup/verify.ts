@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Many, ManyItem } from '../envelope';
-import { badInput, GatewayError } from '../error';
-import type { Call } from '../operation';
+import type { Many, ManyItem } from '../model/envelope';
+import { badInput, GatewayError } from '../model/error';
+import type { Call } from '../model/operation';
 import { contentCheck } from '../transfer/content';
 import { fileFault } from '../transfer/file-fault';
 import { Malformed } from '../transfer/malformed';

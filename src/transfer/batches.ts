@@ -1,5 +1,5 @@
-import type { GatewayError } from '../error';
-import type { Flow, Sink } from '../transport';
+import type { GatewayError } from '../model/error';
+import type { Flow, Sink } from '../model/stream';
 
 /**
  * TLS brings at most 16 kB at a time; so small writes would cost more than everything else. Of 64, 128, 256 kB and 1 MiB this is the

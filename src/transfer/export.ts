@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
-import type { Call, Request } from '../operation';
+import type { Call } from '../model/operation';
 import { contentCheck, type Kind } from './content';
 import { meter } from './meter';
 import type { CHECKS } from './names';
 import { FileOutput, MemoryOutput } from './outputs';
 import { Receiver, type Output, type Received } from './receiver';
+import type { Request } from '../model/request';
 
 export interface ExportInput {
   readonly password?: string;

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { GatewayError } from '../error';
+import { GatewayError } from '../model/error';
 
 /** Half of it takes a quarter more CPU in a process that has just begun to send; twice as much gains nothing. */
 const PIECE_BYTES = 512 * 1024;

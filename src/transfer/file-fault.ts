@@ -1,4 +1,4 @@
-import { GatewayError } from '../error';
+import { GatewayError } from '../model/error';
 
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 

@@ -1,14 +1,15 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { WriteResult } from '../envelope';
-import { badInput } from '../error';
-import type { Call, JsonObject } from '../operation';
+import type { WriteResult } from '../model/envelope';
+import { badInput } from '../model/error';
+import type { Call } from '../model/operation';
 import { FileContent } from './file-content';
 import { fileFault } from './file-fault';
 import { meter } from './meter';
 import { BINARY, MAINTENANCE } from './names';
-import type { Upload } from './stream';
+import type { Upload } from '../model/stream';
 import { inTurn } from './turn';
+import type { JsonObject } from '../model/json';
 
 const WATCH_MS = 250;
 /** What the interface wants for the base64 text, odd as it is. */

@@ -1,4 +1,4 @@
-import type { Call } from '../operation';
+import type { Call } from '../model/operation';
 
 const INTERVAL_MS = 250;
 

@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { badInput, GatewayError } from '../error';
+import { badInput, GatewayError } from '../model/error';
 import { Beside, sweep, syncFolder } from './beside';
 import { fileFault } from './file-fault';
 import type { Output } from './receiver';

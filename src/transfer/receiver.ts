@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { asGatewayError, GatewayError } from '../error';
+import { asGatewayError, GatewayError } from '../model/error';
 import { Batches, type Consumer } from './batches';
 import type { Checked, ContentCheck } from './content';
 import { Malformed } from './malformed';
-import type { Download } from './stream';
+import type { Download } from '../model/stream';
 
 /** Where a configuration goes. Methods may reject with a `GatewayError` only. */
 export interface Output<S> {

@@ -1,5 +1,5 @@
-import { unlessAborted } from '../abort';
-import type { Call } from '../operation';
+import type { Call } from '../model/operation';
+import { unlessAborted } from '../model/cancelling';
 
 /** By base URL: resolves when the import that came last is over. */
 const turns = new Map<string, Promise<unknown>>();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { startNodeRed } from '../../scripts/demo/node-red.mjs';
 import { node24 } from '../../scripts/node24.mjs';
-import type { Area, Field } from '../../src/operation';
+import type { Area, Field } from '../../src/model/operation';
 import { chromiumPath, Editor, type Entry, type FlowNode } from './editor';
 import { trialPackage } from './trial';
 

@@ -1,5 +1,5 @@
 import { operations } from '../../src/areas';
-import type { Operation } from '../../src/operation';
+import type { Operation } from '../../src/model/operation';
 import { result, type Row } from './row';
 import { serviceRows } from './service-rows';
 import { transferRows } from './transfer-rows';

@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { GatewayError, type ErrorCode } from '../../src/error';
-import type { Many } from '../../src/envelope';
+import { GatewayError } from '../../src/model/error';
+import type { Many } from '../../src/model/envelope';
 import { Gateway } from '../../src/gateway';
-import type { Settings } from '../../src/settings';
+import type { Settings } from '../../src/model/settings';
 import { selfSigned, startSimulator, type JournalEntry, type Simulator, type SimulatorOptions } from '../../src/simulator';
+import type { ErrorCode } from '../../src/model/error-codes';
 
 /** One key pair for all simulators of a test file: making one costs more than most tests. */
 export const certificate = selfSigned();

@@ -1,5 +1,5 @@
 import { Gateway } from '../../src/gateway';
-import type { Settings } from '../../src/settings';
+import type { Settings } from '../../src/model/settings';
 
 // Runs one operation in a process of its own, so that it can be killed in the middle.
 const [, , argument = ''] = process.argv;

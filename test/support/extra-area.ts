@@ -1,6 +1,6 @@
 import { areas, operations } from '../../src/areas';
-import { area, number, op, required, subject, text, type Area, type Operation } from '../../src/operation';
-import { at } from '../../src/path';
+import { area, number, op, required, subject, text, type Area, type Operation } from '../../src/model/operation';
+import { at } from '../../src/model/path';
 
 const USERS = at`/api/v1/configuration/authentication/auth-servers/auth-server/${'System Local'}/local/users/user`;
 

@@ -4,7 +4,7 @@ import type { Node, NodeInitializer, NodeMessage } from 'node-red';
 import helper from 'node-red-node-test-helper';
 import type { SinonSpy } from 'sinon';
 import gatewayNodes from '../../nodes/gateway';
-import { forgetRefusals } from '../../src/account';
+import { forgetRefusals } from '../../src/login/back-off';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator';
 
 /** The two lines of Node-RED as devDependencies; the helper loads either, on any Node. */

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { shownFailure, Status } from '../../nodes/status';
-import { ERROR_CODES } from '../../src/error';
 import { addExtraArea } from './extra-area';
 import { Rig, type Runtime } from './node-red';
 import { caught, success } from './one';
+import { ERROR_CODES } from '../../src/model/error-codes';
 
 const PASSWORD = 'planted "pass word" + /1';
 const OTHER = 'planted-second=secret&2';

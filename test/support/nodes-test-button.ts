@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { forgetRefusals } from '../../src/account';
+import { forgetRefusals } from '../../src/login/back-off';
 import { startSimulator } from '../../src/simulator';
 import { Rig, type Runtime } from './node-red';
 

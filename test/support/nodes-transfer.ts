@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { shownFailure, Status } from '../../nodes/status';
-import type { Advance } from '../../src/operation';
+import type { Advance } from '../../src/model/operation';
 import { defaultVariants } from '../../src/simulator/variants';
 import { Rig, type Definition, type Runtime } from './node-red';
 import { caught, failed, success } from './one';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Envelope } from '../../src/envelope';
+import type { Envelope } from '../../src/model/envelope';
 import type { Message, Outcome } from './node-red';
 
 export interface Failure {

@@ -1,0 +1,124 @@
+import { bundleOf, csrOf, signedCertificate } from './bundle';
+import { badInput } from '../../model/error';
+import { area, boolean, choice, data, list, op, required, subject, text } from '../../model/operation';
+import { at } from '../../model/path';
+import { MASK } from '../../model/redaction';
+
+const CERTIFICATES = '/api/v1/system/certificates';
+
+/** Device certificates and signing requests (appliance-api.md, "Certificates"). */
+export const certificates = area({
+  name: 'certificates',
+  label: 'Gateway certificates',
+  help: 'Uploads and deletes device certificates, creates signing requests and uploads what the CA signed.',
+  icon: 'gateway-certificates.svg',
+  color: '#F4B6C2',
+  operations: {
+    upload: op({
+      effect: 'write',
+      label: 'Upload a certificate',
+      help: 'Uploads a certificate with its key, usually a PKCS#12 bundle, and binds it to interfaces. A wrong password is told before anything is sent.',
+      data: 'result',
+      fields: {
+        cert: subject(data('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
+        file: text('File', 'Path of a file with the bundle, on the machine that Node-RED runs on.', { guard: true }),
+        password: required(text('Password', 'Password of the bundle.', { secret: true })),
+        'internal-interfaces': list('Internal', 'Names of the internal interfaces that use it.'),
+        'external-interfaces': list('External', 'Names of the external interfaces that use it.'),
+        'management-interface': boolean('Management', 'Whether the management interface uses it.'),
+      },
+      run: async (input, call) => {
+        const { 'internal-interfaces': internal, 'external-interfaces': external, 'management-interface': management } = input;
+        const cert = await bundleOf(input);
+        return call.write({
+          method: 'POST',
+          path: `${CERTIFICATES}/device-certificates`,
+          body: {
+            // It holds the private key: a plan must not show it.
+            cert: call.dryRun ? MASK : cert,
+            password: input.password,
+            ...(internal && { 'internal-interfaces': { 'internal-interface': internal } }),
+            ...(external && { 'external-interfaces': { 'external-interface': external } }),
+            ...(management !== undefined && { 'management-interface': management }),
+          },
+        });
+      },
+      example: {
+        input: { cert: 'MIIB', password: 'correct horse', 'internal-interfaces': ['<Internal Port>'], 'management-interface': false },
+        request: `POST ${CERTIFICATES}/device-certificates`,
+        body: {
+          cert: 'MIIB',
+          password: 'correct horse',
+          'internal-interfaces': { 'internal-interface': ['<Internal Port>'] },
+          'management-interface': false,
+        },
+      },
+    }),
+    'create-csr': op({
+      effect: 'write',
+      label: 'Create a signing request',
+      help: 'Creates a CSR. Its name and the path for the signed certificate are in `msg.envelope.csr`, where the appliance tells them.',
+      data: 'result',
+      fields: {
+        'subject-common-name': subject(
+          required(text('Common name', 'Common name of the certificate: the host name.', { example: 'vpn.example.com' })),
+        ),
+        'key-type': text('Key type', 'Kind of key.', { default: 'ECDSA' }),
+        'ecc-curve': text('Curve', 'Curve of an ECDSA key.', { default: 'P-384' }),
+      },
+      run: async (body, call) => {
+        const outcome = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificate-csrs`, body });
+        const csr = csrOf(outcome.result);
+        if (csr) call.note({ csr });
+        return outcome;
+      },
+      example: {
+        input: { 'subject-common-name': 'vpn.example.com' },
+        request: `POST ${CERTIFICATES}/device-certificate-csrs`,
+        body: { 'subject-common-name': 'vpn.example.com', 'key-type': 'ECDSA', 'ecc-curve': 'P-384' },
+      },
+    }),
+    'upload-signed': op({
+      effect: 'write',
+      label: 'Upload a signed certificate',
+      help: 'Uploads what the CA signed for a CSR: the request becomes a device certificate.',
+      data: 'result',
+      fields: {
+        'csr-name': required(
+          text('CSR', 'Name of the CSR: `msg.envelope.csr.name` of Create a signing request.', { example: 'vpn.example.com 1' }),
+        ),
+        certificate: subject(
+          required(data('Certificate', 'The signed certificate: PEM text, or a Buffer with PEM or DER.', { example: 'MIIB' })),
+        ),
+        format: choice(
+          'Send as',
+          'How it travels, which the interface does not show: `base64` like other certificates, or the PEM `text` as it is.',
+          ['base64', 'text'],
+          { default: 'base64' },
+        ),
+      },
+      request: ({ 'csr-name': name, certificate, format }) => ({
+        method: 'POST',
+        path: at`/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`,
+        body: { cert: signedCertificate(certificate, format) },
+      }),
+      example: {
+        input: { 'csr-name': 'vpn.example.com 1', certificate: 'MIIB' },
+        request: `POST ${CERTIFICATES}/device-certificate-csrs/vpn.example.com%201/certificate`,
+        body: { cert: 'MIIB' },
+      },
+    }),
+    delete: op({
+      effect: 'destroy',
+      label: 'Delete a certificate',
+      help: 'Deletes a device certificate by its subject name. Upload its successor first, or an interface is left without one.',
+      data: 'result',
+      fields: { 'subject-name': subject(required(text('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com' }))) },
+      request: ({ 'subject-name': name }) => {
+        if (name.trim() === '') throw badInput('subject-name is blank.');
+        return { method: 'DELETE', path: at`/api/v1/system/certificates/device-certificates/${name}` };
+      },
+      example: { input: { 'subject-name': 'vpn.example.com' }, request: `DELETE ${CERTIFICATES}/device-certificates/vpn.example.com` },
+    }),
+  },
+});

@@ -1,0 +1,167 @@
+import type { WriteResult } from '../../model/envelope';
+import { emptyResult } from '../../model/envelope';
+import { asGatewayError, badInput, GatewayError } from '../../model/error';
+import type { Call } from '../../model/operation';
+import { at } from '../../model/path';
+import { isObject, type JsonObject } from '../../model/json';
+
+/** One group catalogue: of which server, and of which kind. */
+export interface Catalog {
+  readonly server: string;
+  readonly directory: 'ad' | 'ldap';
+}
+
+const LISTS = { ad: 'ad-group', ldap: 'user-group' } as const;
+const IDENTITIES = { ad: ['sid', 'name'], ldap: ['dn'] } as const;
+
+/** All groups. Errors: `BAD_RESPONSE` when the answer has no list of groups with identities. */
+export async function readCatalog(catalog: Catalog, call: Call): Promise<JsonObject[]> {
+  const document = await call.read({ method: 'GET', path: pathOf(catalog) });
+  const list = document[LISTS[catalog.directory]];
+  const groups = Array.isArray(list) ? (list as unknown[]) : undefined;
+  if (groups?.every((group): group is JsonObject => isObject(group) && identities(group, catalog).length > 0)) return groups;
+  const what = groups ? 'has a group without identity' : `has no ${LISTS[catalog.directory]}`;
+  throw new GatewayError(
+    'BAD_RESPONSE',
+    `The catalogue of ${catalog.server} ${what}. Nothing was changed; Replace all groups sets the first list.`,
+    { sent: true },
+  );
+}
+
+/** Makes the groups the whole list. Errors: `BAD_INPUT` for an empty one, which is what clear is for. */
+export async function replaceCatalog(catalog: Catalog, groups: JsonObject[], call: Call): Promise<WriteResult> {
+  if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalogue, use Remove ALL groups.');
+  return alone(catalog, call, () => put(catalog, groups, call));
+}
+
+export async function clearCatalog(catalog: Catalog, call: Call): Promise<WriteResult> {
+  return alone(catalog, call, () => put(catalog, [], call));
+}
+
+/**
+ * Adds or removes groups: read, change, write the whole list, read back (appliance-api.md, "Group catalog rules" 2). One at a time
+ * per catalogue in this process; sends nothing when nothing changes. Errors: `APPLIANCE_ERROR` with both lists in `cause` when the
+ * list is another one afterwards, because somebody else wrote it meanwhile.
+ */
+export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', groups: JsonObject[], call: Call): Promise<WriteResult> {
+  return alone(catalog, call, async () => {
+    const present = await readCatalog(catalog, call);
+    const wanted = change === 'add' ? added(present, groups, catalog) : present.filter((group) => !contains(groups, group, catalog));
+    if (wanted.length === present.length) {
+      call.note({ changed: call.dryRun ? null : false });
+      return { result: emptyResult() };
+    }
+    const result = await put(catalog, wanted, call);
+    if (!call.dryRun) await compare(catalog, wanted, call);
+    return result;
+  });
+}
+
+/** The input as groups with identity. `remove` needs no more than that; the others need what the interface wants. */
+export function groupsOf(input: Catalog & { groups: unknown }, identityOnly = false): JsonObject[] {
+  const items: unknown[] = Array.isArray(input.groups) ? input.groups : [input.groups];
+  const groups = items.map((item, index) => {
+    const group = isObject(item) ? item : { [identityIn(String(item), input)]: item };
+    const needed = input.directory === 'ldap' ? ['dn'] : identityOnly ? [] : ['name', 'group'];
+    for (const key of needed) {
+      if (typeof group[key] !== 'string' || group[key] === '') throw badInput(`groups[${index}] has no ${key}. Nothing was sent.`);
+    }
+    if (identities(group, input).length === 0) throw badInput(`groups[${index}] has neither sid nor name. Nothing was sent.`);
+    return group;
+  });
+  return groups.filter((group, index) => !contains(groups.slice(0, index), group, input));
+}
+
+/** What a text alone is of a group. */
+function identityIn(text: string, { directory }: Catalog): 'sid' | 'name' | 'dn' {
+  if (directory === 'ldap') return 'dn';
+  return /^S-1-\d+(-\d+)+$/i.test(text) ? 'sid' : 'name';
+}
+
+function pathOf({ server, directory }: Catalog): string {
+  return at`/api/v1/configuration/authentication/auth-servers/auth-server/${server}/${directory}/server-catalog/groups`;
+}
+
+function put(catalog: Catalog, groups: JsonObject[], call: Call): Promise<WriteResult> {
+  return call.write({ method: 'PUT', path: pathOf(catalog), body: { [LISTS[catalog.directory]]: groups } });
+}
+
+function added(present: JsonObject[], groups: JsonObject[], catalog: Catalog): JsonObject[] {
+  return [...present, ...groups.filter((group) => !contains(present, group, catalog))];
+}
+
+async function compare(catalog: Catalog, wanted: JsonObject[], call: Call): Promise<void> {
+  const found = await readBack(catalog, call);
+  const same = found.length === wanted.length && wanted.every((group) => contains(found, group, catalog));
+  if (same) return;
+  throw new GatewayError(
+    'APPLIANCE_ERROR',
+    `The catalogue of ${catalog.server} is not what was written: somebody else changed it meanwhile, or the appliance refused a part. Both lists are in cause.`,
+    {
+      extra: { changed: true, wanted, found },
+    },
+  );
+}
+
+async function readBack(catalog: Catalog, call: Call): Promise<JsonObject[]> {
+  try {
+    return await readCatalog(catalog, call);
+  } catch (thrown) {
+    const { code, message, details } = asGatewayError(thrown);
+    throw new GatewayError(code, `The list was written, but could not be read back to check it: ${message}`, {
+      ...details,
+      extra: { changed: true },
+    });
+  }
+}
+
+function identities(group: JsonObject, { directory }: { directory: 'ad' | 'ldap' }): [string, string][] {
+  return IDENTITIES[directory].flatMap((key): [string, string][] => {
+    const value = group[key];
+    return typeof value === 'string' && value !== '' ? [[key, folded(key, value)]] : [];
+  });
+}
+
+/** Directories do not tell upper from lower case, nor `cn=a, dc=b` from `cn=a,dc=b`. */
+function folded(key: string, value: string): string {
+  const lower = value.toLowerCase();
+  return key === 'dn' ? lower.replace(/(?<!\\)\s*([,=+])\s*/g, '$1') : lower;
+}
+
+/** By `sid` where both have one, else by name: the appliance assigns the sid. */
+function contains(list: readonly JsonObject[], group: JsonObject, catalog: { directory: 'ad' | 'ldap' }): boolean {
+  const mine = new Map(identities(group, catalog));
+  return list.some((other) => {
+    const shared = identities(other, catalog).find(([key]) => mine.has(key));
+    return shared !== undefined && mine.get(shared[0]) === shared[1];
+  });
+}
+
+const queues = new Map<string, Promise<unknown>>();
+
+/** Read-modify-write of one catalogue is one at a time across all flows of the process. */
+async function alone<T>(catalog: Catalog, call: Call, work: () => Promise<T>): Promise<T> {
+  const key = `${call.settings.base}${pathOf(catalog)}`;
+  const before = queues.get(key) ?? Promise.resolve();
+  const turn = before.then(() => (call.signal?.aborted ? undefined : work()));
+  const settled = turn.catch(() => undefined);
+  queues.set(key, settled);
+  void settled.then(() => {
+    if (queues.get(key) === settled) queues.delete(key);
+  });
+  await unlessAborted(before, call.signal);
+  return (await turn) as T;
+}
+
+/** Whoever is cancelled has its outcome at once, however long the one before it takes. */
+async function unlessAborted(before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  let leave = (): void => undefined;
+  const aborted = new Promise<void>((resolve) => {
+    leave = resolve;
+    signal?.addEventListener('abort', leave, { once: true });
+  });
+  await Promise.race([before, aborted]);
+  signal?.removeEventListener('abort', leave);
+  if (signal?.aborted)
+    throw new GatewayError('ABORTED', 'Cancelled while it waited for another change of this catalogue.', { sent: false });
+}

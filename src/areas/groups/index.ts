@@ -1,0 +1,75 @@
+import { clearCatalog, groupsOf, readCatalog, replaceCatalog, changeCatalog, type Catalog } from './catalog';
+import { area, choice, op, records, required, subject, text } from '../../model/operation';
+
+const server = required(text('Auth server', 'Name of the AD or LDAP authentication server.', { example: 'Corporate AD' }));
+const directory = required(choice('Directory', 'Kind of the server: `ad` or `ldap`.', ['ad', 'ldap']));
+const groups = required(
+  records(
+    'Groups',
+    'A group or an array of them: for AD objects with `name` and `group`, for LDAP with `dn`, `name` and `group-type`. To remove one, its `sid`, `name` or `dn` as text is enough.',
+    {
+      example: [{ name: 'VPN Users', group: 'EXAMPLE/VPN Users' }],
+    },
+  ),
+);
+
+const fields = { server, directory, groups: subject(groups) };
+const of = ({ server, directory }: Catalog): Catalog => ({ server, directory });
+const example = { server: 'Corporate AD', directory: 'ad', groups: [{ name: 'VPN Users', group: 'EXAMPLE/VPN Users' }] };
+const AD = '/api/v1/configuration/authentication/auth-servers/auth-server/Corporate%20AD/ad/server-catalog/groups';
+
+/** Group catalogues of AD and LDAP servers (appliance-api.md, "Group catalog rules"): a PUT replaces the whole list. */
+export const groupsArea = area({
+  name: 'groups',
+  label: 'Gateway groups',
+  help: 'Manages which directory groups role mapping can choose from.',
+  icon: 'gateway-groups.svg',
+  color: '#C7E9C0',
+  operations: {
+    list: op({
+      effect: 'read',
+      label: 'List groups',
+      help: 'All groups of one catalogue.',
+      data: 'array of groups',
+      fields: { server: subject(server), directory },
+      run: (input, call) => readCatalog(of(input), call),
+      example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `GET ${AD}` },
+    }),
+    replace: op({
+      effect: 'destroy',
+      label: 'Replace all groups',
+      help: 'Makes the given groups the whole catalogue: every group that is not among them goes.',
+      data: 'result',
+      fields,
+      run: (input, call) => replaceCatalog(of(input), groupsOf(input), call),
+      example: { input: example, request: `PUT ${AD}`, body: { 'ad-group': example.groups } },
+    }),
+    add: op({
+      effect: 'write',
+      label: 'Add groups',
+      help: 'Adds groups that are not there yet. The list is read, changed, written and read again; `msg.envelope.changed` is false when all were there.',
+      data: 'result',
+      fields,
+      run: (input, call) => changeCatalog(of(input), 'add', groupsOf(input), call),
+      example: { input: example, request: `GET ${AD}` },
+    }),
+    remove: op({
+      effect: 'write',
+      label: 'Remove groups',
+      help: 'Removes groups that are there. The list is read, changed, written and read again; `msg.envelope.changed` is false when none was there.',
+      data: 'result',
+      fields,
+      run: (input, call) => changeCatalog(of(input), 'remove', groupsOf(input, true), call),
+      example: { input: example, request: `GET ${AD}` },
+    }),
+    clear: op({
+      effect: 'destroy',
+      label: 'Remove ALL groups',
+      help: 'Empties one catalogue: no group is left in it.',
+      data: 'result',
+      fields: { server: subject(server), directory },
+      run: (input, call) => clearCatalog(of(input), call),
+      example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `PUT ${AD}`, body: { 'ad-group': [] } },
+    }),
+  },
+});

@@ -1,0 +1,103 @@
+import { area, choice, number, object, op, records, required, subject, text } from '../../model/operation';
+import { at } from '../../model/path';
+import { endSessions, endSingle, idsOf, matching, readFilter } from './end';
+import { listSessions } from './list';
+
+const SESSIONS = '/api/v1/system/active-users';
+const max = number('Most sessions', 'When more than this many would end, nothing is done (LIMIT).', {
+  guard: true,
+  default: 25,
+  range: 'count',
+});
+
+/** Active user sessions (appliance-api.md, "Active sessions"). */
+export const sessions = area({
+  name: 'sessions',
+  label: 'Gateway sessions',
+  help: 'Lists the active user sessions and ends them.',
+  icon: 'gateway-sessions.svg',
+  color: '#C0DEED',
+  operations: {
+    list: op({
+      effect: 'read',
+      label: 'List sessions',
+      help: 'All active sessions, every page followed, each session once.',
+      data: 'array of session records',
+      fields: {
+        name: text('User', 'Only the sessions of this user, as the appliance compares names.', { filter: true, example: 'j.doe' }),
+        limit: number('Limit', 'Stop after this many records; `msg.envelope.truncated` then says so.', {
+          guard: true,
+          range: 'count',
+        }),
+        emit: choice(
+          'Send',
+          'One message with all records, one for each page (least work where there are thousands), or one for each record.',
+          ['array', 'page', 'record'],
+          {
+            guard: true,
+            default: 'array',
+          },
+        ),
+      },
+      run: listSessions,
+      example: { input: {}, request: `GET ${SESSIONS}?number=200&start=0` },
+    }),
+    kill: op({
+      effect: 'destroy',
+      label: 'End sessions',
+      help: 'Ends the sessions with the given ids. Records from List sessions are accepted too, one or an array.',
+      data: 'many; for a single id or record the plain result',
+      fields: {
+        'session-id': subject(
+          required(records('Session', 'A session id, a session record, or an array of either.', { example: 'sid1a2b3c' })),
+        ),
+        max,
+      },
+      run: (input, call) => {
+        const given = input['session-id'];
+        return Array.isArray(given) ? endSessions(idsOf(given), input.max, call) : endSingle(given, call);
+      },
+      example: { input: { 'session-id': 'sid1a2b3c' }, request: `DELETE ${at`/api/v1/system/active-users/session/${'sid1a2b3c'}`}` },
+    }),
+    'kill-user': op({
+      effect: 'destroy',
+      label: "End a user's sessions",
+      help: 'Finds the sessions of one user and ends them. The name is compared with every record, exactly.',
+      data: 'many',
+      fields: { name: subject(required(text('User', 'The user name, exactly as in the session record.', { example: 'j.doe' }))), max },
+      run: async ({ name, max }, call) =>
+        endSessions(await matching({ name }, (record) => record['active-user-name'] === name, call), max, call),
+      example: { input: { name: 'j.doe' }, request: `GET ${SESSIONS}?name=j.doe&number=200&start=0` },
+    }),
+    'kill-matching': op({
+      effect: 'destroy',
+      label: 'End matching sessions',
+      help: 'Finds the sessions that match every field of the filter and ends them.',
+      data: 'many',
+      fields: {
+        filter: subject(
+          required(
+            object('Filter', 'Record fields and what they have to be: text with `*` as wildcard, or an array of such texts.', {
+              example: { 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.*' },
+            }),
+          ),
+        ),
+        max,
+      },
+      run: async ({ filter, max }, call) => {
+        const matches = readFilter(filter);
+        return endSessions(await matching({}, matches, call), max, call);
+      },
+      example: { input: { filter: { 'authentication-realm': 'Contractors' } }, request: `GET ${SESSIONS}?number=200&start=0` },
+    }),
+    'kill-all': op({
+      effect: 'destroy',
+      label: 'End ALL sessions',
+      help: 'Ends every session on the appliance, ours too. There is no guard.',
+      data: 'result',
+      fields: {},
+      request: () => ({ method: 'DELETE', path: SESSIONS, query: { all: true } }),
+      example: { input: {}, request: `DELETE ${SESSIONS}?all` },
+    }),
+  },
+});

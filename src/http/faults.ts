@@ -1,0 +1,80 @@
+import { GatewayError, type Details } from '../model/error';
+import type { ErrorCode } from '../model/error-codes';
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_UNTRUSTED',
+]);
+
+const CONNECT_WORDS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'The name {host} is not known to DNS. Check the URL of the appliance.',
+  EAI_AGAIN: 'The name {host} could not be looked up: DNS did not answer. Try again, or check the network of this machine.',
+  ECONNREFUSED: '{host} refused the connection. Check the port, and that the administration interface is on.',
+  EHOSTUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
+  ENETUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
+  UND_ERR_CONNECT_TIMEOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
+  ETIMEDOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
+};
+
+/** Where in an exchange a fault happened: nothing sent yet, sent without an answer, or in the middle of the answer. */
+export type Stage = 'connecting' | 'waiting' | 'answering';
+
+/** A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only. */
+export function networkFault(thrown: unknown, stage: Stage, host: string): GatewayError {
+  const { code: system = '', message } = innermost(thrown);
+  const details: Details = { sent: stage !== 'connecting', ...(system && { system }) };
+  const fault = (code: ErrorCode, words: string): GatewayError => new GatewayError(code, words.replaceAll('{host}', host), details);
+
+  if (UNTRUSTED.has(system)) {
+    return fault(
+      'TLS',
+      `The certificate of {host} is not trusted (${system}). Add the CA that issued it (or the certificate itself, when it is self-signed) to a TLS configuration and choose that in the appliance node.`,
+    );
+  }
+  if (system === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return fault(
+      'TLS',
+      'The certificate that {host} shows is for another name. Use the name that is in it as URL, or enter it as server name in the TLS configuration.',
+    );
+  }
+  if (system === 'CERT_HAS_EXPIRED') return fault('TLS', 'The certificate of {host} has expired. Renew it on the appliance.');
+  if (system === 'CERT_NOT_YET_VALID')
+    return fault('TLS', 'The certificate of {host} is not valid yet. Check the clocks of the appliance and of this machine.');
+  // TLS 1.3 says only after the handshake that it wants a client certificate.
+  if (stage !== 'answering' && /^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO|HOSTNAME_MISMATCH)|SSL|TLS/.test(system)) {
+    return fault(
+      'TLS',
+      `The TLS handshake with {host} failed (${system}). Check that the URL names an HTTPS port, and the client certificate if one is needed.`,
+    );
+  }
+  if (stage === 'connecting') {
+    return fault(
+      'CONNECTION',
+      CONNECT_WORDS[system] ?? `Could not connect to {host} (${system || message}). Check address, port and proxy.`,
+    );
+  }
+  if (stage === 'answering') return fault('BAD_RESPONSE', `The answer of {host} was cut short (${system || message}).`);
+  if (system.startsWith('HPE_') || system === 'UND_ERR_HEADERS_OVERFLOW') {
+    return fault('BAD_RESPONSE', `What {host} answered is not HTTP (${system}). Check the port in the URL.`);
+  }
+  return fault('CONNECTION', `The connection to {host} was cut before it answered (${system || message}).`);
+}
+
+// undici and Node wrap: AggregateError of happy eyeballs, `cause` of a socket error.
+function innermost(thrown: unknown): { code?: string; message: string } {
+  let current = thrown;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
+    const inner: unknown = current instanceof AggregateError ? current.errors[0] : current.cause;
+    if (!(inner instanceof Error)) break;
+    current = inner;
+  }
+  if (!(current instanceof Error)) return { message: String(current) };
+  const { code } = current as { code?: unknown };
+  if (typeof code === 'string') return { message: current.message, code };
+  // undici's parser knows no code for some of what it refuses.
+  return { message: current.message, ...(current.name === 'HTTPParserError' && { code: 'HPE_INVALID' }) };
+}

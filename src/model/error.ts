@@ -1,0 +1,55 @@
+import type { Envelope, Message } from './envelope';
+import type { ErrorCode } from './error-codes';
+
+/** What the place that failed knows; `Gateway.run` folds it into the envelope that becomes `cause`. */
+export interface Details {
+  /** HTTP status of the answer, where there was one. */
+  status?: number;
+  /** The appliance's own lists of messages. */
+  result?: { info: Message[]; warnings: Message[]; errors: Message[] };
+  /** Why the outcome of a write is unknown: the code that a read would have had. */
+  reason?: ErrorCode;
+  /** The login step that is waiting for an answer. */
+  resumeId?: string;
+  /** False when not a byte of the request left: it certainly did not happen. */
+  sent?: boolean;
+  /** What the operating system or TLS called it, e.g. `ECONNREFUSED`. */
+  system?: string;
+  /** Anything else that helps, such as both lists of a catalogue that somebody else changed meanwhile. */
+  extra?: Record<string, unknown>;
+}
+
+/**
+ * The only error that leaves the library. `code` is an own property, `message` a sentence that says what to do,
+ * `cause` the envelope with `ok: false` once `Gateway.run` has seen it.
+ */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  override cause: Envelope | undefined = undefined;
+  // Not enumerable: what the cause does not repeat stays inside the library.
+  declare readonly details: Details;
+
+  constructor(code: ErrorCode, message: string, details: Details = {}) {
+    super(message);
+    this.code = code;
+    Object.defineProperty(this, 'name', { value: 'GatewayError' });
+    Object.defineProperty(this, 'details', { value: details });
+  }
+
+  // A Catch node shows String(error): the sentence alone reads better than one with a class name before it.
+  override toString(): string {
+    return this.message;
+  }
+}
+
+/** Shorthand for the commonest refusal: which field, what was wrong, what to do. */
+export function badInput(message: string): GatewayError {
+  return new GatewayError('BAD_INPUT', message);
+}
+
+/** Anything thrown, as a GatewayError; a fault of our own becomes a sentence too, never an unhandled rejection. */
+export function asGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return new GatewayError('BAD_RESPONSE', `Unexpected fault: ${text}. Please report it with the operation and its input.`);
+}

@@ -1,0 +1,101 @@
+import { badInput } from './error';
+import type { Field, Input, Operation } from './operation';
+import { isObject, kindOf } from './json';
+
+type Reader = (value: unknown, name: string, field: Field) => unknown;
+
+const readers: Record<Field['kind'], Reader> = {
+  text: (value, name) => {
+    if (typeof value === 'string') return value;
+    if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+    throw wrong(name, 'text', value);
+  },
+  number: (value, name) => {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number === 'number' && Number.isFinite(number)) return number;
+    throw wrong(name, 'a number', value);
+  },
+  boolean: (value, name) => {
+    if (value === true || value === 'true' || value === 1 || value === '1') return true;
+    if (value === false || value === 'false' || value === 0 || value === '0') return false;
+    throw wrong(name, 'true or false', value);
+  },
+  choice: (value, name, field) => {
+    const choices = field.choices ?? [];
+    if (typeof value === 'string' && choices.includes(value)) return value;
+    const came = typeof value === 'string' ? JSON.stringify(value) : kindOf(value);
+    throw badInput(`${name} has to be one of ${choices.join(', ')}; ${came} came.`);
+  },
+  object: (value, name) => {
+    if (isObject(value)) return value;
+    throw wrong(name, 'an object', value);
+  },
+  list: (value, name) => {
+    const items: unknown[] = Array.isArray(value) ? value : [value];
+    return items.map((item, index) => {
+      if (typeof item === 'string' && item !== '') return item;
+      if (typeof item === 'number' && Number.isFinite(item)) return String(item);
+      throw wrong(Array.isArray(value) ? `${name}[${index}]` : name, 'text', item);
+    });
+  },
+  path: (value, name) => {
+    if (Array.isArray(value)) return value as unknown[];
+    return readers.text(value, name, undefined as never);
+  },
+  records: (value, name) => {
+    const items: unknown[] = Array.isArray(value) ? value : [value];
+    items.forEach((item, index) => {
+      if (!isObject(item) && !(typeof item === 'string' && item !== '')) {
+        throw wrong(Array.isArray(value) ? `${name}[${index}]` : name, 'text or an object', item);
+      }
+    });
+    return value;
+  },
+  data: (value, name) => {
+    if (Buffer.isBuffer(value) || typeof value === 'string') return value;
+    throw wrong(name, 'a Buffer or text', value);
+  },
+};
+
+/**
+ * The input of an operation, read and checked. Fields that are undefined count as not given; defaults are filled in.
+ * Errors: `BAD_INPUT` naming the field, what it should be and what came; nothing was sent.
+ */
+export function readInput(operation: Operation, raw: Readonly<Record<string, unknown>>): Input {
+  const input: Record<string, unknown> = {};
+  for (const name of Object.keys(raw)) {
+    if (!Object.hasOwn(operation.fields, name) && raw[name] !== undefined) {
+      throw badInput(`${name} is not a field of this operation. Its fields are: ${Object.keys(operation.fields).join(', ') || 'none'}.`);
+    }
+  }
+  for (const [name, field] of Object.entries(operation.fields)) {
+    const value = raw[name];
+    if (value === undefined || value === null) {
+      if (field.required || (field.filter && value === null)) throw badInput(`${name} (${field.label}) is missing.`);
+      if (field.default !== undefined) input[name] = field.default;
+      continue;
+    }
+    input[name] = readField(name, field, value);
+  }
+  return input;
+}
+
+/** One value by its field; also used by the nodes, where a bad value has to be told before anything runs. */
+export function readField(name: string, field: Field, value: unknown): unknown {
+  // Only a text of the resource itself may be empty: that clears it.
+  if (value === '' && (field.required || field.filter || field.kind !== 'text')) throw badInput(`${name} (${field.label}) is empty.`);
+  const read = readers[field.kind](value, name, field);
+  const complaint = rangeComplaint(field, read) ?? field.check?.(read);
+  if (complaint !== undefined) throw badInput(`${name} ${complaint}`);
+  return read;
+}
+
+function rangeComplaint({ range }: Field, value: unknown): string | undefined {
+  if (range === 'count' && !(Number.isInteger(value) && (value as number) >= 1)) return 'has to be a whole number of at least 1.';
+  if (range === 'positive' && !((value as number) > 0)) return 'has to be more than 0.';
+  return undefined;
+}
+
+function wrong(name: string, wanted: string, came: unknown): Error {
+  return badInput(`${name} has to be ${wanted}; ${kindOf(came)} came.`);
+}

@@ -1,0 +1,145 @@
+import mustache from 'mustache';
+import { badInput } from './error';
+import { kindOf } from './json';
+import type { Query } from './request';
+
+/** Where the configuration tree begins (appliance-api.md, "Generic configuration tree"). */
+export const CONFIGURATION = '/api/v1/configuration';
+
+// Unreserved characters of RFC 3986; the interface lets only US-ASCII stand literally and lists `* / @ & #` as encoded.
+const NOT_LITERAL = /[!'()*]/g;
+
+/**
+ * One raw name as one path segment (appliance-api.md, "Method semantics" 7): percent-encoded UTF-8, never quoted,
+ * a leading dot as `%2E`. Errors: `BAD_INPUT` for an empty name, `.`, `..` or half a surrogate pair.
+ */
+export function encodeSegment(name: string): string {
+  const encoded = encode(name);
+  return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
+}
+
+/** The same for a name or value that may not stand at the beginning of a segment, such as a query value. */
+function encode(text: string): string {
+  if (!text.isWellFormed()) throw badInput('A name holds half of a Unicode character: check where it was cut.');
+  return encodeURIComponent(text).replace(NOT_LITERAL, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Template tag for fixed paths: every value between the braces becomes one encoded segment. */
+export function at(fixed: TemplateStringsArray, ...names: string[]): string {
+  let path = fixed[0] ?? '';
+  names.forEach((name, index) => {
+    if (name === '') throw badInput('A name is empty: the request would go to all of them.');
+    if (isSpecial(name)) throw badInput(`The name "${name}" cannot be asked for: in an address it leads to another place.`);
+    path += encodeSegment(name) + (fixed[index + 1] ?? '');
+  });
+  return path;
+}
+
+/** The query string, `''` when there is nothing in it. Keys and values are encoded once. */
+export function encodeQuery(query: Query | undefined): string {
+  if (!query) return '';
+  const parts = Object.entries(query).map(([key, value]) => (value === true ? encode(key) : `${encode(key)}=${encode(value)}`));
+  return parts.length > 0 ? `?${parts.join('&')}` : '';
+}
+
+/**
+ * The path of a configuration resource, from one of the contract's three forms (Mustache tags are expanded before, by
+ * `expandTags`): text, an `href` of the appliance, or an array of raw segments. The answer begins with `/api/v1/configuration`.
+ * `prefix` is the path of the base URL, which an href may carry. Errors: `BAD_INPUT` naming what is wrong.
+ */
+export function configurationPath(path: string | readonly string[], prefix = ''): string {
+  if (typeof path !== 'string') {
+    if (path.length === 0) throw badInput('path is an empty array: give at least one segment.');
+    return `${CONFIGURATION}${path.map((name) => `/${rawSegment(name)}`).join('')}`;
+  }
+  if (path === '') throw badInput('path is empty. Give a path of the configuration tree, or / for its root.');
+  if (path.includes('?') || path.includes('#')) {
+    throw badInput('path holds a ? or #. Write them as %3F or %23 inside a name; query flags go into the field query.');
+  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path) || path.startsWith('//')) {
+    throw badInput('path is a whole address. Give the part behind /api/v1/configuration; the appliance is chosen by the node.');
+  }
+  const inner = belowConfiguration(path, prefix);
+  const trailing = inner.endsWith('/') ? '/' : '';
+  const text = inner.replace(/^\//, '').replace(/\/$/, '');
+  if (text === '') return CONFIGURATION;
+  return `${CONFIGURATION}${text
+    .split('/')
+    .map((segment) => `/${textSegment(segment)}`)
+    .join('')}${trailing}`;
+}
+
+/** An href is host-absolute, with or without the base URL's own path; anything else counts from the configuration root. */
+function belowConfiguration(path: string, prefix: string): string {
+  for (const root of prefix ? [prefix + CONFIGURATION, CONFIGURATION] : [CONFIGURATION]) {
+    if (path === root) return '';
+    if (path.startsWith(`${root}/`)) return path.slice(root.length);
+  }
+  // Below another path it is the href of another appliance.
+  if (/(^|\/)api\/v1(\/|$)/.test(path)) {
+    throw badInput(`path leaves the configuration tree: it has to lie below ${CONFIGURATION}.`);
+  }
+  return path;
+}
+
+function rawSegment(name: unknown): string {
+  if (typeof name !== 'string' && typeof name !== 'number') throw badInput('path is an array with an item that is not text.');
+  const text = String(name);
+  refuseSpecial(text, text);
+  return encodeSegment(text);
+}
+
+/** A segment of text: valid `%XX` is kept, every other character that may not stand literally is encoded. */
+function textSegment(segment: string): string {
+  const pieces = segment.split(/(%[0-9A-Fa-f]{2})/);
+  const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encode(piece))).join('');
+  refuseSpecial(decode(encoded), segment);
+  return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
+}
+
+function decode(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw badInput(`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let the node encode it.`);
+  }
+}
+
+/** Empty, `.` and `..` never reach a request: the first loses a level, the others leave it. */
+function refuseSpecial(name: string, shown: string): void {
+  if (name === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
+  if (isSpecial(name)) throw badInput(`path has the segment "${shown}", which would lead to another place.`);
+}
+
+function isSpecial(name: string): boolean {
+  return name === '.' || name === '..';
+}
+
+/**
+ * Expands `{{tags}}` of a path that the flow's author typed: each becomes one encoded raw segment (contract, "path of
+ * gateway-config"). Only plain tags: what a section or an unescaped tag yields cannot be told from path syntax.
+ * Errors: `BAD_INPUT` for such tags and for a tag that yields nothing, or no text or number.
+ */
+export function expandTags(template: string, view: object): string {
+  for (const [type, name] of parse(template)) {
+    if (type === 'text') continue;
+    if (type !== 'name') throw badInput(`path has the tag {{${sign(type)}${name}}}: only plain tags like {{payload.name}} are possible.`);
+    const value: unknown = new mustache.Context(view).lookup(name);
+    if (value === undefined || value === null || value === '') throw badInput(`path needs {{${name}}}, but the message has nothing there.`);
+    if (typeof value !== 'string' && typeof value !== 'number') throw badInput(`path needs text in {{${name}}}, not ${kindOf(value)}.`);
+  }
+  // The text form keeps valid escapes, so what is encoded here is not encoded again; dots are looked at there.
+  return mustache.render(template, view, {}, { escape: (value: unknown) => encode(String(value)) });
+}
+
+function parse(template: string): [string, string][] {
+  try {
+    return mustache.parse(template).map((token): [string, string] => [token[0], token[1]]);
+  } catch (error) {
+    throw badInput(`path has a tag that cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+function sign(type: string): string {
+  return type === '!' || type === '=' ? '' : type;
+}

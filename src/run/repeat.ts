@@ -1,0 +1,19 @@
+import type { GatewayError } from '../model/error';
+import type { ErrorCode } from '../model/error-codes';
+
+/** Growing pause before a read is repeated, in milliseconds; its length is the number of repeats. */
+export const PAUSES_MS = [250, 1000];
+
+/** Connection faults and 5xx; not a name that does not resolve, and not an answer that was whole but unreadable. */
+export function mayRepeat({ code, details }: GatewayError): boolean {
+  if (code === 'CONNECTION') return !['ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(details.system ?? '');
+  if (code === 'BAD_RESPONSE') return details.system !== undefined && !details.system.startsWith('HPE_');
+  return code === 'APPLIANCE_ERROR' && (details.status ?? 0) >= 500;
+}
+
+const LEAVES_UNKNOWN = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS', 'BAD_RESPONSE', 'ABORTED', 'LIMIT']);
+
+/** Whether a write that ended like this, after it was sent, may have happened all the same. */
+export function leavesUnknown({ code, details }: GatewayError): boolean {
+  return details.sent !== false && LEAVES_UNKNOWN.has(code);
+}
