@@ -1,55 +1,9 @@
 import { type JsonObject, type Shape, address, checkBody, filledText, oneOf, required, textOf } from './fields';
-import type { Settings } from './options';
 import { type Reply, Refusal, info, json, namedError } from './reply';
 import type { Call, Router } from './router';
+import { type ClusterState, LEADER, type Member, UNREACHABLE, member } from './state/cluster';
 
 /** The cluster and its members (appliance-api.md, "Cluster" in both sections, and "States and transitions"). */
-export interface Member {
-  name: string;
-  enabled: boolean;
-  'internal-ip': string;
-  'internal-netmask': string;
-  'external-ip': string;
-  externalMask: string;
-  notes: string;
-  'status-code': string;
-}
-
-export interface ClusterState {
-  name: string;
-  mode: 'Active/Active' | 'Active/Passive';
-  members: Member[];
-  /** Name of the member that holds the VIPs; Active/Passive only. */
-  vipOwner: string;
-}
-
-const LEADER = { notes: 'Leader', 'status-code': '0x30004' };
-const UNREACHABLE = { notes: 'Enabled, Unreachable', 'status-code': '0x38004' };
-
-function member(name: string, ip: string, externalIp: string, status: { notes: string; 'status-code': string }): Member {
-  return {
-    name,
-    enabled: true,
-    'internal-ip': ip,
-    'internal-netmask': '255.255.255.0',
-    'external-ip': externalIp,
-    externalMask: '255.255.255.0',
-    ...status,
-  };
-}
-
-export function seedCluster(settings: Settings): ClusterState | undefined {
-  if (settings.cluster === 'none') return undefined;
-  const first = member(settings.name, '10.10.0.10', '203.0.113.10', LEADER);
-  const second = member(`${settings.name}-b`, '10.10.0.11', '203.0.113.11', { notes: '', 'status-code': '0x0' });
-  return {
-    name: 'cluster-1',
-    mode: settings.cluster === 'active-active' ? 'Active/Active' : 'Active/Passive',
-    members: [first, second],
-    vipOwner: first.name,
-  };
-}
-
 function clusterOf(call: Call): ClusterState {
   const { cluster } = call.state;
   if (!cluster) throw new Refusal(404, 'The cluster does not exist: this node is not a member of one.');

@@ -1,40 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { TLSSocket, createSecureContext } from 'node:tls';
-import {
-  type JsonObject,
-  type Shape,
-  boolean,
-  checkBody,
-  filledText,
-  isObject,
-  object,
-  oneOf,
-  required,
-  text,
-  textOf,
-  texts,
-} from './fields';
+import { type Shape, boolean, checkBody, filledText, isObject, object, oneOf, required, text, textOf, texts } from './fields';
 import { type Reply, Refusal, info, noContent } from './reply';
 import type { Call, Router } from './router';
 import { encodeSegment } from './url';
 
 /** Device certificates and CSRs (appliance-api.md, "Certificates", "Device certificate request", "CSR request"). */
-export interface CertificateState {
-  /** By subject common name, with the interfaces that use it. */
-  readonly device: Map<string, JsonObject>;
-  /** Open requests by CSR name, with the subject common name. */
-  readonly csrs: Map<string, string>;
-  created: number;
-}
-
 const BASE = '/api/v1/system/certificates';
-
-export const seedCertificates = (name: string): CertificateState => ({
-  device: new Map([[`${name}.example.com`, { 'management-interface': true }]]),
-  csrs: new Map(),
-  created: 0,
-});
 
 const UPLOAD: Shape = {
   cert: required(filledText),

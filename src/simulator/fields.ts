@@ -31,6 +31,16 @@ export const digits = kind('a string of digits', (value) => typeof value === 'st
 export const integer = kind('an integer', (value) => Number.isSafeInteger(value));
 export const boolean = kind('a boolean', (value) => typeof value === 'boolean');
 export const address = kind('an IPv4 address as a string', (value) => typeof value === 'string' && isIPv4(value));
+function isNetmask(value: Json): boolean {
+  if (typeof value !== 'string' || !isIPv4(value)) return false;
+  const bits = value
+    .split('.')
+    .map((part) => Number(part).toString(2).padStart(8, '0'))
+    .join('');
+  return /^1*0*$/.test(bits);
+}
+
+export const netmask = kind('a netmask as a string', isNetmask);
 export const texts = kind('an array of strings', (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'));
 export const oneOf = (...values: string[]): Field =>
   kind(`one of ${values.join(', ')}`, (value) => typeof value === 'string' && values.includes(value));

@@ -2,13 +2,8 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { FaultRule } from './faults';
+import type { Streamed } from './reply';
 import type { Variants } from './variants';
-
-/** An answer that is generated while it is sent: gigabytes, of which a megabyte at a time is held. */
-export interface Streamed {
-  readonly bytes: number;
-  pieces(): Iterable<Buffer>;
-}
 
 const MIB = 1 << 20;
 /** A longer import is taken and thrown away: the state of the simulator is held in memory. */

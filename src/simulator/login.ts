@@ -4,45 +4,10 @@ import { type Reply, Refusal, json } from './reply';
 import type { Call, Router } from './router';
 import { addressAllowed, roleOf } from './realm';
 import type { State } from './state';
-import { TotpVerifier } from './totp';
+import type { ApiKey, Pending } from './state/login';
 import type { Collection, Resource } from './tree';
 
 /** Login and API keys (appliance-api.md, "Authentication endpoints" and "Authentication"). */
-export interface ApiKey {
-  readonly key: string;
-  readonly username: string;
-  /** The realm by name, since its settings may change while the key is in use. */
-  readonly realm: string | undefined;
-  /** Role and account by name as well: an import puts new objects in their place. */
-  readonly role: string | undefined;
-  /** The local auth server that holds the account; the key ends with the account. */
-  readonly server: string | undefined;
-  readonly issued: number;
-  lastUsed: number;
-}
-
-interface Pending {
-  username: string;
-  realm: string;
-  left: number;
-}
-
-export class LoginState {
-  /** Keys by the Authorization header that presents them: one map look-up per request. */
-  readonly keys = new Map<string, ApiKey>();
-  readonly pending = new Map<string, Pending>();
-  /** Wrong passwords in a row by account; the account locks at `lockAfter`. Delete an entry to unlock it. */
-  readonly failures = new Map<string, number>();
-  /** Directory groups by user; a user who is not in here is in every group. */
-  readonly groups = new Map<string, ReadonlySet<string>>();
-  readonly totp = new TotpVerifier();
-  attempts = 0;
-
-  revoke(username: string): void {
-    for (const [header, key] of this.keys) if (key.username === username) this.keys.delete(header);
-  }
-}
-
 interface Credentials {
   username: string;
   password: string;

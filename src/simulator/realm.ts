@@ -29,15 +29,6 @@ function prefixOf(netmask: string): number {
   ].filter((bit) => bit === '1').length;
 }
 
-export function isNetmask(value: Json): boolean {
-  if (typeof value !== 'string' || !isIPv4(value)) return false;
-  const bits = value
-    .split('.')
-    .map((part) => Number(part).toString(2).padStart(8, '0'))
-    .join('');
-  return /^1*0*$/.test(bits);
-}
-
 /** The role that the realm's rules give to a user: the first rule that applies decides. */
 export function roleOf(state: State, realm: Resource, username: string): Resource | undefined {
   const rules = realm.resource('role-mapping-rules').values.get('rule');

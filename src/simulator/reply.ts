@@ -1,5 +1,10 @@
-import type { Streamed } from './large';
 import type { Variants } from './variants';
+
+/** An answer that is generated while it is sent: gigabytes, of which a megabyte at a time is held. */
+export interface Streamed {
+  readonly bytes: number;
+  pieces(): Iterable<Buffer>;
+}
 
 /** What an area answers; the server adds lengths, faults and delays. */
 export interface Reply {

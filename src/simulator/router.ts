@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type JsonObject, isObject } from './fields';
-import type { ApiKey } from './login';
 import { type Reply, Refusal } from './reply';
 import type { State } from './state';
+import type { ApiKey } from './state/login';
 import type { Target } from './url';
 
 /** One request as an area sees it: checked and decoded. */

@@ -1,22 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ClusterState } from './cluster';
 import { readDocument, writeDocument } from './document';
 import { type Shape, checkBody, text } from './fields';
 import { isTooLargeToHold, largeBinary, largeXml } from './large';
 import { readForm } from './multipart';
 import { type Reply, Refusal, info, namedError, written } from './reply';
 import type { Call, Router } from './router';
+import type { ClusterState } from './state/cluster';
 import { readZip, writeZip } from './zip';
-
-/** Import and export (appliance-api.md, rows below "System", "Binary-configuration rules" and "Limits", 3). */
-export interface TransferState {
-  /** Ends when the import that came last is done; the next one waits for it. */
-  queue: Promise<unknown>;
-  running: number;
-  waiting: number;
-}
-
-export const newTransfer = (): TransferState => ({ queue: Promise.resolve(), running: 0, waiting: 0 });
 
 const SYSTEM = ['administrators', 'system'];
 const USER = ['authentication', 'users', 'uac'];
@@ -25,6 +15,7 @@ const OWN_KEY = 'binary';
 const BASE64_TYPE = /^text\/html\s*;\s*charset=utf-8$/i;
 const NOT_EXTRACTED = 'Error - Failed to extract configuration files';
 
+/** Import and export (appliance-api.md, rows below "System", "Binary-configuration rules" and "Limits", 3). */
 async function exportXml(call: Call): Promise<Reply> {
   const { configuration, variants } = call.state;
   const { password = '' } = call.body;

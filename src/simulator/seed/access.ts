@@ -1,10 +1,22 @@
-import { type Json, type JsonObject, type Shape, address, digits, flag, list, object, oneOf, required, text, texts } from '../fields';
-import { isNetmask } from '../realm';
+import {
+  type Json,
+  type JsonObject,
+  type Shape,
+  address,
+  digits,
+  flag,
+  netmask,
+  list,
+  object,
+  oneOf,
+  required,
+  text,
+  texts,
+} from '../fields';
 import { type Hooks, Collection, Resource, branch, children } from '../tree';
 import type { Variants } from '../variants';
 
 /** Roles and realms, of administrators and of users alike (appliance-api.md, "Admin realm objects"). */
-const netmask = { check: (value: Json) => (isNetmask(value) ? undefined : 'must be a netmask as a string') };
 const SOURCE_IP: Shape = { access: required(oneOf('allow', 'deny')), address: required(address), netmask: required(netmask) };
 
 export function sessionOptions(variants: Variants, extra: JsonObject = {}): Resource {

@@ -1,13 +1,13 @@
 import { type ClusterState, seedCluster } from './cluster';
-import { type CertificateState, seedCertificates } from './device-certificates';
+import { type CertificateState, seedCertificates } from './certificates';
 import { type LicenseState, seedLicense } from './license';
 import { LoginState } from './login';
-import type { Settings } from './options';
-import { seedConfiguration } from './seed';
+import type { Settings } from '../options';
+import { seedConfiguration } from '../seed';
 import { SessionStore } from './sessions';
 import { type TransferState, newTransfer } from './transfer';
-import type { Resource } from './tree';
-import type { Variants } from './variants';
+import type { Resource } from '../tree';
+import type { Variants } from '../variants';
 
 /** Everything the appliance knows. Tests may read and change it while it runs, the variants included. */
 export interface State {

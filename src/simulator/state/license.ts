@@ -1,0 +1,46 @@
+import { textOf } from '../fields';
+import type { Settings } from '../options';
+import { generateSession, userName } from '../people';
+
+/** Named users (appliance-api.md, "Named user"). */
+export interface NamedUser {
+  /** The client kind, on a license server only. */
+  kind: string;
+  appliance: string;
+  user: string;
+  ip: string;
+  at: string;
+  realm: string;
+  role: string;
+  agent: string;
+}
+
+export interface LicenseState {
+  users: NamedUser[];
+}
+
+export const APPLIANCES = ['gateway-a', 'gateway-b', 'policy-a'];
+const SEEDED = 24;
+
+export function seedLicense(settings: Settings): LicenseState {
+  const users = new Map<string, NamedUser>();
+  for (let index = 0; index < SEEDED; index++) {
+    const session = generateSession(index, settings);
+    const text = (field: string): string => textOf(session, field);
+    const appliance = APPLIANCES[index % 3] ?? '';
+    const kind = appliance.startsWith('policy') ? settings.policyKind : settings.gatewayKind;
+    const at = text('user-sign-in-time').replaceAll('/', '-');
+    const user = {
+      kind,
+      appliance,
+      user: userName(index),
+      ip: text('source-ip'),
+      at,
+      realm: text('authentication-realm'),
+      role: text('user-roles'),
+      agent: text('agent-type'),
+    };
+    users.set(`${kind} ${user.user}`, user);
+  }
+  return { users: [...users.values()] };
+}

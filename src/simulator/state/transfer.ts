@@ -1,0 +1,9 @@
+/** Imports in turn (appliance-api.md, "Limits", 3). */
+export interface TransferState {
+  /** Ends when the import that came last is done; the next one waits for it. */
+  queue: Promise<unknown>;
+  running: number;
+  waiting: number;
+}
+
+export const newTransfer = (): TransferState => ({ queue: Promise.resolve(), running: 0, waiting: 0 });
