@@ -136,15 +136,83 @@ describe('a whole list', () => {
   });
 });
 
-describe('a list that is not whole', () => {
-  it('is tried once more and then an error when a page repeats', async () => {
-    const { simulator, gateway } = await pair({ sessions: 450 });
-    let first = '';
-    simulator.fault({ match: isList, times: 99, body: (answer) => (first ||= answer) });
+describe('an appliance that ignores start', () => {
+  const ignoring = { ignoresStart: true, clipAt200: false } as const;
+  const inOne = (total: number): string => `GET ${USERS}?number=${total}`;
+
+  it.each<Partial<Variants>>([{}, { isLastRecord: 'absent' }, { totals: 'text', isLastRecord: 'beside' }])(
+    'is asked for all in one once the first page came again: %j',
+    async (variants) => {
+      const { simulator, gateway } = await pair({ sessions: 450, variants: { ...ignoring, ...variants } });
+      const { data, envelope } = await gateway.run('sessions.list');
+      expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+      expect(lines(simulator)).toEqual([page(0), page(200), inOne(450)]);
+      expect(envelope).toMatchObject({ total: 450, truncated: false });
+    },
+  );
+
+  it('is asked so although somebody came or went meanwhile, and by name', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: ignoring });
+    const { sessions } = simulator.state;
+    let pages = 0;
+    const changing = (answer: string): string => {
+      if (++pages === 1) sessions.end(sessions.ids()[0] ?? '');
+      return answer;
+    };
+    simulator.fault({ match: isList, times: 9, body: changing });
+    expect(idsOf((await gateway.run('sessions.list')).data).sort()).toEqual(sessions.ids().sort());
+    expect(lines(simulator)).toContain(inOne(449));
+    for (let more = 0; more < 201; more++) sessions.add({ 'active-user-name': 'twice' });
+    expect((await gateway.run('sessions.list', { name: 'twice' })).data).toHaveLength(201);
+    expect(lines(simulator).at(-1)).toBe(`GET ${USERS}?name=twice&number=201`);
+  });
+
+  it('keeps limits, and sends nobody twice in parts', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: ignoring });
+    const ids = simulator.state.sessions.ids();
+    const { data, envelope } = await gateway.run('sessions.list', { limit: 300 });
+    expect(idsOf(data)).toEqual(ids.slice(0, 300));
+    expect(envelope).toMatchObject({ total: 450, truncated: true });
+    const { parts: pages } = await parts(gateway, { emit: 'page' });
+    expect(pages.map((one) => idsOf(one.data))).toEqual([ids.slice(0, 200), ids.slice(200)]);
+    expect(pages.at(-1)?.part).toEqual({ index: 1, count: 2 });
+  });
+
+  it('does not have to call the whole list its last page', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: ignoring });
+    simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
+    expect(idsOf((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
+    expect(lines(simulator)).toHaveLength(3);
+  });
+
+  it('gives an error when it clips as well, asked once in each of two tries', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: { ignoresStart: true } });
     const error = await failure(gateway.run('sessions.list'));
-    expect(error).toMatchObject({ code: 'BAD_RESPONSE', cause: { ok: false, total: 450, status: 200 } });
-    expect(error.message).toMatch(/450.*200/);
-    expect(lines(simulator)).toEqual([page(0), page(200), page(0), page(200)]);
+    expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/450.*200/)]);
+    expect(lines(simulator)).toEqual([page(0), page(200), inOne(450), page(0), page(200), inOne(450)]);
+  });
+
+  it('gives an error when it does not tell how many there are', async () => {
+    const { simulator, gateway } = await pair({ sessions: 450, variants: ignoring });
+    simulator.fault({ match: isList, times: 9, stripField: 'active-users.total-matched-record-number' });
+    const error = await failure(gateway.run('sessions.list'));
+    expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/counts more sessions/)]);
+    expect(lines(simulator)).toHaveLength(4);
+  });
+});
+
+describe('a list that is not whole', () => {
+  it('is tried once more and then an error when a later page repeats', async () => {
+    const { simulator, gateway } = await pair({ sessions: 850, variants: { startCountsFrom: 0 } });
+    let second = '';
+    const repeat = (answer: string): string => (second ||= answer);
+    const later = ({ path }: { path: string }): boolean => isList({ path }) && !path.endsWith('start=0');
+    simulator.fault({ match: later, times: 99, body: repeat });
+    const error = await failure(gateway.run('sessions.list'));
+    expect(error).toMatchObject({ code: 'BAD_RESPONSE', cause: { ok: false, total: 850, status: 200 } });
+    expect(error.message).toMatch(/850.*400/);
+    expect(lines(simulator).filter((line) => line === page(0))).toHaveLength(2);
+    expect(lines(simulator).some((line) => line.includes('number=850'))).toBe(false);
   });
 
   it('is tried once more and then an error when there are fewer than the total', async () => {

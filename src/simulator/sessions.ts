@@ -18,7 +18,8 @@ function pageOf(call: Call): { size: number; from: number } {
   const asked = count(call, 'number') ?? PAGE;
   if (asked === 0) throw new Refusal(400, 'The query key number must be at least 1');
   const size = variants.clipAt200 ? Math.min(asked, PAGE) : asked;
-  return { size, from: Math.max(0, (count(call, 'start') ?? 0) - variants.startCountsFrom) };
+  const start = variants.ignoresStart ? 0 : (count(call, 'start') ?? 0);
+  return { size, from: Math.max(0, start - variants.startCountsFrom) };
 }
 
 function list(call: Call): Reply {

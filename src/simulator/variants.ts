@@ -39,6 +39,7 @@ export const VARIANTS = {
 
   // Active users
   startCountsFrom: oneOf('number of the first record for the query key start', 1, 0),
+  ignoresStart: off('the query key start is ignored: the guide of this release knows number alone'),
   clipAt200: on('number above 200 is clipped; off = older releases'),
   isLastRecord: oneOf('where is-last-record stands, seen from active-users', 'inside', 'beside', 'absent'),
   isLastRecordSpelling: oneOf('spelling of is-last-record', 'is-last-record', 'Is-last-record'),
@@ -65,6 +66,12 @@ export const VARIANTS = {
   // Configuration tree
   collectionInParent: oneOf('a collection inside its parent: the list itself, or a hyperlink', 'list', 'link'),
   userEntries: oneOf('entries of the list of local users: {name, href}, {username, href} or whole users', 'name', 'username', 'whole'),
+  entryLinks: oneOf(
+    'what an entry of a collection has beside its name: an href, or nothing, or the name stands alone as text',
+    'href',
+    'none',
+    'text',
+  ),
   uac: oneOf('the uac subtree; absent = not a policy appliance', 'plain', 'device-administration', 'absent'),
   sessionOptionsExtra: on('session options also hold max-timeout and reminder-time'),
   ruleUserNames: on('role-mapping rules may also hold user-name: { test, user-names[] }'),

@@ -25,7 +25,7 @@ export async function listSessions(input: ListInput, call: Call): Promise<JsonOb
   if (!last.complete) {
     throw new GatewayError(
       'BAD_RESPONSE',
-      `The appliance counts ${out.total} sessions but listed only ${out.seen.size} different ones, twice. Nothing was concluded from the list.`,
+      `The appliance counts ${out.total ?? 'more'} sessions but listed only ${out.seen.size} different ones, twice. Nothing was concluded from the list.`,
       { sent: true },
     );
   }
@@ -46,9 +46,11 @@ async function walk(query: { name?: string }, call: Call, out: Outlet, again = f
   // The first walk has what was seen at all: one look at each id, of which there may be very many.
   const had = again ? new Ids() : out.seen;
   const pages = new Pages(query, call);
+  /** Set once the second page was the first one again: the appliance ignores `start`, and all are asked for in one. */
+  let inOne: number | undefined;
   try {
-    for (;;) {
-      const page = await pages.next(had.size);
+    for (let index = 0; ; index++) {
+      const page = await (inOne === undefined ? pages.next(had.size) : pages.whole(inOne));
       const { steady } = pages;
       const before = had.size;
       const fresh = out.add(page.records);
@@ -59,18 +61,27 @@ async function walk(query: { name?: string }, call: Call, out: Outlet, again = f
       const ended = isEnd(page, had.size, out.total);
       // Nothing new and as many as there are: the end too, though the appliance still says that more follow.
       const all = out.total !== undefined && had.size >= out.total;
-      const whole = (ended && out.total === undefined) || (all && (ended || stuck));
+      const whole = (ended && out.total === undefined) || (all && (ended || stuck || inOne !== undefined));
       out.give(fresh, whole && (steady || again));
       // Cut at the limit, the second walk is not a list of its own.
       if (out.full) return { had, complete: true, steady: !again };
       if (whole) return { had, complete: true, steady };
+      if (index === 1 && isAgain(page, had.size - before)) {
+        inOne = out.total;
+        if (inOne !== undefined) continue;
+      }
       // A page that brings nothing new would come again and again.
-      if (ended || stuck) return { had, complete: false, steady };
+      if (ended || stuck || inOne !== undefined) return { had, complete: false, steady };
       pages.fetchAhead(page, Math.min(page.total ?? 0, out.input.limit ?? Infinity));
     }
   } finally {
     pages.end();
   }
+}
+
+/** Whether the second page is the first one, but for those who came or went in between; only at the border may a record come twice. */
+function isAgain({ records }: Page, fresh: number): boolean {
+  return records.length > 0 && fresh * 2 < records.length;
 }
 
 function isEnd(page: Page, had: number, total: number | undefined): boolean {

@@ -63,9 +63,17 @@ export class Pages {
     this.#ahead = [];
   }
 
-  async #read(start: number): Promise<Page> {
-    const query = { ...this.#query, number: String(PAGE), start: String(start) };
-    const request = { method: 'GET' as const, path: '/api/v1/system/active-users', query };
+  /** All in one, of an appliance that knows no `start`. */
+  whole(total: number): Promise<Page> {
+    return this.#ask({ number: String(total) });
+  }
+
+  #read(start: number): Promise<Page> {
+    return this.#ask({ number: String(PAGE), start: String(start) });
+  }
+
+  async #ask(part: { number: string; start?: string }): Promise<Page> {
+    const request = { method: 'GET' as const, path: '/api/v1/system/active-users', query: { ...this.#query, ...part } };
     const page = pageOf(await this.#call.read(request, this.#stepwise ? undefined : this.#stop));
     // As they come, which may be another order than that of the pages.
     const counted = page.total ?? this.#counted;
