@@ -32,6 +32,25 @@ describe('read', () => {
     }
   });
 
+  it.each(['none', 'text'] as const)('lists names that come without href: %s', async (entryLinks) => {
+    const { simulator, gateway } = await pair({ variants: { entryLinks } });
+    const names = [...simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.keys()];
+    const { data } = await gateway.run('config.list', { path: roles });
+    expect(data).toEqual(names.map((name) => ({ name, href: null })));
+  });
+
+  it('lists users by their names, but no values of fields', async () => {
+    const { gateway } = await pair({ variants: { userEntries: 'username' } });
+    const list = async (path: string): Promise<unknown> => (await gateway.run('config.list', { path })).data;
+    const server = 'authentication/auth-servers/auth-server/System Local';
+    expect(await list(`${server}/local/users/user`)).toContainEqual({
+      name: 'contractor1',
+      href: '/api/v1/configuration/authentication/auth-servers/auth-server/System%20Local/local/users/user/contractor1',
+    });
+    expect(await list('uac/acme-enforcer/connections/acme-enforcer/fw-core-1')).toEqual([]);
+    expect(await list(`${server}`)).toEqual([{ name: 'local', href: expect.stringMatching(/local$/) as string }]);
+  });
+
   it('follows a link of a listing as it is', async () => {
     const { simulator, gateway } = await pair();
     const { data } = await gateway.run('config.list', { path: roles });

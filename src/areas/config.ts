@@ -54,7 +54,7 @@ export const config = area({
       effect: 'read',
       label: 'List what is below',
       help: 'Reads one resource and gives the names and links of what is below it.',
-      data: 'array of `{ name, href }`',
+      data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: { path: subject(required(where)) },
       request: ({ path }, prefix) => at(path, prefix, 'GET'),
       read: links,

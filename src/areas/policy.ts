@@ -20,7 +20,7 @@ export const policy = area({
       effect: 'read',
       label: 'List the policy tree',
       help: 'What the `uac` subtree holds. The gateway itself has none and answers that it does not exist.',
-      data: 'array of `{ name, href }`',
+      data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: {},
       request: () => ({ method: 'GET', path: UAC }),
       read: links,

@@ -102,7 +102,8 @@ export function entries(collection: Collection, href: string, variants: Variants
   return [...collection.items].map(([name, item]) => {
     const link = `${href}/${encodeSegment(name)}`;
     if (expand || users === 'whole') return view(item, link, variants);
-    return { [users]: name, href: link };
+    if (variants.entryLinks === 'text') return name;
+    return variants.entryLinks === 'none' ? { [users]: name } : { [users]: name, href: link };
   });
 }
 
