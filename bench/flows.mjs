@@ -99,10 +99,10 @@ export function ownNode(
   /** @type {string} */ type,
   /** @type {string} */ operation,
   /** @type {string} */ appliance,
-  /** @type {object} */ inputs,
+  /** @type {object} */ fields,
 ) {
   const wires = [['sink'], ['sink']];
-  return { id, type, z: 'tab', appliance, operation, operationType: 'op', inputs, output: 'payload', failures: 'output', wires };
+  return { id, type, z: 'tab', appliance, operation, operationType: 'op', fields, output: 'payload', failures: 'output', wires };
 }
 
 /**
@@ -121,8 +121,8 @@ export function ownFlows(target) {
     connections,
   }));
   // Node-RED takes a property for a reference when it equals a node's id: `info` is an operation.
-  const node = (/** @type {string} */ lane, /** @type {string} */ type, /** @type {string} */ operation, connections = 8, inputs = {}) =>
-    ownNode(`own-${lane}`, type, operation, `appliance${connections}`, inputs);
+  const node = (/** @type {string} */ lane, /** @type {string} */ type, /** @type {string} */ operation, connections = 8, fields = {}) =>
+    ownNode(`own-${lane}`, type, operation, `appliance${connections}`, fields);
   const number = (/** @type {number} */ value) => ({ type: 'num', value: String(value) });
   const nodes = [
     node('info', 'gateway-system', 'info', 10),

@@ -204,8 +204,8 @@ function ownFlows(/** @type {Target} */ target, /** @type {string} */ source, /*
     realm: 'r',
     tls: 'tls',
   };
-  const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {string} */ operation, inputs = {}) =>
-    ownNode(id, type, operation, 'appliance', inputs);
+  const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {string} */ operation, fields = {}) =>
+    ownNode(id, type, operation, 'appliance', fields);
   const text = (/** @type {string} */ value) => ({ type: 'str', value });
   const nodes = [
     appliance,

@@ -109,7 +109,7 @@ export class Action {
     run.appliance = gateway.name;
     output.check(message);
     const options = this.#options(run, dryRun);
-    const values = chosen.inputs.read(message);
+    const values = chosen.fields.read(message);
     const input = values instanceof Promise ? await unlessAborted(values, run.abort.signal, CANCELLED) : values;
     const streams = isStream(chosen, input);
     if (streams) options.onPart = this.#sender(run, output);

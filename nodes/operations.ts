@@ -1,7 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
 import { badInput } from '../src/model/error';
 import type { Area, Operation } from '../src/model/operation';
-import { Inputs, readTyped } from './inputs';
+import { Fields, readTyped } from './fields';
 import { badConfig, Properties } from './properties';
 import { sourceOf, type Message, type Source, type Typed } from './sources';
 import { kindOf } from '../src/model/json';
@@ -11,7 +11,7 @@ export interface Chosen {
   /** As the library calls it: `sessions.kill`. */
   readonly name: string;
   readonly operation: Operation;
-  readonly inputs: Inputs;
+  readonly fields: Fields;
 }
 
 /** Which operation a message runs: the one of the dialog, or one that the message, a context store or the environment names. */
@@ -29,7 +29,7 @@ export class Operations {
     this.#red = red;
     this.#node = node;
     this.#area = area;
-    this.#typed = readTyped(definition.inputs);
+    this.#typed = readTyped(definition);
     const properties = new Properties(definition);
     const type = properties.choice('operationType', ['op', 'msg', 'flow', 'global', 'env', 'jsonata']);
     const value = properties.text('operation');
@@ -66,8 +66,8 @@ export class Operations {
   #prepare(name: string): Chosen | undefined {
     if (!Object.hasOwn(this.#area.operations, name)) return undefined;
     const operation = this.#area.operations[name] as Operation;
-    const inputs = new Inputs(this.#red, this.#node, operation, this.#typedFor(operation));
-    const chosen = { name: `${this.#area.name}.${name}`, operation, inputs };
+    const fields = new Fields(this.#red, this.#node, operation, this.#typedFor(operation));
+    const chosen = { name: `${this.#area.name}.${name}`, operation, fields };
     this.#known.set(name, chosen);
     return chosen;
   }

@@ -95,7 +95,7 @@ describe('gateway.html', () => {
       'applianceFrom',
       'operation',
       'operationType',
-      'inputs',
+      'fields',
       'output',
       'failures',
       'dryRun',

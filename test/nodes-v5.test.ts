@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { areas, login } from './support/nodes-areas';
-import { inputs } from './support/nodes-inputs';
+import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { setup } from './support/nodes-setup';
@@ -9,7 +9,7 @@ import { transfers } from './support/nodes-transfer';
 
 describe('nodes in Node-RED 5.0', () => {
   describe('messages', () => messages('node-red-v5'));
-  describe('inputs', () => inputs('node-red-v5'));
+  describe('fields', () => fields('node-red-v5'));
   describe('setup', () => setup('node-red-v5'));
   describe('life', () => life('node-red-v5'));
   describe('areas', () => areas('node-red-v5'));

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { areas, login } from './support/nodes-areas';
-import { inputs } from './support/nodes-inputs';
+import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { setup } from './support/nodes-setup';
@@ -9,7 +9,7 @@ import { progress, transfers } from './support/nodes-transfer';
 
 describe('nodes in Node-RED 4.1', () => {
   describe('messages', () => messages('node-red'));
-  describe('inputs', () => inputs('node-red'));
+  describe('fields', () => fields('node-red'));
   describe('setup', () => setup('node-red'));
   describe('life', () => life('node-red'));
   describe('areas', () => areas('node-red'));

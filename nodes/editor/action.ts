@@ -1,7 +1,6 @@
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
-import { inputsOf, setInputs } from './inputs-property';
-import { defaultWords, othersNamed, type Inputs } from './sources';
+import { defaultWords, entriesIn, othersNamed, type Entries } from './sources';
 import { live, setOpen } from './state';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo, type OperationInfo } from './table';
 import { prose, tell } from './words';
@@ -13,31 +12,31 @@ let shown: OperationInfo | 'later' | undefined;
 /** Fills the dialog of an action node; the rows themselves stand in gateway.html. */
 export function openAction(node: RedNode): void {
   setOpen(node);
-  const inputs = inputsOf(node);
-  rows = Object.keys(everyField(node)).map((name) => new FieldRow(node, name, inputs[name], () => describeDefaults(node)));
+  const entries = entriesIn(node.fields);
+  rows = Object.keys(everyField(node)).map((name) => new FieldRow(node, name, entries[name], () => describeDefaults(node)));
   openAppliance(node);
   openOperation(node);
   openOutput(node);
   openFailures(node);
 }
 
-/** Node-RED stores what has an input of its own; `inputs` and the secrets are ours. */
-export function saveAction(node: RedNode): { history: object[] } | undefined {
-  const inputs: Inputs = {};
+/** Node-RED stores what has an input of its own; `fields` and the secrets are ours. */
+export function saveAction(node: RedNode): void {
+  const entries: Entries = {};
   for (const row of inOrder(node)) {
     const entry = row.get();
-    if (entry) inputs[row.name] = entry;
+    if (entry) entries[row.name] = entry;
     row.store();
   }
   if (live(node, 'applianceFrom') === 'msg') $('#node-input-appliance').val('_ADD_');
   if (operationOf(node, live(node, 'operation'), live(node, 'operationType'))) $('#node-input-allowDestroy').prop('checked', false);
   closeAction();
-  return setInputs(node, inputs);
+  node.fields = entries;
 }
 
 /** As they were stored: the same map in another order would count as a change. */
 function inOrder(node: RedNode): FieldRow[] {
-  const names = Object.keys(inputsOf(node));
+  const names = Object.keys(entriesIn(node.fields));
   const place = (row: FieldRow): number => (names.includes(row.name) ? names.indexOf(row.name) : names.length);
   return [...rows].sort((a, b) => place(a) - place(b));
 }
@@ -116,10 +115,10 @@ function currentFields(node: RedNode): Record<string, FieldInfo> {
 
 function describeDefaults(node: RedNode): void {
   const fields = currentFields(node);
-  const inputs = Object.fromEntries(rows.flatMap((row) => (row.get() ? [[row.name, { type: '', value: '' }]] : [])));
+  const entries = Object.fromEntries(rows.flatMap((row) => (row.get() ? [[row.name, { type: '', value: '' }]] : [])));
   for (const row of rows) {
     const field = fields[row.name];
-    if (field) row.setDefault(defaultWords(node, row.name, field, othersNamed(row.name, fields, inputs)));
+    if (field) row.setDefault(defaultWords(node, row.name, field, othersNamed(row.name, fields, entries)));
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Entry, Inputs } from './sources';
-import { sourcesOf } from './sources';
+import { entriesIn, sourcesOf, type Entry } from './sources';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
 import { editing, live } from './state';
 import { isVariable, textOf } from './words';
@@ -34,12 +33,12 @@ export function checkOutput(node: RedNode, value: unknown): Verdict {
 }
 
 /** All complaints about the fields of a node that is not open; the dialog tells them one by one. */
-export function checkInputs(node: RedNode, value: unknown): true | string[] {
+export function checkFields(node: RedNode, value: unknown): true | string[] {
   if (editing(node)) return true;
-  const inputs = (typeof value === 'object' && value !== null ? value : {}) as Inputs;
+  const entries = entriesIn(value);
   const fields = operationOf(node, node.operation, node.operationType)?.fields ?? everyField(node);
   const complaints = Object.entries(fields).flatMap(([name, field]) => {
-    const complaint = checkField(node, field, inputs[name], hasCredential(node, name));
+    const complaint = checkField(node, field, entries[name], hasCredential(node, name));
     return complaint === undefined ? [] : [`${node._(`${areaNameOf(node)}.${field.text}.label`)}: ${complaint}`];
   });
   return complaints.length === 0 ? true : complaints;

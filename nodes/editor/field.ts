@@ -64,7 +64,7 @@ export class FieldRow {
     this.row.find('.gateway-default').text(words).attr('title', words);
   }
 
-  /** What to store in `inputs`, or undefined. A secret itself is not among it. */
+  /** What to store in `fields`, or undefined. A secret itself is not among it. */
   get(): Entry | undefined {
     if (!this.field || this.type === DEFAULT || !this.entry) return undefined;
     return this.type === 'cred' ? { type: 'cred', value: '' } : { ...this.entry };

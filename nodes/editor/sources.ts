@@ -6,9 +6,15 @@ export interface Entry {
   value: string;
 }
 
-export type Inputs = Record<string, Entry>;
+/** The property `fields` of a node: one entry for each field that the dialog gives a source. */
+export type Entries = Record<string, Entry>;
 
-/** Shown for a field that is not named in `inputs`; never stored. */
+/** What an import brought may be anything. */
+export function entriesIn(value: unknown): Entries {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Entries) : {};
+}
+
+/** Shown for a field that is not named in `fields`; never stored. */
 export const DEFAULT = 'default';
 
 const literals: Record<FieldInfo['kind'], readonly string[]> = {
@@ -30,8 +36,8 @@ export function sourcesOf(field: FieldInfo): string[] {
 }
 
 /** Every other required field is named, so that an object subject may be the whole payload. */
-export function othersNamed(name: string, fields: Record<string, FieldInfo>, inputs: Inputs): boolean {
-  return Object.entries(fields).every(([other, field]) => other === name || !field.required || other in inputs);
+export function othersNamed(name: string, fields: Record<string, FieldInfo>, entries: Entries): boolean {
+  return Object.entries(fields).every(([other, field]) => other === name || !field.required || other in entries);
 }
 
 /** In words where a field's value comes from that is not named: exactly what runs (contract, "Where a field's value comes from"). */

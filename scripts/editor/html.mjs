@@ -101,7 +101,7 @@ ${fieldsOf(area)
 
 /**
  * A literal call with a literal object: tools that judge packages read it without running it. `outputs` outside of the defaults is the
- * most ports there can be: Node-RED cuts the wires beyond it off a node that does not tell its number (see `install`).
+ * most ports there can be: Node-RED cuts the wires beyond it off a node that does not tell its number (see `old-flows.ts`).
  */
 function actionRegistration(area) {
   const secrets = secretsOf(area);
@@ -118,7 +118,7 @@ function actionRegistration(area) {
       applianceFrom: { value: '' },
       operation: { value: '${firstOperation(area)}', validate: function (value, opt) { return gatewayEditor.checkOperation(this, value, opt); } },
       operationType: { value: 'op' },
-      inputs: { value: {}, validate: function (value, opt) { return gatewayEditor.checkInputs(this, value, opt); } },
+      fields: { value: {}, validate: function (value, opt) { return gatewayEditor.checkFields(this, value, opt); } },
       output: { value: 'payload', validate: function (value, opt) { return gatewayEditor.checkOutput(this, value, opt); } },
       failures: { value: 'catch' },
       dryRun: { value: false },
@@ -131,7 +131,6 @@ function actionRegistration(area) {
     outputLabels: function (index) { return gatewayEditor.outputLabel(this, index); },
     label: function () { return gatewayEditor.label(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
-    onadd: function () { gatewayEditor.install(this); },
     oneditprepare: function () { gatewayEditor.openAction(this); },
     oneditsave: function () { return gatewayEditor.saveAction(this); },
     oneditcancel: function () { gatewayEditor.closeAction(); }

@@ -45,7 +45,7 @@ inBothEditors('every operation', (rig) => {
       await rig.editor.openNode(id);
       for (const [field, entry] of Object.entries(wanted)) await rig.editor.setField(field, entry);
       await rig.editor.done();
-      expect((await rig.editor.exported(id)).inputs, id).toEqual(wanted);
+      expect((await rig.editor.exported(id)).fields, id).toEqual(wanted);
       await rig.editor.openNode(id);
       for (const [field, entry] of Object.entries(wanted)) expect(await rig.editor.field(field), `${id} ${field}`).toEqual(entry);
       await rig.editor.cancel();
@@ -56,6 +56,6 @@ inBothEditors('every operation', (rig) => {
     await rig.editor.openNode('sessions-kill-user');
     await rig.editor.setField('max', { type: 'default', value: '' });
     await rig.editor.done();
-    expect(Object.keys((await rig.editor.exported('sessions-kill-user')).inputs ?? {})).toEqual(['name']);
+    expect(Object.keys((await rig.editor.exported('sessions-kill-user')).fields ?? {})).toEqual(['name']);
   });
 });

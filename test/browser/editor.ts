@@ -15,18 +15,25 @@ declare const RED: {
   nodes: {
     node(id: string): { valid: boolean; validationErrors: string[]; inputs: unknown; _def: { category: string }; type: string } | null;
     createCompleteNodeSet(): { id: string }[];
+    createExportableNodeSet(nodes: unknown[]): unknown[];
     import(nodes: unknown[]): void;
     dirty(): boolean;
   };
   editor: { edit(node: unknown): void; editConfig(name: string, type: string, id: string): void };
   history: { pop(): void; redo(): void };
+  view: {
+    select(selection: { nodes: unknown[] }): void;
+    selection(): { nodes?: { id: string }[] };
+    importNodes(nodes: unknown[], options: object): void;
+  };
+  actions: { invoke(action: string): void };
 };
 
 export interface Entry {
   type: string;
   value: string;
 }
-export type FlowNode = Record<string, unknown> & { id: string; inputs?: Record<string, Entry>; credentials?: Record<string, string> };
+export type FlowNode = Record<string, unknown> & { id: string; fields?: Record<string, Entry>; credentials?: Record<string, string> };
 
 /** Chromium of this machine, if there is one. */
 export function chromiumPath(): string | undefined {
@@ -202,6 +209,23 @@ export class Editor {
 
   async redo(): Promise<void> {
     await this.page.evaluate(() => RED.history.redo());
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.page.evaluate((nodeId) => {
+      RED.view.select({ nodes: [RED.nodes.node(nodeId)] });
+      RED.actions.invoke('core:delete-selection');
+    }, id);
+  }
+
+  /** A copy of the node, as it is pasted. */
+  async copied(id: string): Promise<FlowNode> {
+    const copy = await this.page.evaluate((nodeId) => {
+      const nodes = RED.nodes.createExportableNodeSet([RED.nodes.node(nodeId)]);
+      RED.view.importNodes(JSON.parse(JSON.stringify(nodes)) as unknown[], { generateIds: true, addFlow: false, touchImport: true });
+      return RED.view.selection().nodes?.[0]?.id ?? '';
+    }, id);
+    return this.exported(copy);
   }
 
   async import(nodes: unknown[]): Promise<void> {

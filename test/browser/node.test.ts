@@ -99,7 +99,7 @@ inBothEditors('a node', (rig) => {
       const node = await rig.editor.exported('tr2');
       expect(node).toMatchObject({
         name: 'renamed',
-        inputs: { password: { type: 'cred', value: '' }, server: { type: 'str', value: 'Local' } },
+        fields: { password: { type: 'cred', value: '' }, server: { type: 'str', value: 'Local' } },
       });
       expect(node.credentials).toBeUndefined();
     });
@@ -111,7 +111,7 @@ inBothEditors('a node', (rig) => {
       const { credentials, ...rest } = await rig.editor.exported('tr2');
       expect(credentials).toEqual({ code: 'planted-3' });
       expect(JSON.stringify(rest)).not.toContain('planted');
-      expect(rest.inputs).toMatchObject({ code: { type: 'cred', value: '' } });
+      expect(rest.fields).toMatchObject({ code: { type: 'cred', value: '' } });
     });
 
     it('go when their field goes', async () => {
@@ -119,10 +119,10 @@ inBothEditors('a node', (rig) => {
       await rig.editor.chooseOperation('wipe');
       await rig.editor.done();
       const node = await rig.editor.exported('tr2');
-      expect(node.inputs).toEqual({});
+      expect(node.fields).toEqual({});
       expect(node.credentials).toMatchObject({ password: '' });
       await rig.editor.undo();
-      expect((await rig.editor.exported('tr2')).inputs).toHaveProperty('password');
+      expect((await rig.editor.exported('tr2')).fields).toHaveProperty('password');
     });
   });
 
@@ -159,7 +159,7 @@ inBothEditors('a node', (rig) => {
     });
 
     it('undoes and redoes what its dialog changed', async () => {
-      const read = async (): Promise<unknown> => (await rig.editor.exported('sessions-kill-matching')).inputs;
+      const read = async (): Promise<unknown> => (await rig.editor.exported('sessions-kill-matching')).fields;
       const before = await read();
       await rig.editor.openNode('sessions-kill-matching');
       await rig.editor.setField('max', { type: 'num', value: '11' });
@@ -171,6 +171,47 @@ inBothEditors('a node', (rig) => {
       await rig.editor.redo();
       expect(await read()).toEqual(after);
       expect((await rig.editor.verdict('sessions-kill-matching')).ports).toBe(1);
+    });
+
+    it('is copied, deleted and brought back with its fields', async () => {
+      await rig.editor.openNode('tr1');
+      await rig.editor.setField('server', { type: 'str', value: 'Branch' });
+      await rig.editor.done();
+      const { fields } = await rig.editor.exported('tr1');
+      const copy = await rig.editor.copied('tr1');
+      expect(copy).toMatchObject({ type: 'gateway-trial', fields });
+      await rig.editor.openNode(copy.id);
+      await rig.editor.setField('server', { type: 'str', value: 'Main' });
+      await rig.editor.done();
+      expect((await rig.editor.exported('tr1')).fields).toEqual(fields);
+      await rig.editor.remove('tr1');
+      await rig.editor.undo();
+      expect(await rig.editor.exported('tr1')).toMatchObject({ fields, outputs: 1, wires: [['end']] });
+      expect((await rig.editor.verdict('tr1')).ports).toBe(1);
+    });
+
+    it('of a flow of 0.1 has the fields that stand there under `inputs`, and one port', async () => {
+      const old = { ...TRIAL, fields: undefined };
+      const inputs = { server: { type: 'str', value: 'Local' }, password: { type: 'cred', value: '' } };
+      await rig.editor.import([
+        { ...old, id: 'old1', inputs },
+        { ...old, id: 'old2', inputs: 1 },
+        { ...TRIAL, id: 'old3', inputs, fields: { max: { type: 'num', value: '3' } } },
+      ]);
+      expect((await rig.editor.exported('old1')).fields).toEqual(inputs);
+      expect((await rig.editor.exported('old2')).fields).toEqual({});
+      expect((await rig.editor.exported('old3')).fields).toEqual({ max: { type: 'num', value: '3' } });
+      for (const id of ['old1', 'old2', 'old3']) {
+        expect(await rig.editor.exported(id), id).not.toHaveProperty('inputs');
+        expect((await rig.editor.verdict(id)).ports, id).toBe(1);
+      }
+      await rig.editor.openNode('old1');
+      expect(await rig.editor.field('server')).toEqual(inputs.server);
+      await rig.editor.setField('server', { type: 'str', value: 'Branch' });
+      await rig.editor.done();
+      await rig.editor.remove('old1');
+      await rig.editor.undo();
+      expect((await rig.editor.exported('old1')).fields).toMatchObject({ server: { value: 'Branch' } });
     });
 
     it('takes its appliance from the message when asked to', async () => {
@@ -209,19 +250,19 @@ inBothEditors('a node', (rig) => {
       expect(await rig.editor.exported('tr4')).toMatchObject({ operation: 'explode', operationType: 'op' });
     });
 
-    it('is deployed with its fields in `inputs`, its secrets elsewhere, and comes back the same', async () => {
+    it('is deployed with its fields in `fields`, its secrets elsewhere, and comes back the same', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'Local' });
       await rig.editor.setField('password', { type: 'cred', value: 'planted-5' });
       await rig.editor.done();
       await rig.editor.deploy();
-      const inputs = { server: { type: 'str', value: 'Local' }, password: { type: 'cred', value: '' } };
-      const flows = rig.read('flows.json') as { id: string; inputs?: unknown }[];
-      expect(flows.find(({ id }) => id === 'tr1')?.inputs).toEqual(inputs);
-      expect(flows.filter((node) => 'inputs' in node && typeof node.inputs !== 'object')).toEqual([]);
+      const fields = { server: { type: 'str', value: 'Local' }, password: { type: 'cred', value: '' } };
+      const flows = rig.read('flows.json') as { id: string; fields?: unknown }[];
+      expect(flows.find(({ id }) => id === 'tr1')?.fields).toEqual(fields);
+      expect(flows.filter((node) => 'inputs' in node)).toEqual([]);
       expect(rig.read('flows_cred.json')).toMatchObject({ tr1: { password: 'planted-5' } });
       await rig.editor.reload('tr1');
-      expect((await rig.editor.exported('tr1')).inputs).toEqual(inputs);
+      expect((await rig.editor.exported('tr1')).fields).toEqual(fields);
       expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
       await rig.editor.openNode('tr1');
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: '__PWRD__' });
@@ -230,8 +271,8 @@ inBothEditors('a node', (rig) => {
     });
 
     it('says what is missing without being opened', async () => {
-      const inputs = { body: { type: 'json', value: '{' }, max: { type: 'num', value: '' }, server: { type: 'str', value: '${SERVER}' } };
-      await rig.editor.import([{ ...TRIAL, id: 'tr5', appliance: '', inputs, output: 'req.body', wires: [[]] }]);
+      const fields = { body: { type: 'json', value: '{' }, max: { type: 'num', value: '' }, server: { type: 'str', value: '${SERVER}' } };
+      await rig.editor.import([{ ...TRIAL, id: 'tr5', appliance: '', fields, output: 'req.body', wires: [[]] }]);
       const { errors } = await rig.editor.verdict('tr5');
       expect(errors).toHaveLength(4);
       // In the order of the form.

@@ -42,7 +42,7 @@ export const TRIAL = {
   type: 'gateway-trial',
   operation: 'create',
   operationType: 'op',
-  inputs: {},
+  fields: {},
   outputs: 1,
   x: 200,
   y: 160,
@@ -74,9 +74,9 @@ function literal(field: Field): Entry {
 export const idOf = (area: Area, operation: string): string => `${area.name}-${operation}`;
 
 function nodeFor(area: Area, operation: string): FlowNode {
-  const fields = Object.entries(area.operations[operation]?.fields ?? {});
-  const inputs = Object.fromEntries(fields.map(([name, field]) => [name, literal(field)]));
-  return { ...TRIAL, id: idOf(area, operation), type: `gateway-${area.name}`, operation, inputs, y: 80 };
+  const declared = Object.entries(area.operations[operation]?.fields ?? {});
+  const fields = Object.fromEntries(declared.map(([name, field]) => [name, literal(field)]));
+  return { ...TRIAL, id: idOf(area, operation), type: `gateway-${area.name}`, operation, fields, y: 80 };
 }
 
 /** A Node-RED with one node for each operation of the package and of the trial area, and a browser with its editor. */
@@ -109,7 +109,7 @@ export class Rig {
       { id: 'end', type: 'debug', z: 'f1', name: '', x: 460, y: 80, wires: [] },
       ...this.operations().map(([area, name]) => nodeFor(area, name)),
       { ...TRIAL, id: 'tr1' },
-      { ...TRIAL, id: 'tr2', inputs: { password: { type: 'cred', value: '' }, server: { type: 'str', value: 'Local' } } },
+      { ...TRIAL, id: 'tr2', fields: { password: { type: 'cred', value: '' }, server: { type: 'str', value: 'Local' } } },
       {
         ...TRIAL,
         id: 'tr3',

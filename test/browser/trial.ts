@@ -8,7 +8,7 @@ import { root } from '../../scripts/tools.mjs';
  * compiled registry of a copy of the package and nowhere else; whatever the dialogs do with it they do without knowing it.
  */
 const AREA = `
-const { area, op, text, number, boolean, choice, object, list, path, records, data, required, subject } = require('../operation');
+const { area, op, text, number, boolean, choice, object, list, path, records, data, required, subject } = require('../model/operation');
 exports.areas.push(area({
   name: 'trial', label: 'Gateway trial', help: 'One of everything.', icon: 'gateway-users.svg', color: '#E2D96E',
   operations: {

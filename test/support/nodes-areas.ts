@@ -33,7 +33,7 @@ export function areas(runtime: Runtime): void {
     const options = {
       type: 'gateway-administrators',
       operation: 'set-session-options',
-      inputs: { role: { type: 'str', value: '.Administrators' } },
+      fields: { role: { type: 'str', value: '.Administrators' } },
     };
     it.each([[20], ['20'], [{ 'idle-timeout': 20 }]])('%j is an idle timeout', async (payload) => {
       expect(await plan(options, { payload })).toMatchObject([
@@ -48,8 +48,8 @@ export function areas(runtime: Runtime): void {
     const client = { name: 'Switch 3/1', 'location-group': 'Default' };
     const set = { type: 'gateway-policy', operation: 'set-radius-client' };
     it('is a RADIUS client whole when its name is given', async () => {
-      const inputs = { name: { type: 'msg', value: 'payload.name' } };
-      expect(await plan({ ...set, inputs }, { payload: client })).toMatchObject([
+      const fields = { name: { type: 'msg', value: 'payload.name' } };
+      expect(await plan({ ...set, fields }, { payload: client })).toMatchObject([
         { path: expect.stringMatching(/\/Switch%203%2F1$/) as string, body: client },
       ]);
     });
@@ -59,7 +59,7 @@ export function areas(runtime: Runtime): void {
     });
 
     it('is a user as a form sends it, with whatever else the form holds', async () => {
-      await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', inputs: { server: SERVER } }] });
+      await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', fields: { server: SERVER } }] });
       const payload = { username: 'form.user', 'password-cleartext': SECRET, enabled: 'true', 'one-time-use': '1', submit: 'Create' };
       const message = success(await rig.run({ payload }));
       expect(message.payload).toMatchObject({ result: { errors: [] } });
@@ -84,12 +84,12 @@ export function areas(runtime: Runtime): void {
     it.each([
       [
         'password-cleartext',
-        { type: 'gateway-users', operation: 'create', inputs: { server: SERVER, 'password-cleartext': CRED } },
+        { type: 'gateway-users', operation: 'create', fields: { server: SERVER, 'password-cleartext': CRED } },
         { username: 'cred.user' },
       ],
       [
         'cluster-password',
-        { type: 'gateway-cluster', operation: 'create', inputs: { 'cluster-password': CRED } },
+        { type: 'gateway-cluster', operation: 'create', fields: { 'cluster-password': CRED } },
         { 'cluster-name': 'Edge', 'member-name': 'a' },
       ],
     ])('%s reaches the appliance and nobody else', async (field, node, payload) => {
@@ -108,7 +108,7 @@ export function areas(runtime: Runtime): void {
       expect(rig.emitted()).not.toContain('Geheim');
     });
 
-    const upload = { type: 'gateway-certificates', operation: 'upload', inputs: { password: CRED } };
+    const upload = { type: 'gateway-certificates', operation: 'upload', fields: { password: CRED } };
     const credentials = { n1: { password: BUNDLE_PASSWORD } };
     it('opens a bundle that comes as a Buffer; a plan shows neither', async () => {
       await rig.deploy({ nodes: [upload], credentials });
@@ -127,8 +127,8 @@ export function areas(runtime: Runtime): void {
   });
 
   it('two nodes that add to one catalogue at once both have their group in it', async () => {
-    const inputs = { server: { type: 'str', value: 'Corp AD' }, directory: { type: 'str', value: 'ad' } };
-    const add = { type: 'gateway-groups', operation: 'add', inputs };
+    const fields = { server: { type: 'str', value: 'Corp AD' }, directory: { type: 'str', value: 'ad' } };
+    const add = { type: 'gateway-groups', operation: 'add', fields };
     await rig.deploy({ nodes: [add, { ...add, id: 'n2' }] });
     const group = (name: string): Message => ({ payload: [{ name, group: `CORP\\${name}` }] });
     const outcomes = await Promise.all([rig.run(group('One')), rig.run(group('Two'), 'n2'), rig.run(group('One'), 'n2')]);

@@ -60,7 +60,7 @@ export function life(runtime: Runtime): void {
     });
 
     it('also ends a message that waits for a context store that never answers', async () => {
-      await rig.deploy({ nodes: [{ ...info, inputs: {}, operation: 'x', operationType: 'flow' }], credentials });
+      await rig.deploy({ nodes: [{ ...info, fields: {}, operation: 'x', operationType: 'flow' }], credentials });
       rig.node().context = () => ({ flow: { get: () => undefined } }) as never;
       rig.node().receive({ _msgid: 'm1', payload: 1 });
       await rig.run({ _msgid: 'c1', cancel: true });
@@ -219,9 +219,9 @@ export function life(runtime: Runtime): void {
 
     it('of the node’s credentials reaches the appliance and nothing else, in an area that has just been added', async () => {
       const remove = addExtraArea();
-      const inputs = { username: { type: 'str', value: 'planted' }, 'password-cleartext': { type: 'cred', value: '' } };
+      const fields = { username: { type: 'str', value: 'planted' }, 'password-cleartext': { type: 'cred', value: '' } };
       await rig.deploy({
-        nodes: [{ type: 'gateway-extra', operation: 'create', inputs }],
+        nodes: [{ type: 'gateway-extra', operation: 'create', fields }],
         credentials: { ...credentials, n1: { 'password-cleartext': OTHER } },
       });
       expect(success(await rig.run({ payload: { 'password-cleartext': 'other' } })).envelope.changed).toBe(true);

@@ -142,7 +142,7 @@ export function messages(runtime: Runtime): void {
 
   describe('a stream', () => {
     it('sends each part as a message of its own, then is done', async () => {
-      await rig.deploy({ nodes: [{ ...list, output: 'found.one', inputs: { emit: { type: 'str', value: 'record' } } }] });
+      await rig.deploy({ nodes: [{ ...list, output: 'found.one', fields: { emit: { type: 'str', value: 'record' } } }] });
       const req = { on: () => undefined };
       const sent = {
         _msgid: 's1',
@@ -173,7 +173,7 @@ export function messages(runtime: Runtime): void {
       ['page', 1],
       ['record', 0],
     ])('of nothing sends for %s so many messages: %i', async (emit, count) => {
-      await rig.deploy({ nodes: [{ ...list, inputs: { emit: { type: 'str', value: emit } } }] });
+      await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: emit } } }] });
       const { out, caught, completed } = await rig.run({ payload: { name: 'nobody-of-that-name' } });
       expect({ out: out.map(({ payload }) => payload), caught, completed }).toEqual({
         out: Array(count).fill([]),
@@ -185,12 +185,12 @@ export function messages(runtime: Runtime): void {
     it('that breaks midway is a failure that tells how many were sent', async () => {
       const ids = Array.from({ length: 300 }, () => rig.sim.state.sessions.add());
       rig.sim.fault({ match: ({ path }) => path.includes('start=200'), status: 404 });
-      await rig.deploy({ nodes: [{ ...list, inputs: { emit: { type: 'str', value: 'page' } } }] });
+      await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'page' } } }] });
       const { out, caught, completed } = await rig.run({ payload: 1 });
       expect({ out: out.length, completed }).toEqual({ out: 1, completed: 0 });
       expect(caught[0]).toMatchObject({ payload: 1, error: { code: 'NOT_FOUND', cause: { sent: 1 } } });
       await rig.reset();
-      await rig.deploy({ nodes: [{ ...kill, inputs: { max: { type: 'num', value: '300' } } }] });
+      await rig.deploy({ nodes: [{ ...kill, fields: { max: { type: 'num', value: '300' } } }] });
       success(await rig.run({ payload: ids }));
     });
   });

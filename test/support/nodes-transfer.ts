@@ -37,14 +37,14 @@ export function transfers(runtime: Runtime): void {
   });
   afterAll(() => rig.stop());
 
-  const transfer = (operation: string, inputs: Definition = {}, more: Definition = {}): Definition => ({
+  const transfer = (operation: string, fields: Definition = {}, more: Definition = {}): Definition => ({
     type: 'gateway-transfer',
     operation,
-    inputs,
+    fields,
     ...more,
   });
-  const backup = (operation: string, inputs: Definition = {}, more: Definition = {}): Definition => ({
-    ...transfer(operation, { folder: { type: 'str', value: folder }, ...inputs }, more),
+  const backup = (operation: string, fields: Definition = {}, more: Definition = {}): Definition => ({
+    ...transfer(operation, { folder: { type: 'str', value: folder }, ...fields }, more),
     type: 'gateway-backup',
   });
   let journal = 0;
@@ -75,7 +75,7 @@ export function transfers(runtime: Runtime): void {
     it('take no file and no folder from a payload', async () => {
       const place = join(folder, 'from-a-webhook');
       await rig.deploy({
-        nodes: [transfer('export-xml'), { ...backup('run'), inputs: {}, id: 'n2' }, backup('run', {}, { id: 'n3' })],
+        nodes: [transfer('export-xml'), { ...backup('run'), fields: {}, id: 'n2' }, backup('run', {}, { id: 'n3' })],
       });
       expect(success(await rig.run({ payload: { file: place } })).payload).toBeInstanceOf(Buffer);
       expect(caught(await rig.run({ payload: { folder: place } }, 'n2')).error).toMatchObject({
@@ -93,9 +93,9 @@ export function transfers(runtime: Runtime): void {
       ['import-xml', { payload: XML }, { file: `${XML.length} bytes`, password: '••••' }],
       ['import-binary', { payload: Buffer.from('UEsDBA==') }, { data: '8 bytes' }],
     ])('of %s sends nothing and says what it would', async (operation, message, body) => {
-      const inputs = operation === 'import-xml' ? { password: CRED } : {};
+      const fields = operation === 'import-xml' ? { password: CRED } : {};
       await rig.deploy({
-        nodes: [transfer(operation, inputs, { dryRun: true })],
+        nodes: [transfer(operation, fields, { dryRun: true })],
         credentials: { a1: { username: 'api-admin', password: 'simulator' }, n1: { password: PASSWORD } },
       });
       const { envelope } = success(await rig.run(message));

@@ -4,7 +4,7 @@ import { Rig, type Definition, type Runtime } from './node-red';
 import { caught, success } from './one';
 
 /** Where a field's value comes from (contract, section 3), and which operation runs. */
-export function inputs(runtime: Runtime): void {
+export function fields(runtime: Runtime): void {
   const rig = new Rig(runtime, { sessions: 3 });
   beforeAll(() => rig.start());
   afterEach(() => rig.reset());
@@ -32,7 +32,7 @@ export function inputs(runtime: Runtime): void {
     return error;
   }
 
-  describe('a named input', () => {
+  describe('a named field', () => {
     process.env.GATEWAY_TEST_PATH = role;
     it.each([
       ['str', role],
@@ -45,7 +45,7 @@ export function inputs(runtime: Runtime): void {
       ['flow', 'path'],
       ['global', 'path'],
     ])('of type %s is read from %s and beats the payload', async (type, value) => {
-      await rig.deploy({ nodes: [{ ...update, inputs: { path: { type, value } } }] });
+      await rig.deploy({ nodes: [{ ...update, fields: { path: { type, value } } }] });
       rig.node().context().flow.set('path', role);
       rig.node().context().global.set('path', role);
       const { envelope } = success(await rig.run({ payload: { role: 'Users', path: 'other', body: { a: 1 } }, where: { from: role } }));
@@ -56,7 +56,7 @@ export function inputs(runtime: Runtime): void {
       ['json', '{"a":[1,"x"]}', { a: [1, 'x'] }],
       ['msg', 'payload.x', { b: 2 }],
     ])('of type %s gives an object', async (type, value, body) => {
-      expect(await planned({ inputs: { path, body: { type, value } } }, { payload: { x: { b: 2 } } })).toMatchObject({ body });
+      expect(await planned({ fields: { path, body: { type, value } } }, { payload: { x: { b: 2 } } })).toMatchObject({ body });
     });
 
     it.each([
@@ -65,13 +65,13 @@ export function inputs(runtime: Runtime): void {
       ['env', 'GATEWAY_TEST_LIMIT', 2],
     ])('of type %s lets the author take a guard from where he wants', async (type, value, length) => {
       process.env.GATEWAY_TEST_LIMIT = '2';
-      await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'list', inputs: { limit: { type, value } } }] });
+      await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'list', fields: { limit: { type, value } } }] });
       expect(success(await rig.run({ payload: { limit: '2' } })).payload).toHaveLength(length);
     });
 
     it('of type bool is a boolean', async () => {
       await rig.deploy({
-        nodes: [{ type: 'gateway-system', operation: 'esap-packages', inputs: { expand: { type: 'bool', value: 'true' } } }],
+        nodes: [{ type: 'gateway-system', operation: 'esap-packages', fields: { expand: { type: 'bool', value: 'true' } } }],
       });
       success(await rig.run({ payload: 1 }));
       expect(rig.sim.requests.at(-1)?.path).toContain('?expand');
@@ -97,7 +97,7 @@ export function inputs(runtime: Runtime): void {
       ['msg', '[['],
     ])('of type %s that gives nothing from %j is BAD_INPUT, although the field is optional', async (type, value) => {
       const error = await refusal(
-        { type: 'gateway-sessions', operation: 'list', inputs: { name: { type, value } } },
+        { type: 'gateway-sessions', operation: 'list', fields: { name: { type, value } } },
         { payload: { empty: '', none: null, name: 'someone' } },
       );
       expect(error.code).toBe('BAD_INPUT');
@@ -105,12 +105,21 @@ export function inputs(runtime: Runtime): void {
     });
 
     it('tells where it looked, also below something that is not there', async () => {
-      const error = await refusal({ ...get, inputs: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
+      const error = await refusal({ ...get, fields: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
       expect(error.message).toBe('path comes from msg nothing.there, where there is nothing.');
     });
 
+    it.each([
+      ['counts', { inputs: { path } }, {}],
+      ['counts not beside `fields`', { fields: { path }, inputs: { path: { type: 'str', value: 'other' } } }, {}],
+      ['is none where it is a number of ports', { inputs: 1 }, { path: role }],
+      ['is none where it is an array', { inputs: [] }, { path: role }],
+    ])('of a flow of 0.1 stands under `inputs`, which %s', async (_, node, payload) => {
+      expect(await planned(node, { payload: { ...payload, body: { a: 1 } } })).toMatchObject({ path: `/api/v1/configuration/${role}` });
+    });
+
     it('that the operation does not have is BAD_INPUT', async () => {
-      expect(await refusal({ ...get, inputs: { paht: path } }, { payload: role })).toMatchObject({
+      expect(await refusal({ ...get, fields: { paht: path } }, { payload: role })).toMatchObject({
         code: 'BAD_INPUT',
         message: expect.stringContaining('paht') as string,
       });
@@ -119,46 +128,46 @@ export function inputs(runtime: Runtime): void {
     it.each([
       [{ path: { type: 'str', value: '${GATEWAY_TEST_UNSET}' } }, 'GATEWAY_TEST_UNSET'],
       [{ path: { type: 'date', value: 'x' } }, 'date'],
-    ])('that cannot be, as in %j, is BAD_CONFIG', async (inputs, words) => {
-      expect(await refusal({ ...get, inputs }, { payload: role })).toMatchObject({
+    ])('that cannot be, as in %j, is BAD_CONFIG', async (fields, words) => {
+      expect(await refusal({ ...get, fields }, { payload: role })).toMatchObject({
         code: 'BAD_CONFIG',
         message: expect.stringContaining(words) as string,
       });
     });
 
     it('of two that fail, one at once and one later, gives one outcome and no unhandled rejection', async () => {
-      const inputs = {
+      const fields = {
         path: { type: 'jsonata', value: '$error("late")' },
         body: { type: 'jsonata', value: '$error("too")' },
         other: { type: 'msg', value: 'none' },
       };
-      expect((await refusal({ ...update, inputs }, { payload: 1 })).code).toBe('BAD_INPUT');
+      expect((await refusal({ ...update, fields }, { payload: 1 })).code).toBe('BAD_INPUT');
     });
 
     it('expands tags in the text of a path and nowhere else', async () => {
-      const inputs = {
+      const fields = {
         path: { type: 'str', value: 'users/user-roles/user-role/{{payload.name}}' },
         body: { type: 'json', value: '{"d":"{{payload.name}}"}' },
       };
-      const plan = await planned({ inputs }, { payload: { name: 'A/B' } });
+      const plan = await planned({ fields }, { payload: { name: 'A/B' } });
       expect(plan).toMatchObject({ path: '/api/v1/configuration/users/user-roles/user-role/A%2FB', body: { d: '{{payload.name}}' } });
     });
 
     it('of another field may hold what looks like a tag', async () => {
       await rig.deploy({
-        nodes: [{ type: 'gateway-sessions', operation: 'list', inputs: { name: { type: 'str', value: '{{payload}}' } } }],
+        nodes: [{ type: 'gateway-sessions', operation: 'list', fields: { name: { type: 'str', value: '{{payload}}' } } }],
       });
       expect(success(await rig.run({ payload: 'x' })).envelope.request?.query).toMatchObject({ name: '{{payload}}' });
     });
 
     it('does not expand tags that a message brings', async () => {
-      await rig.deploy({ nodes: [{ ...update, inputs: { path: { type: 'msg', value: 'payload.path' } } }] });
+      await rig.deploy({ nodes: [{ ...update, fields: { path: { type: 'msg', value: 'payload.path' } } }] });
       const { envelope } = success(await rig.run({ payload: { path: 'a/{{payload.secret}}', body: {}, secret: 'x' } }));
       expect(envelope.plan?.[0]?.path).toBe('/api/v1/configuration/a/%7B%7Bpayload.secret%7D%7D');
     });
 
     it('keeps a literal whole, whatever a flow does to what came of it', async () => {
-      await rig.deploy({ nodes: [{ ...update, inputs: { path, body: { type: 'json', value: '{"a":{"b":1}}' } } }] });
+      await rig.deploy({ nodes: [{ ...update, fields: { path, body: { type: 'json', value: '{"a":{"b":1}}' } } }] });
       const first = success(await rig.run({ payload: 1 })).envelope.plan?.[0] as { body: { a: { b: number } } };
       first.body.a.b = 2;
       expect(success(await rig.run({ payload: 1 })).envelope.plan).toMatchObject([{ body: { a: { b: 1 } } }]);
@@ -183,15 +192,15 @@ export function inputs(runtime: Runtime): void {
       },
     );
 
-    it('is the object whole when inputs name the rest', async () => {
-      expect(await planned({ inputs: { path } }, { payload: { description: 'Day', path: 'kept' } })).toMatchObject({
+    it('is the object whole when fields name the rest', async () => {
+      expect(await planned({ fields: { path } }, { payload: { description: 'Day', path: 'kept' } })).toMatchObject({
         path: `/api/v1/configuration/${role}`,
         body: { description: 'Day', path: 'kept' },
       });
     });
 
     it('is not the object when it has it', async () => {
-      expect(await planned({ inputs: { path } }, { payload: { body: { a: 1 }, b: 2 } })).toMatchObject({ body: { a: 1 } });
+      expect(await planned({ fields: { path } }, { payload: { body: { a: 1 }, b: 2 } })).toMatchObject({ body: { a: 1 } });
     });
 
     it('is not the object while another required field is not named', async () => {
@@ -199,7 +208,7 @@ export function inputs(runtime: Runtime): void {
     });
 
     it('is not the object when that is there but empty', async () => {
-      expect((await refusal({ ...update, inputs: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^body /);
+      expect((await refusal({ ...update, fields: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^body /);
     });
 
     it('is a subject as a number where a number is wanted, and only there', async () => {
@@ -246,10 +255,10 @@ export function inputs(runtime: Runtime): void {
       type: 'gateway-sessions',
       operation: 'do',
       operationType: 'msg',
-      inputs: { limit: { type: 'num', value: '1' }, max: { type: 'num', value: '3' } },
+      fields: { limit: { type: 'num', value: '1' }, max: { type: 'num', value: '3' } },
     };
 
-    it('runs what the message names, with the inputs that it has', async () => {
+    it('runs what the message names, with the fields that it has', async () => {
       await rig.deploy({ nodes: [dynamic] });
       expect(success(await rig.run({ payload: 1, do: 'list' })).payload).toHaveLength(1);
       expect(success(await rig.run({ payload: 1, do: 'sessions.list' })).payload).toHaveLength(1);

@@ -8,13 +8,17 @@ type Values = Record<string, unknown>;
 type Now = readonly [name: string, read: (message: Message) => unknown];
 type Later = readonly [name: string, read: (message: Message) => Promise<unknown>];
 
-/** What the node's `inputs` say, checked for shape. Errors: `BAD_CONFIG` naming the entry. */
-export function readTyped(inputs: unknown): ReadonlyMap<string, Typed> {
-  if (inputs === undefined || inputs === null || inputs === '') return new Map();
-  if (!isObject(inputs)) throw badConfig('inputs has to be an object: one entry for each field, with type and value.');
+/**
+ * What the node's `fields` say, checked for shape; flows of 0.1 have them under `inputs`, where Node-RED itself may put a number of
+ * ports. Errors: `BAD_CONFIG` naming the entry.
+ */
+export function readTyped({ fields: given, inputs }: Readonly<Record<string, unknown>>): ReadonlyMap<string, Typed> {
+  const fields = given ?? (isObject(inputs) ? inputs : undefined);
+  if (fields === undefined || fields === '') return new Map();
+  if (!isObject(fields)) throw badConfig('fields has to be an object: one entry for each field, with type and value.');
   return new Map(
-    Object.entries(inputs).map(([name, entry]): [string, Typed] => {
-      if (!isObject(entry) || typeof entry.type !== 'string') throw badConfig(`inputs.${name} has to be an object with type and value.`);
+    Object.entries(fields).map(([name, entry]): [string, Typed] => {
+      if (!isObject(entry) || typeof entry.type !== 'string') throw badConfig(`fields.${name} has to be an object with type and value.`);
       return [name, { type: entry.type, value: entry.value }];
     }),
   );
@@ -24,7 +28,7 @@ export function readTyped(inputs: unknown): ReadonlyMap<string, Typed> {
  * How one operation of one node gets its input (contract, "Where a field's value comes from"), worked out once. Only where values
  * come from is decided here; what they have to be, `readInput` of the library says.
  */
-export class Inputs {
+export class Fields {
   readonly #constants: Values = {};
   readonly #now: Now[] = [];
   readonly #later: Later[] = [];
