@@ -4,7 +4,8 @@ import { emptyResult, isoTime, type Envelope } from './model/envelope';
 import { asGatewayError, GatewayError } from './model/error';
 import { readInput } from './model/input';
 import type { Advance, Operation } from './model/operation';
-import { Redactor, secretsIn } from './model/redaction';
+import { Redactor } from './model/redaction';
+import { secretsOfInput } from './model/secrets';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import { Transport } from './http/transport';
@@ -72,7 +73,7 @@ export class Gateway {
   async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions): Promise<Outcome> {
     const { signal, dryRun = false, onPart, onProgress } = options;
     const started = performance.now();
-    const redactor = this.#redactorFor(name, input);
+    const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
     const exchanges = new Exchanges(this.#shared, {
       dryRun: dryRun || this.#settings.dryRun === true,
       signal,
@@ -133,7 +134,7 @@ export class Gateway {
 
   #failure(name: string, error: GatewayError, so: Exchanges, started: number, redactor: Redactor): GatewayError {
     const { status, result, reason, resumeId, extra } = error.details;
-    const message = redactor.text(error.message);
+    const message = redactor.message(error);
     // A new one always: all who wait for one login get the same error, and each has a cause of its own.
     const clean = new GatewayError(error.code, message, error.details);
     const envelope = this.#envelope(name, so, started);
@@ -153,18 +154,6 @@ export class Gateway {
       ...extra,
     });
     return clean;
-  }
-
-  /** Secrets of this very input on top of those of the configuration. */
-  #redactorFor(name: string, input: Readonly<Record<string, unknown>>): Redactor {
-    const secrets: string[] = [];
-    const fields = operations.get(name)?.fields;
-    for (const name in fields) {
-      const value = input[name];
-      if (fields[name]?.kind === 'object') secrets.push(...secretsIn(value));
-      else if (fields[name]?.secret && typeof value === 'string') secrets.push(value);
-    }
-    return secrets.length === 0 ? this.#redactor : this.#redactor.with(secrets);
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Envelope, Message } from './envelope';
 import type { ErrorCode } from './error-codes';
+import type { Sentence } from './sentence';
+import { sentence } from './sentence';
 
 /** What the place that failed knows; `Gateway.run` folds it into the envelope that becomes `cause`. */
 export interface Details {
@@ -28,12 +30,16 @@ export class GatewayError extends Error {
   override cause: Envelope | undefined = undefined;
   // Not enumerable: what the cause does not repeat stays inside the library.
   declare readonly details: Details;
+  /** The message, in which what came from outside is still told apart. */
+  declare readonly sentence: Sentence;
 
-  constructor(code: ErrorCode, message: string, details: Details = {}) {
-    super(message);
+  /** A message that is not a literal is a `sentence`, which knows what of it came from outside. */
+  constructor(code: ErrorCode, message: string | Sentence, details: Details = {}) {
+    super(String(message));
     this.code = code;
     Object.defineProperty(this, 'name', { value: 'GatewayError' });
     Object.defineProperty(this, 'details', { value: details });
+    Object.defineProperty(this, 'sentence', { value: typeof message === 'string' ? sentence`${message}` : message });
   }
 
   // A Catch node shows String(error): the sentence alone reads better than one with a class name before it.
@@ -43,7 +49,7 @@ export class GatewayError extends Error {
 }
 
 /** Shorthand for the commonest refusal: which field, what was wrong, what to do. */
-export function badInput(message: string): GatewayError {
+export function badInput(message: string | Sentence): GatewayError {
   return new GatewayError('BAD_INPUT', message);
 }
 
@@ -51,5 +57,5 @@ export function badInput(message: string): GatewayError {
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return new GatewayError('BAD_RESPONSE', `Unexpected fault: ${text}. Please report it with the operation and its input.`);
+  return new GatewayError('BAD_RESPONSE', sentence`Unexpected fault: ${text}. Please report it with the operation and its input.`);
 }

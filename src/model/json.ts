@@ -1,7 +1,15 @@
 export type JsonObject = { readonly [key: string]: unknown };
 
+/**
+ * Whether a value is an object as JSON has it: not an array, and nothing that JSON would make `{}` of, such as a `Map` or a `RegExp`.
+ * The messages of a Function node have prototypes of their own, so it is not asked whose it is.
+ */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (
+    prototype === Object.prototype || prototype === null || (Object.getPrototypeOf(prototype) === null && !(Symbol.toStringTag in value))
+  );
 }
 
 /** How a message names what came instead: "an array", "a number", "nothing". */
@@ -11,5 +19,9 @@ export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (Buffer.isBuffer(value)) return 'a Buffer';
   if (typeof value === 'string') return 'text';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  // `[object Map]`
+  const name = Object.prototype.toString.call(value).slice(8, -1).slice(0, 40);
+  if (name !== 'Object') return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`;
+  return isObject(value) ? 'an object' : 'an object of a class';
 }

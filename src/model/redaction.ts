@@ -1,102 +1,182 @@
-import { encodeSegment } from './path';
+import { isUtf8 } from 'node:buffer';
+import type { GatewayError } from './error';
+import { isObject } from './json';
+import { Search, type Span } from './search';
+import { isSecretName, namesSecret, type SecretValue } from './secrets';
+import { Sentence } from './sentence';
+import { viewsOf } from './unescaped';
 
 /** Stands where a secret would. */
 export const MASK = '••••';
 
+/** Of a longer one its beginning is looked for, and all behind that is masked: a certificate must not cost megabytes of search. */
+const HEAD = 512;
+/** No call has more secrets; of one that has, nothing is shown. */
+const MOST_SECRETS = 20_000;
+/** No document is nested deeper; what is, is not shown. */
+const DEEPEST = 200;
+
+/** What is looked for: texts that end where they end, and beginnings of longer ones. */
+interface Wanted {
+  readonly whole: Search;
+  readonly begun: Search;
+}
+
 /**
- * Takes secrets out of text, in every form in which one could come back: as it is, JSON-escaped, URL-encoded, base64 and
- * as half of a Basic credential. Appliances quote what they refuse, so their messages pass through here.
+ * Takes secrets out of what comes from outside, in every form in which one could come back: as it is, escaped in whatever way,
+ * as base64 and as half of a Basic credential. Appliances quote what they refuse, so their messages pass through here.
+ * Nothing here throws: what cannot be masked in part is masked whole, and no outcome depends on it.
  */
 export class Redactor {
-  readonly #lasting = new Set<string>();
+  readonly #lasting: SecretValue[] = [];
   /** Keys and codes come and go for as long as the process lives: only the latest are worth remembering. */
-  readonly #passing: string[][] = [];
-  #pattern: RegExp | undefined;
+  readonly #passing: SecretValue[][] = [];
+  #wanted: Wanted | undefined;
   /** Whose secrets are masked too, also those that it learns later. */
   #parent: Redactor | undefined;
+  #blind = false;
 
   /** Remembers secrets of the configuration; empty ones are no secret. */
-  add(...secrets: (string | undefined)[]): this {
-    for (const form of allForms(secrets)) this.#lasting.add(form);
-    this.#pattern = undefined;
+  add(...secrets: (SecretValue | undefined)[]): this {
+    for (const secret of secrets) if (secret !== undefined && secret.length > 0) this.#lasting.push(secret);
+    this.#wanted = undefined;
     return this;
   }
 
   /** Remembers a key or a code until some later ones have come. */
   addPassing(...secrets: string[]): void {
-    this.#passing.push(allForms(secrets));
+    this.#passing.push(secrets);
     if (this.#passing.length > 8) this.#passing.shift();
-    this.#pattern = undefined;
+    this.#wanted = undefined;
   }
 
   /** Another one that masks these too; for the secrets of one call. */
-  with(secrets: string[]): Redactor {
-    const both = new Redactor().add(...secrets);
+  with(secrets: Iterable<SecretValue>): Redactor {
+    const both = new Redactor();
     both.#parent = this;
-    return both;
-  }
-
-  text(text: string): string {
-    this.#pattern ??= toPattern([...this.#lasting, ...this.#passing.flat()]);
-    const masked = text.replace(this.#pattern, MASK);
-    return this.#parent ? this.#parent.text(masked) : masked;
-  }
-
-  /** The same for every string inside a JSON value; the value itself is left alone. */
-  value<T>(value: T): T {
-    return this.#walk(value) as T;
-  }
-
-  #walk(value: unknown): unknown {
-    if (typeof value === 'string') return this.text(value);
-    if (Array.isArray(value)) return value.map((item) => this.#walk(item));
-    if (value && typeof value === 'object' && !Buffer.isBuffer(value)) {
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#walk(item)]));
+    try {
+      for (const secret of secrets) both.add(secret);
+      both.#blind = both.#lasting.length > MOST_SECRETS;
+    } catch {
+      // An input that cannot even be looked through, such as one with a getter that throws: nothing of it is shown.
+      both.#blind = true;
     }
-    return value;
+    return both.#blind || both.#lasting.length > 0 ? both : this;
+  }
+
+  /** A text from outside. One that has nothing to hide comes back as it is. */
+  text(text: string): string {
+    try {
+      if (text === '') return text;
+      return this.#isBlind() ? MASK : masked(text, this.#spans(text));
+    } catch {
+      return MASK;
+    }
+  }
+
+  /** A sentence of ours: masked is what stands in it from outside. */
+  sentence(sentence: Sentence): string {
+    return sentence.text((outside) => this.text(outside));
+  }
+
+  /** The sentence of an error. */
+  message(error: GatewayError): string {
+    return this.sentence(error.sentence);
+  }
+
+  /** The same for every text inside a JSON value, and all that stands under a secret's name; the value itself is left alone. */
+  value<T>(value: T): T {
+    try {
+      return this.#walk(value, 0) as T;
+    } catch {
+      return MASK as T;
+    }
+  }
+
+  #walk(value: unknown, depth: number): unknown {
+    if (typeof value === 'string') return this.text(value);
+    if (value instanceof Sentence) return this.sentence(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth > DEEPEST) return MASK;
+    if (Array.isArray(value)) return value.map((item) => this.#walk(item, depth + 1));
+    if (!isObject(value)) return value;
+    const named = namesSecret(value);
+    const entries = Object.entries(value).map(([name, item]) => [
+      name,
+      (named && name.startsWith('value')) || isSecretName(name) ? hidden(item) : this.#walk(item, depth + 1),
+    ]);
+    return Object.fromEntries(entries);
+  }
+
+  #isBlind(): boolean {
+    return this.#blind || (this.#parent !== undefined && this.#parent.#isBlind());
+  }
+
+  #spans(text: string): Span[] {
+    const views = viewsOf(text);
+    const spans: Span[] = [];
+    for (const { whole, begun } of this.#searches()) {
+      for (const view of views) {
+        const [first] = begun.spans(view.text);
+        if (first) spans.push([view.placeOf(first[0]), text.length]);
+        for (const [start, end] of whole.spans(view.text)) spans.push([view.placeOf(start), view.placeOf(end)]);
+      }
+    }
+    return spans;
+  }
+
+  #searches(): Wanted[] {
+    return this.#parent ? [this.#search(), ...this.#parent.#searches()] : [this.#search()];
+  }
+
+  #search(): Wanted {
+    if (!this.#wanted) {
+      const whole: string[] = [];
+      const begun: string[] = [];
+      for (const secret of [this.#lasting, ...this.#passing].flat()) {
+        if (secret.length <= HEAD) whole.push(...formsOf(secret, true));
+        else begun.push(...formsOf(headOf(secret), false));
+      }
+      this.#wanted = { whole: new Search(whole), begun: new Search(begun) };
+    }
+    return this.#wanted;
   }
 }
 
-// `password-cleartext`, `password-encrypted`, `cluster-password`, `Password`; not `change-password-at-signin`.
-const SECRET_NAME = /(^|[-_ ])(password|passphrase|secret)(-cleartext|-encrypted)?$/i;
-
-/** The texts that stand under a secret's name (appliance-api.md, "Resources and their fields") somewhere in a body. */
-export function secretsIn(body: unknown, seen = new Set<unknown>()): string[] {
-  if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || seen.has(body)) return [];
-  seen.add(body);
-  return Object.entries(body).flatMap(([name, value]: [string, unknown]) => {
-    if (typeof value === 'string' && SECRET_NAME.test(name)) return [value];
-    return secretsIn(value, seen);
-  });
+/** What nothing can be learned from stays: that a field is empty or off. */
+function hidden(value: unknown): unknown {
+  return value === '' || value === null || value === undefined || typeof value === 'boolean' ? value : MASK;
 }
 
-function allForms(secrets: (string | undefined)[]): string[] {
-  return secrets.flatMap((secret) => (secret ? formsOf(secret) : []));
+function masked(text: string, spans: Span[]): string {
+  if (spans.length === 0) return text;
+  spans.sort(([one], [other]) => one - other);
+  let shown = '';
+  let at = 0;
+  for (const [start, end] of spans) {
+    if (end <= at) continue;
+    // What overlaps is one gap.
+    if (start >= at) shown += text.slice(at, start) + MASK;
+    at = end;
+  }
+  return shown + text.slice(at);
 }
 
-function formsOf(given: string): string[] {
-  const secret = given.toWellFormed();
-  const bytes = Buffer.from(secret, 'utf8');
+/** Not with half of a character at its end, which would be looked for as something else. */
+function headOf(secret: SecretValue): SecretValue {
+  if (typeof secret === 'string') return secret.slice(0, secret.slice(0, HEAD).isWellFormed() ? HEAD : HEAD - 1);
+  const whole = [0, 1, 2, 3].find((cut) => isUtf8(secret.subarray(0, HEAD - cut))) ?? 0;
+  return secret.subarray(0, HEAD - whole);
+}
+
+/** As it is and in base64, alone and inside of something longer; the rest is a matter of `viewsOf`. */
+function formsOf(secret: SecretValue, whole: boolean): string[] {
+  const text = typeof secret === 'string' ? secret : secret.toString('utf8');
+  const wellFormed = text.toWellFormed();
+  const bytes = typeof secret === 'string' ? Buffer.from(wellFormed, 'utf8') : secret;
   const base64 = bytes.toString('base64');
-  const escaped = [secret, base64].flatMap((text) => [encodeURIComponent(text), encodeSegment(text)]);
-  // Either case is right for the digits of an escape.
-  const lower = escaped.map((text) => text.replace(/%../g, (escape) => escape.toLowerCase()));
-  const form = new URLSearchParams({ '': secret }).toString().slice(1);
-  const plain = [secret, JSON.stringify(secret).slice(1, -1), form, base64, base64.replace(/=+$/, ''), bytes.toString('base64url')];
-  return [...plain, ...escaped, ...lower, ...inMarkup(secret), ...insideBase64(bytes)];
-}
-
-/** As pages and XML quote it: all of the characters that may be escaped, or only those that have to be. */
-function inMarkup(secret: string): string[] {
-  const named = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  const quoted = named.replaceAll('"', '&quot;');
-  return [
-    named,
-    quoted,
-    quoted.replaceAll("'", '&#39;'),
-    quoted.replaceAll("'", '&apos;'),
-    named.replaceAll('"', '&#34;').replaceAll("'", '&#39;'),
-  ];
+  const alone = whole ? [base64, base64.replace(/={1,2}$/, ''), bytes.toString('base64url')] : [];
+  return [text, wellFormed, ...alone, ...insideBase64(bytes)];
 }
 
 /** What base64 of something longer, such as `user:password`, holds of a secret wherever it begins there. */
@@ -104,23 +184,9 @@ function insideBase64(bytes: Buffer): string[] {
   // Of a short one too little is left to tell it from other text.
   if (bytes.length < 6) return [];
   return [0, 1, 2].flatMap((before) => {
-    const whole = Buffer.concat([Buffer.alloc(before), bytes])
-      .toString('base64')
-      .replace(/=+$/, '');
+    const longer = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
     // Characters at both ends share their bits with the neighbours.
-    const inner = whole.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
-    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(inner)];
+    const inner = longer.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
-}
-
-function toPattern(forms: string[]): RegExp {
-  // Longest first, so that a secret that contains another is masked whole. No secret: a pattern that never matches.
-  const sorted = forms.sort((a, b) => b.length - a.length).map(literal);
-  return new RegExp(sorted.length > 0 ? sorted.join('|') : '(?!)', 'g');
-}
-
-function literal(form: string): string {
-  const escaped = form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  // A very short secret stands inside ordinary words: mask it only where it stands alone.
-  return form.length < 4 ? `(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])` : escaped;
 }

@@ -1,0 +1,77 @@
+import { isObject, type JsonObject } from './json';
+import type { Fields } from './operation';
+
+/** A secret as it was given. */
+export type SecretValue = string | Buffer;
+
+const WORDS =
+  'pass(?:word|phrase|wd|code)|pwd|secret|psk|token|community(?:-string)?|(?:pre-?shared|shared|private|api|access|secret)-?key';
+// `password-cleartext`, `cluster-password`, `sharedSecret`, `api_key`, `password-hash-2`; not `change-password-at-signin`.
+const SECRET_NAME = new RegExp(`(?:^|-)(?:${WORDS})s?(?:-(?:cleartext|plaintext|encrypted|hash|hashed|text|value))?-?[0-9]{0,3}$`);
+/** Names are short; of one that is not, its end tells. */
+const LONGEST_NAME = 100;
+/** What says of a pair of name and value which one it is. */
+const PAIR_NAMES = ['name', 'key', 'attribute', 'field'];
+/** In an object below a secret's name, what is shorter is a switch or a count rather than a secret. */
+const SHORT = 4;
+
+/** Whether what stands under this name is a secret, however the name is written (appliance-api.md, "Resources and their fields"). */
+export function isSecretName(name: string): boolean {
+  const dashed = name
+    .slice(-LONGEST_NAME)
+    .replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_. ]/g, '-')
+    .toLowerCase();
+  return SECRET_NAME.test(dashed);
+}
+
+/** Whether an object is a pair that names a secret: `{ name: 'shared-secret', value: … }`. */
+export function namesSecret(pair: JsonObject): boolean {
+  return PAIR_NAMES.some((key) => typeof pair[key] === 'string' && isSecretName(pair[key]));
+}
+
+/** The texts that stand under a secret's name somewhere in a body. It may hold itself. */
+export function* secretsIn(body: unknown): Generator<SecretValue> {
+  const seen = new Set<unknown>();
+  const open: unknown[] = [body];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null || Buffer.isBuffer(next) || seen.has(next)) continue;
+    seen.add(next);
+    if (Array.isArray(next)) {
+      for (const item of next) if (typeof item === 'object') open.push(item);
+      continue;
+    }
+    const named = isObject(next) && namesSecret(next);
+    for (const [name, value] of Object.entries(next) as [string, unknown][]) {
+      if (isSecretName(name) || (named && name.startsWith('value'))) yield* leavesOf(value);
+      else if (typeof value === 'object') open.push(value);
+    }
+  }
+}
+
+/** The texts of a value that is secret as a whole, numbers among them. */
+export function* leavesOf(value: unknown): Generator<SecretValue> {
+  const seen = new Set<unknown>();
+  const open: { value: unknown; inner: boolean }[] = [{ value, inner: false }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { value, inner } = next;
+    if (Buffer.isBuffer(value)) yield value;
+    else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
+      const text = String(value);
+      // A switch such as `allow-password` is none, and every other one would be masked with it.
+      if (text !== 'true' && text !== 'false' && (!inner || text.length >= SHORT)) yield text;
+    } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
+      seen.add(value);
+      for (const item of Object.values(value)) open.push({ value: item, inner: inner || !Array.isArray(value) });
+    }
+  }
+}
+
+/** The secrets of one call's input: what its secret fields hold, and what stands under a secret's name anywhere else. */
+export function* secretsOfInput(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): Generator<SecretValue> {
+  for (const name in fields) {
+    const value = input[name];
+    if (fields[name]?.secret) yield* leavesOf(value);
+    else if (typeof value === 'object') yield* secretsIn(value);
+  }
+}
