@@ -11,6 +11,8 @@ import { checkSettings, type CheckedSettings, type Settings } from './model/sett
 import { Transport } from './http/transport';
 import { Canceller, type Cancellable } from './model/cancelling';
 import type { Request } from './model/request';
+import type { Coordination } from './model/coordination';
+import { processCoordination } from './model/process-coordination';
 
 export interface RunOptions {
   /** An `AbortSignal`, or what is like one. */
@@ -21,6 +23,11 @@ export interface RunOptions {
   onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
   /** Told a few times a second how far an import or export is. */
   onProgress?: (progress: Advance) => void;
+}
+
+export interface GatewayOptions {
+  /** What is shared with other processes; by default, with the other gateways of this one. */
+  coordination?: Coordination | undefined;
 }
 
 export interface Outcome {
@@ -40,7 +47,7 @@ export class Gateway {
   readonly #redactor: Redactor;
   readonly #shared: Shared;
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, { coordination = processCoordination }: GatewayOptions = {}) {
     this.#settings = checkSettings(settings);
     const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.#settings;
     this.#redactor = new Redactor().add(password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase);
@@ -50,8 +57,8 @@ export class Gateway {
     if (proxy?.password) this.#redactor.add(`${proxy.username ?? ''}:${proxy.password}`);
     if (proxy) this.#redactor.add(decodeURIComponent(new URL(proxy.url).password));
     const transport = new Transport(this.#settings);
-    const session = new Session(this.#settings, transport, this.#redactor);
-    this.#shared = { settings: this.#settings, session, transport, facts: new Map() };
+    const session = new Session(this.#settings, transport, this.#redactor, coordination);
+    this.#shared = { settings: this.#settings, session, transport, facts: new Map(), coordination };
   }
 
   get name(): string {

@@ -1,11 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { forgetRefusals } from '../src/login/back-off';
+import type { GatewayOptions } from '../src/gateway';
+import { ProcessCoordination, processCoordination } from '../src/model/process-coordination';
 import type { Settings } from '../src/model/settings';
 import type { SimulatorOptions } from '../src/simulator';
 import { calls, failure, gatewayFor, INFO, LOGIN, pair, ROLES, writes } from './library/appliance';
 import { basic, LEGACY, loginsOf } from './library/logins';
 
-beforeEach(() => forgetRefusals());
+/** Pauses by the clock that a test sets. */
+const byDate = (): GatewayOptions => ({ coordination: new ProcessCoordination(Date.now) });
+
+beforeEach(() => processCoordination.clear());
 afterEach(() => vi.useRealTimers());
 
 describe('ways of logging in', () => {
@@ -170,7 +174,7 @@ describe('a refused key', () => {
       const error = await failure(gateway.run(operation));
       expect(error).toMatchObject({ code, cause: { logins: 1, requests: 1, retries: 0 } });
       expect(simulator.requests).toHaveLength(before + 2);
-      forgetRefusals();
+      processCoordination.clear();
       await gateway.run('system.info');
     }
     expect(simulator.state.sessions.count).toBe(25);
@@ -202,7 +206,7 @@ describe('a refused password', () => {
   it('pauses for 60 s, doubling up to 15 minutes, and starts afresh after a success', async () => {
     const start = Date.UTC(2026, 10, 20);
     vi.useFakeTimers({ toFake: ['Date'], now: start });
-    const { simulator, gateway } = await pair({ variants: { lockAfter: 99 } }, { password: 'wrong' });
+    const { simulator, gateway } = await pair({ variants: { lockAfter: 99 } }, { password: 'wrong' }, byDate());
     let now = start;
     for (const [index, seconds] of [60, 120, 240, 480, 900, 900].entries()) {
       expect((await failure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
@@ -240,11 +244,15 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('does not pause when the appliance was only out of order', async () => {
+  it('pauses for 5 s when the appliance was only out of order', async () => {
     const { simulator, gateway } = await pair();
-    simulator.fault({ status: 500, times: 2 });
+    simulator.fault({ status: 500, times: 1 });
     expect((await failure(gateway.run('system.info'))).code).toBe('APPLIANCE_ERROR');
-    expect((await failure(gateway.run(`config.get`, { path: ROLES }))).code).toBe('APPLIANCE_ERROR');
+    expect(await failure(gateway.run('config.get', { path: ROLES }))).toMatchObject({
+      code: 'LOGIN_PAUSED',
+      message: expect.stringMatching(/status 500.* another [45] s \(until 20/) as string,
+    });
+    processCoordination.clear();
     expect((await gateway.run('system.info')).envelope.logins).toBe(1);
   });
 });

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { forgetRefusals } from '../src/login/back-off';
+import { processCoordination } from '../src/model/process-coordination';
 import { Redactor } from '../src/model/redaction';
 import { Session } from '../src/login/session';
 import { checkSettings, type Settings } from '../src/model/settings';
-import { nextCode } from '../src/login/one-time-codes';
+import { nextCode, type OneTimeCode } from '../src/login/one-time-codes';
 import { Transport } from '../src/http/transport';
 import type { Simulator } from '../src/simulator';
 import { appliance, failure, gatewayFor, LOGIN, pair, settingsFor } from './library/appliance';
@@ -14,7 +14,7 @@ const count = { logins: 0 };
 const onLogin = (): void => void count.logins++;
 
 beforeEach(() => {
-  forgetRefusals();
+  processCoordination.clear();
   count.logins = 0;
 });
 afterEach(() => vi.useRealTimers());
@@ -23,7 +23,7 @@ afterEach(() => vi.useRealTimers());
 async function waiting(steps = 1): Promise<{ simulator: Simulator; session: Session }> {
   const simulator = await appliance({ secondFactor: { password: '123456', steps } });
   const settings = checkSettings(settingsFor(simulator, { secondFactor: 'flow' }));
-  return { simulator, session: new Session(settings, new Transport(settings), new Redactor()) };
+  return { simulator, session: new Session(settings, new Transport(settings), new Redactor(), processCoordination) };
 }
 
 describe('second factor', () => {
@@ -190,7 +190,8 @@ describe('one-time codes', () => {
     const secret = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=5';
     // The clock stands just before a step: the second asks for the next one, which is really waited for.
     const at = Math.ceil(Date.now() / 5000) * 5000 - 200;
-    const codes = await Promise.all([nextCode(secret, undefined, () => at), nextCode(secret, undefined, () => at)]);
+    const next = (): Promise<OneTimeCode> => nextCode(secret, processCoordination, undefined, () => at);
+    const codes = (await Promise.all([next(), next()])).map(({ code }) => code);
     const { key } = readSecret(secret);
     const step = Math.floor(at / 5000);
     expect(codes).toEqual([code(key, step), code(key, step + 1)]);

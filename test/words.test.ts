@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Exchanges } from '../src/run/call';
+import { processCoordination } from '../src/model/process-coordination';
 import { Redactor } from '../src/model/redaction';
 import { Session } from '../src/login/session';
 import { checkSettings, type Settings } from '../src/model/settings';
@@ -12,7 +13,13 @@ import { http, wire } from './library/wire';
 function callsOf(target: { url: string }, more: Partial<Settings> = {}): Exchanges {
   const settings = checkSettings(settingsFor(target, more));
   const transport = new Transport(settings);
-  const shared = { settings, transport, session: new Session(settings, transport, new Redactor()), facts: new Map() };
+  const shared = {
+    settings,
+    transport,
+    session: new Session(settings, transport, new Redactor(), processCoordination),
+    facts: new Map(),
+    coordination: processCoordination,
+  };
   return new Exchanges(shared, { dryRun: false, signal: undefined, onEmit: undefined, onProgress: undefined, mask: (value) => value });
 }
 

@@ -5,7 +5,7 @@ import { asGatewayError, badInput, GatewayError } from '../model/error';
 import type { Call } from '../model/operation';
 import type { Kind } from '../transfer/content';
 import { sendBinary, sendXml, type Source } from '../transfer/import';
-import { inTurn } from '../transfer/turn';
+import { exclusiveImport } from '../transfer/exclusive-import';
 import { findBackup, isComplete, readManifests, type BackupFile, type Manifest } from './manifest';
 import { readIdentity, runBackup, type RunInput } from './run';
 import { openStored } from './store';
@@ -44,7 +44,7 @@ export async function restoreBackup(input: RestoreInput, call: Call): Promise<Wr
   await verifyBackup(folder, { ...manifest, files: [file] }, input.passphrase, call);
   call.note({ restored: manifest.backup });
   // The backup before and the import are one turn: no other import comes in between.
-  return inTurn(call, async () => {
+  return exclusiveImport(call, async () => {
     if ((input['backup-first'] ?? true) && !call.dryRun) {
       call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
     }

@@ -29,6 +29,8 @@ export interface Exchange {
 export interface Reply {
   status: number;
   contentType: string;
+  /** As it came; undefined when it did not. */
+  retryAfter?: string | undefined;
   body: Body;
   streamed?: boolean;
 }
@@ -113,6 +115,7 @@ class Answer implements Taker, Bounded {
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #contentType = '';
+  #retryAfter: string | undefined;
   #bytes = 0;
   #sink: Sink | undefined;
   readonly #body = new Body();
@@ -160,6 +163,8 @@ class Answer implements Taker, Bounded {
     this.#status = status;
     const type = headers['content-type'];
     this.#contentType = typeof type === 'string' ? type : '';
+    const retryAfter = headers['retry-after'];
+    if (typeof retryAfter === 'string') this.#retryAfter = retryAfter;
     const length = headers['content-length'];
     const total = typeof length === 'string' && length !== '' ? Number(length) : undefined;
     this.#body.total = total;
@@ -188,7 +193,7 @@ class Answer implements Taker, Bounded {
   }
 
   onResponseEnd(): void {
-    const reply: Reply = { status: this.#status, contentType: this.#contentType, body: this.#body };
+    const reply: Reply = { status: this.#status, contentType: this.#contentType, retryAfter: this.#retryAfter, body: this.#body };
     if (this.#sink) reply.streamed = true;
     this.#settle(undefined, reply);
   }

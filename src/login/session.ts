@@ -1,5 +1,6 @@
-import { Account } from './back-off';
-import { GatewayError } from '../model/error';
+import { BackOff, retryAfterMs } from './back-off';
+import type { Coordination } from '../model/coordination';
+import { asGatewayError, GatewayError } from '../model/error';
 import type { LoginState } from '../model/operation';
 import type { Redactor } from '../model/redaction';
 import type { CheckedSettings } from '../model/settings';
@@ -23,20 +24,24 @@ export class Session {
   readonly #settings: CheckedSettings;
   readonly #transport: Transport;
   readonly #redactor: Redactor;
-  readonly #account: Account;
+  readonly #coordination: Coordination;
+  readonly #backOff: BackOff;
   readonly #closing = new AbortController();
   #key: Key | undefined;
   #flight: Promise<Key> | undefined;
   #pending: string | undefined;
   #pastedKeyExpired = false;
+  /** The step that nothing here could answer. */
+  #unansweredId: string | undefined;
   /** Steps that had their answer: a flow that repeats a message must not send its code again. */
   readonly #answered = new Set<string>();
 
-  constructor(settings: CheckedSettings, transport: Transport, redactor: Redactor) {
+  constructor(settings: CheckedSettings, transport: Transport, redactor: Redactor, coordination: Coordination) {
     this.#settings = settings;
     this.#transport = transport;
     this.#redactor = redactor;
-    this.#account = new Account(settings);
+    this.#coordination = coordination;
+    this.#backOff = new BackOff(settings, coordination);
     if (settings.login === 'key') this.#key = basic(settings.apiKey ?? '', '');
   }
 
@@ -51,9 +56,9 @@ export class Session {
     if (this.#settings.login === 'key') throw this.#expiredKey();
     if (this.#flight) return this.#flight;
     if (this.#settings.secondFactor === 'flow') throw this.#needsLoginNode();
-    this.#account.refuseWhilePaused();
-    onLogin();
     return this.#fly(async () => {
+      await this.#backOff.refuseWhilePaused(this.#unansweredId);
+      onLogin();
       const answer = await this.#firstStep();
       return 'key' in answer ? answer.key : this.#secondStep(answer.resumeId);
     });
@@ -82,9 +87,9 @@ export class Session {
   }
 
   async #begin(onLogin: () => void): Promise<Key> {
-    this.#account.refuseWhilePaused();
-    onLogin();
     return this.#fly(async () => {
+      await this.#backOff.refuseWhilePaused(this.#unansweredId);
+      onLogin();
       const answer = await this.#firstStep();
       if ('key' in answer) return answer.key;
       this.#pending = answer.resumeId;
@@ -137,8 +142,13 @@ export class Session {
     this.#flight = flight;
     try {
       this.#key = await flight;
-      this.#account.accepted();
+      await this.#backOff.accepted();
       return this.#key;
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      // Before anybody learns of it: the next one meets the pause.
+      await this.#backOff.failed(error);
+      throw error;
     } finally {
       this.#flight = undefined;
     }
@@ -156,12 +166,12 @@ export class Session {
   async #secondStep(resumeId: string): Promise<Key> {
     const { secondFactor, username = '', secondUsername, secondPassword = '', totpSecret = '' } = this.#settings;
     if (secondFactor === 'none') {
-      throw this.#unanswered(resumeId, 'The appliance asks for a second factor, but the appliance node has none. Choose one there.');
+      throw await this.#unanswered(resumeId, 'The appliance asks for a second factor, but the appliance node has none. Choose one there.');
     }
     const answer = secondFactor === 'totp' ? await this.#code(totpSecret) : secondPassword;
     const next = await this.#step({ resume_id: resumeId }, basic(secondUsername || username, answer));
     if ('key' in next) return next.key;
-    throw this.#unanswered(
+    throw await this.#unanswered(
       next.resumeId,
       'The appliance took the second factor and asks for yet another step, which nothing here can answer.',
     );
@@ -169,7 +179,7 @@ export class Session {
 
   async #code(totpSecret: string): Promise<string> {
     try {
-      const code = await nextCode(totpSecret, this.#closing.signal);
+      const { code } = await nextCode(totpSecret, this.#coordination, this.#closing.signal);
       const { username = '', secondUsername } = this.#settings;
       this.#redactor.addPassing(code, `${secondUsername || username}:${code}`);
       return code;
@@ -205,22 +215,22 @@ export class Session {
   }
 
   /** 400, 401 and 422 refuse the credentials (a wrong realm among them), 403 the account; all pause further logins. */
-  #refusal({ status }: Reply): GatewayError {
+  #refusal({ status, retryAfter }: Reply): GatewayError {
+    const wait = retryAfterMs(retryAfter);
+    const details = { status, ...(wait !== undefined && { retryAfterMs: wait }) };
     if (status === 403) {
-      this.#account.refused('FORBIDDEN');
       return new GatewayError(
         'FORBIDDEN',
         'The appliance forbids this login (403). Check that the administrator account may use the REST interface and that the realm admits the address of this machine.',
-        { status },
+        details,
       );
     }
     if (status === 400 || status === 401 || status === 422) {
-      this.#account.refused('LOGIN_REJECTED');
       const what = this.#settings.login === 'realm' ? 'realm, user name, password or second factor' : 'user name or password';
       return new GatewayError(
         'LOGIN_REJECTED',
         `The appliance refused the login (${status}). Check ${what} in the appliance node, and that the account may use the REST interface.`,
-        { status },
+        details,
       );
     }
     if (status === 404) {
@@ -228,17 +238,18 @@ export class Session {
         this.#settings.login === 'legacy'
           ? 'Releases from 22.7R2.1 on have only the realm login: choose that.'
           : 'Check the URL, and that the REST interface is on.';
-      return new GatewayError('NOT_FOUND', `The appliance has no such login (404). ${advice}`, { status });
+      return new GatewayError('NOT_FOUND', `The appliance has no such login (404). ${advice}`, details);
     }
     return new GatewayError(
       'APPLIANCE_ERROR',
       `The appliance could not carry out the login (status ${status}). It may be restarting; try again later.`,
-      { status },
+      details,
     );
   }
 
-  #unanswered(resumeId: string, words: string): GatewayError {
-    this.#account.refused('SECOND_FACTOR_REQUIRED', resumeId);
+  async #unanswered(resumeId: string, words: string): Promise<GatewayError> {
+    this.#unansweredId = resumeId;
+    await this.#backOff.pause('SECOND_FACTOR_REQUIRED', undefined);
     return new GatewayError('SECOND_FACTOR_REQUIRED', words, { resumeId, sent: false });
   }
 

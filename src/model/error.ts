@@ -17,6 +17,8 @@ export interface Details {
   sent?: boolean;
   /** What the operating system or TLS called it, e.g. `ECONNREFUSED`. */
   system?: string;
+  /** How long the appliance asks to be left alone. */
+  retryAfterMs?: number;
   /** Anything else that helps, such as both lists of a catalogue that somebody else changed meanwhile. */
   extra?: Record<string, unknown>;
 }

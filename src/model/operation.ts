@@ -3,6 +3,7 @@ import type { JsonObject } from './json';
 import type { Request } from './request';
 import type { Download, Upload } from './stream';
 import type { Cancellable } from './cancelling';
+import type { ExclusiveOptions } from './coordination';
 
 /** What an operation does to the appliance: `destroy` ends, removes or replaces something that users work with. */
 export type Effect = 'read' | 'write' | 'destroy';
@@ -70,6 +71,11 @@ export interface Call {
   upload(request: Request, shown: JsonObject, open: () => Promise<Upload>): Promise<WriteResult>;
   /** Tells whoever watches how far it is. */
   report(progress: Advance): void;
+  /**
+   * Runs `work` while nobody else runs any of that name at this appliance, first come, first served; a plan waits for nobody.
+   * Errors: `ABORTED` when this call is cancelled before its work begins; nothing of it was sent.
+   */
+  exclusive<T>(name: string, work: () => Promise<T>, options?: Pick<ExclusiveOptions, 'onWait' | 'cancelled'>): Promise<T>;
   /** A fact about the appliance that is found out once and then kept. */
   once(fact: string, find: () => Promise<string>): Promise<string>;
   /** The key's own operations, for `gateway-login`. */

@@ -13,6 +13,7 @@ import { unlessAborted, abortSignalOf, type Cancellable } from '../model/cancell
 import { type JsonObject } from '../model/json';
 import type { Request } from '../model/request';
 import { jsonText } from '../model/json-text';
+import { coordinationKey, type Coordination, type ExclusiveOptions } from '../model/coordination';
 
 /** What all calls of one gateway share. */
 export interface Shared {
@@ -20,6 +21,7 @@ export interface Shared {
   readonly session: Session;
   readonly transport: Transport;
   readonly facts: Map<string, Promise<string>>;
+  readonly coordination: Coordination;
 }
 
 export interface CallOptions {
@@ -188,6 +190,15 @@ export class Exchanges implements Call {
   emit(data: unknown, part: { index: number; count?: number }): void {
     this.emitted = (this.emitted ?? 0) + 1;
     this.#options.onEmit?.(data, part, this);
+  }
+
+  exclusive<T>(name: string, work: () => Promise<T>, options: ExclusiveOptions = {}): Promise<T> {
+    if (this.dryRun) return work();
+    const { coordination, settings } = this.#shared;
+    // What was sent can go on at the appliance for as long as an exchange may take.
+    const leaseMs = (Math.max(settings.timeout, settings.transferTimeout) + 60) * 1000;
+    const key = coordinationKey('exclusive', this.settings.base, name);
+    return coordination.exclusive(key, work, { ...options, signal: this.#options.signal, leaseMs });
   }
 
   async once(fact: string, find: () => Promise<string>): Promise<string> {

@@ -8,7 +8,7 @@ import { fileFault } from './file-fault';
 import { meter } from './meter';
 import { BINARY, MAINTENANCE } from './names';
 import type { Upload } from '../model/stream';
-import { inTurn } from './turn';
+import { exclusiveImport } from './exclusive-import';
 import type { JsonObject } from '../model/json';
 
 const WATCH_MS = 250;
@@ -52,7 +52,7 @@ export function importBinary(source: Source, mode: 'normal' | 'full' | undefined
 
 async function whenReady(source: Source, call: Call, work: () => Promise<WriteResult>): Promise<WriteResult> {
   await source.check?.();
-  return inTurn(call, work);
+  return exclusiveImport(call, work);
 }
 
 /** Multipart form with the parts `file` and `password` (appliance-api.md, "System"). Data: the result. */

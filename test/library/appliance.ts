@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { GatewayError } from '../../src/model/error';
 import type { Many } from '../../src/model/envelope';
-import { Gateway } from '../../src/gateway';
+import { Gateway, type GatewayOptions } from '../../src/gateway';
 import type { Settings } from '../../src/model/settings';
 import { selfSigned, startSimulator, type JournalEntry, type Simulator, type SimulatorOptions } from '../../src/simulator';
 import type { ErrorCode } from '../../src/model/error-codes';
@@ -28,8 +28,8 @@ export function settingsFor({ url }: { url: string }, more: Partial<Settings> = 
 }
 
 /** A gateway that is closed with the test. */
-export function gatewayFor(target: { url: string }, more: Partial<Settings> = {}): Gateway {
-  const gateway = new Gateway(settingsFor(target, more));
+export function gatewayFor(target: { url: string }, more: Partial<Settings> = {}, options: GatewayOptions = {}): Gateway {
+  const gateway = new Gateway(settingsFor(target, more), options);
   onTestFinished(() => gateway.close());
   return gateway;
 }
@@ -38,9 +38,10 @@ export function gatewayFor(target: { url: string }, more: Partial<Settings> = {}
 export async function pair(
   options: SimulatorOptions = {},
   more: Partial<Settings> = {},
+  gatewayOptions: GatewayOptions = {},
 ): Promise<{ simulator: Simulator; gateway: Gateway }> {
   const simulator = await appliance(options);
-  return { simulator, gateway: gatewayFor(simulator, more) };
+  return { simulator, gateway: gatewayFor(simulator, more, gatewayOptions) };
 }
 
 /** The error of a run that has to fail. */

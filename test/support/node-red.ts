@@ -4,7 +4,7 @@ import type { Node, NodeInitializer, NodeMessage } from 'node-red';
 import helper from 'node-red-node-test-helper';
 import type { SinonSpy } from 'sinon';
 import gatewayNodes from '../../nodes/gateway';
-import { forgetRefusals } from '../../src/login/back-off';
+import { processCoordination } from '../../src/model/process-coordination';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator';
 
 /** The two lines of Node-RED as devDependencies; the helper loads either, on any Node. */
@@ -64,7 +64,7 @@ export class Rig {
   /** Between two tests: a fresh Node-RED and an appliance without faults that has locked nobody out. */
   async reset(): Promise<void> {
     await helper.unload();
-    forgetRefusals();
+    processCoordination.clear();
     this.sim.clearFaults();
     for (const name of LISTENERS) this.#seen[name].length = 0;
   }

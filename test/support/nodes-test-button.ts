@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { forgetRefusals } from '../../src/login/back-off';
+import { processCoordination } from '../../src/model/process-coordination';
 import { startSimulator } from '../../src/simulator';
 import { Rig, type Runtime } from './node-red';
 
@@ -120,7 +120,7 @@ export function testButton(runtime: Runtime): void {
       expect(await ask(body({ url: other.url, credentials }))).toMatchObject({ ok: true });
       expect(await ask(body({ url: other.url, credentials, secondFactor: 'totp' }))).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
       await other.close();
-      forgetRefusals();
+      processCoordination.clear();
     });
   });
 }

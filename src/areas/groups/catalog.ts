@@ -40,7 +40,7 @@ export async function clearCatalog(catalog: Catalog, call: Call): Promise<WriteR
 
 /**
  * Adds or removes groups: read, change, write the whole list, read back (appliance-api.md, "Group catalog rules" 2). One at a time
- * per catalogue in this process; sends nothing when nothing changes. Errors: `APPLIANCE_ERROR` with both lists in `cause` when the
+ * per catalogue; sends nothing when nothing changes. Errors: `APPLIANCE_ERROR` with both lists in `cause` when the
  * list is another one afterwards, because somebody else wrote it meanwhile.
  */
 export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', groups: JsonObject[], call: Call): Promise<WriteResult> {
@@ -137,31 +137,7 @@ function contains(list: readonly JsonObject[], group: JsonObject, catalog: { dir
   });
 }
 
-const queues = new Map<string, Promise<unknown>>();
-
-/** Read-modify-write of one catalogue is one at a time across all flows of the process. */
-async function alone<T>(catalog: Catalog, call: Call, work: () => Promise<T>): Promise<T> {
-  const key = `${call.settings.base}${pathOf(catalog)}`;
-  const before = queues.get(key) ?? Promise.resolve();
-  const turn = before.then(() => (call.signal?.aborted ? undefined : work()));
-  const settled = turn.catch(() => undefined);
-  queues.set(key, settled);
-  void settled.then(() => {
-    if (queues.get(key) === settled) queues.delete(key);
-  });
-  await unlessAborted(before, call.signal);
-  return (await turn) as T;
-}
-
-/** Whoever is cancelled has its outcome at once, however long the one before it takes. */
-async function unlessAborted(before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  let leave = (): void => undefined;
-  const aborted = new Promise<void>((resolve) => {
-    leave = resolve;
-    signal?.addEventListener('abort', leave, { once: true });
-  });
-  await Promise.race([before, aborted]);
-  signal?.removeEventListener('abort', leave);
-  if (signal?.aborted)
-    throw new GatewayError('ABORTED', 'Cancelled while it waited for another change of this catalogue.', { sent: false });
+/** Read-modify-write of one catalogue is one at a time. */
+function alone<T>(catalog: Catalog, call: Call, work: () => Promise<T>): Promise<T> {
+  return call.exclusive(pathOf(catalog), work, { cancelled: 'Cancelled while it waited for another change of this catalogue.' });
 }
