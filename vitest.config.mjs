@@ -1,8 +1,9 @@
 // @ts-check
 import { defineConfig } from 'vitest/config';
 
-// Tests that start a real Node-RED, npm or a browser; two of them fill a small machine.
+// Tests of what is built, or that start a real Node-RED, npm or a browser; two of them fill a small machine.
 const whole = [
+  'test/editor.test.ts',
   'test/package*.test.ts',
   'test/examples*.test.ts',
   'test/scorecard*.test.ts',
@@ -12,9 +13,7 @@ const whole = [
 
 export default defineConfig({
   test: {
-    globalSetup: 'scripts/built.mjs',
     pool: 'forks',
-    maxWorkers: 2,
     projects: [
       {
         extends: true,
@@ -24,12 +23,22 @@ export default defineConfig({
           exclude: whole,
           testTimeout: 20_000,
           hookTimeout: 20_000,
+          // Most of their time they wait for a pause or a time limit to pass.
+          maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 180_000, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'whole',
+          include: whole,
+          globalSetup: 'scripts/built.mjs',
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { failure, gatewayFor, lines, pair, writes } from './library/appliance';
 import type { JsonObject } from '../src/model/json';
 
@@ -78,16 +78,20 @@ describe('group catalogues', () => {
   it('tell both lists when somebody else wrote in between', async () => {
     const { simulator, gateway } = await pair();
     const stranger = gatewayFor(simulator);
-    await stranger.run('system.info');
+    const server = simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server').items.get('Corp AD');
+    const catalog = (): unknown => server?.resource('ad', 'server-catalog', 'groups').values.get('ad-group');
     // The PUT takes effect and then, before the read-back, another one replaces the list.
+    let answer = (): void => undefined;
+    const until = new Promise<void>((resolve) => (answer = resolve));
     const put = (request: { method: string }): boolean => request.method === 'PUT';
-    simulator.fault({ match: put, afterEffect: true, delayMs: 150, status: 200, body: '{"result":{}}' });
+    simulator.fault({ match: put, afterEffect: true, until, status: 200, body: '{"result":{}}' });
     const adding = failure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }));
-    await new Promise((resolve) => setTimeout(resolve, 75));
+    await vi.waitFor(() => expect(names(catalog())).toContain('Staff'), 10_000);
     await stranger.run('config.update', {
       path: ['authentication', 'auth-servers', 'auth-server', 'Corp AD', 'ad', 'server-catalog', 'groups'],
       body: { 'ad-group': [ad('Only')] },
     });
+    answer();
     const error = await adding;
     expect(error.code).toBe('APPLIANCE_ERROR');
     expect(names(error.cause?.wanted)).toContain('Staff');

@@ -17,6 +17,8 @@ export interface FaultRule {
   headers?: Record<string, string>;
   /** Wait before answering (after the effect, if there is one). */
   delayMs?: number;
+  /** Wait for this before answering, like `delayMs`, but for as long as it takes. */
+  until?: Promise<unknown>;
   /** The connection is cut: before any byte, after the headers, in the middle of the body, or after so many bytes of it. The content-length is that of the whole body. */
   cut?: 'before-headers' | 'headers' | 'half' | number;
   /** The body ends early, with a content-length that fits: half of it, or so many bytes. */
@@ -29,7 +31,7 @@ export interface FaultRule {
   hang?: boolean;
   /**
    * Whether the request is carried out before it fails. Default: reads are, and so is everything when the fault only
-   * shapes the answer (delay, headers, truncate, stripField, body as a function); other writes are not.
+   * shapes the answer (delay, until, headers, truncate, stripField, body as a function); other writes are not.
    */
   afterEffect?: boolean;
 }

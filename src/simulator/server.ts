@@ -159,6 +159,7 @@ export class ApplianceServer {
         : undefined;
     if (fault) {
       if (fault.delayMs !== undefined) await wait(fault.delayMs);
+      await fault.until;
       if (fault.hang) return;
       reply = shape(fault, reply, this.state.variants);
     }
