@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { root } from '../scripts/tools.mjs';
 import { operations } from '../src/areas';
 import { Gateway } from '../src/gateway';
 import type { Settings } from '../src/model/settings';
@@ -67,7 +68,44 @@ async function requestsOf(name: string, example: Record<string, unknown>): Promi
   return appliance.seen.filter(({ request }) => !request.endsWith('/realm_auth'));
 }
 
-describe('every row of appliance-api.md', () => {
+/** Method and path of every row of the tables in a document, from the heading `from` to the heading `to`. */
+function documented(file: string, from: string, to?: string): string[] {
+  const [, after = ''] = readFileSync(join(root, 'docs', file), 'utf8').split(`\n## ${from}\n`);
+  const [section = ''] = to === undefined ? [after] : after.split(`\n## ${to}\n`);
+  const found = [...section.matchAll(/^\| ((?:`[A-Z]+`(?:, )?)+) \| `(\/api\/[^`]+)` \|/gm)];
+  return found.flatMap(([, methods = '', path = '']) =>
+    methods
+      .replaceAll('`', '')
+      .split(', ')
+      .map((method) => shapeOf(method, path)),
+  );
+}
+
+/** What an appliance calls `<vendor>` is `acme` here, and the name of a segment does not matter. */
+const shapeOf = (method: string, path: string): string =>
+  `${method} ${path.replaceAll('<vendor>-enforcer', 'acme-enforcer').replace(/<\w+>/g, '<>')}`;
+
+describe('the rows', () => {
+  const typedOff = new Set(rows.map(({ method, path }) => shapeOf(method, path)));
+  const inDescription = documented('appliance-api.md', 'Endpoints', 'Authentication');
+  const inNotes = documented('field-notes.md', 'Paths beyond the description');
+
+  it('are found in the documents', () => {
+    expect(inDescription.length).toBeGreaterThan(45);
+    expect(inNotes.length).toBeGreaterThan(6);
+  });
+
+  it('leave out nothing that the description offers', () => {
+    expect(inDescription.filter((shape) => !typedOff.has(shape))).toEqual([]);
+  });
+
+  it('hold nothing that no document offers', () => {
+    const offered = new Set([...inDescription, ...inNotes]);
+    expect([...typedOff].filter((shape) => !offered.has(shape))).toEqual([]);
+  });
+});
+
+describe('every row', () => {
   it.each(rows.flatMap((row) => row.operations.map((name) => ({ row, name, shown: `${row.method} ${row.path}` }))))(
     '$shown has $name',
     ({ name }) => {

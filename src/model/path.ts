@@ -10,7 +10,7 @@ export const CONFIGURATION = '/api/v1/configuration';
 const NOT_LITERAL = /[!'()*]/g;
 
 /**
- * One raw name as one path segment (appliance-api.md, "Method semantics" 7): percent-encoded UTF-8, never quoted,
+ * One raw name as one path segment (appliance-api.md, "URLs"): percent-encoded UTF-8, never quoted,
  * a leading dot as `%2E`. Errors: `BAD_INPUT` for an empty name, `.`, `..` or half a surrogate pair.
  */
 export function encodeSegment(name: string): string {
@@ -116,8 +116,8 @@ function isSpecial(name: string): boolean {
 }
 
 /**
- * Expands `{{tags}}` of a path that the flow's author typed: each becomes one encoded raw segment (contract, "path of
- * gateway-config"). Only plain tags: what a section or an unescaped tag yields cannot be told from path syntax.
+ * Expands `{{tags}}` of a path that the flow's author typed: each becomes one encoded raw segment (contract, "Paths of
+ * the configuration tree"). Only plain tags: what a section or an unescaped tag yields cannot be told from path syntax.
  * Errors: `BAD_INPUT` for such tags and for a tag that yields nothing, or no text or number.
  */
 export function expandTags(template: string, view: object): string {

@@ -1,7 +1,7 @@
 import { Refusal } from './reply';
 
 /**
- * The URL rules of the interface (appliance-api.md, "What the service does", 7), from the appliance's side: what the
+ * The URL rules of the interface (appliance-api.md, "URLs"), from the appliance's side: what the
  * rules do not allow is refused with a sentence, never repaired, so that a client which encodes wrongly is noticed.
  */
 export interface Target {
