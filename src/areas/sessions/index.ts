@@ -1,6 +1,7 @@
 import { area, choice, number, object, op, records, required, subject, text } from '../../model/operation';
 import { at } from '../../model/path';
-import { endSessions, endSingle, idsOf, matching, readFilter } from './end';
+import { endSessions, endSingle, idsOf, matching } from './end';
+import { readFilter } from './filter';
 import { listSessions } from './list';
 
 const SESSIONS = '/api/v1/system/active-users';
@@ -77,9 +78,11 @@ export const sessions = area({
       fields: {
         filter: subject(
           required(
-            object('Filter', 'Record fields and what they have to be: text with `*` as wildcard, or an array of such texts.', {
-              example: { 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.*' },
-            }),
+            object(
+              'Filter',
+              'Record fields and what they have to be: text with `*` as wildcard, for an address also a network such as `203.0.113.0/24`, or an array of such texts, of which one is enough. `older-than` is the age of the session: hours, or text such as `90 min`.',
+              { example: { 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.0/24', 'older-than': '8 h' } },
+            ),
           ),
         ),
         max,

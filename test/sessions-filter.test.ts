@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { readFilter } from '../src/areas/sessions/filter';
+import { appliance, codeOf, failure, gatewayFor, many, pair, refusalOf } from './library/appliance';
+
+const hoursAgo = (hours: number): string => (Date.now() / 1000 - hours * 3600).toFixed(6);
+
+const people = [
+  { 'active-user-name': 'v4', 'source-ip': '203.0.113.7', 'sign-in-time-micro': hoursAgo(1), events: 0 },
+  { 'active-user-name': 'v4 near', 'source-ip': '203.0.113.130', 'sign-in-time-micro': hoursAgo(7.9), events: 3 },
+  { 'active-user-name': 'v6', 'source-ip': '2001:DB8:0:0:0:0:0:1', 'network-connect-ipv6': 'fd00::7', 'sign-in-time-micro': hoursAgo(9) },
+  { 'active-user-name': 'mapped', 'source-ip': '::ffff:198.51.100.7', 'mac-address': '02:AB:00:00:00:01', events: '12' },
+  { 'active-user-name': 'odd', 'source-ip': 'unknown', 'sign-in-time-micro': '0', 'user-sign-in-time': '2026/01/15 09:30:00' },
+  { 'active-user-name': 'none', 'source-ip': null, 'sign-in-time-micro': null },
+];
+
+/** Names of those who match, by the filter alone. */
+const matched = (filter: Record<string, unknown>): string[] =>
+  people.filter(readFilter(filter)).map((person) => person['active-user-name']);
+
+describe('addresses in a filter', () => {
+  it.each<[unknown, string[]]>([
+    ['203.0.113.0/24', ['v4', 'v4 near']],
+    ['203.0.113.99/25', ['v4']],
+    ['203.0.113.130/32', ['v4 near']],
+    ['203.0.113.0/24 ', ['v4', 'v4 near']],
+    ['198.51.100.0/24', ['mapped']],
+    ['198.51.100.7', ['mapped']],
+    ['::ffff:203.0.113.7', ['v4']],
+    ['2001:db8::/32', ['v6']],
+    ['2001:db8::1', ['v6']],
+    ['2001:0DB8::0001', ['v6']],
+    ['2001:db8:*', ['v6']],
+    ['*::1', ['v6']],
+    ['10.0.0.0/8', []],
+    [
+      ['10.0.0.0/8', '*.7', '2001:db8::/127'],
+      ['v4', 'v6', 'mapped'],
+    ],
+    ['203.0.113.1*', ['v4 near']],
+    ['2*9', []],
+    ['25*.1*', []],
+  ])('%j', (wanted, expected) => {
+    expect(matched({ 'source-ip': wanted })).toEqual(expected);
+  });
+
+  it.each<unknown>([
+    '10.0.0.999',
+    '10.0.0',
+    '10.0.0.0.1',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0.0/0x8',
+    '10.0.0.0/255.0.0.0',
+    '/8',
+    '2001:db8::/129',
+    '2001:db8::g',
+    'fe80::1%eth0',
+    'fe80::1%eth0/64',
+    '0.0.0.0/0',
+    '::/0',
+    '*.*',
+    '*:*',
+    '256.*',
+    '*.999',
+    '1.2.3.4.*',
+    '1.2.3.9*99',
+    '01.*',
+    'vpn*',
+    '20010:*',
+    '1::2::*',
+    '1:2:3:4:5:6:7:8:9*',
+    `${'1*'.repeat(60)}1`,
+    ['203.0.113.7', '10.0.0.999'],
+  ])('%j is refused', (wanted) => {
+    expect(codeOf(() => readFilter({ 'source-ip': wanted }))).toBe('BAD_INPUT');
+  });
+
+  it('know fields of one version', () => {
+    expect(matched({ 'network-connect-ipv6': 'fd00::/8' })).toEqual(['v6']);
+    expect(matched({ 'network-connect-ipv6': '::ffff:10.0.0.1' })).toEqual([]);
+    for (const wanted of ['10.0.0.0/8', '10.0.0.1', '10.*'])
+      expect(codeOf(() => readFilter({ 'network-connect-ipv6': wanted }))).toBe('BAD_INPUT');
+  });
+});
+
+describe('the age in a filter', () => {
+  it.each<[unknown, string[]]>([
+    [8, ['v6']],
+    ['8', ['v6']],
+    ['8 h', ['v6']],
+    ['0.5', ['v4', 'v4 near', 'v6']],
+    ['90 min', ['v4 near', 'v6']],
+    ['470minutes', ['v4 near', 'v6']],
+    ['1 Day', []],
+    ['3000 s', ['v4', 'v4 near', 'v6']],
+    [['2 days', '8.5 hours'], ['v6']],
+  ])('%j', (wanted, expected) => {
+    expect(matched({ 'older-than': wanted })).toEqual(expected);
+  });
+
+  it.each<unknown>([0, '0 h', -1, '8 x', 'h', '8 h 30 min', '8*', '1e3', '9'.repeat(400), true, null])('%j is refused', (wanted) => {
+    expect(codeOf(() => readFilter({ 'older-than': wanted }))).toBe('BAD_INPUT');
+  });
+
+  it('goes with other fields, and ends those sessions', async () => {
+    const simulator = await appliance({ sessions: 0 });
+    for (const person of people) simulator.state.sessions.add(person);
+    const filter = { 'older-than': '30 min', 'source-ip': ['203.0.113.0/25', '2001:db8::/32'] };
+    const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
+    expect(many(data).results.map(({ item }) => (item as Record<string, unknown>)['active-user-name'])).toEqual(['v4', 'v6']);
+  });
+});
+
+describe('other kinds of fields in a filter', () => {
+  it.each<[Record<string, unknown>, string[]]>([
+    [{ events: 3 }, ['v4 near']],
+    [{ events: ['3', '12.0'] }, ['v4 near', 'mapped']],
+    [{ 'mac-address': '02:ab:*' }, ['mapped']],
+    [{ 'mac-address': '02:AB:00:00:00:01' }, ['mapped']],
+    [{ 'user-sign-in-time': '2026/01/15 *' }, ['odd']],
+    [{ 'user-sign-in-time': '*/15 09:*' }, ['odd']],
+    [{ 'user-sign-in-time': '2026/01/15 09:30:00' }, ['odd']],
+    [{ 'sign-in-time-micro': people[0]?.['sign-in-time-micro'] }, ['v4']],
+  ])('%j', (filter, expected) => {
+    expect(matched(filter)).toEqual(expected);
+  });
+
+  it.each<Record<string, unknown>>([
+    { events: '1*' },
+    { events: 'many' },
+    { events: -1 },
+    { 'sign-in-time-micro': '17*' },
+    { 'mac-address': 'xx:*' },
+    { 'user-sign-in-time': '15.01.2026*' },
+    { 'user-sign-in-time': '26/01/15*' },
+    { 'user-sign-in-time': '2026/01/15' },
+    { 'user-sign-in-time': '*:30' + ':00:00' },
+  ])('%j is refused', (filter) => {
+    expect(codeOf(() => readFilter(filter))).toBe('BAD_INPUT');
+  });
+
+  it('say which field and which pattern, and quote no more than its beginning', () => {
+    const { message = '' } = refusalOf(() => readFilter({ 'source-ip': `1${'0'.repeat(100_000)}` })) ?? {};
+    expect(message).toMatch(/^filter\.source-ip: "10000/);
+    expect(message.length).toBeLessThan(300);
+  });
+});
+
+describe('many patterns', () => {
+  const addresses = Array.from({ length: 100_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
+
+  it('are looked up where they are exact, however many', async () => {
+    const simulator = await appliance({ sessions: 2000 });
+    simulator.state.sessions.add({ 'active-user-name': 'last one', 'source-ip': '10.1.134.159' });
+    const filter = { 'source-ip': addresses, 'active-user-name': [...addresses, 'last one'] };
+    const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
+    expect(many(data)).toMatchObject({ total: 1, ok: 1 });
+  });
+
+  it.each(['source-ip', 'agent-type'])('of %s with wildcards are refused beyond a thousand, before anything is sent', async (field) => {
+    const { simulator, gateway } = await pair();
+    const wild = addresses.map((address) => `${address}*`);
+    const error = await failure(gateway.run('sessions.kill-matching', { filter: { [field]: wild } }));
+    expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(new RegExp(`${field} has 100000 .* at most 1000`))]);
+    expect(simulator.requests).toEqual([]);
+    expect(codeOf(() => readFilter({ [field]: wild.slice(0, 1000) }))).toBe('none');
+    expect(codeOf(() => readFilter({ [field]: wild.slice(0, 1001) }))).toBe('LIMIT');
+  });
+});
