@@ -1,7 +1,8 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { Bag } from '../src/model/bag';
 import { asGatewayError, badInput, GatewayError } from '../src/model/error';
-import { failureEnvelope, type Outcome, type RunOptions } from '../src/gateway';
+import type { Outcome, RunOptions } from '../src/gateway';
+import { failureEnvelope } from '../src/run/envelope';
 import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
 import { applianceById, applianceNamed, type Appliance } from './appliance';

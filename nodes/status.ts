@@ -76,7 +76,7 @@ const green = { fill: 'green', shape: 'dot' } as const;
 const OK: Last = { ...green, key: 'ok' };
 
 /** How a message that succeeded is shown; `sent` is the number of parts that went out for it. */
-export function shownOutcome({ data, envelope }: Outcome, sent: number): Last {
+export function shownOutcome({ data, many, envelope }: Outcome, sent: number): Last {
   if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
   if (sent > 0) return { ...green, key: 'sent', values: { n: sent } };
   // A document that was read: looking for what it does not have is slow.
@@ -84,10 +84,10 @@ export function shownOutcome({ data, envelope }: Outcome, sent: number): Last {
   if (isObject(data) && data.state === 'pending') return { fill: 'yellow', shape: 'ring', key: 'needs-code' };
   if (Array.isArray(data))
     return { ...green, key: envelope.operation === 'sessions.list' ? 'sessions' : 'items', values: { n: data.length } };
-  if (!isObject(data) || typeof data.failed !== 'number' || typeof data.total !== 'number') return OK;
-  if (data.failed === 0)
-    return { ...green, key: envelope.operation.startsWith('sessions.') ? 'ended' : 'items', values: { n: data.total } };
-  return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: data.failed, n: data.total } };
+  if (!many) return OK;
+  if (many.failed === 0)
+    return { ...green, key: envelope.operation.startsWith('sessions.') ? 'ended' : 'items', values: { n: many.total } };
+  return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: many.failed, n: many.total } };
 }
 
 export function shownFailure(code: ErrorCode): Last {

@@ -1,6 +1,7 @@
 import { operationNamed, operations } from './areas';
-import { Exchanges, type Shared } from './run/call';
-import { emptyResult, isoTime, type Envelope } from './model/envelope';
+import { OperationCall, type Shared } from './run/call';
+import { envelopeOf, failedEnvelope, type RunOf } from './run/envelope';
+import type { Envelope, Many } from './model/envelope';
 import { asGatewayError, GatewayError } from './model/error';
 import { readInput } from './model/input';
 import type { Advance, Operation } from './model/operation';
@@ -10,7 +11,6 @@ import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import { Transport } from './http/transport';
 import { Canceller, type Cancellable } from './model/cancelling';
-import type { Request } from './model/request';
 import type { Coordination } from './model/coordination';
 import { processCoordination } from './model/process-coordination';
 
@@ -33,6 +33,8 @@ export interface GatewayOptions {
 export interface Outcome {
   /** The resource, records, result or `many`; undefined when everything went out in parts. */
   data: unknown;
+  /** The same as `data` where that tells of several items, one by one; else null. */
+  many: Many | null;
   envelope: Envelope;
   /** True when everything went out through `onPart`. */
   streamed: boolean;
@@ -79,26 +81,34 @@ export class Gateway {
 
   async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions): Promise<Outcome> {
     const { signal, dryRun = false, onPart, onProgress } = options;
-    const started = performance.now();
+    const writes = operations.get(name)?.effect !== 'read';
+    const run: RunOf = { operation: name, appliance: this.name, writes, started: performance.now() };
     const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
-    const exchanges = new Exchanges(this.#shared, {
+    const call = new OperationCall(this.#shared, {
       dryRun: dryRun || this.#settings.dryRun === true,
       signal,
-      onEmit: onPart && ((data, part, so) => onPart(data, part, this.#envelope(name, so, started))),
+      onEmit: onPart && ((data, part, so) => onPart(data, part, envelopeOf(run, so))),
       onProgress,
       mask: (value) => redactor.value(value),
     });
     try {
       const operation = operationNamed(name);
-      const data = await this.#perform(operation, readInput(operation, input), exchanges);
-      const streamed = exchanges.emitted !== undefined;
-      const envelope = this.#envelope(name, exchanges, started);
-      if (exchanges.changed !== null) envelope.result = redactor.value(envelope.result);
-      if (isMany(data)) envelope.ok = data.failed === 0;
-      return { data: streamed ? undefined : operation.effect === 'read' ? data : redactor.value(data), envelope, streamed };
+      const data = await this.#perform(operation, readInput(operation, input), call);
+      const { many = null, emitted, changed } = call.record;
+      const streamed = emitted !== undefined;
+      const envelope = envelopeOf(run, call);
+      if (changed !== null) envelope.result = redactor.value(envelope.result);
+      if (streamed) return { data: undefined, many: null, envelope, streamed };
+      if (many) return this.#outcomeOfMany(many, envelope, redactor);
+      return { data: writes ? redactor.value(data) : data, many, envelope, streamed };
     } catch (thrown) {
-      throw this.#failure(name, asGatewayError(thrown), exchanges, started, redactor);
+      throw this.#failure(run, asGatewayError(thrown), call, redactor);
     }
+  }
+
+  #outcomeOfMany(many: Many, envelope: Envelope, redactor: Redactor): Outcome {
+    const data = redactor.value(many);
+    return { data, many: data, envelope, streamed: false };
   }
 
   /** Aborts everything that is under way and closes all connections. */
@@ -107,7 +117,7 @@ export class Gateway {
     this.#shared.transport.close();
   }
 
-  #perform(operation: Operation, input: ReturnType<typeof readInput>, call: Exchanges): Promise<unknown> {
+  #perform(operation: Operation, input: ReturnType<typeof readInput>, call: OperationCall): Promise<unknown> {
     if (operation.run) return operation.run(input, call);
     if (!operation.request) throw new GatewayError('BAD_INPUT', 'This operation has nothing to send.');
     const request = operation.request(input, this.#settings.prefix);
@@ -116,79 +126,11 @@ export class Gateway {
     return operation.read ? document.then((whole) => operation.read?.(whole, input, (fields) => call.note(fields))) : document;
   }
 
-  #envelope(operation: string, so: Exchanges, started: number): Envelope {
-    const planned = so.dryRun && operations.get(operation)?.effect !== 'read';
-    const envelope: Envelope = {
-      ok: true,
-      operation,
-      appliance: this.name,
-      request: so.first ? requestOf(so.first) : null,
-      status: planned ? null : so.status,
-      result: so.result,
-      changed: planned ? null : so.changed,
-      dryRun: so.dryRun,
-      requests: so.requests,
-      retries: so.retries,
-      logins: so.logins,
-      ms: Math.round((performance.now() - started) * 10) / 10,
-      at: isoTime(),
-    };
-    // Not by spreading: the object would become one that is slow to look into, for every message.
-    Object.assign(envelope, so.notes);
-    if (planned) envelope.plan = so.plan;
-    return envelope;
-  }
-
-  #failure(name: string, error: GatewayError, so: Exchanges, started: number, redactor: Redactor): GatewayError {
-    const { status, result, reason, resumeId, extra } = error.details;
+  #failure(run: RunOf, error: GatewayError, call: OperationCall, redactor: Redactor): GatewayError {
     const message = redactor.message(error);
     // A new one always: all who wait for one login get the same error, and each has a cause of its own.
     const clean = new GatewayError(error.code, message, error.details);
-    const envelope = this.#envelope(name, so, started);
-    // A write that failed is known not to have changed anything, unless its outcome is unknown.
-    const refused = !envelope.dryRun && operations.get(name)?.effect !== 'read' && error.code !== 'OUTCOME_UNKNOWN';
-    clean.cause = redactor.value({
-      ...envelope,
-      ok: false,
-      changed: so.changed ?? (refused ? false : null),
-      status: status ?? so.status,
-      ...(result && { result }),
-      code: error.code,
-      message,
-      ...(reason && { reason }),
-      ...(resumeId !== undefined && { resumeId }),
-      ...(so.emitted !== undefined && { sent: so.emitted }),
-      ...extra,
-    });
+    clean.cause = redactor.value(failedEnvelope(run, error, message, call));
     return clean;
   }
-}
-
-/** The envelope of a failure that happened before any appliance was involved. */
-export function failureEnvelope(operation: string, appliance: string, error: GatewayError): Envelope {
-  return {
-    ok: false,
-    operation,
-    appliance,
-    request: null,
-    status: null,
-    result: emptyResult(),
-    changed: null,
-    dryRun: false,
-    requests: 0,
-    retries: 0,
-    logins: 0,
-    ms: 0,
-    at: isoTime(),
-    code: error.code,
-    message: error.message,
-  };
-}
-
-function requestOf({ method, path, query }: Request): NonNullable<Envelope['request']> {
-  return query ? { method, path, query } : { method, path };
-}
-
-function isMany(data: unknown): data is { failed: number } {
-  return typeof data === 'object' && data !== null && 'failed' in data && 'results' in data;
 }

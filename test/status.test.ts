@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { shownFailure, shownOutcome } from '../nodes/status';
-import { emptyResult, type Envelope } from '../src/model/envelope';
+import { emptyResult, type Envelope, type Many } from '../src/model/envelope';
 import type { Outcome } from '../src/gateway';
 
-const outcome = (operation: string, data: unknown, more: Partial<Envelope> = {}): Outcome => ({
+const outcome = (operation: string, data: unknown, more: Partial<Envelope> = {}, many: Many | null = null): Outcome => ({
   data,
+  many,
   streamed: false,
   envelope: {
     ok: true,
@@ -23,22 +24,26 @@ const outcome = (operation: string, data: unknown, more: Partial<Envelope> = {})
     ...more,
   },
 });
-const many = (total: number, failed = 0) => ({ total, ok: total - failed, failed, results: [] });
+const several = (operation: string, total: number, failed = 0, more: Partial<Envelope> = {}): Outcome => {
+  const many = { total, ok: total - failed, failed, results: [] };
+  return outcome(operation, many, more, many);
+};
 const read = { changed: null, request: { method: 'GET', path: '/' } };
 
 describe('what stands under the node after a message', () => {
   it.each([
-    ['sessions that were ended', outcome('sessions.kill', many(3)), 'ended', { n: 3 }],
-    ['backups that were checked', outcome('backup.verify', many(3), { changed: null }), 'items', { n: 3 }],
-    ['leases that were revoked', outcome('license.revoke', many(2)), 'items', { n: 2 }],
-    ['some of them in vain', outcome('sessions.kill', many(3, 1)), 'partly', { failed: 1, n: 3 }],
+    ['sessions that were ended', several('sessions.kill', 3), 'ended', { n: 3 }],
+    ['backups that were checked', several('backup.verify', 3, 0, { changed: null }), 'items', { n: 3 }],
+    ['leases that were revoked', several('license.revoke', 2), 'items', { n: 2 }],
+    ['some of them in vain', several('sessions.kill', 3, 1), 'partly', { failed: 1, n: 3 }],
     ['a list of sessions', outcome('sessions.list', [{}, {}], read), 'sessions', { n: 2 }],
     ['another list', outcome('backup.list', [{}], read), 'items', { n: 1 }],
     ['nothing in the list', outcome('sessions.list', [], read), 'sessions', { n: 0 }],
     ['a document', outcome('system.info', { failed: 1, total: 2 }, read), 'ok', undefined],
+    ['a document that looks like many', outcome('config.create', { failed: 1, total: 2, results: [] }), 'ok', undefined],
     ['a write', outcome('config.set', { result: {} }), 'ok', undefined],
     ['a login that waits for its code', outcome('login.start', { state: 'pending' }), 'needs-code', undefined],
-    ['a dry run', outcome('sessions.kill', many(3), { plan: [1, 2, 3].map(() => ({ method: 'DELETE', path: '/' })) }), 'planned', { n: 3 }],
+    ['a dry run', several('sessions.kill', 3, 0, { plan: [1, 2, 3].map(() => ({ method: 'DELETE', path: '/' })) }), 'planned', { n: 3 }],
   ])('%s', (_, result, key, values) => {
     expect(shownOutcome(result, 0)).toMatchObject({ key, ...(values && { values }) });
     if (!values) expect(shownOutcome(result, 0)).not.toHaveProperty('values');

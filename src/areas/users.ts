@@ -1,4 +1,3 @@
-import { emptyResult } from '../model/envelope';
 import { GatewayError } from '../model/error';
 import { area, boolean, op, required, subject, text, type Call } from '../model/operation';
 import { at } from '../model/path';
@@ -36,10 +35,7 @@ async function change(
   const changed = asTexts(changes);
   const path = user(where.server, where.username);
   const present = await call.read({ method: 'GET', path });
-  if (Object.keys(changed).length === 0) {
-    call.note({ changed: call.dryRun ? null : false });
-    return { result: emptyResult() };
-  }
+  if (Object.keys(changed).length === 0) return call.unchanged();
   // An old password, in whatever form an appliance shows it, must not meet a new one.
   const plain = Object.entries(withoutPassword(present)).filter(([, value]) => typeof value === 'string');
   return call.write({ method: 'PUT', path, body: { ...Object.fromEntries(plain), ...changed } });

@@ -11,7 +11,10 @@ export async function brandOf(call: Call): Promise<string> {
   const configured = call.settings.brand;
   if (configured) return upperFirst(configured);
   return call.once('brand', async () => {
-    const document = await call.read({ method: 'GET', path: '/api/v1/system/active-users', query: { number: '200', start: '0' } });
+    const document = await call.read(
+      { method: 'GET', path: '/api/v1/system/active-users', query: { number: '200', start: '0' } },
+      { lookUp: true },
+    );
     for (const record of pageOf(document).records) {
       const key = Object.keys(record).find((name) => name.endsWith('-client-version'));
       if (key) return upperFirst(key.slice(0, -'-client-version'.length));
@@ -31,7 +34,7 @@ export async function vendorOf(call: Call): Promise<string> {
   const configured = call.settings.vendor;
   if (configured) return configured;
   return call.once('vendor', async () => {
-    const document = await call.read({ method: 'GET', path: '/api/v1/configuration/uac' });
+    const document = await call.read({ method: 'GET', path: '/api/v1/configuration/uac' }, { lookUp: true });
     const found = Object.keys(document).filter((key) => key.endsWith('-enforcer') && key !== 'host-enforcer' && isObject(document[key]));
     if (found.length === 1 && found[0]) return found[0].slice(0, -'-enforcer'.length);
     const why =

@@ -121,7 +121,7 @@ export function summary(folder: string, manifest: Manifest): Omit<RunResult, 'ch
 
 /** Serial number and release (appliance-api.md, "System information"); what the appliance does not tell is null. */
 export async function readIdentity(call: Call): Promise<Identity> {
-  const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' });
+  const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' }, { lookUp: true });
   const nested = document['system-information'];
   const system: JsonObject = isObject(nested) ? nested : document;
   const textOf = (name: string): string | null => (typeof system[name] === 'string' && system[name] !== '' ? system[name] : null);

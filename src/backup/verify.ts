@@ -24,7 +24,7 @@ export async function verifyBackups(input: { folder: string; backup?: string; pa
   const present = await readManifests(folder);
   const manifests = input.backup === undefined ? present : [findBackup(present, input.backup)];
   const results: ManyItem[] = [];
-  let first: GatewayError | undefined;
+  const failures = new Map<number, GatewayError>();
   for (const manifest of manifests) {
     const { backup, time } = manifest;
     try {
@@ -33,20 +33,18 @@ export async function verifyBackups(input: { folder: string; backup?: string; pa
     } catch (thrown) {
       const error = fileFault(thrown, join(folder, backup), 'read');
       if (error.code === 'ABORTED') throw error;
-      first ??= error;
+      failures.set(results.length, error);
       results.push({ item: { backup, time }, ok: false, error: { code: error.code, message: error.message } });
     }
   }
   if (input.backup === undefined) {
     for (const backup of await withoutManifest(folder, manifests)) {
       const error = badInput(`${join(folder, backup)}.json is missing or damaged: what belongs to it cannot be checked.`);
-      first ??= error;
+      failures.set(results.length, error);
       results.push({ item: { backup }, ok: false, error: { code: error.code, message: error.message } });
     }
   }
-  const failed = results.filter((entry) => 'ok' in entry && !entry.ok).length;
-  if (first && failed === results.length) throw new GatewayError(first.code, first.message, { sent: false, extra: { results } });
-  return { total: results.length, ok: results.length - failed, failed, results };
+  return call.gather(results, failures);
 }
 
 /** Names of backups of which there are files, but no manifest that can be read. */

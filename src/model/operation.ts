@@ -1,4 +1,5 @@
-import type { Many, WriteResult } from './envelope';
+import type { Many, ManyItem, WriteResult } from './envelope';
+import type { GatewayError } from './error';
 import type { JsonObject } from './json';
 import type { Request } from './request';
 import type { Download, Upload } from './stream';
@@ -51,15 +52,28 @@ export type LoginState = { state: 'ready' } | { state: 'pending'; resumeId: stri
 /** How far a long operation is: it waits for another one, or so many bytes of a transfer are through. */
 export type Advance = { readonly state: 'waiting' } | { readonly state: 'moving'; readonly bytes: number; readonly total?: number };
 
+export interface ReadOptions {
+  /** Ends it in place of the call's own signal. */
+  readonly signal?: Cancellable | undefined;
+  /** It only has to be known first: the envelope does not tell of it as the request of the operation. */
+  readonly lookUp?: boolean;
+}
+
 /** What an operation that needs more than one exchange works with. Writes become a plan in a dry run. */
 export interface Call {
-  /** Reads a document: JSON of a 2xx, checked to be an object. `signal` ends it in place of the call's own. */
-  read(request: Request, signal?: Cancellable): Promise<JsonObject>;
+  /** Reads a document: JSON of a 2xx, checked to be an object. */
+  read(request: Request, options?: ReadOptions): Promise<JsonObject>;
   /** Sends a write and reads its result envelope; in a dry run plans it. */
   write(request: Request): Promise<WriteResult>;
   /** One write per item, on all connections at once, results in order; an item that fails does not stop the others. */
   each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown): Promise<Many>;
-  /** Adds fields of the operation's own to the envelope, or corrects `changed`. */
+  /** The same where an item takes more than one exchange: `work` gets a call of its own for each. */
+  eachBy<T>(items: readonly T[], work: (item: T, call: Call) => Promise<unknown>, shown: (item: T) => unknown): Promise<Many>;
+  /** Results that were had in another way, as data of an operation on many; `failures` by index. Errors: the first, when all failed. */
+  gather(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): Many;
+  /** The result of a write that found everything as it should be and sends nothing. */
+  unchanged(): WriteResult;
+  /** Adds fields of the operation's own to the envelope. */
   note(fields: Record<string, unknown>): void;
   /** Announces that the data goes out in parts. Errors: `BAD_INPUT` when nobody takes them; nothing was sent. */
   stream(): void;

@@ -1,17 +1,24 @@
 import type { Many, ManyItem } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
-import type { Request } from '../model/request';
+import { leavesUnchanged } from './repeat';
 
 /** After these, trying the next item would fail just so, and cost a login attempt or a connection time limit each. */
 const HOPELESS = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
 
+/** What became of one item that did not fail; `changed` is null where nothing can be said of it. */
+export interface ItemDone {
+  readonly status: number | null;
+  readonly changed: boolean | null;
+}
+
 export interface EachOptions<T> {
   /** What of an item the results show. */
   readonly shown: (item: T) => unknown;
-  /** Sends one request; gives the status of its success. */
-  readonly write: (request: Request) => Promise<number>;
+  readonly work: (item: T, index: number) => Promise<ItemDone>;
   readonly atOnce: number;
+  /** A dry run: items are planned, not done. */
+  readonly planned: boolean;
 }
 
 /** `failure` when not a single one succeeded. `changed` is null when that cannot be told. */
@@ -21,14 +28,11 @@ export interface EachOutcome {
   readonly failure: GatewayError | undefined;
 }
 
-/** One write per item, `atOnce` at a time, results in order; an item that fails does not stop the others. */
-export async function writeEach<T>(
-  items: readonly T[],
-  requests: readonly Request[],
-  { shown, write, atOnce }: EachOptions<T>,
-): Promise<EachOutcome> {
+/** Works on every item, `atOnce` at a time, results in order; an item that fails does not stop the others. */
+export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, planned }: EachOptions<T>): Promise<EachOutcome> {
   const results = new Array<ManyItem>(items.length);
   const failures = new Map<number, GatewayError>();
+  let changed: boolean | null = false;
   let next = 0;
   let hopeless: GatewayError | undefined;
   const worker = async (): Promise<void> => {
@@ -36,29 +40,31 @@ export async function writeEach<T>(
       const item = shown(items[index] as T);
       try {
         if (hopeless) throw hopeless;
-        results[index] = { item, ok: true, status: await write(requests[index] as Request) };
+        const done = await work(items[index] as T, index);
+        if (done.changed) changed = true;
+        results[index] = planned ? { item, planned } : { item, ok: true, status: done.status };
       } catch (thrown) {
         const error = asGatewayError(thrown);
         if (isHopeless(error)) hopeless ??= error;
+        if (!leavesUnchanged(error)) changed ||= null;
         failures.set(index, error);
         results[index] = { item, ok: false, error: { code: error.code, message: error.message } };
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
-  return outcomeOf(results, failures);
+  return { ...outcomeOf(results, failures), changed };
 }
 
-function outcomeOf(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): EachOutcome {
-  const many = { total: results.length, ok: results.length - failures.size, failed: failures.size, results };
-  const unknown = [...failures.values()].some(({ code }) => code === 'OUTCOME_UNKNOWN');
-  const changed = many.ok > 0 || (unknown ? null : false);
-  const first = many.ok === 0 ? failures.get(0) : undefined;
-  if (!first) return { many, changed, failure: undefined };
+/** Results as the data of an operation on many. `failure` when all of them failed: the first, with how many others. */
+export function outcomeOf(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): Omit<EachOutcome, 'changed'> {
+  const ok = results.filter((result) => 'ok' in result && result.ok).length;
+  const many = { total: results.length, ok, failed: failures.size, results };
+  const first = failures.size === results.length ? failures.get(0) : undefined;
+  if (!first) return { many, failure: undefined };
   const others = failures.size > 1 ? ` (and ${failures.size - 1} more failed)` : '';
   // With its details, such as the reason or the login step that waits: the contract promises them for the code.
-  const failure = new GatewayError(first.code, `${first.message}${others}`, { ...first.details, extra: { results } });
-  return { many, changed, failure };
+  return { many, failure: new GatewayError(first.code, `${first.message}${others}`, { ...first.details, extra: { results } }) };
 }
 
 function isHopeless({ code, details }: GatewayError): boolean {

@@ -17,3 +17,10 @@ const LEAVES_UNKNOWN = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS', 'BAD_
 export function leavesUnknown({ code, details }: GatewayError): boolean {
   return details.sent !== false && LEAVES_UNKNOWN.has(code);
 }
+
+/** Whether an error tells that a write changed nothing: it was refused, or never sent. A 5xx or `result.errors` may have done a part. */
+export function leavesUnchanged({ code, details }: GatewayError): boolean {
+  if (details.sent === false) return true;
+  const status = details.status ?? 0;
+  return code !== 'OUTCOME_UNKNOWN' && !(code === 'APPLIANCE_ERROR' && (status >= 500 || (status >= 200 && status < 300)));
+}

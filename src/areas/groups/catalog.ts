@@ -1,5 +1,4 @@
 import type { WriteResult } from '../../model/envelope';
-import { emptyResult } from '../../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
 import { at } from '../../model/path';
@@ -47,10 +46,7 @@ export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', 
   return alone(catalog, call, async () => {
     const present = await readCatalog(catalog, call);
     const wanted = change === 'add' ? added(present, groups, catalog) : present.filter((group) => !contains(groups, group, catalog));
-    if (wanted.length === present.length) {
-      call.note({ changed: call.dryRun ? null : false });
-      return { result: emptyResult() };
-    }
+    if (wanted.length === present.length) return call.unchanged();
     const result = await put(catalog, wanted, call);
     if (!call.dryRun) await compare(catalog, wanted, call);
     return result;

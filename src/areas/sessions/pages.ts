@@ -74,7 +74,7 @@ export class Pages {
 
   async #ask(part: { number: string; start?: string }): Promise<Page> {
     const request = { method: 'GET' as const, path: '/api/v1/system/active-users', query: { ...this.#query, ...part } };
-    const page = pageOf(await this.#call.read(request, this.#stepwise ? undefined : this.#stop));
+    const page = pageOf(await this.#call.read(request, { signal: this.#stepwise ? undefined : this.#stop }));
     // As they come, which may be another order than that of the pages.
     const counted = page.total ?? this.#counted;
     this.steady &&= counted >= this.#counted;

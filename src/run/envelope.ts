@@ -1,0 +1,85 @@
+import { emptyResult, isoTime, type Envelope } from '../model/envelope';
+import type { GatewayError } from '../model/error';
+import type { Request } from '../model/request';
+import type { OperationCall } from './call';
+import { leavesUnchanged } from './repeat';
+
+/** What an envelope says beyond the record of its call. */
+export interface RunOf {
+  /** Full name of the operation: `sessions.kill`. */
+  readonly operation: string;
+  readonly appliance: string;
+  readonly writes: boolean;
+  /** `performance.now()` at its begin. */
+  readonly started: number;
+}
+
+/** The envelope of what was done so far. It shares nothing with another one of the same call. */
+export function envelopeOf({ operation, appliance, writes, started }: RunOf, { record, sender, plan, dryRun }: OperationCall): Envelope {
+  const planned = plan !== undefined && writes;
+  const envelope: Envelope = {
+    ok: (record.many?.failed ?? 0) === 0,
+    operation,
+    appliance,
+    request: record.request ? requestOf(record.request) : null,
+    status: planned ? null : record.status,
+    result: record.changed === null ? emptyResult() : record.result,
+    changed: planned ? null : record.changed,
+    dryRun,
+    requests: sender.requests,
+    retries: sender.retries,
+    logins: sender.logins,
+    ms: Math.round((performance.now() - started) * 10) / 10,
+    at: isoTime(),
+  };
+  // Not by spreading: the object would become one that is slow to look into, for every message.
+  Object.assign(envelope, record.notes);
+  if (planned) envelope.plan = plan.requests;
+  return envelope;
+}
+
+/** The envelope of a failure, still with its secrets. */
+export function failedEnvelope(run: RunOf, error: GatewayError, message: string, call: OperationCall): Envelope {
+  const { status, result, reason, resumeId, extra } = error.details;
+  const { record } = call;
+  // A write that failed is known not to have changed anything, unless it may have done so all the same.
+  const refused = run.writes && !call.dryRun && !(record.writes && !leavesUnchanged(error));
+  return {
+    ...envelopeOf(run, call),
+    ok: false,
+    changed: record.changed ?? (refused && !record.many ? false : null),
+    status: status ?? record.status,
+    ...(result && { result }),
+    code: error.code,
+    message,
+    ...(reason && { reason }),
+    ...(resumeId !== undefined && { resumeId }),
+    ...(record.emitted !== undefined && { sent: record.emitted }),
+    ...extra,
+  };
+}
+
+/** The envelope of a failure that happened before any appliance was involved. */
+export function failureEnvelope(operation: string, appliance: string, error: GatewayError): Envelope {
+  return {
+    ok: false,
+    operation,
+    appliance,
+    request: null,
+    status: null,
+    result: emptyResult(),
+    changed: null,
+    dryRun: false,
+    requests: 0,
+    retries: 0,
+    logins: 0,
+    ms: 0,
+    at: isoTime(),
+    code: error.code,
+    message: error.message,
+  };
+}
+
+function requestOf({ method, path, query }: Request): NonNullable<Envelope['request']> {
+  return query ? { method, path, query: { ...query } } : { method, path };
+}

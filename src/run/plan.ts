@@ -1,0 +1,22 @@
+import type { PlannedRequest } from '../model/envelope';
+import type { JsonObject } from '../model/json';
+import { jsonText } from '../model/json-text';
+import type { Request } from '../model/request';
+
+/** What a dry run would send, secrets masked. */
+export class Plan {
+  readonly requests: PlannedRequest[] = [];
+  readonly #mask: <T>(value: T) => T;
+
+  constructor(mask: <T>(value: T) => T) {
+    this.#mask = mask;
+  }
+
+  /** `shown` stands for a body that streams. Errors: `BAD_INPUT` for a body that could not be sent, since a plan that cannot be is none. */
+  add({ method, path, query, rawQuery, body: own }: Request, shown?: JsonObject): void {
+    const body = shown ?? own;
+    if (body) jsonText(body);
+    const planned = { method, path, ...(query && { query }), ...(rawQuery !== undefined && { rawQuery }), ...(body && { body }) };
+    this.requests.push(this.#mask(planned));
+  }
+}

@@ -1,0 +1,125 @@
+import type { Exchange, Reply, Transport } from '../http/transport';
+import type { Key, Session } from '../login/session';
+import { unlessAborted, type Cancellable } from '../model/cancelling';
+import type { ResultLists } from '../model/envelope';
+import { asGatewayError, GatewayError } from '../model/error';
+import { jsonText } from '../model/json-text';
+import { encodeQuery } from '../model/path';
+import type { Request } from '../model/request';
+import type { CheckedSettings } from '../model/settings';
+import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
+import { consume, readResult } from './reply';
+
+/** What a streaming exchange has beyond its request; asked for again before a replay, because a stream is used up. */
+export type Stream = () => Promise<Partial<Exchange>>;
+
+/** Sends one request of a read, once. */
+export type Send = (request: Request, stream?: Stream) => Promise<Reply>;
+
+/** The answer to a write that succeeded; a plan has no status. */
+export interface Written {
+  readonly status: number | null;
+  readonly result: ResultLists;
+}
+
+export interface SenderParts {
+  readonly settings: CheckedSettings;
+  readonly session: Session;
+  readonly transport: Transport;
+}
+
+/** Whether the request itself is on its way: what failed before was at most a login. */
+interface Progress {
+  sent: boolean;
+  readonly signal: Cancellable | undefined;
+}
+
+/** Sends the exchanges of one run: with the key, a login and a replay where it has died, repeats of reads; and counts them. */
+export class Sender {
+  /** Exchanges, repeats and replays included, logins not. */
+  requests = 0;
+  retries = 0;
+  logins = 0;
+  readonly #parts: SenderParts;
+  readonly #signal: Cancellable | undefined;
+  readonly onLogin = (): void => void this.logins++;
+
+  constructor(parts: SenderParts, signal: Cancellable | undefined) {
+    this.#parts = parts;
+    this.#signal = signal;
+  }
+
+  /** A read: tried again after connection faults and 5xx, with a growing pause. */
+  async read<T>(attempt: (send: Send) => Promise<T>, signal = this.#signal): Promise<T> {
+    for (let repeats = 0; ; repeats++) {
+      const progress: Progress = { sent: false, signal };
+      try {
+        return await attempt((request, stream) => this.#authorized(request, progress, stream));
+      } catch (thrown) {
+        const error = asGatewayError(thrown);
+        const pause = PAUSES_MS[repeats];
+        // A login that failed is not a read: it is not repeated.
+        if (!progress.sent || pause === undefined || !mayRepeat(error)) throw error;
+        await this.waitFor(new Promise((resolve) => setTimeout(resolve, pause)), signal);
+        this.retries++;
+      }
+    }
+  }
+
+  /** A write, sent once: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
+  async write(request: Request, stream?: Stream): Promise<Written> {
+    const progress: Progress = { sent: false, signal: this.#signal };
+    try {
+      const reply = await this.#authorized(request, progress, stream);
+      return { status: reply.status, result: consume(reply, readResult) };
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      // Before the write itself, there was at most a login.
+      if (!progress.sent || !leavesUnknown(error)) throw error;
+      throw new GatewayError('OUTCOME_UNKNOWN', `It may or may not have happened, look before you send it again. ${error.message}`, {
+        ...error.details,
+        reason: error.code,
+      });
+    }
+  }
+
+  /** A promise that others share, left early when this run is cancelled. */
+  waitFor<T>(shared: Promise<T>, signal = this.#signal): Promise<T> {
+    return unlessAborted(shared, signal, 'Cancelled before it was sent.');
+  }
+
+  /** Sends with the present key; a 401 is answered by one new login and one replay, reads and writes alike: it was refused unread. */
+  async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
+    const { session } = this.#parts;
+    const body = request.body && jsonText(request.body);
+    const key = session.present ?? (await this.waitFor(session.key(this.onLogin), progress.signal));
+    const more = stream && (await stream());
+    progress.sent = true;
+    const reply = await this.#send(request, body, key, progress.signal, more);
+    if (reply.status !== 401) return reply;
+    session.refused(key);
+    // What fails until the replay is the login, and the request is as good as unsent.
+    progress.sent = false;
+    const fresh = session.present ?? (await this.waitFor(session.key(this.onLogin), progress.signal));
+    const again = stream && (await stream());
+    progress.sent = true;
+    const replay = await this.#send(request, body, fresh, progress.signal, again);
+    if (replay.status === 401) session.refused(fresh);
+    return replay;
+  }
+
+  #send(
+    request: Request,
+    body: string | undefined,
+    { authorization }: Key,
+    signal: Cancellable | undefined,
+    more?: Partial<Exchange>,
+  ): Promise<Reply> {
+    this.requests++;
+    const { settings, transport } = this.#parts;
+    const query = request.rawQuery === undefined ? encodeQuery(request.query) : `?${request.rawQuery}`;
+    const exchange: Exchange = { method: request.method, path: settings.prefix + request.path + query, authorization, signal };
+    if (body !== undefined) exchange.body = body;
+    return transport.send(more ? { ...exchange, ...more } : exchange);
+  }
+}

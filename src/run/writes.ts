@@ -1,0 +1,82 @@
+import { emptyResult, type Many, type WriteResult } from '../model/envelope';
+import type { JsonObject } from '../model/json';
+import type { Request } from '../model/request';
+import { workOnEach, type ItemDone } from './many';
+import type { Plan } from './plan';
+import type { RunRecord } from './record';
+import type { Sender, Stream, Written } from './sender';
+
+/** One write, as it is about to be sent or planned. */
+export interface Write {
+  readonly request: Request;
+  /** What a plan shows of a body that streams. */
+  readonly shown?: JsonObject;
+  readonly stream?: Stream;
+}
+
+/**
+ * Stands around every write of a run, dry runs included: it may read before, compare, hold or record the write, let it proceed, read
+ * back, put back. It gives what the write is taken to have answered; what it throws, the write ends with.
+ */
+export type AroundWrite = (write: Write, proceed: () => Promise<Written>) => Promise<Written>;
+
+export interface WritesParts {
+  readonly sender: Sender;
+  readonly record: RunRecord;
+  /** Undefined where writes are sent. */
+  readonly plan: Plan | undefined;
+  readonly around: AroundWrite | undefined;
+}
+
+/** The one way that every write takes, whichever operation it is of. */
+export class Writes {
+  readonly #parts: WritesParts;
+
+  constructor(parts: WritesParts) {
+    this.#parts = parts;
+  }
+
+  async one(write: Write): Promise<WriteResult> {
+    const { status, result } = await this.#pass(write);
+    this.#parts.record.wrote(status, result);
+    return { result };
+  }
+
+  /** One write per item. They are all made before the first is sent: an item that cannot be is the end of it while nothing has happened. */
+  async each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown, atOnce: number): Promise<Many> {
+    const { record } = this.#parts;
+    const requests = items.map(request);
+    return this.many(items, shown, atOnce, async (_item, index) => {
+      const { status } = await this.#pass({ request: requests[index] as Request });
+      record.answered('write', status);
+      return { status, changed: true };
+    });
+  }
+
+  /** Whatever work there is on each item. Errors: that of the first item when all of them failed. */
+  async many<T>(
+    items: readonly T[],
+    shown: (item: T) => unknown,
+    atOnce: number,
+    work: (item: T, index: number) => Promise<ItemDone>,
+  ): Promise<Many> {
+    const { record, plan } = this.#parts;
+    const { many, changed, failure } = await workOnEach(items, { shown, work, atOnce, planned: plan !== undefined });
+    record.wroteMany(many, changed);
+    if (failure) throw failure;
+    return many;
+  }
+
+  #pass(write: Write): Promise<Written> {
+    const { record, around } = this.#parts;
+    record.begins('write', write.request);
+    return around ? around(write, () => this.#proceed(write)) : this.#proceed(write);
+  }
+
+  async #proceed({ request, shown, stream }: Write): Promise<Written> {
+    const { plan, sender } = this.#parts;
+    if (!plan) return sender.write(request, stream);
+    plan.add(request, shown);
+    return { status: null, result: emptyResult() };
+  }
+}

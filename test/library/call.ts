@@ -1,0 +1,16 @@
+import { Transport } from '../../src/http/transport';
+import { Session } from '../../src/login/session';
+import { processCoordination } from '../../src/model/process-coordination';
+import { Redactor } from '../../src/model/redaction';
+import { checkSettings, type Settings } from '../../src/model/settings';
+import { OperationCall, type CallOptions } from '../../src/run/call';
+import { settingsFor } from './appliance';
+
+/** A run of some operation, as the operation sees it. */
+export function callOf(target: { url: string }, options: Partial<CallOptions> = {}, more: Partial<Settings> = {}): OperationCall {
+  const settings = checkSettings(settingsFor(target, more));
+  const transport = new Transport(settings);
+  const session = new Session(settings, transport, new Redactor(), processCoordination);
+  const shared = { settings, transport, session, facts: new Map<string, Promise<string>>(), coordination: processCoordination };
+  return new OperationCall(shared, { dryRun: false, mask: (value) => value, ...options });
+}

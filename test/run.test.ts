@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CallOptions, OperationCall } from '../src/run/call';
+import { operations } from '../src/areas';
+import { readInput } from '../src/model/input';
+import type { Write } from '../src/run/writes';
+import { failure, gatewayFor, idsOf, INFO, LOGIN, pair, USERS, writes } from './library/appliance';
+import { callOf } from './library/call';
+import { http, wire } from './library/wire';
+
+const ROLE = 'users/user-roles/user-role/Users';
+const PATH = `/api/v1/configuration/${ROLE}`;
+const DONE = JSON.stringify({ result: { info: [{ message: 'done' }] } });
+
+describe('the request of an operation', () => {
+  it('is the first write if there is one, whatever was read before and after', async () => {
+    const server = await wire(({ method }) => http(method === 'GET' ? 200 : 201, method === 'GET' ? '{"a":1}' : DONE));
+    const call = callOf(server);
+    await call.read({ method: 'GET', path: INFO });
+    expect(call.record).toMatchObject({ request: { path: INFO }, status: 200 });
+    await call.write({ method: 'PUT', path: PATH, body: {} });
+    await call.write({ method: 'DELETE', path: `${PATH}2` });
+    await call.read({ method: 'GET', path: PATH });
+    expect(call.record).toMatchObject({ request: { method: 'PUT', path: PATH }, status: 201, changed: true });
+  });
+
+  it('is the first read else, and what had to be known first only where nothing else came', async () => {
+    const server = await wire(() => http(200, '{"a":1}'));
+    const call = callOf(server);
+    await call.read({ method: 'GET', path: INFO }, { lookUp: true });
+    expect(call.record.request?.path).toBe(INFO);
+    await call.read({ method: 'GET', path: PATH });
+    await call.read({ method: 'GET', path: `${PATH}2` });
+    await call.read({ method: 'GET', path: INFO }, { lookUp: true });
+    expect(call.record.request?.path).toBe(PATH);
+  });
+
+  it('is the export of a backup, not the look at the serial number', async () => {
+    const { gateway } = await pair();
+    const folder = mkdtempSync(join(tmpdir(), 'run-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const { envelope } = await gateway.run('backup.run', { folder });
+    expect(envelope.request).toEqual({ method: 'POST', path: '/api/v1/system/maintenance/export-xml' });
+  });
+
+  it('has its own status: a write that was cut off does not have that of the read before', async () => {
+    const server = await wire(({ method }, socket) => (method === 'GET' ? http(200, '{"username":"j"}') : void socket.destroy()));
+    const error = await failure(gatewayFor(server).run('users.update', { server: 'S', username: 'j', fullname: 'J' }));
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { status: null, changed: null, request: { method: 'PUT' } } });
+  });
+});
+
+describe('whether something changed', () => {
+  const update = { path: ROLE, body: { description: 'x' } };
+
+  it.each<[string, string, boolean | null]>([
+    ['a refusal', http(422, '{"result":{"errors":[{"message":"no"}]}}'), false],
+    ['a redirect', http(302), false],
+    ['a server that fails in the middle', http(500), null],
+    ['errors in an answer of 2xx, of which a part may have been done', http(200, '{"result":{"errors":[{"message":"no"}]}}'), null],
+  ])('after %s', async (_name, answer, changed) => {
+    const error = await failure(gatewayFor(await wire(() => answer)).run('config.update', update));
+    expect(error.cause).toMatchObject({ ok: false, changed });
+  });
+
+  it('is known to be nothing when a read before the write failed', async () => {
+    const server = await wire(() => http(500));
+    const error = await failure(gatewayFor(server).run('users.update', { server: 'S', username: 'j', fullname: 'J' }));
+    expect(error.cause).toMatchObject({ status: 500, changed: false, request: { method: 'GET' } });
+  });
+
+  it('is unknown when one of many may have been done, although the first was refused', async () => {
+    const server = await wire(({ path }, socket) => (path.endsWith('/a') ? http(404) : void socket.destroy()));
+    const error = await failure(gatewayFor(server, { connections: 1 }).run('sessions.kill', { 'session-id': ['a', 'b'] }));
+    expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { changed: null } });
+  });
+
+  it('is told of a key that is dropped', async () => {
+    const { gateway } = await pair();
+    expect((await gateway.run('login.forget')).envelope.changed).toBe(false);
+    await gateway.run('system.info');
+    expect((await gateway.run('login.forget')).envelope.changed).toBe(true);
+  });
+});
+
+describe('many', () => {
+  it('is known from the operation, not from what a resource holds', async () => {
+    const server = await wire(() => http(200, JSON.stringify({ total: 5, ok: 1, failed: 4, results: [] })));
+    const { envelope, many, data } = await gatewayFor(server).run('config.get', { path: ROLE });
+    expect(envelope.ok).toBe(true);
+    expect(many).toBeNull();
+    expect(data).toMatchObject({ failed: 4 });
+  });
+
+  it('comes with the outcome, and says whether all is well', async () => {
+    const { gateway } = await pair({ sessions: 3 });
+    const [id] = idsOf((await gateway.run('sessions.list')).data);
+    const { envelope, many, data } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidnone'] });
+    expect(many).toEqual(data);
+    expect(many).toMatchObject({ total: 2, ok: 1, failed: 1 });
+    expect(envelope.ok).toBe(false);
+  });
+
+  it('may be several exchanges for each item, on a record of its own', async () => {
+    const server = await wire(({ method, path }) => {
+      if (method === 'GET') return http(path.endsWith('/gone') ? 404 : 200, '{"a":1}');
+      return http(201, DONE);
+    });
+    const call = callOf(server);
+    const work = async (name: string, own: Pick<OperationCall, 'read' | 'write' | 'unchanged'>) => {
+      await own.read({ method: 'GET', path: `${PATH}/${name}` });
+      return name === 'same' ? own.unchanged() : own.write({ method: 'PUT', path: `${PATH}/${name}`, body: {} });
+    };
+    const many = await call.eachBy(['one', 'same', 'gone'], work, (name) => name);
+    expect(many).toEqual({
+      total: 3,
+      ok: 2,
+      failed: 1,
+      results: [
+        { item: 'one', ok: true, status: 201 },
+        { item: 'same', ok: true, status: 200 },
+        { item: 'gone', ok: false, error: { code: 'NOT_FOUND', message: expect.any(String) as string } },
+      ],
+    });
+    expect(call.record).toMatchObject({ request: { method: 'PUT', path: `${PATH}/one` }, changed: true, many });
+    expect(call.sender.requests).toBe(4);
+    const same = callOf(server);
+    await same.eachBy(['same'], work, (name) => name);
+    expect(same.record).toMatchObject({ changed: false, request: { method: 'GET' } });
+  });
+});
+
+describe('every write', () => {
+  const writing = [...operations].filter(([name, { effect }]) => effect !== 'read' && !name.startsWith('login.'));
+
+  /** An appliance on which every example finds what it needs. */
+  const friendly = (group = 'Other') =>
+    wire(({ method, path }) => {
+      if (method !== 'GET') return http(200, DONE);
+      if (path.startsWith(USERS)) {
+        const record = {
+          'session-id': 'sid1',
+          'active-user-name': 'j.doe',
+          'authentication-realm': 'Contractors',
+          'source-ip': '203.0.113.7',
+        };
+        return http(200, JSON.stringify({ 'active-users': { 'active-user-records': { 'active-user-record': [record] } } }));
+      }
+      if (path.endsWith('/groups'))
+        return http(
+          200,
+          JSON.stringify({
+            'ad-group': [
+              { name: 'Other', group: 'EXAMPLE/Other' },
+              { name: group, group },
+            ],
+          }),
+        );
+      return http(200, '{"username":"j.doe"}');
+    });
+
+  it.each(writing.filter(([name]) => name !== 'backup.restore'))(
+    'of %s goes through one place, sent or planned',
+    async (name, operation) => {
+      for (const dryRun of [false, true]) {
+        const server = await friendly(name === 'groups.remove' ? 'VPN Users' : 'Other');
+        const seen: Write[] = [];
+        const around: CallOptions['around'] = (write, proceed) => {
+          seen.push(write);
+          return proceed();
+        };
+        const call = callOf(server, { dryRun, around }, { vendor: 'acme' });
+        const input = readInput(operation, operation.example.input);
+        const run = operation.run ? operation.run(input, call) : call.write(operation.request?.(input, '') ?? { method: 'GET', path: '' });
+        // What the list is afterwards is not what this appliance plays.
+        await run.catch(() => undefined);
+        const lines = seen.map(({ request: { method, path } }) => `${method} ${path}`);
+        const sent = server.asked
+          .filter(({ method, path }) => method !== 'GET' && path !== LOGIN)
+          .map(({ method, path }) => `${method} ${path.split('?')[0]}`);
+        expect(lines).not.toEqual([]);
+        expect(dryRun ? call.plan?.requests.map(({ method, path }) => `${method} ${path}`) : sent).toEqual(lines);
+        if (dryRun) expect(sent).toEqual([]);
+      }
+    },
+  );
+
+  it('that is held there is not sent', async () => {
+    const server = await friendly();
+    const call = callOf(server, { around: () => Promise.resolve({ status: 200, result: { info: [], warnings: [], errors: [] } }) });
+    await call.write({ method: 'DELETE', path: PATH });
+    expect(server.asked).toEqual([]);
+  });
+
+  it('alone is one request', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.requests.length = 0;
+    await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
+    expect(simulator.requests).toHaveLength(1);
+    expect(writes(simulator)).toEqual([`PUT ${PATH}`]);
+  });
+});
