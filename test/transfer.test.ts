@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Advance } from '../src/model/operation';
 import { readDocument } from '../src/simulator/document';
 import { appliance, calls, failure, gatewayFor, lines, pair } from './library/appliance';
-import { PASSWORD } from './library/transfer';
+import { folder, names, PASSWORD } from './library/transfer';
 import { http, wire } from './library/wire';
 
 const XML = '<configuration xmlns="urn:a"><users/></configuration>';
@@ -99,6 +100,57 @@ describe('export-binary', () => {
     const { gateway } = await pair({ variants: { binaryCutShort: true } });
     const error = await failure(gateway.run('transfer.export-binary'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/cut short|ends early/)]);
+  });
+});
+
+describe('older releases', () => {
+  it.each([404, 405] as const)('export binary by GET where POST is %i, into a message, a file and a backup', async (binaryExportByPost) => {
+    const { simulator, gateway } = await pair({ variants: { binaryExportByPost } });
+    const { data, envelope } = await gateway.run('transfer.export-binary', { export: 'user_config' });
+    expect(String(data)).toMatch(/^UEsDB/);
+    expect(envelope).toMatchObject({ ok: true, verified: 'zip', requests: 2, retries: 0, status: 200 });
+    expect(lines(simulator)).toEqual([`POST ${BINARY}?export=user_config`, `GET ${BINARY}?export=user_config`]);
+    const place = folder();
+    await gateway.run('transfer.export-binary', { file: join(place, 'whole') });
+    await gateway.run('backup.run', { folder: place, what: 'binary' });
+    expect(names(place)).toHaveLength(3);
+  });
+
+  it('keep a password out of the URL: it cannot be used there', async () => {
+    const { simulator, gateway } = await pair({ variants: { binaryExportByPost: 405 } });
+    const error = await failure(gateway.run('transfer.export-binary', { password: PASSWORD }));
+    expect([error.code, error.cause?.status, error.message]).toEqual([
+      'APPLIANCE_ERROR',
+      405,
+      expect.stringContaining('export without a password'),
+    ]);
+    expect(lines(simulator)).toEqual([`POST ${BINARY}`]);
+  });
+
+  it('get the first error where GET is unknown as well, and the second where it says more', async () => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: ({ path }) => path === BINARY, times: 2, status: 404 });
+    expect((await failure(gateway.run('transfer.export-binary'))).code).toBe('NOT_FOUND');
+    simulator.fault({ match: ({ method }) => method === 'POST', status: 405 });
+    simulator.fault({ match: ({ method }) => method === 'GET', status: 403 });
+    expect((await failure(gateway.run('transfer.export-binary'))).code).toBe('FORBIDDEN');
+    expect(lines(simulator)).toHaveLength(4);
+  });
+
+  it('without XML say to take binary', async () => {
+    const { simulator, gateway } = await pair({ variants: { xmlEndpoints: false } });
+    const error = await failure(gateway.run('transfer.export-xml'));
+    expect([error.code, error.message]).toEqual(['NOT_FOUND', expect.stringContaining('take binary')]);
+    expect((await failure(gateway.run('backup.run', { folder: folder() }))).message).toContain('take binary');
+    expect(lines(simulator).some((line) => line.startsWith('GET /api/v1/system/maintenance'))).toBe(false);
+    expect((await failure(gateway.run('transfer.import-xml', { xml: XML }))).code).toBe('NOT_FOUND');
+  });
+
+  it('take an import without a password only when the form has its part', async () => {
+    const { simulator, gateway } = await pair({ variants: { importNeedsPassword: true } });
+    const { data: xml } = await gateway.run('transfer.export-xml');
+    await gateway.run('transfer.import-xml', { xml });
+    expect(calls(simulator).at(-1)?.body).toMatch(/name="password"\r\n\r\n\r\n--/);
   });
 });
 

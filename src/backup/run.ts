@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { Call } from '../model/operation';
 import { contentCheck, type Kind } from '../transfer/content';
-import { ACCEPT } from '../transfer/export';
+import { ACCEPT, download } from '../transfer/export';
 import { fileFault } from '../transfer/file-fault';
 import { meter } from '../transfer/meter';
 import { BINARY, MAINTENANCE } from '../transfer/names';
@@ -152,7 +152,7 @@ async function exportOne(kind: Kind, base: string, input: RunInput, call: Call):
   const name = `${base}.${kind === 'xml' ? 'xml' : 'bin'}${gzip ? '.gz' : ''}${passphrase === undefined ? '' : '.enc'}`;
   let output: StoredOutput | undefined;
   let fingerprint = new XmlFingerprint(ignore);
-  const received = await call.download(exportRequest(kind, input), async () => {
+  const received = await download(kind, exportRequest(kind, input), call, async () => {
     output = await StoredOutput.create(name, gzip, passphrase);
     fingerprint = new XmlFingerprint(ignore);
     return new Receiver<Stored>({

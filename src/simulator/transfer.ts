@@ -18,6 +18,7 @@ const NOT_EXTRACTED = 'Error - Failed to extract configuration files';
 /** Import and export (appliance-api.md, rows below "System", "Binary-configuration rules" and "Limits", 3). */
 async function exportXml(call: Call): Promise<Reply> {
   const { configuration, variants } = call.state;
+  refuseWithoutXml(call);
   const { password = '' } = call.body;
   if (typeof password !== 'string') throw new Refusal(422, 'Validation failed: password must be a string');
   const sections = variants.xmlSection === '' ? [...SYSTEM, ...USER] : [variants.xmlSection];
@@ -27,12 +28,19 @@ async function exportXml(call: Call): Promise<Reply> {
   return { status: 200, type: 'application/xml', ...(stream ? { stream } : { body: document }) };
 }
 
+/** Older releases know the binary configuration alone (field notes, "Binary export"). */
+function refuseWithoutXml({ state, method, segments }: Call): void {
+  if (!state.variants.xmlEndpoints) throw new Refusal(404, `The resource /${segments.join('/')} does not exist (${method}).`);
+}
+
 async function importXml(call: Call): Promise<Reply> {
+  refuseWithoutXml(call);
   if (isTooLargeToHold(call.headers)) return queued(call, () => written(call.state.variants, 200));
   const form = readForm(call.raw, call.headers['content-type']);
   for (const name of form.keys()) if (name !== 'file' && name !== 'password') throw new Refusal(400, `The form has no field ${name}`);
   const file = form.get('file');
   if (file?.filename === undefined) throw new Refusal(400, 'The form must hold the XML document as a file in its field file');
+  if (call.state.variants.importNeedsPassword && !form.has('password')) throw new Refusal(400, 'The form must hold the field password');
   const password = form.get('password')?.data.toString('utf8') ?? '';
   return queued(call, () => {
     readDocument(call.state.configuration, file.data.toString('utf8'), password);
@@ -63,7 +71,9 @@ const PASSWORD: Shape = { Password: text };
 
 async function exportBinary(call: Call): Promise<Reply> {
   const { configuration, variants, cluster } = call.state;
-  if (call.method === 'GET' && !variants.binaryExportByGet)
+  if (call.method === 'POST' && variants.binaryExportByPost !== 200)
+    throw new Refusal(variants.binaryExportByPost, 'POST is not supported on this path');
+  if (call.method === 'GET' && !variants.binaryExportByGet && variants.binaryExportByPost === 200)
     throw new Refusal(variants.wrongMethodStatus, 'GET is no longer supported on this path: use POST');
   checkBody(call.body, PASSWORD);
   const kind = call.query.get('export');

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { asGatewayError, GatewayError } from '../model/error';
 import type { Call } from '../model/operation';
 import { contentCheck, type Kind } from './content';
 import { meter } from './meter';
@@ -6,6 +7,7 @@ import type { CHECKS } from './names';
 import { FileOutput, MemoryOutput } from './outputs';
 import { Receiver, type Output, type Received } from './receiver';
 import type { Request } from '../model/request';
+import type { Download } from '../model/stream';
 
 export interface ExportInput {
   readonly password?: string;
@@ -38,6 +40,37 @@ export async function exportConfiguration(kind: Kind, request: Request, input: E
   return { file: resolve(file), bytes, sha256 };
 }
 
+/**
+ * One export, streamed into what `open` makes. A binary one goes by GET where this release knows no POST (field-notes.md, "Binary
+ * export"). Errors: as of the exchange; a release without XML says so.
+ */
+export async function download<T>(kind: Kind, request: Request, call: Call, open: () => Promise<Download<T>>): Promise<T> {
+  try {
+    return await call.download(request, open);
+  } catch (thrown) {
+    const error = asGatewayError(thrown);
+    if (!isUnknown(error)) throw error;
+    if (kind === 'xml') throw error.code === 'NOT_FOUND' ? withAdvice(error, NO_XML) : error;
+    // In the URL, where alone a GET could carry it, proxies and logs would keep it.
+    if (request.body) throw withAdvice(error, NO_PASSWORD);
+    return call.download({ ...request, method: 'GET' }, open).catch((again: unknown) => {
+      throw isUnknown(asGatewayError(again)) ? error : again;
+    });
+  }
+}
+
+const NO_XML = 'Older releases have no XML export: take binary.';
+const NO_PASSWORD = 'Releases that know GET alone take a password in the URL only, where it does not go: export without a password.';
+
+/** Whether the appliance does not know the path, or not by this method. */
+function isUnknown({ code, details }: GatewayError): boolean {
+  return code === 'NOT_FOUND' || details.status === 405;
+}
+
+function withAdvice({ code, message, details }: GatewayError, advice: string): GatewayError {
+  return new GatewayError(code, `${message} ${advice}`, details);
+}
+
 async function receive<S>(
   kind: Kind,
   request: Request,
@@ -46,8 +79,10 @@ async function receive<S>(
   open: () => Promise<Output<S>>,
 ): Promise<Received<S>> {
   const { check = 'content' } = input;
-  const received = await call.download(
+  const received = await download(
+    kind,
     request,
+    call,
     async () =>
       new Receiver({
         accept: ACCEPT[kind],

@@ -55,14 +55,14 @@ async function whenReady(source: Source, call: Call, work: () => Promise<WriteRe
   return exclusiveImport(call, work);
 }
 
-/** Multipart form with the parts `file` and `password` (appliance-api.md, "System"). Data: the result. */
-export function sendXml(source: Source, password: string | undefined, call: Call): Promise<WriteResult> {
-  const shown = { file: source.shown, ...(password !== undefined && { password }) };
+/** Multipart form with both parts, `file` and `password`, always (appliance-api.md, "System"). Data: the result. */
+export function sendXml(source: Source, password = '', call: Call): Promise<WriteResult> {
+  const shown = { file: source.shown, password };
   return send({ method: 'POST', path: `${MAINTENANCE}/import-xml` }, source, shown, call, async (content, length) => {
     const { default: FormData } = await import('form-data');
     const form = new FormData();
     form.append('file', content, { filename: 'configuration.xml', contentType: 'text/xml', knownLength: length });
-    if (password !== undefined) form.append('password', password);
+    form.append('password', password);
     return { body: form, headers: { ...form.getHeaders(), 'content-length': String(form.getLengthSync()) } };
   });
 }

@@ -19,7 +19,7 @@ export const transferRows: readonly Row[] = [
   {
     method: 'POST',
     path: '/api/v1/system/maintenance/import-xml',
-    parts: { names: ['file', 'password'], needed: 1 },
+    parts: { names: ['file', 'password'], needed: 2 },
     statuses: [200],
     answer: completed,
     operations: ['transfer.import-xml', 'backup.restore'],
