@@ -23,6 +23,8 @@ const CLOSE = 0x02;
 const TEXT = 0x03;
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const SCRATCH_BYTES = 64 * 1024;
+/** A configuration has a few hundred names; what has more must not fill the memory with them. */
+const MOST_KNOWN = 10_000;
 
 /**
  * The hash of what matters in an XML configuration: elements, attributes and texts in their order, but no comments, no white space
@@ -140,7 +142,7 @@ export class XmlFingerprint implements XmlEvents {
     if (known === undefined) {
       const name = localName(qualified);
       known = this.#ignored.has(name) || TIMES.some((times) => times.test(name)) || SECRETS.test(name);
-      this.#known.set(qualified, known);
+      if (this.#known.size < MOST_KNOWN) this.#known.set(qualified, known);
     }
     return known;
   }

@@ -52,7 +52,27 @@ export function endOfName(buffer: Buffer, start: number, end: number): number {
   return Math.min(at, end);
 }
 
+/** So many are compared one by one, which is faster than a set of texts. */
+const FEW = 12;
+
+/** The names of the attributes of one tag, of which no two are the same. */
+export class Names {
+  readonly ranges: Range[] = [];
+  #texts: Set<string> | undefined;
+
+  has(buffer: Buffer, name: Range): boolean {
+    if (this.#texts) return this.#texts.has(buffer.toString('latin1', ...name));
+    return this.ranges.some((other) => same(buffer, name, other));
+  }
+
+  add(buffer: Buffer, name: Range): void {
+    this.ranges.push(name);
+    this.#texts?.add(buffer.toString('latin1', ...name));
+    if (this.ranges.length === FEW) this.#texts = new Set(this.ranges.map((range) => buffer.toString('latin1', ...range)));
+  }
+}
+
 /** Whether two ranges hold the same. */
-export function sameBytes(buffer: Buffer, from: number, to: number, otherFrom: number, otherTo: number): boolean {
+function same(buffer: Buffer, [from, to]: Range, [otherFrom, otherTo]: Range): boolean {
   return to - from === otherTo - otherFrom && buffer.compare(buffer, otherFrom, otherTo, from, to) === 0;
 }

@@ -1,12 +1,41 @@
 import { Malformed } from './malformed';
 
-const DOCTYPE = /^<!DOCTYPE(?:[^<>[\]"']|"[^"]*"|'[^']*')*(\[(?:[^\]"'<]|"[^"]*"|'[^']*'|<!--[\s\S]*?-->|<(?!!--))*\]\s*)?>/;
+const [QUOTE, APOSTROPHE, LESS, GREATER, OPENING, CLOSING] = [0x22, 0x27, 0x3c, 0x3e, 0x5b, 0x5d];
 
-/** A document type declaration at the beginning of `text`; `declares`: it may define entities. Undefined: it is not all there yet. */
-export function readDoctype(text: string): { length: number; declares: boolean } | undefined {
-  if (/^<!DOCTYPE\s+html/i.test(text)) throw new Malformed('it is a page of HTML');
-  const match = DOCTYPE.exec(text);
-  return match ? { length: match[0].length, declares: match[1] !== undefined } : undefined;
+/**
+ * A document type declaration at the beginning of these bytes; `declares`: it may define entities. Undefined: it is not all there
+ * yet. Each byte is looked at once. Errors: `Malformed` for one that cannot become whole, and for a page of HTML.
+ */
+export function readDoctype(buffer: Buffer, start: number, end: number): { length: number; declares: boolean } | undefined {
+  if (/^<!DOCTYPE\s+html/i.test(buffer.toString('latin1', start, Math.min(end, start + 64)))) throw new Malformed('it is a page of HTML');
+  let inside: 'nothing' | 'subset' | 'behind' = 'nothing';
+  for (let at = start + 2; at < end; at++) {
+    const byte = buffer[at];
+    const subset = inside === 'subset';
+    if (byte === QUOTE || byte === APOSTROPHE) at = endOf(buffer, at + 1, end, byte === QUOTE ? '"' : "'");
+    else if (byte === GREATER && !subset) return { length: at + 1 - start, declares: inside !== 'nothing' };
+    else if (byte === OPENING && inside === 'nothing') inside = 'subset';
+    else if (byte === CLOSING && subset) inside = 'behind';
+    else if (byte === LESS && subset) at = endOfDeclaration(buffer, at, end);
+    else if (byte === LESS || (byte === OPENING && !subset) || (byte === CLOSING && !subset)) {
+      throw new Malformed('it is not well-formed XML: a malformed document type declaration');
+    }
+  }
+  return undefined;
+}
+
+/** Comments and instructions hold quotes that are none; what else begins with `<` is read on. Never behind `end`, or at it. */
+function endOfDeclaration(buffer: Buffer, at: number, end: number): number {
+  const words = buffer.toString('latin1', at, Math.min(end, at + 4));
+  if ('<!--'.startsWith(words) && words.length < 4) return end;
+  if (words === '<!--') return endOf(buffer, at + 4, end, '-->');
+  return words.startsWith('<?') ? endOf(buffer, at + 2, end, '?>') : at;
+}
+
+/** Where the mark that ends it ends; `end` where it is not there. */
+function endOf(buffer: Buffer, from: number, end: number, mark: string): number {
+  const found = buffer.subarray(0, end).indexOf(mark, from, 'latin1');
+  return found < 0 ? end : found + mark.length - 1;
 }
 
 /** Whether an XML declaration, or none of its words, says that the document is UTF-8. */

@@ -7,10 +7,10 @@ import {
   CLASS,
   completeCharacters,
   endOfName,
+  Names,
   ILLEGAL,
   LESS,
   NAME,
-  sameBytes,
   SPACE,
   type Range,
   type XmlEvents,
@@ -33,8 +33,11 @@ const NONE: Range[] = [];
 export class XmlCheck {
   readonly #events: XmlEvents | undefined;
   readonly #rootName: string | null;
-  #carry: Buffer | undefined;
+  /** What could not be read yet is at the beginning of this memory. */
   #work: Buffer = Buffer.alloc(0);
+  #carried = 0;
+  /** So many bytes are worth another look at what was not whole: twice as many, or small pieces of a long tag cost the square of it. */
+  #worth = 0;
   /** Bytes before the present chunk, for the position in messages. */
   #before = 0;
   #mode: 'text' | 'cdata' | 'comment' = 'text';
@@ -53,7 +56,12 @@ export class XmlCheck {
   }
 
   write(piece: Buffer): void {
-    const chunk = this.#carry ? this.#joined(this.#carry, piece) : piece;
+    const chunk = this.#carried > 0 ? this.#joined(piece) : piece;
+    if (chunk.length < this.#worth) this.#carried = chunk.length;
+    else this.#read(chunk);
+  }
+
+  #read(chunk: Buffer): void {
     const whole = this.#utf8 ? completeCharacters(chunk) : chunk.length;
     let at = 0;
     while (at < whole) {
@@ -62,24 +70,34 @@ export class XmlCheck {
       at = next;
     }
     if (this.#utf8 && !isUtf8(chunk.subarray(0, whole))) throw new Malformed('it holds bytes that are not UTF-8');
-    // A copy: the rest must not keep a batch of a megabyte alive, nor change when its memory is used again.
-    this.#carry = at < chunk.length ? Buffer.from(chunk.subarray(at)) : undefined;
-    if (chunk.length - at > LONGEST_MARKUP) throw this.#wrong(at, 'a tag that does not end');
+    const rest = chunk.length - at;
+    if (rest > LONGEST_MARKUP) throw this.#wrong(at, 'a tag that does not end');
     this.#before += at;
+    // A copy: the rest must not keep a batch of a megabyte alive, nor change when its memory is used again.
+    this.#room(rest);
+    chunk.copy(this.#work, 0, at);
+    this.#carried = rest;
+    this.#worth = rest === 0 ? 0 : Math.min(2 * rest, LONGEST_MARKUP + 1);
   }
 
-  /** Always in the same memory: a new one for every piece would keep the garbage collector busy. */
-  #joined(carry: Buffer, piece: Buffer): Buffer {
-    const length = carry.length + piece.length;
-    if (length > this.#work.length) this.#work = Buffer.allocUnsafeSlow(length * 2);
-    carry.copy(this.#work);
-    piece.copy(this.#work, carry.length);
-    return this.#work.subarray(0, length);
+  #joined(piece: Buffer): Buffer {
+    this.#room(this.#carried + piece.length);
+    piece.copy(this.#work, this.#carried);
+    return this.#work.subarray(0, this.#carried + piece.length);
+  }
+
+  /** Always the same memory: a new one for every piece would keep the garbage collector busy. */
+  #room(bytes: number): void {
+    if (bytes <= this.#work.length) return;
+    const larger = Buffer.allocUnsafeSlow(bytes * 2);
+    this.#work.copy(larger, 0, 0, this.#carried);
+    this.#work = larger;
   }
 
   end(): void {
+    if (this.#carried > 0) this.#read(this.#work.subarray(0, this.#carried));
     if (!this.#rootSeen && this.#before === 0) throw new Malformed('it is empty or not XML');
-    if (this.#carry || this.#mode !== 'text' || this.#ends.length > 0 || !this.#rootSeen) throw new Malformed('it ends early');
+    if (this.#carried > 0 || this.#mode !== 'text' || this.#ends.length > 0 || !this.#rootSeen) throw new Malformed('it ends early');
   }
 
   #step(buffer: Buffer, at: number, end: number): number {
@@ -154,7 +172,7 @@ export class XmlCheck {
       this.#open(buffer, start + 1, at, NONE, NONE);
       return at + 1;
     }
-    const seen: Range[] = [];
+    const seen = new Names();
     const values: Range[] = [];
     for (;;) {
       const space = at;
@@ -171,18 +189,18 @@ export class XmlCheck {
     const empty = buffer[at] === 0x2f;
     if (empty && at + 1 >= end) return INCOMPLETE;
     if (empty && buffer[at + 1] !== 0x3e) throw this.#wrong(at, 'a malformed tag');
-    this.#open(buffer, start + 1, nameEnd, seen, values);
+    this.#open(buffer, start + 1, nameEnd, seen.ranges, values);
     if (empty) this.#close();
     return at + (empty ? 2 : 1);
   }
 
   /** One attribute; gives the range of its value and adds that of its name to `seen`. Undefined: it is not all there yet. */
-  #attribute(buffer: Buffer, start: number, end: number, seen: Range[]): Range | undefined {
+  #attribute(buffer: Buffer, start: number, end: number, seen: Names): Range | undefined {
     let at = endOfName(buffer, start, end);
     if (at === end) return undefined;
     if (at === start) throw this.#wrong(at, 'a malformed attribute');
-    if (seen.some(([from, to]) => sameBytes(buffer, from, to, start, at))) throw this.#wrong(at, 'an attribute that is there twice');
     const name: Range = [start, at];
+    if (seen.has(buffer, name)) throw this.#wrong(at, 'an attribute that is there twice');
     while (at < end && CLASS[buffer[at] as number] === SPACE) at++;
     if (at < end && buffer[at] !== 0x3d) throw this.#wrong(at, 'an attribute without a value');
     at++;
@@ -201,7 +219,7 @@ export class XmlCheck {
       } else at++;
     }
     if (at >= end) return undefined;
-    seen.push(name);
+    seen.add(buffer, name);
     return [from, at];
   }
 
@@ -265,7 +283,7 @@ export class XmlCheck {
 
   /** Skipped with its internal subset, which may declare entities of its own. */
   #doctype(buffer: Buffer, start: number, end: number): number {
-    const doctype = readDoctype(buffer.toString('latin1', start, end));
+    const doctype = readDoctype(buffer, start, end);
     if (!doctype) return INCOMPLETE;
     if (doctype.declares) this.#entity = ANY_ENTITY;
     return start + doctype.length;

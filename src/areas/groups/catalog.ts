@@ -3,22 +3,24 @@ import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
 import { at } from '../../model/path';
 import { isObject, type JsonObject } from '../../model/json';
+import { hasIdentity, Identities, type Directory } from './identities';
 
 /** One group catalogue: of which server, and of which kind. */
 export interface Catalog {
   readonly server: string;
-  readonly directory: 'ad' | 'ldap';
+  readonly directory: Directory;
 }
 
 const LISTS = { ad: 'ad-group', ldap: 'user-group' } as const;
-const IDENTITIES = { ad: ['sid', 'name'], ldap: ['dn'] } as const;
+/** Real ones have at most 15 numbers. */
+const LONGEST_SID = 200;
 
 /** All groups. Errors: `BAD_RESPONSE` when the answer has no list of groups with identities. */
 export async function readCatalog(catalog: Catalog, call: Call): Promise<JsonObject[]> {
   const document = await call.read({ method: 'GET', path: pathOf(catalog) });
   const list = document[LISTS[catalog.directory]];
   const groups = Array.isArray(list) ? (list as unknown[]) : undefined;
-  if (groups?.every((group): group is JsonObject => isObject(group) && identities(group, catalog).length > 0)) return groups;
+  if (groups?.every((group): group is JsonObject => isObject(group) && hasIdentity(group, catalog.directory))) return groups;
   const what = groups ? 'has a group without identity' : `has no ${LISTS[catalog.directory]}`;
   throw new GatewayError(
     'BAD_RESPONSE',
@@ -45,7 +47,7 @@ export async function clearCatalog(catalog: Catalog, call: Call): Promise<WriteR
 export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', groups: JsonObject[], call: Call): Promise<WriteResult> {
   return alone(catalog, call, async () => {
     const present = await readCatalog(catalog, call);
-    const wanted = change === 'add' ? added(present, groups, catalog) : present.filter((group) => !contains(groups, group, catalog));
+    const wanted = change === 'add' ? added(present, groups, catalog) : without(present, groups, catalog);
     if (wanted.length === present.length) return call.unchanged();
     const result = await put(catalog, wanted, call);
     if (!call.dryRun) await compare(catalog, wanted, call);
@@ -62,16 +64,16 @@ export function groupsOf(input: Catalog & { groups: unknown }, identityOnly = fa
     for (const key of needed) {
       if (typeof group[key] !== 'string' || group[key] === '') throw badInput(`groups[${index}] has no ${key}. Nothing was sent.`);
     }
-    if (identities(group, input).length === 0) throw badInput(`groups[${index}] has neither sid nor name. Nothing was sent.`);
+    if (!hasIdentity(group, input.directory)) throw badInput(`groups[${index}] has neither sid nor name. Nothing was sent.`);
     return group;
   });
-  return groups.filter((group, index) => !contains(groups.slice(0, index), group, input));
+  return distinct(groups, new Identities([], input.directory));
 }
 
 /** What a text alone is of a group. */
 function identityIn(text: string, { directory }: Catalog): 'sid' | 'name' | 'dn' {
   if (directory === 'ldap') return 'dn';
-  return /^S-1-\d+(-\d+)+$/i.test(text) ? 'sid' : 'name';
+  return text.length <= LONGEST_SID && /^S-1-\d+(-\d+)+$/i.test(text) ? 'sid' : 'name';
 }
 
 function pathOf({ server, directory }: Catalog): string {
@@ -83,12 +85,28 @@ function put(catalog: Catalog, groups: JsonObject[], call: Call): Promise<WriteR
 }
 
 function added(present: JsonObject[], groups: JsonObject[], catalog: Catalog): JsonObject[] {
-  return [...present, ...groups.filter((group) => !contains(present, group, catalog))];
+  const known = new Identities(present, catalog.directory);
+  return [...present, ...groups.filter((group) => !known.has(group))];
+}
+
+function without(present: JsonObject[], groups: JsonObject[], catalog: Catalog): JsonObject[] {
+  const gone = new Identities(groups, catalog.directory);
+  return present.filter((group) => !gone.has(group));
+}
+
+/** Each once, and none that is known already. */
+function distinct(groups: JsonObject[], known: Identities): JsonObject[] {
+  return groups.filter((group) => {
+    if (known.has(group)) return false;
+    known.add(group);
+    return true;
+  });
 }
 
 async function compare(catalog: Catalog, wanted: JsonObject[], call: Call): Promise<void> {
   const found = await readBack(catalog, call);
-  const same = found.length === wanted.length && wanted.every((group) => contains(found, group, catalog));
+  const present = new Identities(found, catalog.directory);
+  const same = found.length === wanted.length && wanted.every((group) => present.has(group));
   if (same) return;
   throw new GatewayError(
     'APPLIANCE_ERROR',
@@ -109,28 +127,6 @@ async function readBack(catalog: Catalog, call: Call): Promise<JsonObject[]> {
       extra: { changed: true },
     });
   }
-}
-
-function identities(group: JsonObject, { directory }: { directory: 'ad' | 'ldap' }): [string, string][] {
-  return IDENTITIES[directory].flatMap((key): [string, string][] => {
-    const value = group[key];
-    return typeof value === 'string' && value !== '' ? [[key, folded(key, value)]] : [];
-  });
-}
-
-/** Directories do not tell upper from lower case, nor `cn=a, dc=b` from `cn=a,dc=b`. */
-function folded(key: string, value: string): string {
-  const lower = value.toLowerCase();
-  return key === 'dn' ? lower.replace(/(?<!\\)\s*([,=+])\s*/g, '$1') : lower;
-}
-
-/** By `sid` where both have one, else by name: the appliance assigns the sid. */
-function contains(list: readonly JsonObject[], group: JsonObject, catalog: { directory: 'ad' | 'ldap' }): boolean {
-  const mine = new Map(identities(group, catalog));
-  return list.some((other) => {
-    const shared = identities(other, catalog).find(([key]) => mine.has(key));
-    return shared !== undefined && mine.get(shared[0]) === shared[1];
-  });
 }
 
 /** Read-modify-write of one catalogue is one at a time. */
