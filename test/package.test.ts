@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,34 +7,39 @@ import { checkWebhook } from '../scripts/demo/check.mjs';
 import { readExample } from '../scripts/demo/examples.mjs';
 import { startDemo, TOKEN, USER, type Demo } from '../scripts/demo/start.mjs';
 import { node24 } from '../scripts/node24.mjs';
-import { npm, root } from '../scripts/tools.mjs';
+import { root } from '../scripts/tools.mjs';
 import { areas } from '../src/areas';
+import { install, name, type Installed } from './package/install';
 
 // The package as it is published: packed, installed into an empty Node-RED, and used there.
-const name = '@gateway-admin/node-red';
 const webhook = 'End sessions from a webhook.json';
-const work = mkdtempSync(join(tmpdir(), 'gateway-package-'));
-const userDir = join(work, 'user');
-const installed = join(userDir, 'node_modules', ...name.split('/'));
-let packed: string[] = [];
+let own: Installed;
+let userDir: string;
+let installed: string;
+/** A module that prints a line when the installed undici is loaded. */
+let watcher: string;
 
 beforeAll(() => {
-  // Without scripts: `prepare` would build, and other tests work with dist/ meanwhile.
-  const [answer] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', work], root)) as [
-    { filename: string; files: { path: string }[] },
-  ];
-  packed = answer.files.map((file) => file.path);
-  mkdirSync(userDir);
-  writeFileSync(join(userDir, 'package.json'), '{ "name": "node-red-project", "private": true }');
-  const tarball = join(work, answer.filename.split('/').at(-1) ?? '');
-  npm(['install', tarball, '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], userDir);
+  own = install();
+  userDir = own.folder;
+  installed = join(userDir, 'node_modules', ...name.split('/'));
+  watcher = join(own.work, 'watch-undici.cjs');
+  writeFileSync(
+    watcher,
+    `const Module = require('node:module');
+    const load = Module._extensions['.js'];
+    Module._extensions['.js'] = function (module, file) {
+      if (file.startsWith(${JSON.stringify(join(userDir, 'node_modules', 'undici'))}) && file.endsWith('index.js')) console.log('undici loaded');
+      return load.apply(this, arguments);
+    };`,
+  );
 });
 
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+afterAll(() => own.remove());
 
 describe('the tarball', () => {
   it('holds what a user needs', () => {
-    expect(packed).toEqual(
+    expect(own.packed).toEqual(
       expect.arrayContaining([
         ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'],
         ...['dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/simulator/cli.js', 'dist/nodes/gateway.js', 'dist/nodes/gateway.html'],
@@ -47,12 +52,12 @@ describe('the tarball', () => {
 
   it('holds nothing else', () => {
     const allowed =
-      /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.(png|svg)|[^/]+\.md|LICENSE|package\.json)$/;
-    expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
+      /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.(md|png|svg)|[^/]+\.md|LICENSE|package\.json)$/;
+    expect(own.packed.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
   it('names no place of the machine that built it', () => {
-    const texts = packed.filter((file) => !file.endsWith('.png'));
+    const texts = own.packed.filter((file) => !file.endsWith('.png'));
     const places = [root.replace(/[\\/]$/, ''), homedir(), tmpdir()].filter((place) => place.length > 1);
     const found = texts.filter((file) => {
       const text = readFileSync(join(installed, file), 'utf8');
@@ -95,18 +100,6 @@ describe('the tarball', () => {
   });
 });
 
-// Prints a line for every file of the installed undici that is loaded.
-const watcher = join(work, 'watch-undici.cjs');
-writeFileSync(
-  watcher,
-  `const Module = require('node:module');
-  const load = Module._extensions['.js'];
-  Module._extensions['.js'] = function (module, file) {
-    if (file.startsWith(${JSON.stringify(join(userDir, 'node_modules', 'undici'))}) && file.endsWith('index.js')) console.log('undici loaded');
-    return load.apply(this, arguments);
-  };`,
-);
-
 /** What Node-RED complained of; that credentials are readable and projects off is meant so. */
 function complaints({ nodeRed }: Demo): string[] {
   const lines = nodeRed.output().split('\n');
@@ -142,9 +135,9 @@ describe.each([
       enabled: boolean;
       err?: string;
     }[];
-    const own = sets.filter((set) => set.module === name);
-    expect(own.flatMap((set) => set.types).sort()).toEqual(['gateway-appliance', ...areas.map((area) => `gateway-${area.name}`)].sort());
-    expect(own.map(({ enabled, err }) => ({ enabled, err }))).toEqual([{ enabled: true, err: undefined }]);
+    const ours = sets.filter((set) => set.module === name);
+    expect(ours.flatMap((set) => set.types).sort()).toEqual(['gateway-appliance', ...areas.map((area) => `gateway-${area.name}`)].sort());
+    expect(ours.map(({ enabled, err }) => ({ enabled, err }))).toEqual([{ enabled: true, err: undefined }]);
     expect(complaints(demo)).toEqual([]);
     expect(demo.nodeRed.version.startsWith(`${version}.`)).toBe(true);
   });
