@@ -12,11 +12,15 @@ const folder = required(
 );
 // Guards: what a webhook sends must not lock the backups of this machine with a secret that nobody here has.
 const password = text('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', { secret: true, guard: true });
-const passphrase = text('Passphrase', 'Encrypts the file itself, in the format of `openssl enc`; reading it again needs the same.', {
-  secret: true,
-  guard: true,
-  check: (value) => (value === '' ? 'is empty.' : undefined),
-});
+const passphrase = text(
+  'Passphrase',
+  'Encrypts the file itself, in the format of `openssl enc`. Restoring and checking need the same, and with it take only what it made.',
+  {
+    secret: true,
+    guard: true,
+    check: (value) => (value === '' ? 'is empty.' : undefined),
+  },
+);
 const SYSTEM = 'GET /api/v1/system/system-information';
 
 /** Backups in a folder: made of exports, checked, rotated, and imported again. */
@@ -57,7 +61,7 @@ export const backup = area({
     verify: op({
       effect: 'read',
       label: 'Check backups',
-      help: 'Reads one backup again, or all in the folder, and checks that they are whole. Encrypted ones without the passphrase are checked by their hash only.',
+      help: 'Reads one backup again, or all in the folder, and checks that they are whole and, with a passphrase, that it made them. Encrypted ones without the passphrase are checked by their hash only.',
       data: 'many',
       fields: {
         folder,
@@ -70,7 +74,7 @@ export const backup = area({
     restore: op({
       effect: 'destroy',
       label: 'Restore a backup',
-      help: 'Imports a backup, after it was checked and found to be of this appliance, and after a fresh backup was made.',
+      help: 'Imports a backup, after it was checked and found to be of this appliance, and after a fresh backup was made. With a passphrase, only one that it made.',
       data: 'result',
       fields: {
         folder,

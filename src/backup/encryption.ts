@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, pbkdf2, randomBytes } fro
 import { Transform, type TransformCallback } from 'node:stream';
 import { promisify } from 'node:util';
 import { badInput } from '../model/error';
+import { sameCode } from './same-code';
 
 /**
  * The format of `openssl enc -aes-256-cbc -pbkdf2 -iter 600000 -md sha256`: `Salted__`, 8 bytes of salt, the ciphertext. Key and
@@ -12,7 +13,7 @@ export const ENCRYPTION = 'openssl-enc-aes-256-cbc-pbkdf2-sha256-600000';
 
 export const NOT_DECRYPTED = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
 const CIPHER = 'aes-256-cbc';
-const ROUNDS = 600_000;
+export const ROUNDS = 600_000;
 const MAGIC = Buffer.from('Salted__', 'latin1');
 const SALT_BYTES = 8;
 const HEADER_BYTES = MAGIC.length + SALT_BYTES;
@@ -91,7 +92,7 @@ export class Decryption extends Transform {
   override _flush(done: TransformCallback): void {
     try {
       if (!this.#decipher || !this.#hmac) throw new Error('too short');
-      if (this.#expected !== undefined && this.#hmac.digest('hex') !== this.#expected) throw new Error('changed');
+      if (this.#expected !== undefined && !sameCode(this.#hmac.digest('hex'), this.#expected)) throw new Error('changed');
       this.push(this.#decipher.final());
       done();
     } catch {

@@ -1,11 +1,17 @@
-import { access, constants, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { badInput } from '../model/error';
-import { Beside, leftovers, placeOfPartial, syncFolder } from '../transfer/beside';
+import { inParallel } from '../model/in-parallel';
 import { fileFault } from '../transfer/file-fault';
-import { isComplete, readManifest, readManifests, type Manifest } from './manifest';
+import { leftovers, PartialFile, syncFolder, targetOfPartial } from '../transfer/partial-file';
+import { patiently, removeFile } from '../transfer/patience';
+import { isComplete, readManifest } from './catalogue';
+import { removeOldClaims } from './claim';
+import type { Manifest } from './manifest';
 import { backupOfFile, backupOfManifest } from './names';
 import type { StoredOutput } from './store';
+
+const LOOKS_AT_ONCE = 16;
 
 /** Whether backups can be written there, told before anything is sent. Errors: `BAD_INPUT`. */
 export async function checkFolder(folder: string): Promise<void> {
@@ -22,20 +28,20 @@ export async function checkFolder(folder: string): Promise<void> {
  * first file gets its name; so whoever finds it after a crash knows what belongs together. Errors: as of `fileFault`; nothing stays.
  */
 export async function commitBackup(folder: string, manifest: Manifest, outputs: readonly StoredOutput[]): Promise<string> {
-  const place = join(folder, `${manifest.backup}.json`);
-  let beside: Beside | undefined;
+  const target = join(folder, `${manifest.backup}.json`);
+  let partial: PartialFile | undefined;
   try {
-    beside = await Beside.create(place);
-    await beside.write(Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`, 'utf8'));
-    await beside.close(true);
-    for (const output of outputs) await output.beside.commit();
-    await beside.commit();
+    partial = await PartialFile.create(target);
+    await partial.write(Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`, 'utf8'));
+    await partial.close(true);
+    for (const output of outputs) await output.partial.commit();
+    await partial.commit();
     await syncFolder(folder);
-    return place;
+    return target;
   } catch (error) {
-    await removeFiles(folder, manifest);
-    await beside?.discard();
-    throw fileFault(error, place, 'written');
+    await removeFiles(folder, manifest).catch(() => undefined);
+    await partial?.discard();
+    throw fileFault(error, target, 'written');
   }
 }
 
@@ -44,18 +50,20 @@ export async function commitBackup(folder: string, manifest: Manifest, outputs: 
  * goes. Only files with our own names are touched, and none that a living process writes. Gives the names that were removed.
  */
 export async function recover(folder: string): Promise<string[]> {
+  await removeOldClaims(folder);
   const removed: string[] = [];
   for (const name of await leftovers(folder)) {
-    const place = placeOfPartial(name) ?? '';
-    const backup = backupOfManifest(place);
-    if (backup === undefined && backupOfFile(place) === undefined) continue;
-    const manifest = backup === undefined ? undefined : await readManifest(folder, name, backup);
+    const target = targetOfPartial(name) ?? '';
+    const backup = backupOfManifest(target);
+    if (backup === undefined && backupOfFile(target) === undefined) continue;
+    // One that is damaged tells nothing, and is removed like the half of a file.
+    const manifest = backup === undefined ? undefined : await readManifest(folder, name, backup).catch(() => undefined);
     if (manifest && (await isComplete(folder, manifest))) {
-      await rename(join(folder, name), join(folder, place));
+      await patiently(() => rename(join(folder, name), join(folder, target)));
       continue;
     }
     if (manifest) removed.push(...(await removeFiles(folder, manifest)));
-    await rm(join(folder, name), { force: true });
+    await removeFile(join(folder, name));
     removed.push(name);
   }
   return removed;
@@ -71,33 +79,44 @@ export interface Keep {
  * Removes old backups of the same appliance and kind as the newest, by count and by age. The newest that is complete stays whatever its
  * age, and so does every file without a manifest of ours. Gives the names of the backups that went.
  */
-export async function rotate(folder: string, newest: Manifest, keep: Keep, now: Date): Promise<string[]> {
-  const { count = Infinity, days = Infinity } = keep;
+export async function rotate(
+  folder: string,
+  newest: Manifest,
+  present: readonly Manifest[],
+  { count = Infinity, days = Infinity }: Keep,
+  now: Date,
+): Promise<string[]> {
   if (count === Infinity && days === Infinity) return [];
-  const present = (await readManifests(folder)).filter((manifest) => isAlike(manifest, newest));
   // The one just made comes first whatever the clock says: it may have been set back since the others.
-  const alike = [newest, ...present.filter(({ backup }) => backup !== newest.backup)];
-  const complete = await Promise.all(alike.map((manifest) => isComplete(folder, manifest)));
+  const alike = [newest, ...present.filter((manifest) => manifest.backup !== newest.backup && isAlike(manifest, newest))];
+  const complete = await inParallel(alike, LOOKS_AT_ONCE, (manifest) => isComplete(folder, manifest));
   const lastGood = complete.indexOf(true);
   const oldest = now.getTime() - days * 86_400_000;
   // One that has lost a file is none of those that are to stay.
-  const newer = (index: number): number => complete.slice(0, index).filter(Boolean).length;
-  const old = alike.filter((manifest, index) => index !== lastGood && (newer(index) >= count || Date.parse(manifest.time) < oldest));
+  let newer = 0;
+  const old = alike.filter((manifest, index) => {
+    const goes = index !== lastGood && (newer >= count || Date.parse(manifest.time) < oldest);
+    if (complete[index]) newer++;
+    return goes;
+  });
   for (const manifest of old) {
     await removeFiles(folder, manifest);
     // Last, so that what a crash leaves is still known to be ours.
-    await rm(join(folder, `${manifest.backup}.json`), { force: true });
+    await removeFile(join(folder, `${manifest.backup}.json`));
   }
   return old.map(({ backup }) => backup);
 }
 
-/** The newest complete backup that a new one can be compared with. */
-export async function lastGood(folder: string, manifest: Manifest): Promise<Manifest | undefined> {
-  const present = await readManifests(folder);
+/** The newest complete backup that a new one can be compared with: with a passphrase, only one that has a code. */
+export async function lastGood(folder: string, manifest: Manifest, present: readonly Manifest[]): Promise<Manifest | undefined> {
+  const candidates = present.filter(
+    (candidate) =>
+      candidate.backup !== manifest.backup && isAlike(candidate, manifest) && (!manifest.authentication || candidate.authentication),
+  );
+  const isEarlier = ({ time }: Manifest): boolean => time <= manifest.time;
   // What claims to be younger than the one being made was made under another clock: only if there is nothing else.
-  const later = present.filter(({ time }) => time > manifest.time);
-  for (const candidate of [...present.filter(({ time }) => time <= manifest.time), ...later]) {
-    if (candidate.backup !== manifest.backup && isAlike(candidate, manifest) && (await isComplete(folder, candidate))) return candidate;
+  for (const candidate of [...candidates.filter(isEarlier), ...candidates.filter((other) => !isEarlier(other))]) {
+    if (await isComplete(folder, candidate)) return candidate;
   }
   return undefined;
 }
@@ -111,6 +130,6 @@ function isAlike(one: Manifest, other: Manifest): boolean {
 
 async function removeFiles(folder: string, { files }: Manifest): Promise<string[]> {
   const names = files.map(({ file }) => file);
-  await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
+  await Promise.all(names.map((name) => removeFile(join(folder, name))));
   return names;
 }

@@ -1,12 +1,14 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { badInput } from '../model/error';
 import type { Kind, Verified } from '../transfer/content';
-import { fileFault } from '../transfer/file-fault';
-import { backupOfFile, backupOfManifest } from './names';
 import { isObject } from '../model/json';
+import { backupOfFile } from './names';
 
+/** Without a passphrase. */
 export const FORMAT = 'gateway-backup/1';
+/** With one: a code of it over the manifest is in `authentication`. */
+export const AUTHENTICATED_FORMAT = 'gateway-backup/2';
+export const AUTHENTICATION = 'hmac-sha256-pbkdf2-sha256-600000';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** One file of a backup. `bytes` and `sha256` are those of the file as it lies there, `content` is what was exported. */
 export interface BackupFile {
@@ -28,7 +30,7 @@ export interface BackupFile {
 
 /** What stands in `<backup>.json`. It holds no secret. Times are ISO 8601 in UTC. */
 export interface Manifest {
-  readonly format: typeof FORMAT;
+  readonly format: typeof FORMAT | typeof AUTHENTICATED_FORMAT;
   readonly backup: string;
   readonly appliance: string;
   readonly 'serial-number': string | null;
@@ -39,69 +41,74 @@ export interface Manifest {
   /** Whether the XML export was protected with a password, which its import needs. */
   readonly 'password-protected': boolean;
   readonly files: readonly BackupFile[];
+  /** Of the passphrase, over everything else here; the salt is hexadecimal. */
+  readonly authentication?: { readonly method: typeof AUTHENTICATION; readonly salt: string; readonly 'hmac-sha256': string };
 }
 
-/** All backups in a folder, the newest first. What is no manifest of ours is passed over. Errors: `BAD_INPUT` for the folder. */
-export async function readManifests(folder: string): Promise<Manifest[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    throw fileFault(error, folder, 'read');
-  });
-  const manifests = await Promise.all(
-    names.filter((name) => backupOfManifest(name) !== undefined).map((name) => readManifest(folder, name)),
-  );
-  return manifests.filter((manifest) => manifest !== undefined).sort((a, b) => (a.time < b.time ? 1 : -1));
+/** Undefined for JSON that claims to be nothing of ours. Throws an `Error` that says what is wrong with what does. */
+export function parseManifest(text: string, backup: string): Manifest | undefined {
+  const value = parse(text);
+  if (!isObject(value) || typeof value.format !== 'string' || !value.format.startsWith('gateway-backup/')) return undefined;
+  if (value.format !== FORMAT && value.format !== AUTHENTICATED_FORMAT) {
+    throw new Error(`its format is ${JSON.stringify(value.format.slice(0, 40))}, which this version does not know`);
+  }
+  if (value.backup !== backup) throw new Error('it was made for another name');
+  if (!isManifest(value)) throw new Error('it is damaged');
+  return value;
 }
 
-/** Undefined when it cannot be read or is none of ours. */
-export async function readManifest(folder: string, name: string, backup = backupOfManifest(name)): Promise<Manifest | undefined> {
+function parse(text: string): unknown {
   try {
-    const parsed: unknown = JSON.parse(await readFile(join(folder, name), 'utf8'));
-    return isManifest(parsed) && parsed.backup === backup ? parsed : undefined;
+    return JSON.parse(text);
   } catch {
-    return undefined;
+    throw new Error('it is damaged: what is in it is no JSON');
   }
 }
 
-/** Whether all files are there, with the length that they should have. */
-export async function isComplete(folder: string, { files }: Manifest): Promise<boolean> {
-  const sizes = await Promise.all(
-    files.map(({ file }) =>
-      stat(join(folder, file)).then(
-        ({ size }) => size,
-        () => -1,
-      ),
-    ),
+function isManifest(value: object): value is Manifest {
+  const { backup, time, appliance, files, authentication, ...rest } = value as Record<string, unknown>;
+  return (
+    [backup, time, appliance].every(isText) &&
+    TIME.test(time as string) &&
+    ['serial-number', 'host-name', 'hardware-model', 'release'].every((name) => rest[name] === null || isText(rest[name])) &&
+    typeof rest['password-protected'] === 'boolean' &&
+    (authentication === undefined || isAuthentication(authentication)) &&
+    Array.isArray(files) &&
+    files.length > 0 &&
+    files.length <= 2 &&
+    // A manifest that was tampered with must not lead to a file outside of the folder, nor to one that is not ours.
+    files.every((file: unknown) => isFile(file) && backupOfFile(file.file) === backup)
   );
-  return files.every(({ bytes }, index) => sizes[index] === bytes);
 }
 
-/**
- * One backup by its name, the name or path of one of its files, or `latest`. `serial` narrows what `latest` may be. Errors:
- * `BAD_INPUT` when there is none.
- */
-export function findBackup(manifests: readonly Manifest[], wanted: string, serial?: string | null): Manifest {
-  const name = wanted.replace(/^.*[/\\]/, '');
-  const found =
-    wanted === 'latest'
-      ? manifests.find((manifest) => serial === undefined || manifest['serial-number'] === serial)
-      : manifests.find(({ backup }) => [name, backupOfFile(name), backupOfManifest(name)].includes(backup));
-  if (found) return found;
-  const which = wanted === 'latest' ? 'no backup of this appliance' : `no backup ${JSON.stringify(wanted)}`;
-  throw badInput(`There is ${which} in the folder. List backups shows those that there are.`);
-}
-
-function isManifest(value: unknown): value is Manifest {
-  if (!isObject(value) || value.format !== FORMAT || !Array.isArray(value.files)) return false;
-  const { backup, time, appliance } = value;
-  if (typeof backup !== 'string' || typeof time !== 'string' || typeof appliance !== 'string') return false;
-  // A manifest that was tampered with must not lead to a file outside of the folder, nor to one that is not ours.
-  return (value.files as unknown[]).every(
-    (file) => isObject(file) && typeof file.file === 'string' && backupOfFile(file.file) === backup && isContent(file.content),
+function isFile(file: unknown): file is BackupFile {
+  return (
+    isObject(file) &&
+    isText(file.file) &&
+    (file.kind === 'xml' || file.kind === 'binary') &&
+    isCount(file.bytes) &&
+    isText(file.sha256) &&
+    (file.compression === null || file.compression === 'gzip') &&
+    (file.encryption === null || isText(file.encryption)) &&
+    (file['hmac-sha256'] === undefined || isText(file['hmac-sha256'])) &&
+    isContent(file.content)
   );
 }
 
 function isContent(content: unknown): boolean {
-  return (
-    isObject(content) && typeof content.sha256 === 'string' && typeof content.bytes === 'number' && typeof content.fingerprint === 'string'
-  );
+  return isObject(content) && isText(content.sha256) && isCount(content.bytes) && isText(content.fingerprint);
+}
+
+function isAuthentication(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { method, salt, 'hmac-sha256': code } = value;
+  return method === AUTHENTICATION && isText(salt) && /^[0-9a-f]{32}$/.test(salt) && isText(code);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

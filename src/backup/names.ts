@@ -3,10 +3,11 @@ const BASE = String.raw`[A-Za-z0-9-][A-Za-z0-9.-]*_[A-Za-z0-9-][A-Za-z0-9.-]*_\d
 const NAME = new RegExp(`^${BASE}$`);
 const FILE = new RegExp(`^(${BASE})\\.(?:xml|bin)(?:\\.gz)?(?:\\.enc)?$`);
 const MANIFEST = new RegExp(`^(${BASE})\\.json$`);
+const CLAIM = new RegExp(`^${BASE}\\.claim$`);
 
 let last = 0;
 
-/** Never the same twice in one process: two messages may come in the same millisecond. */
+/** Never the same twice in one process: two messages may come in the same millisecond. `claimName` sees to other processes. */
 export function uniqueTime(): Date {
   last = Math.max(Date.now(), last + 1);
   return new Date(last);
@@ -25,6 +26,10 @@ export function backupOfFile(name: string): string | undefined {
 
 export function backupOfManifest(name: string): string | undefined {
   return MANIFEST.exec(name)?.[1];
+}
+
+export function isClaim(name: string): boolean {
+  return CLAIM.test(name);
 }
 
 export function isBackupName(name: string): boolean {

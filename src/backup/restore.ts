@@ -1,15 +1,17 @@
 import { join, resolve } from 'node:path';
-import { pipeline, Transform } from 'node:stream';
 import type { WriteResult } from '../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../model/error';
 import type { Call } from '../model/operation';
 import type { Kind } from '../transfer/content';
 import { sendBinary, sendXml, type Source } from '../transfer/import';
 import { exclusiveImport } from '../transfer/exclusive-import';
-import { findBackup, isComplete, readManifests, type BackupFile, type Manifest } from './manifest';
-import { readIdentity, runBackup, type RunInput } from './run';
-import { openStored } from './store';
-import { verifyBackup } from './verify';
+import { requireAuthentic } from './authenticity';
+import { latestBackup, namedBackup, readManifests } from './catalogue';
+import type { BackupFile, Manifest } from './manifest';
+import { isThere, openRegular, type RegularFile } from './regular-file';
+import { makeBackup, readIdentity, type RunInput } from './run';
+import { openChecked } from './store';
+import { verifyFile } from './verify';
 
 export interface RestoreInput {
   readonly folder: string;
@@ -23,45 +25,60 @@ export interface RestoreInput {
 }
 
 /**
- * Imports one backup: reads it whole and checks it, compares the serial number, takes a fresh backup, and only then sends it. Data: the
- * result; `envelope.restored` and `envelope.before` name the two backups. Errors: `LIMIT` when it is of another appliance, `BAD_INPUT`
- * when it is damaged or a secret is missing; nothing was sent then.
+ * Imports one backup: reads it whole and checks it, compares the serial number, takes a fresh backup, and only then sends it. With a
+ * passphrase only what it made. The file is opened once; what is sent is checked again on its way, and never completed when it is not
+ * what was checked. Data: the result; `envelope.restored` and `envelope.before` name the two backups. Errors: `LIMIT` when it is of
+ * another appliance, `BAD_INPUT` when it is damaged or a secret is missing; nothing was restored then.
  */
 export async function restoreBackup(input: RestoreInput, call: Call): Promise<WriteResult> {
   const folder = resolve(input.folder);
-  const all = await readManifests(folder);
-  // The newest may be of the other kind: XML every night, binary once a week.
-  const manifests = input.backup === 'latest' && input.kind ? all.filter((manifest) => holds(manifest, input.kind)) : all;
-  const named = input.backup === 'latest' ? undefined : findBackup(manifests, input.backup);
-  const { 'serial-number': serial } = await readIdentity(call);
-  const manifest = named ?? findBackup(manifests, 'latest', input['any-appliance'] ? undefined : serial);
-  if (!input['any-appliance']) refuseForeign(manifest, serial);
-  const file = fileOf(manifest, input.kind);
-  if (file.encryption !== null && input.passphrase === undefined) throw badInput(`${file.file} is encrypted: give the passphrase.`);
-  if (file.kind === 'xml' && manifest['password-protected'] && input.password === undefined) {
+  const { kind, passphrase, password } = input;
+  const manifest = await chosen(folder, input, call);
+  const file = fileOf(manifest, kind);
+  if (file.encryption !== null && passphrase === undefined) throw badInput(`${file.file} is encrypted: give the passphrase.`);
+  if (passphrase !== undefined) await requireAuthentic(folder, manifest, passphrase);
+  if (file.kind === 'xml' && manifest['password-protected'] && password === undefined) {
     throw badInput('The export was made with a password: give it, or the appliance cannot read the secrets in it.');
   }
-  await verifyBackup(folder, { ...manifest, files: [file] }, input.passphrase, call);
-  call.note({ restored: manifest.backup });
-  // The backup before and the import are one turn: no other import comes in between.
-  return exclusiveImport(call, async () => {
-    if ((input['backup-first'] ?? true) && !call.dryRun) {
-      call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
-    }
-    const source = sourceOf(folder, file, input.passphrase);
-    // It may have waited long for its turn, and been rotated away by then.
-    if (!(await isComplete(folder, { ...manifest, files: [file] })))
-      throw badInput(`${file.file} has gone or changed since it was checked. Nothing was restored.`);
-    return file.kind === 'xml'
-      ? sendXml(source, manifest['password-protected'] ? input.password : undefined, call)
-      : sendBinary(source, input.import, call);
-  });
+  const opened = await openRegular(join(folder, file.file));
+  try {
+    await verifyFile(opened, file, passphrase, call);
+    call.note({ restored: manifest.backup });
+    // The backup before and the import are one turn: no other import comes in between.
+    return await exclusiveImport(call, async () => {
+      if ((input['backup-first'] ?? true) && !call.dryRun) {
+        call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
+      }
+      // It may have waited long for its turn, and been rotated away or replaced by then.
+      if (!(await isThere(opened))) throw badInput(`${opened.path} has gone or changed since it was checked. Nothing was restored.`);
+      const source = sourceOf(opened, file, passphrase);
+      return file.kind === 'xml'
+        ? await sendXml(source, manifest['password-protected'] ? password : undefined, call)
+        : await sendBinary(source, input.import, call);
+    });
+  } finally {
+    await opened.handle.close();
+  }
 }
 
-/** Name of a fresh backup. Errors: those of `runBackup`, which then stopped the restore. */
+/** The backup that is meant; it belongs to this appliance, unless others are allowed. */
+async function chosen(folder: string, { backup, kind, ...input }: RestoreInput, call: Call): Promise<Manifest> {
+  const anyAppliance = input['any-appliance'] ?? false;
+  // What is wrong with the folder shows before anything is sent.
+  const found = backup === 'latest' ? await readManifests(folder) : await namedBackup(folder, backup);
+  const { 'serial-number': serial } = await readIdentity(call);
+  // The newest may be of the other kind: XML every night, binary once a week.
+  const isMeant = (candidate: Manifest): boolean =>
+    (anyAppliance || candidate['serial-number'] === serial) && (kind === undefined || holds(candidate, kind));
+  const manifest = 'backup' in found ? found : latestBackup(folder, found, isMeant);
+  if (!anyAppliance) refuseForeign(manifest, serial);
+  return manifest;
+}
+
+/** Name of a fresh backup. Errors: those of `makeBackup`, which then stopped the restore. */
 async function backupBefore(input: RunInput, call: Call): Promise<string> {
   try {
-    return (await runBackup(input, call)).backup;
+    return (await makeBackup(input, call)).manifest.backup;
   } catch (thrown) {
     const { code, message, details } = asGatewayError(thrown);
     throw new GatewayError(code, `Nothing was restored, because the backup before it failed: ${message}`, details);
@@ -80,7 +97,7 @@ function refuseForeign(manifest: Manifest, serial: string | null): void {
   });
 }
 
-function holds({ files }: Manifest, kind: Kind | undefined): boolean {
+function holds({ files }: Manifest, kind: Kind): boolean {
   return files.some((file) => file.kind === kind);
 }
 
@@ -103,20 +120,12 @@ function backupLike(file: BackupFile, { password, passphrase }: RestoreInput): O
   };
 }
 
-function sourceOf(folder: string, file: BackupFile, passphrase: string | undefined): Source {
+function sourceOf(opened: RegularFile, file: BackupFile, passphrase: string | undefined): Source {
   return {
     shown: file.file,
     open: () => {
-      let read = 0;
-      const count = new Transform({
-        transform: (chunk: Buffer, _encoding, done) => {
-          read += chunk.length;
-          done(null, chunk);
-        },
-      });
-      // The last stream carries the error of any.
-      const content = pipeline(openStored(join(folder, file.file), file, passphrase), count, () => undefined);
-      return Promise.resolve({ content, length: file.content.bytes, read: () => read });
+      const content = openChecked(opened, file, passphrase);
+      return Promise.resolve({ content, length: file.content.bytes, read: () => content.bytesRead });
     },
   };
 }

@@ -1,5 +1,4 @@
 import { basename, join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { Call } from '../model/operation';
 import { contentCheck, type Kind } from '../transfer/content';
@@ -9,11 +8,14 @@ import { meter } from '../transfer/meter';
 import { BINARY, MAINTENANCE } from '../transfer/names';
 import { Receiver } from '../transfer/receiver';
 import type { ZipEntry } from '../transfer/zip';
+import { requireAuthentic, withCode } from './authenticity';
+import { readManifests } from './catalogue';
+import { claimName, type Claim } from './claim';
 import { ENCRYPTION } from './encryption';
 import { XmlFingerprint } from './fingerprint';
 import { checkFolder, commitBackup, lastGood, recover, rotate } from './folder';
-import { FORMAT, type BackupFile, type Manifest } from './manifest';
-import { backupName, uniqueTime } from './names';
+import { AUTHENTICATED_FORMAT, FORMAT, type BackupFile, type Manifest } from './manifest';
+import { openRegular } from './regular-file';
 import { openStored, StoredOutput, type Stored } from './store';
 import { binaryFingerprint } from './zip-fingerprint';
 import { unlessAborted } from '../model/cancelling';
@@ -55,53 +57,92 @@ interface Exported {
   readonly file: BackupFile;
 }
 
+/** A backup that is in the folder, whole. */
+export interface Made {
+  readonly manifest: Manifest;
+  /** Path of the manifest. */
+  readonly path: string;
+  readonly cleaned: readonly string[];
+}
+
 /**
- * One backup: exports, checks and stores what was asked for, then the manifest, then rotates. Errors: those of an export and of
- * `fileFault`; the backups that were there stay as they are, nothing half-written has a good name.
+ * One backup: exports, checks and stores what was asked for, then the manifest, then compares and rotates. Errors: those of an export and
+ * of `fileFault`; the backups that were there stay as they are, nothing half-written has a good name.
  */
 export async function runBackup(input: RunInput, call: Call): Promise<RunResult> {
+  const { manifest, path, cleaned } = await makeBackup(input, call);
   const folder = resolve(input.folder);
-  await checkFolder(folder);
-  const identity = await readIdentity(call);
-  const cleaned = await recover(folder).catch((error: unknown) => {
-    throw fileFault(error, folder, 'written');
-  });
-  const time = uniqueTime();
-  const backup = backupName(call.settings.name, identity['serial-number'] ?? '', time);
-  const exported: Exported[] = [];
+  const { passphrase, keep: count, 'keep-days': days } = input;
   try {
-    const { what = 'xml' } = input;
-    for (const kind of what === 'both' ? (['xml', 'binary'] as const) : [what]) {
-      exported.push(await exportOne(kind, join(folder, backup), input, call));
-    }
-    const manifest: Manifest = {
-      format: FORMAT,
-      backup,
-      appliance: call.settings.name,
-      ...identity,
-      time: time.toISOString(),
-      'password-protected': input.password !== undefined,
-      files: exported.map(({ file }) => file),
-    };
-    const previous = await lastGood(folder, manifest);
-    const place = await commitBackup(
-      folder,
-      manifest,
-      exported.map(({ output }) => output),
-    );
-    const rotated = await rotateAfter(manifest, folder, input, time);
+    const present = await readManifests(folder);
+    const previous = await comparable(folder, manifest, present, passphrase);
+    const rotated = await rotate(folder, manifest, present, { count, days }, new Date(manifest.time));
     return {
       ...summary(folder, manifest),
       changed: isChanged(manifest, previous),
       previous: previous?.backup ?? null,
-      manifest: place,
+      manifest: path,
       rotated,
       cleaned,
     };
+  } catch (thrown) {
+    const { code, message, details } = fileFault(thrown, folder, 'read');
+    const what = `The backup ${manifest.backup} was made, but it could not be compared with the others, or an old one not be removed`;
+    throw new GatewayError(code, `${what}: ${message}`, details);
+  }
+}
+
+/** Without a look at the backups that are there. Errors: those of `runBackup`. */
+export async function makeBackup(input: RunInput, call: Call): Promise<Made> {
+  const folder = resolve(input.folder);
+  const { what = 'xml', passphrase, password } = input;
+  await checkFolder(folder);
+  const identity = await readIdentity(call);
+  const { cleaned, claim } = await prepare(folder, call.settings.name, identity['serial-number'] ?? '').catch((error: unknown) => {
+    throw fileFault(error, folder, 'written');
+  });
+  const { backup, time } = claim;
+  const exported: Exported[] = [];
+  try {
+    for (const kind of what === 'both' ? (['xml', 'binary'] as const) : [what]) {
+      exported.push(await exportOne(kind, join(folder, backup), input, call));
+    }
+    const plain: Manifest = {
+      format: passphrase === undefined ? FORMAT : AUTHENTICATED_FORMAT,
+      backup,
+      appliance: call.settings.name,
+      ...identity,
+      time: time.toISOString(),
+      'password-protected': password !== undefined,
+      files: exported.map(({ file }) => file),
+    };
+    const manifest = passphrase === undefined ? plain : await withCode(plain, passphrase);
+    const outputs = exported.map(({ output }) => output);
+    return { manifest, path: await commitBackup(folder, manifest, outputs), cleaned };
   } finally {
     // After the commit there is nothing left to discard.
     for (const { output } of exported) await output.discard();
+    await claim.release();
   }
+}
+
+async function prepare(folder: string, appliance: string, serial: string): Promise<{ cleaned: string[]; claim: Claim }> {
+  return { cleaned: await recover(folder), claim: await claimName(folder, appliance, serial) };
+}
+
+/** With a passphrase only one that it made: whoever can write to the folder must not hide a change. */
+async function comparable(
+  folder: string,
+  manifest: Manifest,
+  present: readonly Manifest[],
+  passphrase: string | undefined,
+): Promise<Manifest | undefined> {
+  const candidate = await lastGood(folder, manifest, present);
+  if (!candidate || passphrase === undefined) return candidate;
+  return requireAuthentic(folder, candidate, passphrase).then(
+    () => candidate,
+    () => undefined,
+  );
 }
 
 /** What a list, a run and a restore tell of a backup. */
@@ -137,16 +178,6 @@ function isChanged(manifest: Manifest, previous: Manifest | undefined): boolean 
   return !previous || manifest.files.some(({ content }, index) => content.fingerprint !== previous.files[index]?.content.fingerprint);
 }
 
-async function rotateAfter(manifest: Manifest, folder: string, input: RunInput, time: Date): Promise<string[]> {
-  try {
-    return await rotate(folder, manifest, { count: input.keep, days: input['keep-days'] }, time);
-  } catch (thrown) {
-    const { code, message, details } = fileFault(thrown, folder, 'written');
-    const words = `The backup ${manifest.backup} was made, but an old one could not be removed: ${message}`;
-    throw new GatewayError(code, words, details);
-  }
-}
-
 async function exportOne(kind: Kind, base: string, input: RunInput, call: Call): Promise<Exported> {
   const { gzip = false, passphrase, ignore = [] } = input;
   const name = `${base}.${kind === 'xml' ? 'xml' : 'bin'}${gzip ? '.gz' : ''}${passphrase === undefined ? '' : '.enc'}`;
@@ -176,8 +207,7 @@ async function exportOne(kind: Kind, base: string, input: RunInput, call: Call):
     content: { bytes, sha256: sha256 ?? '', verified: checked?.verified ?? 'base64', fingerprint: '' },
   } as const satisfies BackupFile;
   try {
-    const text = (): Readable => openStored(written.beside.path, file, passphrase);
-    const print = kind === 'xml' ? fingerprint.digest() : await binaryPrint(text(), checked?.entries, ignore, call);
+    const print = kind === 'xml' ? fingerprint.digest() : await binaryPrint(written, file, checked?.entries, input, call);
     return { output: written, file: { ...file, content: { ...file.content, fingerprint: print } } };
   } catch (error) {
     await written.discard();
@@ -186,11 +216,20 @@ async function exportOne(kind: Kind, base: string, input: RunInput, call: Call):
 }
 
 /** Unlike XML it is read once more, which takes its time where it is large. */
-async function binaryPrint(text: Readable, entries: readonly ZipEntry[] | undefined, ignore: string[], call: Call): Promise<string> {
+async function binaryPrint(
+  { partial }: StoredOutput,
+  file: BackupFile,
+  entries: readonly ZipEntry[] | undefined,
+  { passphrase, ignore = [] }: RunInput,
+  call: Call,
+): Promise<string> {
+  const { handle } = await openRegular(partial.path);
+  const text = openStored(handle, file, passphrase);
   try {
     return await unlessAborted(binaryFingerprint(text, entries, ignore), call.signal, 'Cancelled while the backup was compared.');
   } finally {
     text.destroy();
+    await handle.close();
   }
 }
 

@@ -1,14 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { pipeline, Transform, Writable, type Readable, type TransformCallback } from 'node:stream';
 import { finished, pipeline as whole } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { badInput } from '../model/error';
-import { Beside } from '../transfer/beside';
+import { badInput, GatewayError } from '../model/error';
 import { fileFault } from '../transfer/file-fault';
+import { PartialFile } from '../transfer/partial-file';
 import type { Output } from '../transfer/receiver';
 import { Decryption, Encryption } from './encryption';
 import type { BackupFile } from './manifest';
+import type { RegularFile } from './regular-file';
 
 const READ_BYTES = 512 * 1024;
 const CHUNK_BYTES = 256 * 1024;
@@ -20,7 +21,7 @@ export interface Stored {
   readonly mac: string | undefined;
 }
 
-/** Compresses and encrypts on the way into a file beside its place. `end` leaves it there; the caller commits it. */
+/** Compresses and encrypts on the way into a partial file. `end` leaves it there; the caller commits it. */
 export class StoredOutput implements Output<Stored> {
   readonly #first: Writable;
   readonly #done: Promise<void>;
@@ -28,7 +29,7 @@ export class StoredOutput implements Output<Stored> {
   #bytes = 0;
 
   private constructor(
-    readonly beside: Beside,
+    readonly partial: PartialFile,
     gzip: boolean,
     readonly encryption: Encryption | undefined,
   ) {
@@ -37,7 +38,7 @@ export class StoredOutput implements Output<Stored> {
       write: (chunk: Buffer, _encoding, done) => {
         this.#hash.update(chunk);
         this.#bytes += chunk.length;
-        beside.write(chunk).then(() => done(), done);
+        partial.write(chunk).then(() => done(), done);
       },
     });
     const stages = [...(gzip ? [createGzip({ chunkSize: CHUNK_BYTES })] : []), ...(encryption ? [encryption] : [])];
@@ -48,12 +49,12 @@ export class StoredOutput implements Output<Stored> {
   }
 
   /** Errors: as of `fileFault`. */
-  static async create(place: string, gzip: boolean, passphrase: string | undefined): Promise<StoredOutput> {
+  static async create(target: string, gzip: boolean, passphrase: string | undefined): Promise<StoredOutput> {
     const encryption = passphrase === undefined ? undefined : await Encryption.create(passphrase);
     try {
-      return new StoredOutput(await Beside.create(place), gzip, encryption);
+      return new StoredOutput(await PartialFile.create(target), gzip, encryption);
     } catch (error) {
-      throw fileFault(error, place, 'written');
+      throw fileFault(error, target, 'written');
     }
   }
 
@@ -71,7 +72,7 @@ export class StoredOutput implements Output<Stored> {
         () => error,
         (fault: unknown) => fault,
       );
-      throw fileFault(cause, this.beside.place, 'written');
+      throw fileFault(cause, this.partial.target, 'written');
     }
   }
 
@@ -79,9 +80,9 @@ export class StoredOutput implements Output<Stored> {
     try {
       this.#first.end();
       await this.#done;
-      await this.beside.close(true);
+      await this.partial.close(true);
     } catch (error) {
-      throw fileFault(error, this.beside.place, 'written');
+      throw fileFault(error, this.partial.target, 'written');
     }
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex'), mac: this.encryption?.mac };
   }
@@ -89,24 +90,81 @@ export class StoredOutput implements Output<Stored> {
   async discard(): Promise<void> {
     this.#first.destroy();
     await this.#done.catch(() => undefined);
-    await this.beside.discard();
+    await this.partial.discard();
   }
 }
 
 /**
  * The configuration in a stored file, decrypted and decompressed while it is read; `hash` gets the bytes of the file itself. The stream
- * ends with an error when the passphrase is missing or wrong, or the file was changed.
+ * ends with an error when the passphrase is missing or wrong, or the file was changed. The file stays open: it can be read again.
  */
-export function openStored(path: string, file: BackupFile, passphrase: string | undefined, hash?: Hash): Readable {
+export function openStored(handle: FileHandle, file: BackupFile, passphrase: string | undefined, hash?: Hash): Readable {
   const stages: Transform[] = hash ? [new Tap(hash)] : [];
   if (file.encryption !== null) {
     if (passphrase === undefined) throw badInput(`${file.file} is encrypted: give the passphrase.`);
     stages.push(new Decryption(passphrase, file['hmac-sha256']));
   }
   if (file.compression !== null) stages.push(createGunzip({ chunkSize: CHUNK_BYTES }));
-  const source = createReadStream(path, { highWaterMark: READ_BYTES });
+  const source = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_BYTES });
   // The last stream carries the error of any.
   return stages.length === 0 ? source : (pipeline([source, ...stages], () => undefined) as unknown as Readable);
+}
+
+/**
+ * The same on its way to an appliance. The last bytes are held back until everything behind them is known to be what the manifest says:
+ * what was changed meanwhile ends the stream with `BAD_INPUT`, and what has left by then is too short to be taken for anything.
+ */
+export function openChecked({ path, handle }: RegularFile, file: BackupFile, passphrase: string | undefined): CheckedContent {
+  const stored = createHash('sha256');
+  const content = new CheckedContent(path, file, stored);
+  const source = openStored(handle, file, passphrase, stored);
+  // It was whole a moment ago: what cannot be decrypted or unpacked any more was changed.
+  source.once('error', (error) => content.destroy(isOfContent(error) ? content.changed() : fileFault(error, path, 'read')));
+  content.once('close', () => source.destroy());
+  return source.pipe(content);
+}
+
+function isOfContent(error: Error): boolean {
+  return error instanceof GatewayError || ((error as NodeJS.ErrnoException).code?.startsWith('Z_') ?? false);
+}
+
+class CheckedContent extends Transform {
+  readonly #path: string;
+  readonly #file: BackupFile;
+  readonly #stored: Hash;
+  readonly #content = createHash('sha256');
+  #held: Buffer | undefined;
+  bytesRead = 0;
+
+  constructor(path: string, file: BackupFile, stored: Hash) {
+    super();
+    this.#path = path;
+    this.#file = file;
+    this.#stored = stored;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const { bytes } = this.#file.content;
+    this.#content.update(chunk);
+    this.bytesRead += chunk.length;
+    if (this.bytesRead > bytes) return done(this.changed());
+    if (this.bytesRead < bytes) this.push(chunk);
+    else if (chunk.length > 0) this.#held = chunk;
+    done();
+  }
+
+  /** Comes after the code of the file was checked, where it has one. */
+  override _flush(done: TransformCallback): void {
+    const { sha256, content } = this.#file;
+    const isSame = this.#stored.digest('hex') === sha256 && this.#content.digest('hex') === content.sha256;
+    if (!isSame || !this.#held) return done(this.changed());
+    this.push(this.#held);
+    done();
+  }
+
+  changed(): GatewayError {
+    return badInput(`${this.#path} was changed while it was sent, so it was cut off before its end. Nothing was restored.`);
+  }
 }
 
 class Tap extends Transform {

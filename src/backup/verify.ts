@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Many, ManyItem } from '../model/envelope';
 import { badInput, GatewayError } from '../model/error';
@@ -7,73 +6,80 @@ import type { Call } from '../model/operation';
 import { contentCheck } from '../transfer/content';
 import { fileFault } from '../transfer/file-fault';
 import { Malformed } from '../transfer/malformed';
+import { requireAuthentic } from './authenticity';
+import { findBackup, readCatalogue, type Catalogue } from './catalogue';
 import { NOT_DECRYPTED } from './encryption';
-import { findBackup, readManifests, type BackupFile, type Manifest } from './manifest';
-import { backupOfFile, backupOfManifest } from './names';
+import type { BackupFile, Manifest } from './manifest';
+import { openRegular, type RegularFile } from './regular-file';
 import { openStored } from './store';
 
 /** How far a backup could be checked: its content, or without the passphrase only that the files did not change. */
 export type Depth = 'content' | 'hash';
 
 /**
- * Reads one backup again, or all in the folder, and checks them. Data as of an operation on many; an item is `{ backup, time, checked }`.
- * Errors: `BAD_INPUT` when there is no such backup, or when all are bad.
+ * Reads one backup again, or all in the folder, and checks them: with a passphrase also that it made them. Data as of an operation on
+ * many; an item is `{ backup, time, checked, authentic }`. Errors: `BAD_INPUT` when there is no such backup, or when all are bad.
  */
 export async function verifyBackups(input: { folder: string; backup?: string; passphrase?: string }, call: Call): Promise<Many> {
   const folder = resolve(input.folder);
-  const present = await readManifests(folder);
-  const manifests = input.backup === undefined ? present : [findBackup(present, input.backup)];
+  const { backup: wanted, passphrase } = input;
+  const all: Catalogue =
+    wanted === undefined ? await readCatalogue(folder) : { manifests: [await findBackup(folder, wanted)], faults: new Map(), orphans: [] };
   const results: ManyItem[] = [];
   const failures = new Map<number, GatewayError>();
-  for (const manifest of manifests) {
+  const failed = (item: Record<string, unknown>, error: GatewayError): void => {
+    failures.set(results.length, error);
+    results.push({ item, ok: false, error: { code: error.code, message: error.message } });
+  };
+  for (const manifest of all.manifests) {
     const { backup, time } = manifest;
     try {
-      const checked = await verifyBackup(folder, manifest, input.passphrase, call);
-      results.push({ item: { backup, time, checked }, ok: true, status: null });
+      if (passphrase !== undefined) await requireAuthentic(folder, manifest, passphrase);
+      const checked = await verifyBackup(folder, manifest, passphrase, call);
+      results.push({ item: { backup, time, checked, authentic: passphrase !== undefined }, ok: true, status: null });
     } catch (thrown) {
       const error = fileFault(thrown, join(folder, backup), 'read');
       if (error.code === 'ABORTED') throw error;
-      failures.set(results.length, error);
-      results.push({ item: { backup, time }, ok: false, error: { code: error.code, message: error.message } });
+      failed({ backup, time }, error);
     }
   }
-  if (input.backup === undefined) {
-    for (const backup of await withoutManifest(folder, manifests)) {
-      const error = badInput(`${join(folder, backup)}.json is missing or damaged: what belongs to it cannot be checked.`);
-      failures.set(results.length, error);
-      results.push({ item: { backup }, ok: false, error: { code: error.code, message: error.message } });
-    }
+  for (const [backup, error] of all.faults) failed({ backup }, error);
+  for (const backup of all.orphans) {
+    failed({ backup }, badInput(`${join(folder, backup)}.json is missing: what belongs to it cannot be checked.`));
   }
   return call.gather(results, failures);
 }
 
-/** Names of backups of which there are files, but no manifest that can be read. */
-async function withoutManifest(folder: string, manifests: readonly Manifest[]): Promise<string[]> {
-  const known = new Set(manifests.map(({ backup }) => backup));
-  const names = (await readdir(folder)).flatMap((name) => backupOfFile(name) ?? backupOfManifest(name) ?? []);
-  return [...new Set(names)].filter((name) => !known.has(name));
-}
-
 /** Errors: `BAD_INPUT` naming the file and what is wrong with it, `ABORTED`. */
-export async function verifyBackup(folder: string, manifest: Manifest, passphrase: string | undefined, call: Call): Promise<Depth> {
+async function verifyBackup(folder: string, manifest: Manifest, passphrase: string | undefined, call: Call): Promise<Depth> {
   let depth: Depth = 'content';
   for (const file of manifest.files) {
-    if ((await verifyFile(folder, file, passphrase, call)) === 'hash') depth = 'hash';
+    const opened = await openRegular(join(folder, file.file));
+    try {
+      if ((await verifyFile(opened, file, passphrase, call)) === 'hash') depth = 'hash';
+    } finally {
+      await opened.handle.close();
+    }
   }
   return depth;
 }
 
-async function verifyFile(folder: string, file: BackupFile, passphrase: string | undefined, call: Call): Promise<Depth> {
-  const path = join(folder, file.file);
+/** Reads an open file once. Errors: as of `verifyBackup`. */
+export async function verifyFile(opened: RegularFile, file: BackupFile, passphrase: string | undefined, call: Call): Promise<Depth> {
+  const { path, handle } = opened;
   const depth = file.encryption !== null && passphrase === undefined ? 'hash' : 'content';
   const stored = createHash('sha256');
   const content = createHash('sha256');
   const check = contentCheck(file.kind);
+  let bytes = 0;
   try {
     const known = depth === 'hash' ? { ...file, encryption: null, compression: null } : file;
-    for await (const part of openStored(path, known, passphrase, stored) as AsyncIterable<Buffer>) {
+    for await (const part of openStored(handle, known, passphrase, stored) as AsyncIterable<Buffer>) {
       if (call.signal?.aborted) throw new GatewayError('ABORTED', 'Cancelled while a backup was read.', { sent: false });
       if (depth === 'hash') continue;
+      bytes += part.length;
+      // No more is unpacked than was ever packed.
+      if (bytes > file.content.bytes) throw badInput(`${path} does not hold what was exported: it holds more.`);
       content.update(part);
       check.write(part);
     }

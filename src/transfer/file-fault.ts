@@ -2,14 +2,17 @@ import { GatewayError } from '../model/error';
 
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-const WORDS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it, or its folder, does not exist',
   ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
   EACCES: 'this process may not use it',
   EPERM: 'this process may not use it',
   EROFS: 'the file system is read-only',
+  ELOOP: 'it is a symbolic link, or links lead in a circle',
   EMFILE: 'this process has too many files open',
+  ENFILE: 'this machine has too many files open',
+  EBUSY: 'another program uses it',
   EIO: 'the disk does not answer',
 };
 
@@ -28,5 +31,5 @@ export function fileFault(thrown: unknown, file: string, doing: 'read' | 'writte
       details,
     );
   }
-  return new GatewayError('BAD_INPUT', `${file} cannot be ${doing}: ${WORDS[code] ?? message}${code && ` (${code})`}.`, details);
+  return new GatewayError('BAD_INPUT', `${file} cannot be ${doing}: ${REASONS[code] ?? message}${code && ` (${code})`}.`, details);
 }

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { badInput, GatewayError } from '../model/error';
-import { Beside, sweep, syncFolder } from './beside';
+import { PartialFile, sweep, syncFolder } from './partial-file';
 import { fileFault } from './file-fault';
 import type { Output } from './receiver';
 
@@ -16,8 +16,8 @@ export class MemoryOutput implements Output<Buffer> {
   write(batch: Buffer): Promise<void> {
     this.#bytes += batch.length;
     if (this.#bytes > MOST_BYTES) {
-      const words = `The configuration is larger than ${MOST_BYTES / 1024 / 1024} MiB. Export it to a file.`;
-      return Promise.reject(new GatewayError('LIMIT', words, { sent: true }));
+      const message = `The configuration is larger than ${MOST_BYTES / 1024 / 1024} MiB. Export it to a file.`;
+      return Promise.reject(new GatewayError('LIMIT', message, { sent: true }));
     }
     this.#parts.push(Buffer.from(batch));
     return Promise.resolve();
@@ -35,55 +35,55 @@ export class MemoryOutput implements Output<Buffer> {
 
 /** A file that appears, or changes, only when it is whole. Errors as of `fileFault`. */
 export class FileOutput implements Output<string> {
-  readonly #beside: Beside;
+  readonly #partial: PartialFile;
   readonly #durable: boolean;
 
-  private constructor(beside: Beside, durable: boolean) {
-    this.#beside = beside;
+  private constructor(partial: PartialFile, durable: boolean) {
+    this.#partial = partial;
     this.#durable = durable;
   }
 
-  /** `durable`: on the disk before it takes its place. */
+  /** `durable`: on the disk before it takes its name. */
   static async create(file: string, durable: boolean): Promise<FileOutput> {
-    const place = await placeOf(file);
-    await sweep(place);
+    const target = await targetOf(file);
+    await sweep(target);
     try {
-      return new FileOutput(await Beside.create(place), durable);
+      return new FileOutput(await PartialFile.create(target), durable);
     } catch (error) {
       throw fileFault(error, file, 'written');
     }
   }
 
   write(batch: Buffer): Promise<void> {
-    return this.#faulty(() => this.#beside.write(batch));
+    return this.#faulty(() => this.#partial.write(batch));
   }
 
   async end(): Promise<string> {
     await this.#faulty(async () => {
-      await this.#beside.close(this.#durable);
-      await this.#beside.commit();
-      if (this.#durable) await syncFolder(dirname(this.#beside.place));
+      await this.#partial.close(this.#durable);
+      await this.#partial.commit();
+      if (this.#durable) await syncFolder(dirname(this.#partial.target));
     });
-    return this.#beside.place;
+    return this.#partial.target;
   }
 
   discard(): Promise<void> {
-    return this.#beside.discard();
+    return this.#partial.discard();
   }
 
   async #faulty(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      throw fileFault(error, this.#beside.place, 'written');
+      throw fileFault(error, this.#partial.target, 'written');
     }
   }
 }
 
-/** The real place behind links, which stay. Only files are replaced: never a folder, a device or a pipe. */
-async function placeOf(file: string): Promise<string> {
-  const place = await realpath(file).catch(() => resolve(file));
-  const present = await stat(place).catch(() => undefined);
+/** The real file behind links, which stay. Only files are replaced: never a folder, a device or a pipe. */
+async function targetOf(file: string): Promise<string> {
+  const target = await realpath(file).catch(() => resolve(file));
+  const present = await stat(target).catch(() => undefined);
   if (present && !present.isFile()) throw badInput(`${file} cannot be written: it is there already and no ordinary file.`);
-  return place;
+  return target;
 }

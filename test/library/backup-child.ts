@@ -1,10 +1,23 @@
 import { Gateway } from '../../src/gateway';
 import type { Settings } from '../../src/model/settings';
 
-// Runs one operation in a process of its own, so that it can be killed in the middle.
+// Runs one operation in a process of its own, once or several times at once, so that it can be killed in the middle. `now` stops its clock.
+interface Task {
+  readonly settings: Settings;
+  readonly operation: string;
+  readonly input: Record<string, unknown>;
+  readonly times?: number;
+  readonly now?: number;
+}
+
 const [, , argument = ''] = process.argv;
-const { settings, operation, input } = JSON.parse(argument) as { settings: Settings; operation: string; input: Record<string, unknown> };
-new Gateway(settings).run(operation, input).then(
-  ({ data }) => console.log(JSON.stringify(data)),
-  (error: unknown) => console.log(String(error)),
-);
+const { settings, operation, input, times = 1, now } = JSON.parse(argument) as Task;
+if (now !== undefined) Date.now = () => now;
+const gateway = new Gateway(settings);
+const runs = Array.from({ length: times }, () => gateway.run(operation, input));
+void Promise.all(runs)
+  .then(
+    (all) => console.log(JSON.stringify(all.map(({ data }) => data))),
+    (error: unknown) => console.log(String(error)),
+  )
+  .then(() => gateway.close());

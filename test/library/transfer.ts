@@ -33,8 +33,8 @@ export function tinyDisk(bytes: number): { path: string; readOnly(): void } | un
   return { path, readOnly: () => void execFileSync('mount', ['-o', 'remount,ro', path]) };
 }
 
-/** Runs a script of this folder in a process of its own, with one argument. */
-export function child(script: string, argument: unknown): ChildProcess {
+/** Runs a script of this folder in a process of its own, with one argument, and no more than so many descriptors. */
+export function child(script: string, argument: unknown, descriptors = 1024): ChildProcess {
   const built = join(mkdtempSync(join(__dirname, '../../node_modules/.child-')), 'child.cjs');
   onTestFinished(() => rmSync(dirname(built), { recursive: true, force: true }));
   buildSync({
@@ -45,9 +45,17 @@ export function child(script: string, argument: unknown): ChildProcess {
     packages: 'external',
     logLevel: 'error',
   });
-  const process = spawn(execPath, [built, JSON.stringify(argument)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const start = `ulimit -n ${descriptors}; exec "$0" "$@"`;
+  const process = spawn('sh', ['-c', start, execPath, built, JSON.stringify(argument)], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void process.kill('SIGKILL'));
   return process;
+}
+
+/** What a process has written when it ends. */
+export async function output({ stdout }: ChildProcess): Promise<string> {
+  let text = '';
+  for await (const part of stdout ?? []) text += String(part);
+  return text;
 }
 
 /** The files that this process has open, sockets not counted. */

@@ -28,6 +28,8 @@ export interface WireOptions {
   tls?: TlsOptions;
   /** Logins go to `answer` too; else each gets a key. */
   logins?: boolean;
+  /** Of a request to such a path nothing more is read than its head: the sender waits. It counts as asked. */
+  unread?: RegExp;
 }
 
 /** A whole answer with a length that fits. */
@@ -39,7 +41,7 @@ export function http(status: number, body = '', headers: Record<string, string> 
 }
 
 /** An appliance that answers what no HTTP server would: for faults that the simulator cannot do. */
-export async function wire(answer: Answer, { plain = false, tls = {}, logins = false }: WireOptions = {}): Promise<Wire> {
+export async function wire(answer: Answer, { plain = false, tls = {}, logins = false, unread }: WireOptions = {}): Promise<Wire> {
   const asked: Asked[] = [];
   const sockets = new Set<Socket>();
   const connected = (socket: Socket): void => {
@@ -49,6 +51,12 @@ export async function wire(answer: Answer, { plain = false, tls = {}, logins = f
     let received = '';
     socket.setEncoding('utf8').on('data', (chunk: string) => {
       received += chunk;
+      const head = unread && headOf(received);
+      if (head && unread.test(head.path)) {
+        asked.push({ ...head, body: '' });
+        socket.pause();
+        return;
+      }
       for (let request = take(received); request; request = take(received)) {
         received = received.slice(request.length);
         const isLogin = request.path.endsWith(LOGIN) && !logins;
@@ -64,15 +72,23 @@ export async function wire(answer: Answer, { plain = false, tls = {}, logins = f
   return { url: `${plain ? 'http' : 'https'}://127.0.0.1:${port}`, port, asked, sockets };
 }
 
-/** The first whole request of what was received. */
-function take(received: string): (Asked & { length: number }) | undefined {
+/** The first request of what was received, as soon as its head is whole. */
+function headOf(received: string): Omit<Asked, 'body'> | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const head = received.slice(0, end);
   const [method = '', path = ''] = head.split(' ');
-  const bodyBytes = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
-  const rest = Buffer.from(received.slice(end + 4));
+  return { method, path, head };
+}
+
+/** The first whole request of what was received. */
+function take(received: string): (Asked & { length: number }) | undefined {
+  const request = headOf(received);
+  if (!request) return undefined;
+  const begin = request.head.length + 4;
+  const bodyBytes = Number(/^content-length: (\d+)/im.exec(request.head)?.[1] ?? 0);
+  const rest = Buffer.from(received.slice(begin));
   if (rest.length < bodyBytes) return undefined;
   const body = rest.toString('utf8', 0, bodyBytes);
-  return { method, path, head, body, length: end + 4 + body.length };
+  return { ...request, body, length: begin + body.length };
 }

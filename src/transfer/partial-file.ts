@@ -1,39 +1,43 @@
 import { createHash } from 'node:crypto';
-import { open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { lstat, open, readdir, rename, type FileHandle } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { inParallel } from '../model/in-parallel';
+import { patiently, removeFile } from './patience';
 
 /** Files of this process that are being written: never leftovers. */
 const writing = new Set<string>();
 let count = 0;
 
-const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+/** This machine, as it is called in names of files. */
+export const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const SUFFIX = /\.([0-9a-f]{8})-(\d+)-\d+\.partial$/;
 /** What another machine has not touched for so long, it does not write any more: the next nightly run clears it away. */
 const FOREIGN_MS = 12 * 3_600_000;
+const LOOKS_AT_ONCE = 16;
 
 /**
- * A file that is written beside its place and takes it only when it is whole: nobody ever sees half of it under its name, and what
- * had the name before stays until then. Methods reject with the errors of `node:fs`.
+ * A file that is written beside its target and takes that name only when it is whole: nobody ever sees half of it there, and what had
+ * the name before stays until then. Methods reject with the errors of `node:fs`.
  */
-export class Beside {
+export class PartialFile {
   readonly #handle: FileHandle;
   #open = true;
 
   private constructor(
-    readonly place: string,
+    readonly target: string,
     readonly path: string,
     handle: FileHandle,
   ) {
     this.#handle = handle;
   }
 
-  /** Creates it in the folder of its place, readable for its owner only: configurations hold secrets. */
-  static async create(place: string): Promise<Beside> {
-    const path = `${place}.${HOST}-${process.pid}-${++count}.partial`;
+  /** Creates it in the folder of its target, readable for its owner only: configurations hold secrets. */
+  static async create(target: string): Promise<PartialFile> {
+    const path = `${target}.${HOST}-${process.pid}-${++count}.partial`;
     writing.add(path);
     try {
-      return new Beside(place, path, await open(path, 'wx', 0o600));
+      return new PartialFile(target, path, await open(path, 'wx', 0o600));
     } catch (error) {
       writing.delete(path);
       throw error;
@@ -52,9 +56,9 @@ export class Beside {
     await this.#handle.close();
   }
 
-  /** Takes its place, at once for everyone who looks. `close` comes before. */
+  /** Takes the name of its target, at once for everyone who looks. `close` comes before. */
   async commit(): Promise<void> {
-    await rename(this.path, this.place);
+    await patiently(() => rename(this.path, this.target));
     writing.delete(this.path);
   }
 
@@ -62,12 +66,12 @@ export class Beside {
   async discard(): Promise<void> {
     if (!writing.has(this.path)) return;
     await this.close(false).catch(() => undefined);
-    await rm(this.path, { force: true }).catch(() => undefined);
+    await removeFile(this.path).catch(() => undefined);
     writing.delete(this.path);
   }
 }
 
-/** Makes renames durable. Not every system can sync a folder; those that cannot do not need it. */
+/** Makes renames durable. Windows cannot sync a folder, and neither can some network shares; there it is left to the system. */
 export async function syncFolder(folder: string): Promise<void> {
   let handle: FileHandle | undefined;
   try {
@@ -80,34 +84,36 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** The place that a leftover name was meant for, or undefined for every other name. */
-export function placeOfPartial(name: string): string | undefined {
+/** The target that a leftover was meant for, or undefined for every other name. */
+export function targetOfPartial(name: string): string | undefined {
   return SUFFIX.test(name) ? name.replace(SUFFIX, '') : undefined;
 }
 
 /** Names of the partial files in a folder that nobody writes any more: their process has ended. */
 export async function leftovers(folder: string): Promise<string[]> {
-  const names = await readdir(folder);
-  const old = await Promise.all(
-    names.filter((name) => SUFFIX.test(name)).map(async (name) => ((await isAbandoned(folder, name)) ? [name] : [])),
-  );
-  return old.flat();
+  const names = (await readdir(folder)).filter((name) => SUFFIX.test(name));
+  const abandoned = await inParallel(names, LOOKS_AT_ONCE, (name) => isAbandoned(folder, name));
+  return names.filter((_name, index) => abandoned[index]);
 }
 
 /** Removes what a killed process left of this very file. Never rejects: it is not what the caller came for. */
-export async function sweep(place: string): Promise<void> {
-  const folder = dirname(place);
+export async function sweep(target: string): Promise<void> {
+  const folder = dirname(target);
   const names = await leftovers(folder).catch(() => []);
-  const own = names.filter((name) => placeOfPartial(name) === basename(place));
-  await Promise.all(own.map((name) => rm(join(folder, name), { force: true }).catch(() => undefined)));
+  const own = names.filter((name) => targetOfPartial(name) === basename(target));
+  await Promise.all(own.map((name) => removeFile(join(folder, name)).catch(() => undefined)));
 }
 
 async function isAbandoned(folder: string, name: string): Promise<boolean> {
   const path = join(folder, name);
-  const [, host, pid] = SUFFIX.exec(name) ?? [];
-  if (writing.has(path)) return false;
-  if (host === HOST && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
-  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+  const [, host = '', pid] = SUFFIX.exec(name) ?? [];
+  return !writing.has(path) && (await isOver(path, host, Number(pid)));
+}
+
+/** Whether the process that made it has ended; of another machine's, whether it was not touched for half a day. */
+export async function isOver(path: string, host: string, pid: number): Promise<boolean> {
+  if (host === HOST && (pid === process.pid || !isAlive(pid))) return true;
+  const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: Date.now() }));
   return Date.now() - mtimeMs > FOREIGN_MS;
 }
 

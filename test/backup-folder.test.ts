@@ -1,0 +1,155 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { RunResult } from '../src/backup/run';
+import { patiently } from '../src/transfer/patience';
+import { failure, settingsFor } from './library/appliance';
+import { manifestOf, named, run } from './library/backup';
+import { child, folder, names, openFiles, output } from './library/transfer';
+
+/** The name of a backup that somebody else may have made. */
+const other = (day: number): string => `vpn-1_X_202001${String(day).padStart(2, '0')}T000000.000Z`;
+
+describe('a folder in which', () => {
+  it('3,001 manifests lie is read whole by a process that may open 64 files', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const made = await run(gateway, { folder: path });
+    const manifest = manifestOf(made);
+    for (let count = 0; count < 3000; count++) {
+      const time = new Date(Date.UTC(2020, 0, 1) + count * 3_600_000).toISOString();
+      const backup = made.backup.replace(/[^_]+$/, time.replaceAll(/[-:]/g, ''));
+      const files = [{ ...manifest.files[0], file: `${backup}.xml` }];
+      writeFileSync(join(path, `${backup}.json`), JSON.stringify({ ...manifest, backup, time, files }));
+    }
+    const { tls, ...settings } = settingsFor(simulator, { name: 'vpn-1' });
+    const ask = async (operation: string, input: object): Promise<unknown> =>
+      JSON.parse(
+        await output(
+          child('backup-child.ts', { settings: { ...settings, tls: { ca: tls?.ca } }, operation, input: { folder: path, ...input } }, 64),
+        ),
+      );
+    const [list] = (await ask('backup.list', {})) as [RunResult[]];
+    expect([list.length, list[0]?.backup]).toEqual([3001, made.backup]);
+    await ask('backup.restore', { backup: 'latest', 'backup-first': false });
+    // Of all that had lost their file, none stays but the newest ones.
+    const [last] = (await ask('backup.run', { keep: 2 })) as [RunResult];
+    expect([last.previous, last.rotated.length]).toEqual([made.backup, 3000]);
+    expect(names(path)).toHaveLength(4);
+  });
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    ['cut short', (path) => truncateSync(path, 100), /no JSON/],
+    ['empty', (path) => truncateSync(path, 0), /no JSON/],
+    ['huge', (path) => truncateSync(path, 2 ** 31), /too large/],
+    ['of a later version', (path) => replace(path, 'gateway-backup/1', 'gateway-backup/9'), /does not know/],
+    ['without a hash', (path) => replace(path, '"sha256"', '"sha1"'), /damaged/],
+    ['with a file of another folder', (path) => replace(path, '"file": "', '"file": "../'), /damaged/],
+  ])('a manifest is %s: it is named, and nothing is said to be the latest', async (_name, spoil, words) => {
+    const { gateway } = await named();
+    const path = folder();
+    const good = await run(gateway, { folder: path });
+    const bad = await run(gateway, { folder: path });
+    spoil(bad.manifest);
+    for (const [operation, input] of [
+      ['list', {}],
+      ['verify', { backup: bad.backup }],
+      ['verify', { backup: 'latest' }],
+      ['restore', { backup: 'latest' }],
+      ['restore', { backup: bad.backup }],
+    ] as const) {
+      const error = await failure(gateway.run(`backup.${operation}`, { folder: path, ...input }));
+      expect([operation, error.code, error.message]).toEqual([operation, 'BAD_INPUT', expect.stringMatching(words)]);
+      expect(error.message).toContain(bad.manifest);
+    }
+    const made = await failure(gateway.run('backup.run', { folder: path }));
+    expect([made.code, made.message]).toEqual(['BAD_INPUT', expect.stringMatching(/^The backup \S+ was made, but .*cannot be used/)]);
+    expect(names(path).filter((name) => name.endsWith('.json'))).toHaveLength(3);
+    // The one that is whole can be had by its name.
+    expect((await gateway.run('backup.restore', { folder: path, backup: good.backup })).envelope.ok).toBe(true);
+    const { data } = await gateway.run('backup.verify', { folder: path });
+    expect(data).toMatchObject({ total: 4, ok: 3, failed: 1 });
+  });
+
+  it('links, pipes, folders and 10,000 files of others lie: none of them is ours, and none is touched', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const outside = folder();
+    const elsewhere = await run(gateway, { folder: outside });
+    for (let count = 0; count < 10_000; count++) writeFileSync(join(path, `photo-${count}.json`), '{}');
+    for (const [day, kind] of ['.json', '.xml', '.json.0badcafe-1-1.partial', '.xml.gz.0badcafe-1-1.partial'].entries()) {
+      execFileSync('mkfifo', [join(path, other(day + 1) + kind)]);
+      mkdirSync(join(path, other(day + 5) + kind));
+      symlinkSync(other(day + 9) + kind, join(path, other(day + 9) + kind));
+      symlinkSync('/', join(path, other(day + 13) + kind));
+    }
+    symlinkSync(elsewhere.manifest, join(path, `${elsewhere.backup}.json`));
+    symlinkSync(join(outside, `${elsewhere.backup}.xml`), join(path, `${elsewhere.backup}.xml`));
+    const before = names(path);
+    const first = await run(gateway, { folder: path, keep: 1 });
+    const second = await run(gateway, { folder: path, keep: 1 });
+    expect([first.previous, second.previous, second.rotated, second.cleaned]).toEqual([null, first.backup, [first.backup], []]);
+    expect(names(path)).toEqual([...before, `${second.backup}.json`, `${second.backup}.xml`].sort());
+    expect((await gateway.run('backup.list', { folder: path })).data).toHaveLength(1);
+    expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 1, ok: 1 });
+    expect((await failure(gateway.run('backup.restore', { folder: path, backup: elsewhere.backup }))).code).toBe('BAD_INPUT');
+    expect(names(outside)).toHaveLength(2);
+    expect(openFiles()).toEqual([]);
+  });
+
+  it.each<[string, (path: string, spare: string) => void]>([
+    ['a pipe', (path) => void execFileSync('mkfifo', [path])],
+    ['a folder', (path) => void mkdirSync(path)],
+    ['a link to the same content', (path, spare) => symlinkSync(spare, path)],
+  ])('%s lies in the place of a file: that backup is bad', async (_name, put) => {
+    const { gateway } = await named();
+    const path = folder();
+    const made = await run(gateway, { folder: path });
+    const file = join(path, `${made.backup}.xml`);
+    const spare = join(folder(), 'spare');
+    writeFileSync(spare, readFileSync(file));
+    rmSync(file);
+    put(file, spare);
+    for (const operation of ['verify', 'restore']) {
+      const error = await failure(gateway.run(`backup.${operation}`, { folder: path, backup: made.backup }));
+      expect([operation, error.code, error.message]).toEqual([operation, 'BAD_INPUT', expect.stringContaining(`${made.backup}.xml`)]);
+    }
+    expect((await run(gateway, { folder: path })).previous).toBeNull();
+  });
+});
+
+it('processes that ask for a name in the same millisecond get one each', async () => {
+  const { gateway, simulator } = await named();
+  const path = folder();
+  const { tls, ...settings } = settingsFor(simulator, { name: 'vpn-1' });
+  const now = Date.UTC(2026, 10, 20, 2);
+  const input = { folder: path };
+  const task = { settings: { ...settings, tls: { ca: tls?.ca } }, operation: 'backup.run', now, times: 5 };
+  const both = ['xml', 'binary', 'xml'].map((what) => child('backup-child.ts', { ...task, input: { ...input, what } }));
+  const made = (await Promise.all(both.map(output))).flatMap((text) => JSON.parse(text) as RunResult[]);
+  expect(new Set(made.map(({ backup }) => backup)).size).toBe(15);
+  expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 15, ok: 15 });
+  expect(names(path)).toHaveLength(30);
+});
+
+describe('a file that another program has open for a moment', () => {
+  const held = (code: string, times: number): (() => Promise<string>) => {
+    let left = times;
+    return () => (left-- > 0 ? Promise.reject(Object.assign(new Error(code), { code })) : Promise.resolve('done'));
+  };
+
+  it.each(['EPERM', 'EACCES', 'EBUSY'])('is waited for on Windows (%s), but not for ever', async (code) => {
+    expect(await patiently(held(code, 3), 'win32')).toBe('done');
+    await expect(patiently(held(code, 1000), 'win32')).rejects.toMatchObject({ code });
+  });
+
+  it('is none elsewhere, nor what fails for another reason', async () => {
+    await expect(patiently(held('EPERM', 1), 'linux')).rejects.toMatchObject({ code: 'EPERM' });
+    await expect(patiently(held('ENOSPC', 1), 'win32')).rejects.toMatchObject({ code: 'ENOSPC' });
+  });
+});
+
+function replace(path: string, text: string, by: string): void {
+  writeFileSync(path, readFileSync(path, 'utf8').replace(text, by));
+}
