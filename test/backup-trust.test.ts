@@ -61,7 +61,10 @@ it('a restore sends the password only with a backup that was made with one, and 
   const { envelope } = await gateway.run('backup.restore', input);
   expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: expect.stringContaining('import-xml') as string } });
   expect(lines(simulator).filter((line) => line.includes('import-xml'))).toHaveLength(1);
-  expect(simulator.requests.at(-1)?.body).not.toContain('name="password"');
+  // The form has the part in any case.
+  const { body = '' } = simulator.requests.at(-1) ?? {};
+  expect(body).toMatch(/name="password"\r\n\r\n\r\n--/);
+  expect(body).not.toContain('later');
 });
 
 it('clears away what another host left half a day ago, and nothing younger: it may still be writing', async () => {
