@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
 import { processCoordination } from '../../src/model/process-coordination';
 import { startSimulator } from '../../src/simulator';
+import { forgetTests } from '../../nodes/appliance-test';
 import { Rig, type Runtime } from './node-red';
 
 const PASSWORD = 'planted "pass word" + /1';
@@ -10,7 +11,10 @@ const PASSWORD = 'planted "pass word" + /1';
 export function testButton(runtime: Runtime): void {
   const rig = new Rig(runtime, { password: PASSWORD });
   beforeAll(() => rig.start());
-  afterEach(() => rig.reset());
+  afterEach(async () => {
+    forgetTests();
+    await rig.reset();
+  });
   afterAll(() => rig.stop());
 
   const deployed = { nodes: [], credentials: { a1: { username: 'api-admin', password: PASSWORD } } };
@@ -50,13 +54,54 @@ export function testButton(runtime: Runtime): void {
     await rig.until(() => rig.sim.openConnections === 0);
   });
 
-  it('resolves variables', async () => {
-    process.env.GATEWAY_TEST_URL = rig.sim.url;
-    process.env.GATEWAY_TEST_PASSWORD = PASSWORD;
-    await rig.deploy(deployed);
-    expect(await ask(body({ url: '${GATEWAY_TEST_URL}' }))).toMatchObject({ ok: true });
-    expect(await ask(body({ credentials: { username: 'api-admin', password: '${GATEWAY_TEST_PASSWORD}' } }))).toMatchObject({ ok: true });
-    expect(await ask(body({ url: '${GATEWAY_TEST_UNSET}' }))).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
+  describe('a variable', () => {
+    const VARIABLE = '${GATEWAY_TEST_PASSWORD}';
+    const typed = { username: 'api-admin', password: VARIABLE };
+    const withVariables = {
+      ...deployed,
+      appliance: { url: '${GATEWAY_TEST_URL}', realm: '${GATEWAY_TEST_REALM}' },
+      credentials: { a1: { username: 'api-admin', password: VARIABLE } },
+    };
+    beforeAll(() => {
+      Object.assign(process.env, { GATEWAY_TEST_URL: rig.sim.url, GATEWAY_TEST_REALM: 'Admin Users', GATEWAY_TEST_PASSWORD: PASSWORD });
+    });
+
+    it('has the value that the deployed node has', async () => {
+      await rig.deploy(withVariables);
+      const same = { realm: '${GATEWAY_TEST_REALM}', credentials: typed };
+      expect(await ask(body({ ...same, url: '${GATEWAY_TEST_URL}' }))).toMatchObject({ ok: true });
+      expect(await ask(body(same))).toMatchObject({ ok: true });
+      expect(await ask(body({ ...same, credentials: stored, url: '${GATEWAY_TEST_URL}' }))).toMatchObject({ ok: true });
+    });
+
+    it.each([
+      ['for another address', withVariables, { credentials: typed }, true],
+      ['in another property', withVariables, { realm: VARIABLE }, false],
+      ['in another credential', withVariables, { credentials: { username: VARIABLE, password: PASSWORD } }, false],
+      ['that is not the deployed one', withVariables, { realm: '${GATEWAY_TEST_URL}' }, false],
+      ['where a plain value is deployed', deployed, { credentials: typed }, false],
+      ['as the address where a plain one is deployed', deployed, { url: '${GATEWAY_TEST_URL}' }, false],
+      ['in a node that is not deployed', withVariables, { id: 'new', credentials: typed }, false],
+    ])('is not read %s', async (_, flow, settings, elsewhere) => {
+      const other = await startSimulator({ password: PASSWORD });
+      await rig.deploy({ ...flow, credentials: { ...flow.credentials, tls1: { cadata: elsewhere ? other.ca : rig.sim.ca } } });
+      const before = rig.sim.requests.length;
+      const answer = await ask(body({ ...(elsewhere && { url: other.url }), ...settings }));
+      expect(answer).toMatchObject({ ok: false, code: 'BAD_CONFIG', message: expect.stringMatching(/environment variable/) as string });
+      expect(answer.message).not.toMatch(/GATEWAY_TEST/);
+      expect(other.requests).toHaveLength(0);
+      expect(rig.sim.requests).toHaveLength(before);
+      await other.close();
+    });
+
+    it('that is not set is told', async () => {
+      await rig.deploy({ ...deployed, appliance: { realm: '${GATEWAY_TEST_UNSET}' } });
+      expect(await ask(body({ realm: '${GATEWAY_TEST_UNSET}' }))).toMatchObject({
+        ok: false,
+        code: 'BAD_CONFIG',
+        message: expect.stringMatching(/not set/) as string,
+      });
+    });
   });
 
   it('says what is wrong', async () => {
@@ -94,9 +139,65 @@ export function testButton(runtime: Runtime): void {
     expect(await ask({})).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
   });
 
-  it('refuses what is no object', async () => {
-    await rig.deploy(deployed);
-    await helper.request().post('/gateway-appliance/test').send([1]).expect(400);
+  describe('refuses', () => {
+    const post = (headers: Record<string, string>): ReturnType<ReturnType<typeof helper.request>['post']> => {
+      const request = helper.request().post('/gateway-appliance/test').set('content-type', 'application/json');
+      return request.set(headers).send(JSON.stringify(body()));
+    };
+
+    it('what is no object', async () => {
+      await rig.deploy(deployed);
+      await helper.request().post('/gateway-appliance/test').send([1]).expect(400);
+    });
+
+    it.each([
+      [{ 'content-type': 'application/x-www-form-urlencoded' }, 415],
+      [{ 'content-type': 'text/plain; application/json' }, 415],
+      [{ origin: 'https://evil.example' }, 403],
+      [{ origin: 'null' }, 403],
+      [{ origin: 'http://own.example:1881', host: 'own.example:1880' }, 403],
+      [{ 'sec-fetch-site': 'cross-site' }, 403],
+      [{ 'sec-fetch-site': 'same-site', origin: 'http://own.example', host: 'own.example' }, 403],
+    ])('what a page of another origin can send: %j', async (headers, status) => {
+      await rig.deploy(deployed);
+      const before = rig.sim.totalConnections;
+      const response = await post(headers);
+      expect(response.status).toBe(status);
+      expect(response.body).toMatchObject({ ok: false, message: expect.any(String) as string });
+      expect(rig.sim.totalConnections).toBe(before);
+    });
+
+    it.each([
+      { origin: 'http://own.example:1880', host: 'own.example:1880' },
+      { origin: 'https://Own.example', host: 'own.example', 'content-type': 'application/json; charset=utf-8' },
+      { origin: 'https://public.example', host: '127.0.0.1:1880', 'sec-fetch-site': 'same-origin' },
+      { 'sec-fetch-site': 'none' },
+    ])('nothing of its own origin: %j', async (headers) => {
+      await rig.deploy(deployed);
+      expect((await post(headers as Record<string, string>)).body).toMatchObject({ ok: true });
+    });
+
+    it('a third one while two are under way, and none after that', async () => {
+      await rig.deploy(deployed);
+      rig.sim.fault({ match: ({ path }) => !path.includes('auth'), hang: true, times: 2 });
+      const before = rig.sim.requests.length;
+      const open = [post({}), post({})];
+      for (const request of open) request.end(() => undefined);
+      await rig.until(() => rig.sim.requests.slice(before).filter(({ path }) => !path.includes('auth')).length === 2);
+      expect((await post({})).status).toBe(429);
+      for (const request of open) request.abort();
+      await rig.until(() => rig.sim.openConnections === 0);
+      expect((await post({})).body).toMatchObject({ ok: true });
+    });
+
+    it('to try one password after the other', async () => {
+      await rig.deploy(deployed);
+      const codes = [];
+      for (const guess of ['a', 'b', 'c', 'd', 'e']) {
+        codes.push((await ask(body({ credentials: { username: `user-${guess}`, password: `planted ${guess}` } }))).code);
+      }
+      expect(codes).toEqual(['LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'LOGIN_PAUSED']);
+    });
   });
 
   describe('with another address than the deployed one', () => {
@@ -110,6 +211,14 @@ export function testButton(runtime: Runtime): void {
       expect(other.totalConnections).toBe(0);
       expect((await ask(body({ url: other.url }))).message).toMatch(/type the password again/);
       expect(await ask(body({ url: other.url, credentials: { ...stored, password: PASSWORD } }))).toMatchObject({ ok: true });
+      await other.close();
+    });
+
+    it('does not send the stored user name there', async () => {
+      const other = await startSimulator({ password: PASSWORD });
+      await rig.deploy({ ...deployed, credentials: { ...deployed.credentials, tls1: { cadata: other.ca } } });
+      expect(await ask(body({ url: other.url, credentials: { password: PASSWORD } }))).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
+      expect(other.totalConnections).toBe(0);
       await other.close();
     });
 

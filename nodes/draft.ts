@@ -1,0 +1,66 @@
+import type { NodeAPI } from 'node-red';
+import { isObject, type JsonObject } from '../src/model/json';
+import { APPLIANCE_CREDENTIALS, applianceById, type Appliance, type Credentials } from './appliance';
+import { badConfig, unsetVariable } from './properties';
+
+/** What the editor shows in place of a stored secret. */
+const STORED = '__PWRD__';
+
+/**
+ * What the dialog holds, filled up from the deployed node: secrets that were not touched, and values of variables. Both only for the
+ * address that they were deployed for: who may open a dialog must not be able to have a password, or a variable of the environment, sent
+ * to a host of his own. A variable's value is the one that Node-RED gave the deployed node; none is looked up here.
+ */
+export function fromDialog(red: NodeAPI, body: Readonly<JsonObject>): { properties: JsonObject; credentials: Credentials } {
+  const node = typeof body.id === 'string' ? applianceById(body.id) : undefined;
+  const texts = node ? textsOf(red, node) : { properties: {}, credentials: {} };
+  const typed = isObject(body.credentials) ? body.credentials : {};
+  const url = filled('url', body.url, texts.properties, node?.properties);
+  const same = node !== undefined && originOf(url) !== undefined && originOf(url) === originOf(node.properties.url);
+  const properties: Record<string, unknown> = { url };
+  for (const [name, value] of Object.entries(body)) {
+    if (name !== 'url' && name !== 'credentials')
+      properties[name] = filled(name, value, texts.properties, same ? node.properties : undefined);
+  }
+  const credentials: Record<string, unknown> = {};
+  for (const name of Object.keys(APPLIANCE_CREDENTIALS)) {
+    const value = typed[name];
+    const untouched = value === undefined || value === null || value === STORED;
+    if (untouched) credentials[name] = same ? node.credentials[name as keyof Credentials] : undefined;
+    else credentials[name] = filled(name, value, texts.credentials, same ? node.credentials : undefined);
+    if (!same && value === STORED && isUsed(name, properties)) {
+      throw badConfig(
+        'To test another address than the deployed one, type the password again: a stored one is only sent where it was deployed for.',
+      );
+    }
+  }
+  return { properties, credentials };
+}
+
+/** A value, and of a variable what the deployed node was given for that very text. Errors: `BAD_CONFIG`; a variable is never named. */
+function filled(name: string, value: unknown, texts: JsonObject, deployed: object | undefined): unknown {
+  if (unsetVariable(value) === undefined) return value;
+  if (deployed && texts[name] === value) return (deployed as JsonObject)[name];
+  throw badConfig(
+    `${name} is to come from an environment variable. A test reads one only as it is deployed, and for the deployed address. Deploy first, or enter the value for the test.`,
+  );
+}
+
+/** A node as it stands in the flow file, variables by their names. */
+function textsOf(red: NodeAPI, { id }: Appliance): { properties: JsonObject; credentials: JsonObject } {
+  let properties: JsonObject = {};
+  red.nodes.eachNode((node) => {
+    if (node.id === id) properties = { ...node };
+  });
+  return { properties, credentials: (red.nodes.getCredentials(id) as JsonObject | undefined) ?? {} };
+}
+
+function isUsed(secret: string, { login, secondFactor }: Record<string, unknown>): boolean {
+  if (secret === 'apiKey' || login === 'key') return secret === 'apiKey' && login === 'key';
+  if (secret === 'password') return true;
+  return login !== 'legacy' && secondFactor === (secret === 'totpSecret' ? 'totp' : 'password');
+}
+
+function originOf(url: unknown): string | undefined {
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
+}
