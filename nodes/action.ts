@@ -6,16 +6,18 @@ import { failureEnvelope } from '../src/run/envelope';
 import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
 import { applianceById, applianceNamed, type Appliance } from './appliance';
+import { tellClosed } from './closing';
+import { isOurs, plainFailure, type Failure } from './failure';
 import { Operations, type Chosen } from './operations';
-import { Output } from './output';
+import { Output, owned } from './output';
 import { badConfig, Properties } from './properties';
 import type { Message } from './sources';
 import { shownFailure, shownOutcome, Status } from './status';
-import { unlessAborted, Canceller } from '../src/model/cancelling';
 import { isObject } from '../src/model/json';
+import { unlessAborted, Canceller } from '../src/model/cancelling';
 
 type Send = (message: Message | (Message | null)[]) => void;
-type Done = (error?: Error) => void;
+type Done = (error?: Failure) => void;
 
 /** Node-RED waits 15 s for a node to close and then complains. */
 const CLOSE_MS = 14_000;
@@ -39,6 +41,10 @@ interface Run {
   readonly abort: Canceller;
   operation: string;
   appliance: string;
+  /** It changes the appliance, and no dry run is asked for. */
+  writes: boolean;
+  /** Names of the payload's properties that nothing reads; of a write. */
+  ignored?: string[];
   sent: number;
   /** Of the bag of runs. */
   place: number;
@@ -65,20 +71,21 @@ export class Action {
     if (this.#setup instanceof GatewayError || this.#isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
     node.on('input', (message, send, done) => {
       // Nothing may reject here: it would end Node-RED. Only a fault of Node-RED's own hooks could get this far.
-      this.#receive(message, send, done).catch((fault: unknown) => node.error(fault));
+      this.#receive(message, send, done as Done).catch((fault: unknown) => node.error(fault));
     });
     // Node-RED counts the parameters: exactly two, or it does not wait.
     node.on('close', (_removed: boolean, done: () => void) => this.#close(done));
   }
 
-  async #receive(message: Message, send: Send, done: Done): Promise<void> {
-    const { cancel } = message;
-    if (cancel === true || (typeof cancel === 'string' && cancel !== '')) {
-      this.#cancel(cancel);
+  async #receive(received: Message, send: Send, done: Done): Promise<void> {
+    const message = this.#own(received);
+    const which = cancelled(message.cancel);
+    if (which !== undefined) {
+      this.#cancel(which);
       done();
       return;
     }
-    const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', sent: 0, place: 0 };
+    const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', writes: false, sent: 0, place: 0 };
     this.#runs.add(run);
     this.#status.begin();
     let error: GatewayError | undefined;
@@ -91,6 +98,7 @@ export class Action {
     } finally {
       this.#runs.delete(run);
       this.#status.settle(run, shown);
+      if (this.#closed && run.writes) tellClosed(this.#red, this.#node, run, error ?? 'done');
       this.#conclude(run, done, error);
     }
   }
@@ -106,21 +114,27 @@ export class Action {
     const choice = operations.choose(message);
     const chosen = choice instanceof Promise ? await unlessAborted(choice, run.abort.signal, CANCELLED) : choice;
     run.operation = chosen.name;
+    const writes = chosen.operation.effect !== 'read';
     const gateway = appliance.gateway();
     run.appliance = gateway.name;
     output.check(message);
     const options = this.#options(run, dryRun);
+    run.writes = writes && options.dryRun !== true;
+    if (writes && isObject(message.payload)) run.ignored = chosen.fields.ignored(message.payload);
     const values = chosen.fields.read(message);
     const input = values instanceof Promise ? await unlessAborted(values, run.abort.signal, CANCELLED) : values;
     const streams = isStream(chosen, input);
     if (streams) options.onPart = this.#sender(run, output);
     const outcome = await gateway.run(chosen.name, input, options);
+    // The appliance's own dry run, too.
+    if (outcome.envelope.dryRun) run.writes = false;
     this.#succeed(run, output, outcome);
     return outcome;
   }
 
   /** What streamed has gone out; a Complete node still gets the message itself, with the envelope of the whole. */
-  #succeed({ message, send }: Run, output: Output, { data, envelope, streamed }: Outcome): void {
+  #succeed({ message, send, ignored }: Run, output: Output, { data, envelope, streamed }: Outcome): void {
+    if (ignored) envelope.ignored = ignored;
     if (!streamed) output.set(message, data);
     message.envelope = envelope;
     if (isOurs(message.error)) delete message.error;
@@ -142,10 +156,11 @@ export class Action {
   }
 
   /** The error of this very message, its cause and `msg.envelope` the same; the payload stays, so that a retry is one wire. */
-  #failure({ message, operation, appliance }: Run, thrown: GatewayError): GatewayError {
+  #failure({ message, operation, appliance, ignored }: Run, thrown: GatewayError): GatewayError {
     // An error that is kept for every message must not carry the cause of another one.
     const error = thrown.cause ? thrown : new GatewayError(thrown.code, thrown.message, thrown.details);
     const cause = (error.cause ??= failureEnvelope(operation, appliance, error));
+    if (ignored) cause.ignored = ignored;
     message.envelope = cause;
     return error;
   }
@@ -154,10 +169,10 @@ export class Action {
   #conclude({ message, send }: Run, done: Done, error: GatewayError | undefined): void {
     try {
       if (error && this.#failsToOutput) {
-        message.error = { message: error.message, code: error.code, cause: error.cause };
+        message.error = plainFailure(error);
         send([null, message]);
       }
-      done(this.#failsToOutput ? undefined : error);
+      done(this.#failsToOutput || !error ? undefined : plainFailure(error));
     } finally {
       if (this.#runs.items.length === 0) this.#whenIdle?.();
     }
@@ -171,7 +186,10 @@ export class Action {
     this.#closed = true;
     this.#status.close();
     if (this.#runs.items.length === 0) return done();
-    const timer = setTimeout(done, CLOSE_MS).unref();
+    const timer = setTimeout(() => {
+      for (const run of this.#runs.items) if (run.writes) tellClosed(this.#red, this.#node, run, 'under-way');
+      done();
+    }, CLOSE_MS).unref();
     this.#whenIdle = () => {
       clearTimeout(timer);
       done();
@@ -199,6 +217,16 @@ export class Action {
     }
   }
 
+  /** The message as these nodes can write into it. A fault of its own is told later, when there is somebody to tell. */
+  #own(message: Message): Message {
+    try {
+      if (!(this.#setup instanceof GatewayError)) return this.#setup.output.own(message);
+    } catch {
+      // A property that this message cannot have.
+    }
+    return owned(message, []);
+  }
+
   #isLost({ applianceId }: Setup): boolean {
     return applianceId !== undefined && !applianceById(applianceId);
   }
@@ -214,7 +242,7 @@ export class Action {
   #options(run: Run, dryRun: boolean): RunOptions {
     const { cancel, dryRun: asked } = run.message;
     if (cancel !== undefined && cancel !== null && cancel !== false) {
-      throw badInput('msg.cancel has to be true, or the _msgid of the message to cancel.');
+      throw badInput('msg.cancel has to be true (not a text), or the _msgid of the message to cancel. Nothing was cancelled.');
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
     const onProgress: RunOptions['onProgress'] = (advance) => {
@@ -228,9 +256,9 @@ function isStream({ operation }: Chosen, { emit }: Record<string, unknown>): boo
   return (emit === 'page' || emit === 'record') && Object.hasOwn(operation.fields, 'emit');
 }
 
-/** Whether one of these nodes set that `msg.error`, directly or by way of a Catch node; it may have been cloned since. */
-function isOurs(error: unknown): boolean {
-  if (!isObject(error) || typeof error.code !== 'string' || !isObject(error.cause)) return false;
-  const { ok, operation, appliance, at, code } = error.cause;
-  return ok === false && code === error.code && typeof operation === 'string' && typeof appliance === 'string' && typeof at === 'string';
+/** What a message wants cancelled: everything, or what runs for the message of that `_msgid`. */
+function cancelled(cancel: unknown): true | string | undefined {
+  if (cancel === true) return true;
+  // The texts are a slip: as the name of a message they would cancel nothing, without a word.
+  return typeof cancel === 'string' && cancel !== '' && !/^(true|false)$/i.test(cancel) ? cancel : undefined;
 }

@@ -26,7 +26,7 @@ export class Appliance {
   readonly id: string;
   readonly label: string;
   readonly properties: Readonly<Record<string, unknown>>;
-  readonly credentials: Credentials;
+  readonly #credentials: Credentials;
   readonly #red: NodeAPI;
   #gateway: Gateway | undefined;
   #fault: GatewayError | undefined;
@@ -36,13 +36,18 @@ export class Appliance {
     this.id = node.id;
     this.properties = { ...definition };
     this.label = typeof definition.name === 'string' ? definition.name : '';
-    this.credentials = node.credentials;
+    this.#credentials = node.credentials;
     deployed.set(this.id, this);
     // Node-RED counts the parameters: exactly two, or `done` never comes.
     node.on('close', (_removed: boolean, done: () => void) => {
       this.close();
       done();
     });
+  }
+
+  /** Not a property: what inspects an appliance is not to see them. */
+  get credentials(): Credentials {
+    return this.#credentials;
   }
 
   /** The gateway, made on first use: the nodes it refers to may start after this one. Throws `BAD_CONFIG`, each time. */

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
 import type { Field, Operation } from '../src/model/operation';
 import { badConfig } from './properties';
-import { sourceOf, type Message, type Source, type Typed } from './sources';
+import { payloadUse, sourceOf, WHOLE, type Message, type Source, type Typed } from './sources';
 import { isObject, type JsonObject } from '../src/model/json';
 
 type Values = Record<string, unknown>;
@@ -34,19 +34,31 @@ export class Fields {
   readonly #later: Later[] = [];
   readonly #payload: readonly (readonly [string, Field])[];
   readonly #subject: string | undefined;
+  readonly #required: boolean;
   readonly #takesNumber: boolean;
   /** The whole payload may be the object that the operation is about. */
   readonly #whole: boolean;
+  /** Properties of the payload that are read by name: sources that name one, and what tells the operation. */
+  readonly #used = new Set<string | symbol>();
 
-  constructor(red: NodeAPI, node: Node<Record<string, unknown>>, operation: Operation, typed: ReadonlyMap<string, Typed>) {
+  constructor(
+    red: NodeAPI,
+    node: Node<Record<string, unknown>>,
+    operation: Operation,
+    typed: ReadonlyMap<string, Typed>,
+    used: Iterable<string | symbol> = [],
+  ) {
     for (const [name, value] of typed) {
       const field: Field | undefined = operation.fields[name];
-      const source = sourceOf(red, node, value, { name, secret: field?.secret ?? false, tags: field?.kind === 'path' });
-      this.#add(name, source);
+      const tags = field?.kind === 'path';
+      this.#add(name, sourceOf(red, node, value, { name, label: field?.label, secret: field?.secret ?? false, tags }));
+      for (const property of payloadUse(red, value, tags)) this.#used.add(property);
     }
+    for (const property of used) this.#used.add(property);
     this.#payload = Object.entries(operation.fields).filter(([name, field]) => !typed.has(name) && !field.guard);
     const [subject, field] = this.#payload.find(([, { subject }]) => subject) ?? [];
     this.#subject = subject;
+    this.#required = field?.required === true;
     this.#takesNumber = field?.kind === 'number' || field?.numberPayload === true;
     this.#whole = field?.kind === 'object' && this.#payload.every(([name, other]) => name === subject || !other.required);
   }
@@ -69,9 +81,22 @@ export class Fields {
     const subject = this.#subject;
     if (!isObject(payload)) {
       if (subject !== undefined && this.#isSubject(payload)) values[subject] = payload;
-    } else if (subject !== undefined && this.#whole && !Object.hasOwn(payload, subject)) {
+    } else if (subject !== undefined && this.#isWhole(payload)) {
       values[subject] = payload;
     } else this.#readProperties(payload, values);
+  }
+
+  #isWhole(payload: JsonObject): boolean {
+    return this.#subject !== undefined && this.#whole && !Object.hasOwn(payload, this.#subject);
+  }
+
+  /** The properties of an object payload that nothing of this operation reads; the first hundred. */
+  ignored(payload: unknown): string[] {
+    if (!isObject(payload) || this.#isWhole(payload) || this.#used.has(WHOLE)) return [];
+    const fields = new Set(this.#payload.map(([name]) => name));
+    return Object.keys(payload)
+      .filter((name) => !fields.has(name) && !this.#used.has(name))
+      .slice(0, 100);
   }
 
   #readProperties(payload: JsonObject, values: Values): void {
@@ -86,7 +111,9 @@ export class Fields {
   /** A number is one only where a number is wanted: an Inject node's timestamp is no session id. */
   #isSubject(payload: unknown): boolean {
     if (typeof payload === 'number') return this.#takesNumber;
-    return (typeof payload === 'string' && payload !== '') || Array.isArray(payload) || Buffer.isBuffer(payload);
+    if ((typeof payload === 'string' && payload !== '') || Array.isArray(payload) || Buffer.isBuffer(payload)) return true;
+    // A Map or a Date, say: where something has to come, what came is told.
+    return this.#required && typeof payload === 'object' && payload !== null;
   }
 
   async #readLater(message: Message, values: Values): Promise<Values> {

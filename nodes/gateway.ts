@@ -11,6 +11,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     APPLIANCE,
     function (this: Node<Credentials>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
+      hideCredentials(this);
       new Appliance(red, this, definition);
     },
     { credentials: APPLIANCE_CREDENTIALS },
@@ -24,6 +25,7 @@ function registerArea(red: NodeAPI, area: Area): void {
     `gateway-${area.name}`,
     function (this: Node<Record<string, unknown>>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
+      hideCredentials(this);
       new Action(red, this, area, definition);
     },
     { credentials: secretsOf(area) },
@@ -34,4 +36,15 @@ function registerArea(red: NodeAPI, area: Area): void {
 function secretsOf(area: Area): Record<string, { type: 'password' }> {
   const fields = Object.values(area.operations).flatMap(({ fields }) => Object.entries(fields));
   return Object.fromEntries(fields.filter(([, { secret }]) => secret).map(([name]) => [name, { type: 'password' }]));
+}
+
+/** Node-RED hangs them on the node in clear, where everything that logs or inspects a node comes by. */
+function hideCredentials(node: Node<object>): void {
+  let { credentials } = node;
+  Object.defineProperty(node, 'credentials', {
+    configurable: true,
+    enumerable: false,
+    get: () => credentials,
+    set: (value: object) => (credentials = value),
+  });
 }

@@ -3,7 +3,7 @@ import { badInput } from '../src/model/error';
 import type { Area, Operation } from '../src/model/operation';
 import { Fields, readTyped } from './fields';
 import { badConfig, Properties } from './properties';
-import { sourceOf, type Message, type Source, type Typed } from './sources';
+import { payloadUse, sourceOf, type Message, type Source, type Typed } from './sources';
 import { kindOf } from '../src/model/json';
 
 /** One operation, ready to get its input from messages. */
@@ -22,6 +22,8 @@ export class Operations {
   readonly #typed: ReadonlyMap<string, Typed>;
   readonly #mayDestroy: boolean;
   readonly #source: Source;
+  /** Properties of the payload that tell the operation. */
+  readonly #used: Iterable<string | symbol>;
   readonly #known = new Map<string, Chosen>();
 
   /** Errors: `BAD_CONFIG` for what cannot be of any use; an operation that does not exist is `BAD_INPUT`, for each message. */
@@ -36,7 +38,10 @@ export class Operations {
     if (value === undefined) throw badConfig('No operation is chosen. Open the node and choose one.');
     this.#mayDestroy = type === 'op' || properties.flag('allowDestroy');
     this.#source =
-      type === 'op' ? { constant: value } : sourceOf(red, node, { type, value }, { name: 'operation', secret: false, tags: false });
+      type === 'op'
+        ? { constant: value }
+        : sourceOf(red, node, { type, value }, { name: 'operation', label: 'Operation', secret: false, tags: false });
+    this.#used = payloadUse(red, { type, value }, false);
     if (type === 'op') this.#prepare(value);
   }
 
@@ -66,7 +71,7 @@ export class Operations {
   #prepare(name: string): Chosen | undefined {
     if (!Object.hasOwn(this.#area.operations, name)) return undefined;
     const operation = this.#area.operations[name] as Operation;
-    const fields = new Fields(this.#red, this.#node, operation, this.#typedFor(operation));
+    const fields = new Fields(this.#red, this.#node, operation, this.#typedFor(operation), this.#used);
     const chosen = { name: `${this.#area.name}.${name}`, operation, fields };
     this.#known.set(name, chosen);
     return chosen;

@@ -1,7 +1,7 @@
 import type { NodeAPI, NodeMessage } from 'node-red';
 import { badConfig } from './properties';
 import type { Message } from './sources';
-import { isObject, kindOf } from '../src/model/json';
+import { kindOf } from '../src/model/json';
 
 /** What the node itself writes, what Node-RED tells messages apart by, and what an HTTP request hangs on. */
 const FORBIDDEN = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);
@@ -38,24 +38,36 @@ export class Output {
     }
   }
 
+  /**
+   * The message itself, or a copy where it cannot take what a node writes into it: it is sealed, or has a property that is read-only.
+   * Known before anything is sent: a change that was made must not be reported as failed.
+   */
+  own(message: Message): Message {
+    const own = owned(message, this.#property === '' ? [] : [String(this.#parts(message)[0])]);
+    let holder: Record<string | number, unknown> = own;
+    if (this.#nested) {
+      const parts = this.#parts(message);
+      for (const [index, part] of parts.slice(0, -1).entries()) {
+        const inner = holder[part];
+        if (typeof inner !== 'object' || inner === null) break;
+        if (!takes(inner, parts[index + 1] as string | number))
+          holder[part] = Array.isArray(inner) ? [...(inner as unknown[])] : { ...inner };
+        holder = holder[part] as Record<string | number, unknown>;
+      }
+    }
+    return own;
+  }
+
   set(message: NodeMessage, data: unknown): void {
     if (this.#property === 'payload') message.payload = data;
     else if (this.#property !== '') this.#red.util.setMessageProperty(message, this.#property, data, true);
   }
 
-  /** A message of its own for one part of a stream: what the others hold, and the way to the property not shared with them. */
+  /** A message of its own for one part of a stream: it shares nothing with the others, but what hangs on an HTTP request. */
   copy(message: Message): Message {
-    const copy = { ...message };
-    if (!this.#nested) return copy;
-    let holder: Record<string | number, unknown> = copy;
-    for (const part of this.#parts(message).slice(0, -1)) {
-      const inner = holder[part];
-      if (!isObject(inner) && !Array.isArray(inner)) break;
-      const own: unknown = Array.isArray(inner) ? [...(inner as unknown[])] : { ...inner };
-      holder[part] = own;
-      holder = own as Record<string | number, unknown>;
-    }
-    return copy;
+    // What is replaced anyway need not be copied: a payload may be large.
+    const replaced = ['envelope', 'parts', ...(this.#nested ? [] : [this.#property])];
+    return this.#red.util.cloneMessage(Object.fromEntries(Object.entries(message).filter(([name]) => !replaced.includes(name))) as Message);
   }
 
   #parts(message?: Message): (string | number)[] {
@@ -65,4 +77,16 @@ export class Output {
       throw badConfig(`output is ${JSON.stringify(this.#property)}, which is no message property. Enter one such as payload.`);
     }
   }
+}
+
+/** A message that takes `envelope`, `error` and the properties of these names. Something that is no object becomes the payload of one. */
+export function owned(message: Message, names: readonly string[]): Message {
+  if (typeof message !== 'object') return { payload: message } as unknown as Message;
+  return ['envelope', 'error', ...names].every((name) => takes(message, name)) ? message : { ...message };
+}
+
+/** Whether a property can be written, and be taken away again. */
+function takes(holder: object, name: string | number): boolean {
+  const property = Object.getOwnPropertyDescriptor(holder, name);
+  return property ? property.writable === true && property.configurable === true : Object.isExtensible(holder);
 }

@@ -23,9 +23,27 @@ export interface Typed {
 /** What a source is read for: its name in errors, and how careful they have to be. */
 export interface Purpose {
   readonly name: string;
+  /** What the dialog calls it. */
+  readonly label?: string | undefined;
   readonly secret: boolean;
   /** Mustache tags become path segments. */
   readonly tags: boolean;
+}
+
+/** Every property of the payload: what an expression takes of it cannot be told from its text. */
+export const WHOLE = Symbol('the whole payload');
+
+/** The properties of `msg.payload` that a value is made of. */
+export function payloadUse(red: NodeAPI, { type, value }: Typed, tags: boolean): Iterable<string | typeof WHOLE> {
+  if (typeof value !== 'string') return [];
+  if (type === 'jsonata' || (type === 'str' && tags && value.includes('{{'))) return value.includes('payload') ? [WHOLE] : [];
+  if (type !== 'msg') return [];
+  try {
+    const [holder, property] = red.util.normalisePropertyExpression(value.replace(/^msg\./, '')) as unknown[];
+    return holder === 'payload' ? [typeof property === 'string' ? property : WHOLE] : [];
+  } catch {
+    return [WHOLE];
+  }
 }
 
 /** The source of a typed value. Never throws: what is wrong with it is told for every message that needs it. */
@@ -103,10 +121,31 @@ function readLater(red: NodeAPI, node: Node, typed: Typed, purpose: Purpose): (m
 }
 
 /** A value that was asked for by name and is not there is an error: a filter that silently vanished would widen what follows. */
-function given(typed: Typed, { name }: Purpose, value: unknown): unknown {
+function given(typed: Typed, { name, label }: Purpose, value: unknown): unknown {
   if (value !== undefined && value !== null && value !== '') return value;
-  const where = typed.type === 'cred' ? 'the node’s credentials' : `${typed.type} ${String(typed.value)}`.trim();
-  throw badInput(`${name} comes from ${where}, where there is nothing.`);
+  throw badInput(`${name}${label === undefined ? '' : ` (${label})`} ${nothingIn(typed)}`);
+}
+
+const LITERALS: Readonly<Record<string, string>> = {
+  str: 'a text',
+  num: 'a number',
+  bool: 'true or false',
+  json: 'JSON',
+  cred: 'a secret',
+};
+
+function nothingIn({ type, value }: Typed): string {
+  const literal = LITERALS[type];
+  if (literal !== undefined) return `is ${literal} of the dialog, and nothing is entered there. Enter it, or choose default.`;
+  const text = String(value);
+  switch (type) {
+    case 'env':
+      return `comes from the environment variable ${text}, which is empty or not set.`;
+    case 'jsonata':
+      return `comes from the JSONata expression ${text}, which gives nothing.`;
+    default:
+      return `comes from ${text.startsWith(`${type}.`) ? '' : `${type}.`}${text}, where there is nothing.`;
+  }
 }
 
 function numberFrom(value: unknown, { name }: Purpose): unknown {

@@ -3,9 +3,12 @@ import type { Outcome } from '../src/gateway';
 import type { Advance } from '../src/model/operation';
 import type { ErrorCode } from '../src/model/error-codes';
 import { isObject } from '../src/model/json';
+import { textOf, type Values } from './texts';
 
 /** The editor redraws for every change: a busy node shows at most so many. */
 const INTERVAL_MS = 250;
+/** A message that comes later than this after the last one has ended has nothing to do with it. */
+const PAUSE_MS = 1000;
 
 /** As the English catalogue has them, for a language that has none; every text stays below 20 characters. */
 export const ENGLISH = {
@@ -70,8 +73,6 @@ interface Last extends Pick<NodeStatus, 'fill' | 'shape'> {
   readonly values?: Values;
 }
 
-type Values = Record<string, number | string>;
-
 const green = { fill: 'green', shape: 'dot' } as const;
 const OK: Last = { ...green, key: 'ok' };
 
@@ -94,6 +95,14 @@ export function shownFailure(code: ErrorCode): Last {
   return { fill: code === 'ABORTED' ? 'grey' : 'red', shape: 'ring', key: WORDS[code] };
 }
 
+/** Messages that overlap in time, or follow each other at once. */
+interface Batch {
+  total: number;
+  failed: number;
+  /** What they failed by. */
+  readonly kinds: Set<Key>;
+}
+
 /** The line below the node: how many run, else what the last one came to. Built from counts and fixed words only, never from data. */
 export class Status {
   readonly #red: NodeAPI;
@@ -102,6 +111,8 @@ export class Status {
   /** How far those of the messages under way are that have told: transfers. */
   readonly #advances = new Map<object, Advance>();
   #last: Last | undefined;
+  #batch: Batch = { total: 0, failed: 0, kinds: new Set() };
+  #idleSince = -Infinity;
   #shown = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -112,7 +123,9 @@ export class Status {
   }
 
   begin(): void {
+    if (this.#running === 0 && performance.now() - this.#idleSince > PAUSE_MS) this.#batch = { total: 0, failed: 0, kinds: new Set() };
     this.#running++;
+    this.#batch.total++;
     this.#show();
   }
 
@@ -126,7 +139,20 @@ export class Status {
   settle(run: object, last: Last): void {
     this.#running--;
     if (this.#advances.size > 0) this.#advances.delete(run);
-    this.report(last);
+    if (last.key === 'partly' || last.shape === 'ring') {
+      this.#batch.failed++;
+      this.#batch.kinds.add(last.key);
+    }
+    if (this.#running === 0) this.#idleSince = performance.now();
+    this.report(this.#ofAll(last));
+  }
+
+  /** Of several messages that some of failed says so; else what the last one came to, or what all of them failed by. */
+  #ofAll(last: Last): Last {
+    const { total, failed, kinds } = this.#batch;
+    if (total === 1 || failed === 0 || (failed === total && kinds.size === 1)) return last;
+    const look = failed === total ? ({ fill: 'red', shape: 'ring' } as const) : ({ fill: 'yellow', shape: 'dot' } as const);
+    return { ...look, key: 'partly', values: { failed: short(failed), n: short(total) } };
   }
 
   report(last: Last): void {
@@ -177,11 +203,8 @@ export class Status {
     return { ...look, text: this.#text(key, values) };
   }
 
-  /** From the catalogue of the runtime's language. Node-RED gives back the key of what a catalogue does not have. */
   #text(key: Key, values: Values = {}): string {
-    const found: unknown = this.#red._(`status.${key}`, values);
-    if (typeof found === 'string' && found !== '' && !found.endsWith(`status.${key}`)) return found;
-    return ENGLISH[key].replace(/__(\w+?)__/g, (_, name: string) => String(values[name]));
+    return textOf(this.#red, `status.${key}`, ENGLISH[key], values);
   }
 }
 
@@ -189,4 +212,9 @@ export class Status {
 function sizeOf(bytes: number): string {
   if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
   return bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(Math.floor(bytes / 1e8) / 10).toFixed(1)} GB`;
+}
+
+/** A count of five digits and more in thousands: two of them have to fit. */
+function short(count: number): string {
+  return count < 10_000 ? String(count) : `${Math.floor(count / 1000)}k`;
 }

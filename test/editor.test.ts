@@ -4,6 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
+import { CLOSED } from '../nodes/closing';
 import { ENGLISH } from '../nodes/status';
 import { areas } from '../src/areas';
 import type { Area, Field } from '../src/model/operation';
@@ -148,7 +149,7 @@ describe('the catalogue', () => {
   });
 
   it('has no text that nobody asks for', () => {
-    const statuses = Object.keys(ENGLISH).map((key) => `status.${key}`);
+    const statuses = [...Object.keys(ENGLISH).map((key) => `status.${key}`), ...Object.keys(CLOSED).map((key) => `closed.${key}`)];
     const asked = new Set([...inTemplates, ...literal, ...statuses, 'palette.label.gateway']);
     const unused = [...catalogue.keys()].filter(
       (key) => !asked.has(key) && !isOfTable(key) && !composed.some((prefix) => key.startsWith(prefix)),
@@ -167,7 +168,8 @@ describe('the catalogue', () => {
     }
   });
 
-  it('has the words of every status', () => {
+  it('has the words of every status, and of the log', () => {
+    for (const [key, text] of Object.entries(CLOSED)) expect(catalogue.get(`closed.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(ENGLISH)) expect(catalogue.get(`status.${key}`), key).toBe(text);
   });
 

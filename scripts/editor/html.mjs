@@ -141,6 +141,7 @@ function actionRegistration(area) {
 const applianceRegistration = `<script type="text/javascript">
   RED.nodes.registerType('gateway-appliance', {
     category: 'config',
+    hasUsers: false,
     defaults: {
       name: { value: '' },
       url: { value: '', required: true, validate: function (value, opt) { return gatewayEditor.checkUrl(this, value, opt); } },

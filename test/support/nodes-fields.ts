@@ -106,7 +106,18 @@ export function fields(runtime: Runtime): void {
 
     it('tells where it looked, also below something that is not there', async () => {
       const error = await refusal({ ...get, fields: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
-      expect(error.message).toBe('path comes from msg nothing.there, where there is nothing.');
+      expect(error.message).toBe('path (Path) comes from msg.nothing.there, where there is nothing.');
+    });
+
+    it.each([
+      ['str', '', 'path (Path) is a text of the dialog, and nothing is entered there. Enter it, or choose default.'],
+      ['json', '', 'path (Path) is JSON of the dialog, and nothing is entered there. Enter it, or choose default.'],
+      ['msg', 'msg.topic', 'path (Path) comes from msg.topic, where there is nothing.'],
+      ['flow', 'none', 'path (Path) comes from flow.none, where there is nothing.'],
+      ['env', 'GATEWAY_TEST_UNSET', 'path (Path) comes from the environment variable GATEWAY_TEST_UNSET, which is empty or not set.'],
+      ['jsonata', 'payload.none', 'path (Path) comes from the JSONata expression payload.none, which gives nothing.'],
+    ])('of type %s from %j that is empty is told in words', async (type, value, words) => {
+      expect((await refusal({ ...get, fields: { path: { type, value } } }, { payload: role })).message).toBe(words);
     });
 
     it.each([
@@ -116,6 +127,41 @@ export function fields(runtime: Runtime): void {
       ['is none where it is an array', { inputs: [] }, { path: role }],
     ])('of a flow of 0.1 stands under `inputs`, which %s', async (_, node, payload) => {
       expect(await planned(node, { payload: { ...payload, body: { a: 1 } } })).toMatchObject({ path: `/api/v1/configuration/${role}` });
+    });
+
+    it.each([
+      ['what it does not have', { fields: { path } }, { body: { a: 1 }, more: 1, other: 2 }, ['more', 'other']],
+      ['what the dialog has overruled', { fields: { path } }, { path: 'x', body: { a: 1 } }, ['path']],
+      ['nothing of an object that is taken whole', { fields: { path } }, { a: 1, b: 2 }, []],
+      [
+        'nothing that a source names',
+        { fields: { path, body: { type: 'msg', value: 'payload.x.y' } } },
+        { x: { y: { b: 1 } }, z: 1 },
+        ['z'],
+      ],
+      [
+        'nothing where an expression may use any',
+        { fields: { path, body: { type: 'jsonata', value: 'payload.x' } } },
+        { x: { b: 1 }, z: 1 },
+        [],
+      ],
+      [
+        'nothing that tells the operation',
+        { fields: { path }, operation: 'payload.do', operationType: 'msg' },
+        { do: 'update', body: { a: 1 }, z: 1 },
+        ['z'],
+      ],
+    ])('leaves to a write, and names in `envelope.ignored`, %s', async (_, node, payload, ignored) => {
+      await rig.deploy({ nodes: [{ ...update, ...node }] });
+      expect(success(await rig.run({ payload })).envelope.ignored).toEqual(ignored);
+    });
+
+    it('that was ignored is named where the write fails, and by no read', async () => {
+      await rig.deploy({ nodes: [update, { ...get, id: 'n2' }] });
+      const { error, envelope } = caught(await rig.run({ payload: { path: '', body: {}, z: 1 } }));
+      expect(error.cause.ignored).toEqual(['z']);
+      expect(envelope.ignored).toEqual(['z']);
+      expect(success(await rig.run({ payload: { path: role, z: 1 } }, 'n2')).envelope).not.toHaveProperty('ignored');
     });
 
     it('that the operation does not have is BAD_INPUT', async () => {

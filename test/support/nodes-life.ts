@@ -1,3 +1,6 @@
+import { createRequire } from 'node:module';
+import { inspect, isDeepStrictEqual } from 'node:util';
+import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { shownFailure, Status } from '../../nodes/status';
 import { addExtraArea } from './extra-area';
@@ -54,7 +57,7 @@ export function life(runtime: Runtime): void {
       success(await rig.run({ payload: 1, cancel }));
     });
 
-    it.each([[''], [1], [{}]])('as %j is BAD_INPUT rather than a run', async (cancel) => {
+    it.each([[''], [1], [{}], ['false'], ['true'], ['TRUE']])('as %j is BAD_INPUT rather than a run', async (cancel) => {
       await rig.deploy({ nodes: [info], credentials });
       expect(caught(await rig.run({ payload: 1, cancel })).error.code).toBe('BAD_INPUT');
     });
@@ -118,6 +121,21 @@ export function life(runtime: Runtime): void {
       await rig.run({ cancel: true }, 'n2');
     });
 
+    it.each([
+      ['that was sent', 'full', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
+      ['that was sent', 'nodes', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
+    ] as const)('leaves a line in the log of a write %s, for a deploy of kind %s', async (_, kind, line) => {
+      await rig.deploy({ nodes: [kill, { ...info, id: 'n2' }, { ...kill, id: 'n3', dryRun: true }], credentials });
+      await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 1 }, 'n2']);
+      await rig.redeploy({ nodes: [{ ...kill, name: 'new' }], credentials }, kind);
+      const lines = helper
+        .log()
+        .args.map(([{ msg }]) => msg as unknown)
+        .filter((msg) => typeof msg === 'string' && msg.includes('under way'));
+      expect(lines).toEqual([expect.stringContaining(line)]);
+      expect(lines.join()).not.toContain(PASSWORD);
+    });
+
     it('closes the connections', async () => {
       await rig.deploy({ nodes: [info], credentials });
       success(await rig.run({ payload: 1 }));
@@ -155,17 +173,49 @@ export function life(runtime: Runtime): void {
     });
 
     it('counts what runs and what failed', async () => {
-      await rig.deploy({ nodes: [kill], credentials });
+      await rig.deploy({ nodes: [kill, { ...kill, id: 'n2' }], credentials });
       const ids = [1, 2, 3].map(() => rig.sim.state.sessions.add());
       expect(await last({ payload: [...ids, 'sidgone', 'sidgone2'] })).toEqual({ fill: 'yellow', shape: 'dot', text: '2 of 5 failed' });
       await hang(
-        [{ _msgid: 'm1', payload: 'sid1' }, 'n1'],
-        [{ _msgid: 'm2', payload: 'sid2' }, 'n1'],
-        [{ _msgid: 'm3', payload: 'sid3' }, 'n1'],
+        [{ _msgid: 'm1', payload: 'sid1' }, 'n2'],
+        [{ _msgid: 'm2', payload: 'sid2' }, 'n2'],
+        [{ _msgid: 'm3', payload: 'sid3' }, 'n2'],
       );
-      await rig.until(() => rig.statuses().at(-1)?.text === '3 running');
-      await rig.run({ cancel: true });
-      await rig.until(() => rig.statuses().at(-1)?.text === 'outcome unknown');
+      await rig.until(() => rig.statuses('n2').at(-1)?.text === '3 running');
+      await rig.run({ cancel: true }, 'n2');
+      await rig.until(() => rig.statuses('n2').at(-1)?.text === 'outcome unknown');
+    });
+
+    it.each([
+      ['some', (n: number) => (n === 3 || n === 7 ? 'sidgone' : undefined), { fill: 'yellow', shape: 'dot', text: '2 of 20 failed' }],
+      [
+        'the first, before anything is sent',
+        (n: number) => (n < 2 ? n : undefined),
+        { fill: 'yellow', shape: 'dot', text: '2 of 20 failed' },
+      ],
+      ['none', () => undefined, { fill: 'green', shape: 'dot', text: 'ok' }],
+      ['all, by the same', () => 'sidgone', { fill: 'red', shape: 'ring', text: 'not found' }],
+      ['all, by this and that', (n: number) => (n < 2 ? n : 'sidgone'), { fill: 'red', shape: 'ring', text: '20 of 20 failed' }],
+    ])('of twenty messages that come together tells of %s', async (_, wrong, wanted) => {
+      await rig.deploy({ nodes: [kill], credentials });
+      const payloads = Array.from({ length: 20 }, (_, n) => wrong(n) ?? rig.sim.state.sessions.add());
+      await Promise.all(payloads.map((payload) => rig.run({ payload })));
+      await rig.until(() => isDeepStrictEqual(rig.statuses().at(-1), wanted));
+    });
+
+    it('of a message that comes later is its own again', () => {
+      const shown: { text?: string }[] = [];
+      const status = new Status({ _: (key: string) => key } as never, { status: (one: { text?: string }) => shown.push(one) } as never);
+      vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+      for (const pause of [0, 100, 2000]) {
+        vi.advanceTimersByTime(pause);
+        status.begin();
+        vi.advanceTimersByTime(1000);
+        status.settle({}, pause === 0 ? shownFailure('TLS') : { fill: 'green', shape: 'dot', key: 'ok' });
+        vi.advanceTimersByTime(300);
+      }
+      vi.useRealTimers();
+      expect(shown.map(({ text }) => text).filter((text) => text !== 'working')).toEqual(['TLS problem', '1 of 2 failed', 'ok']);
     });
 
     it('changes at most four times a second, however many messages come, and ends right', async () => {
@@ -185,6 +235,25 @@ export function life(runtime: Runtime): void {
         expect(shown[0]?.text).toMatch(/^[A-Za-z ]{2,19}$/);
       }
     });
+  });
+
+  it('an error that no Catch node takes is whole in the debug pane', async () => {
+    const { util } = createRequire(require.resolve(`${runtime}/package.json`))('@node-red/util') as {
+      util: { encodeObject(message: object): { format: string; msg: string } };
+    };
+    await rig.deploy({ nodes: [kill], credentials, more: [{ id: 'n9', z: 'f1', x: 1, y: 1, appliance: 'a1', wires: [], ...kill }] });
+    rig.node('n9').receive({ payload: 1 });
+    const logged = (): { msg: unknown } | undefined =>
+      helper.log().args.find(([{ id, level }]) => id === 'n9' && level === 20)?.[0] as { msg: unknown } | undefined;
+    await rig.until(() => logged() !== undefined);
+    const shown = util.encodeObject({ ...logged() });
+    expect(shown.format).toBe('Object');
+    expect(JSON.parse(shown.msg)).toMatchObject({
+      message: expect.stringContaining('session-id') as string,
+      code: 'BAD_INPUT',
+      cause: { ok: false, operation: 'sessions.kill' },
+    });
+    expect(String(logged()?.msg)).toBe((JSON.parse(shown.msg) as { message: string }).message);
   });
 
   describe('a secret', () => {
@@ -215,6 +284,18 @@ export function life(runtime: Runtime): void {
       await rig.run({ payload: 1 });
       const all = rig.emitted();
       for (const form of planted) expect(all).not.toContain(form);
+    });
+
+    it('is nowhere in a node that is inspected', async () => {
+      const upload = { id: 'n2', type: 'gateway-certificates', operation: 'upload', fields: { password: { type: 'cred', value: '' } } };
+      await rig.deploy({ nodes: [info, upload], credentials: { ...credentials, n2: { password: OTHER } } });
+      success(await rig.run({ payload: 1 }));
+      for (const id of ['a1', 'n1', 'n2']) {
+        const text =
+          inspect(rig.node(id), { depth: null, showHidden: false }) +
+          JSON.stringify({ ...rig.node(id), _flow: undefined, users: undefined });
+        for (const form of [...planted, ...forms(OTHER)]) expect(text, id).not.toContain(form);
+      }
     });
 
     it('of the node’s credentials reaches the appliance and nothing else, in an area that has just been added', async () => {

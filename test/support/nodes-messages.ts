@@ -2,6 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Rig, type Runtime } from './node-red';
 import { caught, failed, success } from './one';
 
+/** As one of these nodes leaves it. */
+const failureOfOurs = {
+  message: 'x',
+  code: 'TLS',
+  cause: { ok: false, operation: 'system.info', appliance: 'vpn-1', at: '2026-01-01T00:00:00.000Z', code: 'TLS' },
+};
+
 /** What becomes of a message: shapes, survival, the two ways of failing, many at once. */
 export function messages(runtime: Runtime): void {
   const rig = new Rig(runtime, { sessions: 12 });
@@ -122,6 +129,67 @@ export function messages(runtime: Runtime): void {
     });
   });
 
+  describe('an odd message', () => {
+    const readOnly = (message: object, name: string, value: unknown): object =>
+      Object.defineProperty(message, name, { value, enumerable: true, writable: false });
+
+    it.each([
+      ['sealed', () => Object.seal({ _msgid: 'o1', payload: 'all' })],
+      ['frozen', () => Object.freeze({ _msgid: 'o1', payload: 'all' })],
+      ['that cannot grow', () => Object.preventExtensions({ _msgid: 'o1', payload: 'all' })],
+      ['with a payload that is read-only', () => readOnly({ _msgid: 'o1' }, 'payload', 'all')],
+      ['with an envelope that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'envelope', {})],
+      ['with an error that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'error', failureOfOurs)],
+    ])('%s has its outcome, in each way', async (_, make) => {
+      const health = { type: 'gateway-system', operation: 'health' };
+      await rig.deploy({
+        nodes: [health, { ...health, id: 'n2', appliance: '' }, { ...health, id: 'n3', appliance: '', failures: 'output' }],
+      });
+      const message = success(await rig.run(make() as never));
+      expect(message.payload).toHaveProperty('USER-COUNT');
+      expect(message.envelope.ok).toBe(true);
+      expect(message).not.toHaveProperty('error');
+      await rig.reset();
+      await rig.deploy({
+        nodes: [
+          { ...health, appliance: '' },
+          { ...health, id: 'n3', appliance: '', failures: 'output' },
+        ],
+      });
+      expect(caught(await rig.run(make() as never)).error).toMatchObject({ code: 'BAD_CONFIG', cause: { ok: false } });
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...health, appliance: '', failures: 'output' }] });
+      expect(failed(await rig.run(make() as never))).toMatchObject({ error: { code: 'BAD_CONFIG' }, envelope: { ok: false } });
+    });
+
+    it('with a frozen object on the way to the output is copied so far, and no further', async () => {
+      const found = Object.freeze({ kept: { deep: true } });
+      const more = { of: 'mine' };
+      await rig.deploy({ nodes: [{ type: 'gateway-system', operation: 'health', output: 'found.health' }] });
+      const message = { payload: 'all', found, more };
+      const sent = success(await rig.run(message));
+      expect(sent.found).toMatchObject({ kept: { deep: true }, health: expect.any(Object) as object });
+      expect((sent.found as typeof found).kept).toBe(found.kept);
+      expect(sent).toBe(message);
+    });
+
+    it.each([
+      [new Map([['a', 1]]), 'a Map'],
+      [new Set(['a']), 'a Set'],
+      [/a/, 'a RegExp'],
+      [new Date(0), 'a Date'],
+    ])('with %s as its payload is refused where an object is wanted, and named', async (payload, words) => {
+      const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
+      await rig.deploy({ nodes: [{ type: 'gateway-config', operation: 'update', fields: { path } }] });
+      const before = rig.sim.requests.length;
+      expect(caught(await rig.run({ payload })).error).toMatchObject({
+        code: 'BAD_INPUT',
+        message: expect.stringMatching(new RegExp(`^body .*${words} came`)) as string,
+      });
+      expect(rig.sim.requests).toHaveLength(before);
+    });
+  });
+
   it('gives a hundred messages at once a hundred outcomes and one login', async () => {
     await rig.deploy({ nodes: [{ id: 'n1', type: 'gateway-system', operation: 'health' }] });
     const logins = rig.sim.logins;
@@ -167,6 +235,21 @@ export function messages(runtime: Runtime): void {
       expect(sent.parts).toEqual({ id: 'of before' });
       // What a Complete node gets.
       expect(sent.envelope).toMatchObject({ ok: true, operation: 'sessions.list', total: 12 });
+    });
+
+    it('sends parts that share nothing', async () => {
+      await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'record' } } }] });
+      const { out } = await rig.run({ payload: 1, mine: { list: [1], inner: { a: 1 } }, topic: 't' });
+      const seen = new Map<object, number>();
+      const walk = (value: unknown, part: number): void => {
+        if (typeof value !== 'object' || value === null) return;
+        expect(seen.get(value) ?? part).toBe(part);
+        seen.set(value, part);
+        for (const inner of Object.values(value)) walk(inner, part);
+      };
+      out.forEach(walk);
+      expect(out.length).toBe(12);
+      expect(out[1]).toMatchObject({ mine: { list: [1], inner: { a: 1 } }, topic: 't' });
     });
 
     it.each([
