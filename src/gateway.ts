@@ -1,4 +1,4 @@
-import { operationNamed, operations } from './areas';
+import { operationNamed, operations, type OperationData, type OperationInput, type OperationName } from './areas';
 import { OperationCall, type Shared } from './run/call';
 import { envelopeOf, failedEnvelope, type RunOf } from './run/envelope';
 import type { Envelope, Many } from './model/envelope';
@@ -30,15 +30,21 @@ export interface GatewayOptions {
   coordination?: Coordination | undefined;
 }
 
-export interface Outcome {
+export interface Outcome<D = unknown> {
   /** The resource, records, result or `many`; undefined when everything went out in parts. */
-  data: unknown;
+  data: D;
   /** The same as `data` where that tells of several items, one by one; else null. */
   many: Many | null;
   envelope: Envelope;
   /** True when everything went out through `onPart`. */
   streamed: boolean;
 }
+
+/** Input and options of a run; the input may be left out where no field is required. */
+export type RunArguments<N extends OperationName, O> =
+  Record<never, never> extends OperationInput<N>
+    ? [input?: OperationInput<N>, options?: O | AbortSignal]
+    : [input: OperationInput<N>, options?: O | AbortSignal];
 
 /**
  * One appliance: `new Gateway(settings).run('sessions.list', { name })`. Keeps connections and the API key between calls.
@@ -69,8 +75,16 @@ export class Gateway {
 
   /**
    * Runs one operation by its full name (`sessions.kill`). Rejects only with a `GatewayError` whose `cause` is the envelope with
-   * `ok: false`. Shapes of data and envelope: contract, section 4.
+   * `ok: false`. Shapes of data and envelope: contract, section 4. With `onPart` there may be no data: it went out in parts.
    */
+  run<N extends OperationName>(name: N, ...more: RunArguments<N, RunOptions & { onPart?: undefined }>): Promise<Outcome<OperationData<N>>>;
+  run<N extends OperationName>(name: N, ...more: RunArguments<N, RunOptions>): Promise<Outcome<OperationData<N> | undefined>>;
+  /** The same for a name that is known only when it runs. */
+  run<S extends string>(
+    name: string extends S ? S : never,
+    input?: Readonly<Record<string, unknown>>,
+    options?: RunOptions | AbortSignal,
+  ): Promise<Outcome>;
   run(name: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal = {}): Promise<Outcome> {
     const given: RunOptions = options instanceof AbortSignal ? { signal: options } : options;
     if (!(given.signal instanceof AbortSignal)) return this.#run(name, input, given);

@@ -7,7 +7,7 @@ import { GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
 import type { Field, Operation } from '../src/model/operation';
 import { startRowAppliance, type RowAppliance } from './coverage/appliance';
-import { failure } from './library/appliance';
+import { failure, type AnyGateway } from './library/appliance';
 import type { ErrorCode } from '../src/model/error-codes';
 
 /** Names as directories and administrators make them. */
@@ -31,7 +31,7 @@ const table = [...operations];
 const fieldsOf = (operation: Operation): [string, Field][] => Object.entries(operation.fields);
 
 let appliance: RowAppliance;
-let gateway: Gateway;
+let gateway: AnyGateway;
 /** With a backup in it, for what restores one. */
 const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
 beforeAll(async () => {

@@ -7,10 +7,11 @@ import { operations } from '../src/areas';
 import { Gateway } from '../src/gateway';
 import type { Settings } from '../src/model/settings';
 import { startRowAppliance, type Seen } from './coverage/appliance';
+import type { AnyGateway } from './library/appliance';
 import { rows, type Row } from './coverage/rows';
 
 let appliance: Awaited<ReturnType<typeof startRowAppliance>>;
-let gateway: Gateway;
+let gateway: AnyGateway;
 /** Where backups go. */
 const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
 

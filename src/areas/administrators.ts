@@ -58,7 +58,7 @@ export const administrators = area({
         address: subject(required(text('Address', 'Address of the host or network.', { example: '198.51.100.0' }))),
         netmask: required(text('Netmask', 'Netmask of the network; 255.255.255.255 for one host.', { example: '255.255.255.0' })),
       },
-      request: ({ realm, access = 'allow', address, netmask }) => ({
+      request: ({ realm, access, address, netmask }) => ({
         method: 'POST',
         path: `${sourceIp(realm)}/ips/ip`,
         body: { access, address, netmask },

@@ -1,4 +1,4 @@
-import type { Area, Operation } from '../model/operation';
+import type { Area, Fields, Given, Operation } from '../model/operation';
 import { badInput } from '../model/error';
 import { administrators } from './administrators';
 import { backup } from './backup';
@@ -15,7 +15,7 @@ import { system } from './system';
 import { transfer } from './transfer';
 
 /** The only registry: what stands here has a node, a dialog, help, a README table and tests. */
-export const areas: readonly Area[] = [
+const all = [
   config,
   users,
   groupsArea,
@@ -29,12 +29,28 @@ export const areas: readonly Area[] = [
   transfer,
   backup,
   login,
-];
+] as const;
+
+/** The same, for whoever needs no more than to go through them. */
+export const areas: readonly Area[] = all;
 
 /** All operations under the names that a script uses: `sessions.list`. */
 export const operations: ReadonlyMap<string, Operation> = new Map(
   areas.flatMap((area) => Object.entries(area.operations).map(([name, operation]) => [`${area.name}.${name}`, operation] as const)),
 );
+
+type ByArea = { readonly [A in (typeof all)[number] as A['name']]: A['operations'] };
+
+/** Full names of all operations: `sessions.list`. */
+export type OperationName = { [A in keyof ByArea]: `${A}.${keyof ByArea[A] & string}` }[keyof ByArea];
+
+type Named<N extends OperationName> = N extends `${infer A extends keyof ByArea}.${infer O}` ? ByArea[A][O & keyof ByArea[A]] : never;
+
+/** What may be given to an operation, by its full name. */
+export type OperationInput<N extends OperationName> = Named<N> extends Operation<infer F> ? Given<F> : never;
+
+/** What an operation gives, by its full name. */
+export type OperationData<N extends OperationName> = Named<N> extends Operation<Fields, infer D> ? D : never;
 
 /** The operation of that full name. Errors: `BAD_INPUT` listing the names that there are. */
 export function operationNamed(name: string): Operation {

@@ -1,3 +1,4 @@
+import type { WriteResult } from '../model/envelope';
 import { GatewayError } from '../model/error';
 import { area, boolean, op, required, subject, text, type Call } from '../model/operation';
 import { at } from '../model/path';
@@ -31,7 +32,7 @@ async function change(
   where: { server: string; username: string },
   changes: Readonly<Record<string, unknown>>,
   call: Call,
-): Promise<unknown> {
+): Promise<WriteResult> {
   const changed = asTexts(changes);
   const path = user(where.server, where.username);
   const present = await call.read({ method: 'GET', path });

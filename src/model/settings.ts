@@ -1,46 +1,84 @@
 import { GatewayError } from './error';
 import { readSecret } from './totp';
 
-/** What `tls.createSecureContext` and `tls.connect` need; a Node-RED `tls-config` node fills it. Verification is on unless it says no. */
+/**
+ * How the appliance is trusted, and who we are to it: names and meanings are those of `tls.connect` and `tls.createSecureContext`.
+ * Texts are PEM; `pfx` is PKCS#12.
+ */
 export interface TlsSettings {
+  /** Certificates of the authorities that may have signed that of the appliance. Default: those that come with Node.js. */
   ca?: string | Buffer | (string | Buffer)[];
+  /** Client certificate, with its chain. */
   cert?: string | Buffer;
+  /** Private key of the client certificate. */
   key?: string | Buffer;
+  /** Client certificate and key in one, in place of `cert` and `key`. */
   pfx?: string | Buffer;
+  /** Opens `key` or `pfx`. */
   passphrase?: string;
+  /** Name that the certificate of the appliance has to have. Default: the host of `url`. */
   servername?: string;
+  /** False: whoever answers is believed, and passwords go to them. Default: true. */
   rejectUnauthorized?: boolean;
+  /** Protocols offered by ALPN. Default: none; the library speaks HTTP/1.1. */
   ALPNProtocols?: string[];
 }
 
+/** An HTTP proxy that the connections go through, by CONNECT. */
 export interface ProxySettings {
+  /** Address of the proxy, `http://` or `https://`. */
   url: string;
+  /** Account at the proxy. Default: none. */
   username?: string;
   password?: string;
-  /** Hosts that are reached without the proxy, as the core `http proxy` node has them. */
+  /** Hosts that are reached without it: `vpn.example.com`, `*.example.com`, `.example.com`, each with or without a port, or `*`. */
   noproxy?: readonly string[];
 }
 
-/** Everything about one appliance. Names are those of the contract's section 3; times are in seconds. */
+/** Everything about one appliance. Names are those of the contract's section 3. Only `url` and what its login needs are required. */
 export interface Settings {
+  /** How results and errors call the appliance. Default: host and port of `url`. */
   name?: string;
+  /** Base URL, such as `https://vpn.example.com`; a path prefix is kept. `http:` is for loopback hosts only. */
   url: string;
+  /**
+   * How an API key is had: `realm` logs in with `realm`, `username` and `password`, `legacy` the same at `/api/v1/auth` without a
+   * realm, `key` takes `apiKey`. Default: `realm`.
+   */
   login?: 'realm' | 'legacy' | 'key';
+  /** Admin realm, such as `Admin Users`; required for `realm`. */
   realm?: string;
+  /**
+   * What answers the second step of a `realm` login: nothing, `secondPassword`, a code computed from `totpSecret`, or whoever runs
+   * `login.resume`; with `flow` only `login.login` starts a login. Default: `none`.
+   */
   secondFactor?: 'none' | 'password' | 'totp' | 'flow';
+  /** Administrator's account; required unless `login` is `key`. No colon. */
   username?: string;
   password?: string;
+  /** Account of the second step. Default: `username`. */
   secondUsername?: string;
+  /** Required for the second factor `password`. */
   secondPassword?: string;
+  /** Base32, or an `otpauth://` address; required for the second factor `totp`. */
   totpSecret?: string;
+  /** Required for the login `key`. It cannot be renewed here: once it has expired, runs fail with `UNAUTHORIZED`. */
   apiKey?: string;
+  /** Default: verified against the authorities that come with Node.js. */
   tls?: TlsSettings;
+  /** Default: none. */
   proxy?: ProxySettings;
+  /** Seconds for one exchange, once it has a connection, up to 86,400. Default: 30. */
   timeout?: number;
+  /** The same for one import or export. Default: 600. */
   transferTimeout?: number;
+  /** Most simultaneous connections, 1 to 256. Default: 8. */
   connections?: number;
+  /** The word in `<vendor>-enforcer`. Default: found once from the `uac` configuration. */
   vendor?: string;
+  /** The word in `exclude<Brand>Packages`. Default: found once from a session's record. */
   brand?: string;
+  /** Plan every write instead of sending it. Default: false. */
   dryRun?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { GatewayError } from '../../src/model/error';
 import type { Many } from '../../src/model/envelope';
-import { Gateway, type GatewayOptions } from '../../src/gateway';
+import { Gateway, type GatewayOptions, type Outcome, type RunOptions } from '../../src/gateway';
 import type { Settings } from '../../src/model/settings';
 import { selfSigned, startSimulator, type JournalEntry, type Simulator, type SimulatorOptions } from '../../src/simulator';
 import type { ErrorCode } from '../../src/model/error-codes';
@@ -27,8 +27,13 @@ export function settingsFor({ url }: { url: string }, more: Partial<Settings> = 
   return { url, realm: 'Admin Users', username: 'api-admin', password: 'simulator', tls: { ca: certificate.cert }, timeout: 5, ...more };
 }
 
+/** Takes any input: what the types refuse, the library has to refuse as well. */
+export type AnyGateway = {
+  run(name: string, input?: Readonly<Record<string, unknown>>, options?: RunOptions | AbortSignal): Promise<Outcome>;
+} & Gateway;
+
 /** A gateway that is closed with the test. */
-export function gatewayFor(target: { url: string }, more: Partial<Settings> = {}, options: GatewayOptions = {}): Gateway {
+export function gatewayFor(target: { url: string }, more: Partial<Settings> = {}, options: GatewayOptions = {}): AnyGateway {
   const gateway = new Gateway(settingsFor(target, more), options);
   onTestFinished(() => gateway.close());
   return gateway;
@@ -39,7 +44,7 @@ export async function pair(
   options: SimulatorOptions = {},
   more: Partial<Settings> = {},
   gatewayOptions: GatewayOptions = {},
-): Promise<{ simulator: Simulator; gateway: Gateway }> {
+): Promise<{ simulator: Simulator; gateway: AnyGateway }> {
   const simulator = await appliance(options);
   return { simulator, gateway: gatewayFor(simulator, more, gatewayOptions) };
 }

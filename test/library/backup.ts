@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Manifest } from '../../src/backup/manifest';
 import type { RunResult } from '../../src/backup/run';
-import type { Gateway } from '../../src/gateway';
 import type { Simulator } from '../../src/simulator';
-import { pair } from './appliance';
+import { pair, type AnyGateway } from './appliance';
 
 /** Name of a backup of the appliance `vpn-1`. */
 export const NAME = /^vpn-1_[^_]+_\d{8}T\d{6}\.\d{3}Z$/;
 
 /** One backup. */
-export async function run(gateway: Gateway, input: Record<string, unknown>): Promise<RunResult> {
+export async function run(gateway: AnyGateway, input: Record<string, unknown>): Promise<RunResult> {
   return (await gateway.run('backup.run', input)).data as RunResult;
 }
 
@@ -26,6 +25,6 @@ export function change(simulator: Simulator, fullname: string): void {
 }
 
 /** A simulator and a gateway named `vpn-1`. */
-export function named(): Promise<{ simulator: Simulator; gateway: Gateway }> {
+export function named(): Promise<{ simulator: Simulator; gateway: AnyGateway }> {
   return pair({}, { name: 'vpn-1' });
 }

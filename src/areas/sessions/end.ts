@@ -1,4 +1,4 @@
-import type { Many } from '../../model/envelope';
+import type { Many, WriteResult } from '../../model/envelope';
 import { badInput, GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
 import { at } from '../../model/path';
@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../../model/json';
 import type { Matcher } from './filter';
 
 /** Ends one session: the plain result. */
-export async function endSingle(given: string | JsonObject, call: Call): Promise<unknown> {
+export async function endSingle(given: string | JsonObject, call: Call): Promise<WriteResult> {
   return call.write(endRequest(recordOf(given)));
 }
 
@@ -22,7 +22,7 @@ export function idsOf(items: readonly (string | JsonObject)[]): JsonObject[] {
 }
 
 /** Ends many sessions. Errors: `LIMIT` when there are more than `max`; nothing was ended then. */
-export async function endSessions(records: readonly JsonObject[], max = 25, call: Call): Promise<Many> {
+export async function endSessions(records: readonly JsonObject[], max: number, call: Call): Promise<Many> {
   if (records.length > max) {
     throw new GatewayError(
       'LIMIT',

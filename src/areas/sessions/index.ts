@@ -1,3 +1,4 @@
+import type { Many, WriteResult } from '../../model/envelope';
 import { area, choice, number, object, op, records, required, subject, text } from '../../model/operation';
 import { at } from '../../model/path';
 import { endSessions, endSingle, idsOf, matching } from './end';
@@ -54,7 +55,7 @@ export const sessions = area({
         ),
         max,
       },
-      run: (input, call) => {
+      run: (input, call): Promise<Many | WriteResult> => {
         const given = input['session-id'];
         return Array.isArray(given) ? endSessions(idsOf(given), input.max, call) : endSingle(given, call);
       },

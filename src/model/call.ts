@@ -1,0 +1,70 @@
+import type { Cancellable } from './cancelling';
+import type { ExclusiveOptions } from './coordination';
+import type { Many, ManyItem, WriteResult } from './envelope';
+import type { GatewayError } from './error';
+import type { JsonObject } from './json';
+import type { Request } from './request';
+import type { Download, Upload } from './stream';
+
+export type LoginState = { state: 'ready' } | { state: 'pending'; resumeId: string } | { state: 'none' };
+
+/** How far a long operation is: it waits for another one, or so many bytes of a transfer are through. */
+export type Advance = { readonly state: 'waiting' } | { readonly state: 'moving'; readonly bytes: number; readonly total?: number };
+
+export interface ReadOptions {
+  /** Ends it in place of the call's own signal. */
+  readonly signal?: Cancellable | undefined;
+  /** It only has to be known first: the envelope does not tell of it as the request of the operation. */
+  readonly lookUp?: boolean;
+}
+
+/** What an operation that needs more than one exchange works with. Writes become a plan in a dry run. */
+export interface Call {
+  /** Reads a document: JSON of a 2xx, checked to be an object. */
+  read(request: Request, options?: ReadOptions): Promise<JsonObject>;
+  /** Sends a write and reads its result envelope; in a dry run plans it. */
+  write(request: Request): Promise<WriteResult>;
+  /** One write per item, on all connections at once, results in order; an item that fails does not stop the others. */
+  each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown): Promise<Many>;
+  /** The same where an item takes more than one exchange: `work` gets a call of its own for each. */
+  eachBy<T>(items: readonly T[], work: (item: T, call: Call) => Promise<unknown>, shown: (item: T) => unknown): Promise<Many>;
+  /** Results that were had in another way, as data of an operation on many; `failures` by index. Errors: the first, when all failed. */
+  gather(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): Many;
+  /** The result of a write that found everything as it should be and sends nothing. */
+  unchanged(): WriteResult;
+  /** Adds fields of the operation's own to the envelope. */
+  note(fields: Record<string, unknown>): void;
+  /** Announces that the data goes out in parts. Errors: `BAD_INPUT` when nobody takes them; nothing was sent. */
+  stream(): void;
+  /** Sends out one part of a read that streams. */
+  emit(data: unknown, part: { index: number; count?: number }): void;
+  /** A read whose answer streams into what `open` makes, anew for every try; gives what its `finish` gives. */
+  download<T>(request: Request, open: () => Promise<Download<T>>): Promise<T>;
+  /** A write whose body streams, opened anew for a replay; a dry run plans it with the body that is `shown`. */
+  upload(request: Request, shown: JsonObject, open: () => Promise<Upload>): Promise<WriteResult>;
+  /** Tells whoever watches how far it is. */
+  report(progress: Advance): void;
+  /**
+   * Runs `work` while nobody else runs any of that name at this appliance, first come, first served; a plan waits for nobody.
+   * Errors: `ABORTED` when this call is cancelled before its work begins; nothing of it was sent.
+   */
+  exclusive<T>(name: string, work: () => Promise<T>, options?: Pick<ExclusiveOptions, 'onWait' | 'cancelled'>): Promise<T>;
+  /** A fact about the appliance that is found out once and then kept. */
+  once(fact: string, find: () => Promise<string>): Promise<string>;
+  /** The key's own operations, for `gateway-login`. */
+  readonly login: {
+    start(): Promise<LoginState>;
+    resume(code: string, resumeId: string | undefined): Promise<LoginState>;
+    forget(): LoginState;
+  };
+  /** `base` is the base URL without a trailing slash, `name` that of the appliance. */
+  readonly settings: {
+    readonly name: string;
+    readonly vendor: string;
+    readonly brand: string;
+    readonly connections: number;
+    readonly base: string;
+  };
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal | undefined;
+}

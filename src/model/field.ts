@@ -1,0 +1,114 @@
+import type { JsonObject } from './json';
+
+/** How a value is read and checked; `input.ts` has one reader for each kind. */
+export type Kind = 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'data';
+
+/** One input field of an operation: everything that dialog, help, checks and README need to know about it. */
+export interface Field<T = unknown, R extends boolean = boolean> {
+  readonly kind: Kind;
+  readonly label: string;
+  /** One sentence for the sidebar help. */
+  readonly help: string;
+  readonly required: R;
+  /** The subject may also be the payload itself (contract, "Where a field's value comes from"). */
+  readonly subject: boolean;
+  /** Guards and places never come from a payload: a webhook's body must not lift a cap or name a file. */
+  readonly guard: boolean;
+  /** Filters: given but empty is an error, because what it would have narrowed becomes wider. */
+  readonly filter: boolean;
+  readonly secret: boolean;
+  /** A subject that a number payload may be; elsewhere an Inject node's timestamp must not become one. */
+  readonly numberPayload?: boolean;
+  readonly choices?: readonly string[];
+  /** What a number may be; a count is whole and at least 1. The dialog checks it too. */
+  readonly range?: 'count' | 'positive';
+  readonly default?: T;
+  /** In words what is wrong with a value of the right kind, or undefined. */
+  check?(value: T): string | undefined;
+  readonly example?: T;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+/** A field that is never missing in the input, because it has a value where none is given. */
+export type Preset<T> = Field<T, false> & { readonly default: T };
+
+type Value<F> = F extends Field<infer T> ? T : never;
+type Always = { readonly required: true } | { readonly default: unknown };
+type AlwaysKeys<F extends Fields> = { [K in keyof F]: F[K] extends Always ? K : never }[keyof F];
+type RequiredKeys<F extends Fields> = { [K in keyof F]: F[K]['required'] extends true ? K : never }[keyof F];
+
+/** The input of an operation as it gets it: read, checked, defaults filled in. Inferred from its fields. */
+export type Input<F extends Fields = Fields> = { [K in AlwaysKeys<F>]: Value<F[K]> } & {
+  [K in Exclude<keyof F, AlwaysKeys<F>>]?: Value<F[K]>;
+};
+
+/** What may be given for a value: numbers for texts, texts for numbers and booleans, one item for a list. `readField` knows the rest. */
+export type Givable<T> = [T] extends [boolean]
+  ? boolean | 'true' | 'false'
+  : [T] extends [number]
+    ? number | `${number}`
+    : [T] extends [readonly (infer I)[]]
+      ? readonly I[] | I
+      : [T, string] extends [string, T]
+        ? string | number
+        : T;
+
+/** The input of an operation as it is given. A field that is undefined counts as not given. */
+export type Given<F extends Fields = Fields> = { readonly [K in RequiredKeys<F>]: Givable<Value<F[K]>> } & {
+  readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: Givable<Value<F[K]>> | undefined;
+};
+
+type Options<T> = Partial<Omit<Field<T>, 'kind' | 'label' | 'help' | 'required'>>;
+const plain = { required: false, subject: false, guard: false, filter: false, secret: false } as const;
+
+interface Maker<T> {
+  (label: string, help: string, options: Options<T> & { readonly default: T }): Preset<T>;
+  (label: string, help: string, options?: Options<T>): Field<T, false>;
+}
+
+function field<T>(kind: Kind): Maker<T> {
+  const make = (label: string, help: string, options: Options<T> = {}): Field<T, false> => ({
+    ...plain,
+    kind,
+    label,
+    help,
+    ...options,
+    required: false,
+  });
+  return make as Maker<T>;
+}
+
+/** Marks a field as required. */
+export function required<T>(optional: Field<T>): Field<T, true> {
+  return { ...optional, required: true };
+}
+
+/** The bold field of the contract's table. */
+export function subject<F extends Field>(of: F): F {
+  return { ...of, subject: true };
+}
+
+export const text = field<string>('text');
+export const number = field<number>('number');
+export const boolean = field<boolean>('boolean');
+export const object = field<JsonObject>('object');
+/** Array of texts; a single one is accepted too. */
+export const list = field<string[]>('list');
+/** Text, href or array of raw segments; see `configurationPath`. */
+export const path = field<string | string[]>('path');
+/** Texts or objects, one or an array of them. What is single stays single. */
+export const records = field<string | JsonObject | (string | JsonObject)[]>('records');
+/** A Buffer, or text that is one. */
+export const data = field<Buffer | string>('data');
+
+export function choice<const C extends string>(
+  label: string,
+  help: string,
+  choices: readonly C[],
+  options: Options<C> & { readonly default: C },
+): Preset<C>;
+export function choice<const C extends string>(label: string, help: string, choices: readonly C[], options?: Options<C>): Field<C, false>;
+export function choice<C extends string>(label: string, help: string, choices: readonly C[], options: Options<C> = {}): Field<C, false> {
+  return { ...plain, kind: 'choice', label, help, choices, ...options, required: false };
+}
