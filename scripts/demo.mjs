@@ -17,7 +17,7 @@ function describe({ simulator, second, appliances, folder, nodeRed }) {
   return `
 Appliance    a simulator at ${simulator.url}
              ${simulator.state.sessions.count} sessions, 3 of them of ${USER}; the flows verify its certificate
-             ${appliances.size - 1} more for the backups; and one at ${second?.url}, which asks for a code: ${CODE}
+             ${appliances.size - 1} more for the backups and the licences; and one at ${second?.url}, which asks for a code: ${CODE}
 Backups      in ${folder}; they go when this ends
 Node-RED     ${nodeRed.version}, reachable from this machine only, without a password, with these flows:
 ${names.join('\n')}
@@ -45,6 +45,7 @@ async function check(running) {
 async function main() {
   ensureBuilt();
   const running = await startDemo({
+    lively: true,
     nodeRed: { version: runsNodeRed5() ? 5 : 4, port: 1880 },
     onEnd: (given) => (end = given),
   });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../scripts/demo/check.mjs';
 import { watchDebug } from '../scripts/demo/debug.mjs';
 import { exampleNames, readExample, waitsForCode, type FlowNode } from '../scripts/demo/examples.mjs';
+import { LEAVER } from '../scripts/demo/lively.mjs';
 import { startDemo, TOKEN, USER } from '../scripts/demo/start.mjs';
 import { root } from '../scripts/tools.mjs';
 import { areas } from '../src/areas';
@@ -13,7 +14,7 @@ import { backups } from './examples/backups';
 import { first } from './examples/first';
 import { login } from './examples/login';
 import { people } from './examples/people';
-import { BUNDLE_PASSWORD, type Outcomes, type Running } from './examples/running';
+import { BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './examples/running';
 
 /** What each example has to do. A new example needs an entry in one of these. */
 const outcomes: Outcomes = { ...first, ...people, ...appliances, ...backups, ...login };
@@ -68,8 +69,9 @@ it('share their appliances and one certificate, the same in each; only the one t
     readExample(example).filter((node) => ['gateway-appliance', 'tls-config'].includes(node.type)),
   );
   expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
-  const first = (nodes: FlowNode[]): FlowNode | undefined => nodes.find(({ name }) => name === 'vpn-1');
-  for (const nodes of shared) expect(first(nodes) !== undefined || nodes.some(waitsForCode)).toBe(true);
+  // But for what only a licence server knows.
+  const first = (nodes: FlowNode[]): boolean => nodes.some(({ name }) => name === 'vpn-1' || name === 'licence-1');
+  for (const nodes of shared) expect(first(nodes) || nodes.some(waitsForCode)).toBe(true);
   // Who imports two examples gets every appliance once.
   const all = shared.flat();
   for (const node of all) expect(node).toEqual(all.find(({ id }) => id === node.id));
@@ -97,6 +99,55 @@ describe('side by side in a real Node-RED', () => {
     const outcome = outcomes[example];
     expect(outcome, 'This example has no entry in `outcomes`.').toBeDefined();
     await outcome?.(running as Running, example);
+  });
+});
+
+describe('in the demo, where nothing was entered', () => {
+  let running: Running | undefined;
+  beforeAll(async () => {
+    const demo = await startDemo({ lively: true });
+    running = { ...demo, debug: await watchDebug(demo.nodeRed) };
+  });
+  afterAll(async () => {
+    running?.debug.close();
+    await running?.end();
+  });
+
+  /** What the buttons show when one after the other is pressed; some need their appliance to be as it was. */
+  const shows: [example: string, button: string, debug: string, shown: unknown][] = [
+    [
+      'Upload a certificate with its key',
+      'Click: upload the bundle',
+      'Uploaded',
+      expect.objectContaining({ result: expect.anything() as unknown }),
+    ],
+    [
+      'Rotate the device certificate',
+      '1. Click: ask for a certificate',
+      'What to do next',
+      expect.stringContaining('The request is called'),
+    ],
+    [
+      'Rotate the device certificate',
+      '2. Click: upload what was signed',
+      'Uploaded',
+      expect.objectContaining({ result: expect.anything() as unknown }),
+    ],
+    ['Rotate the device certificate', '3. Click: delete the old one', 'Deleted', 'gateway-1.example.com'],
+    ['Watch the health', 'Every minute', 'Alert', expect.objectContaining({ state: 'high', load: 93 })],
+    ['Watch the health', 'Every minute', 'Fine again', expect.objectContaining({ state: 'normal', load: 7 })],
+    ['Onboard a contractor', 'Every evening', 'Disabled', LEAVER],
+    ['Change one value by export and import', 'Click: change it', 'Imported', 'ntp-server was pool.ntp.org, and is ntp.example.com now.'],
+    ['Report the licence leases', 'Every Monday at 7', 'Report', expect.stringContaining('Concurrent Users: 300 of 1000 (30 %)')],
+    ['Restrict admin sign-in to a network', 'Click: restrict the sign-in', 'Restricted', expect.anything()],
+  ];
+
+  it.each(shows)('%s: "%s" shows "%s"', async (example, button, name, shown) => {
+    const { debug } = running as Running;
+    if (name === 'Alert') expect(await debug.next('Fine again')).toMatchObject({ load: 7 });
+    await inject(running as Running, `${example}.json`, button);
+    expect(await debug.next(name, 20_000)).toEqual(shown);
+    expect(debug.shown.filter(({ name: other }) => other === 'Why it failed')).toEqual([]);
   });
 });
 

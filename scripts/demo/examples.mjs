@@ -6,6 +6,7 @@ import { root } from '../tools.mjs';
 /** @typedef {{ id: string, type: string, [key: string]: unknown }} FlowNode */
 
 const folder = join(root, 'examples');
+const MAIN = 'vpn-1';
 
 /** Names of the example files. */
 export function exampleNames() {
@@ -30,28 +31,28 @@ export function waitsForCode(node) {
 }
 
 /**
- * The names of the appliances in those examples that ask for no code.
+ * The names of the appliances in those examples that ask for no code, the one that most of them share first.
  * @param {string[]} [names]
  */
 export function applianceNames(names = exampleNames()) {
   const nodes = names.flatMap(readExample).filter((node) => node.type === 'gateway-appliance' && !waitsForCode(node));
-  return [...new Set(nodes.map((node) => String(node['name'])))].sort();
+  return [...new Set(nodes.map((node) => String(node['name'])))].sort().sort((one, other) => Number(other === MAIN) - Number(one === MAIN));
 }
 
 /**
- * The Inject nodes of backups name a folder, which has to be there.
+ * What Inject nodes say of this machine, such as a folder, has to be there.
  * @param {FlowNode} node
- * @param {string} folder
+ * @param {Record<string, string>} places by the property that names them
  */
-function withFolder(node, folder) {
+function withPlaces(node, places) {
   const props = /** @type {{ p: string }[]} */ (node['props'] ?? []);
-  return { ...node, props: props.map((prop) => (prop.p === 'folder' ? { ...prop, v: folder } : prop)) };
+  return { ...node, props: props.map((prop) => (prop.p in places ? { ...prop, v: places[prop.p] } : prop)) };
 }
 
 /**
- * The examples side by side and set up: addresses, the certificate to trust, credentials and the folder of the backups. Nothing else is
+ * The examples side by side and set up: addresses, the certificate to trust, credentials and places on disk. Nothing else is
  * changed. Those that wait for a code go to an address of their own.
- * @param {{ urls: Map<string, string>, codeUrl: string, caFile: string, folder: string, username: string, password: string }} setup
+ * @param {{ urls: Map<string, string>, codeUrl: string, caFile: string, places: Record<string, string>, username: string, password: string }} setup
  *   `urls` by the name of the appliance
  * @param {string[]} [names]
  */
@@ -62,7 +63,7 @@ export function loadExamples(setup, names = exampleNames()) {
   const credentials = {};
   const flows = [...nodes.values()].map((node) => {
     if (node.type === 'tls-config') return { ...node, ca: setup.caFile };
-    if (node.type === 'inject') return withFolder(node, setup.folder);
+    if (node.type === 'inject') return withPlaces(node, setup.places);
     if (node.type !== 'gateway-appliance') return node;
     credentials[node.id] = { username: setup.username, password: setup.password };
     return { ...node, url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])) };

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applianceNames, exampleNames, loadExamples, readExample, waitsForCode } from './examples.mjs';
+import { BUNDLE_PASSWORD, liven, writeCertificates } from './lively.mjs';
 import { startNodeRed } from './node-red.mjs';
 
 /** What the example webhook asks for. */
@@ -12,6 +13,12 @@ export const TOKEN = 'demo-secret';
 export const USER = 'j.doe';
 /** What the second appliance asks for, which knows nobody by password alone. */
 export const CODE = '246810';
+
+/**
+ * What an appliance of that name is.
+ * @param {string} name
+ */
+const roleOf = (name) => (name.startsWith('licence') ? 'license-server' : 'independent');
 
 /**
  * @typedef {Awaited<ReturnType<typeof startDemo>>} Demo
@@ -25,10 +32,19 @@ export const CODE = '246810';
  *   simulator?: import('../../src/simulator/index.js').SimulatorOptions,
  *   nodeRed?: Partial<import('./node-red.mjs').Options>,
  *   ca?: (ca: string) => string,
+ *   lively?: boolean,
  *   onEnd?: (end: () => Promise<void>) => void,
- * }} [options] `names` of the examples, default all; `ca` replaces the certificate to trust; `onEnd` is told early how to end everything
+ * }} [options] `names` of the examples, default all; `ca` replaces the certificate to trust; `lively`: something happens on the appliance, for
+ *   whoever tries the examples; `onEnd` is told early how to end everything
  */
-export async function startDemo({ names = exampleNames(), simulator: appliance, nodeRed: options, ca = (own) => own, onEnd } = {}) {
+export async function startDemo({
+  names = exampleNames(),
+  simulator: appliance,
+  nodeRed: options,
+  ca = (own) => own,
+  lively = false,
+  onEnd,
+} = {}) {
   /** @type {(() => unknown)[]} */
   const cleanups = [];
   /** @type {Promise<void> | undefined} */
@@ -44,18 +60,18 @@ export async function startDemo({ names = exampleNames(), simulator: appliance, 
     const userDir = mkdtempSync(join(tmpdir(), 'gateway-demo-'));
     cleanups.push(() => rmSync(userDir, { recursive: true, force: true, maxRetries: 5 }));
     const tls = selfSigned();
-    const simulator = await startSimulator({ sessions: 40, cluster: 'active-passive', tls, ...appliance });
+    const [first = '', ...more] = applianceNames(names);
+    const simulator = await startSimulator({ sessions: 40, cluster: 'active-passive', role: roleOf(first), tls, ...appliance });
     cleanups.push(() => simulator.close());
     const asksForCode = names.flatMap(readExample).some(waitsForCode);
     const second = asksForCode
       ? await startSimulator({ name: 'gateway-2', secondFactor: { password: CODE }, tls, ...appliance })
       : undefined;
     cleanups.push(() => second?.close());
-    const [first = '', ...more] = applianceNames(names);
     /** @type {Map<string, import('../../src/simulator/index.js').Simulator>} */
     const appliances = new Map([[first, simulator]]);
     for (const name of more) {
-      const other = await startSimulator({ name, tls, ...appliance });
+      const other = await startSimulator({ name, role: roleOf(name), tls, ...appliance });
       cleanups.push(() => other.close());
       appliances.set(name, other);
     }
@@ -68,8 +84,11 @@ export async function startDemo({ names = exampleNames(), simulator: appliance, 
     const folder = join(userDir, 'backups');
     mkdirSync(folder);
     const urls = new Map([...appliances].map(([name, { url }]) => [name, url]));
-    const loaded = loadExamples({ urls, codeUrl: second?.url ?? '', caFile, folder, username, password }, names);
-    const nodeRed = await startNodeRed({ userDir, version: 4, env: { WEBHOOK_TOKEN: TOKEN }, ...loaded, ...options });
+    const places = { folder, ...writeCertificates(userDir), ...(lively && { own: '127.0.0.1' }) };
+    const loaded = loadExamples({ urls, codeUrl: second?.url ?? '', caFile, places, username, password }, names);
+    if (lively) await liven(simulator);
+    const env = { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD, ...options?.env };
+    const nodeRed = await startNodeRed({ userDir, version: 4, ...loaded, ...options, env });
     cleanups.push(() => nodeRed.stop());
     return { simulator, second, appliances, folder, nodeRed, end, ended: () => ending !== undefined };
   } catch (error) {

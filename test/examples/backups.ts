@@ -100,13 +100,15 @@ export const backups: Outcomes = {
       expect(await failure(running)).toContain(times);
     }
     await inject(running, example, click, { value: 'a & b <c>' });
-    expect(await debug.next('Imported')).toMatchObject({ result: { errors: [] } });
+    expect(await debug.next('Imported')).toBe('ntp-server was pool.ntp.org, and is a & b <c> now.');
     expect(dateAndTime(simulator).text('ntp-server')).toBe('a & b <c>');
     // Everything else is as it was, secrets too.
     expect(users(simulator).get('contractor1')?.text('password-cleartext')).toBe(password);
     await inject(running, example, click);
     await debug.next('Imported');
     expect(dateAndTime(simulator).text('ntp-server')).toBe('ntp.example.com');
+    await inject(running, example, click);
+    expect(await failure(running)).toContain('is ntp.example.com already');
   },
 
   'Copy a configuration to a second appliance.json': async (running, example) => {

@@ -18,7 +18,8 @@ export const fixture = (name: string): string => join(__dirname, '..', 'fixtures
 export async function inject({ nodeRed }: Demo, example: string, name: string, values: Record<string, unknown> = {}): Promise<void> {
   const node = readExample(example).find((one) => one.type === 'inject' && one.name === name);
   const props = (node?.props ?? []) as { p: string; v: string; vt: string }[];
-  const own = props.map((prop) => (prop.p in values ? { p: prop.p, ...typed(values[prop.p]) } : prop));
+  // As it stands in the flow, where nothing is to be another.
+  const own = Object.keys(values).length === 0 ? [] : props.map((prop) => (prop.p in values ? { p: prop.p, ...typed(values[prop.p]) } : prop));
   const response = await fetch(`${nodeRed.url}/inject/${node?.id}`, {
     method: 'POST',
     ...(own.length > 0 && { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ __user_inject_props__: own }) }),
