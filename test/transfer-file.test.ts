@@ -1,10 +1,14 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Advance } from '../src/model/operation';
-import { appliance, failure, gatewayFor, lines, pair, settingsFor } from './library/appliance';
+import { appliance, certificate, failure, gatewayFor, lines, LOGIN, pair, settingsFor } from './library/appliance';
 import { child, folder, names, openFiles, PASSWORD, tinyDisk } from './library/transfer';
+import { listen } from './library/listen';
 import { http, wire, type Wire } from './library/wire';
 
 const GOOD = '<configuration><a>before</a></configuration>';
@@ -179,14 +183,46 @@ describe('an import from a file', () => {
     }
   });
 
-  it('of a file that is missing, empty or a folder sends nothing', async () => {
+  it('of a file that is missing, empty, a pipe or a folder sends nothing', async () => {
     const { simulator, gateway } = await pair();
     const path = folder();
     writeFileSync(join(path, 'empty'), '');
-    for (const file of [join(path, 'missing'), join(path, 'empty'), path]) {
+    execFileSync('mkfifo', [join(path, 'pipe')]);
+    for (const file of [join(path, 'missing'), join(path, 'empty'), join(path, 'pipe'), path]) {
       const error = await failure(gateway.run('transfer.import-binary', { file }));
       expect([file, error.code]).toEqual([file, 'BAD_INPUT']);
     }
     expect([lines(simulator), simulator.logins, openFiles()]).toEqual([[], 0, []]);
   });
+});
+
+it('an import to an appliance that reads slowly arrives as it lies in the file', async () => {
+  const file = join(folder(), 'random');
+  const text = randomBytes(24 << 20).toString('base64');
+  writeFileSync(file, text);
+  const hash = createHash('sha256');
+  const server = createServer(certificate, (request, response) => {
+    const isLogin = request.url?.endsWith(LOGIN);
+    const answer = (): void =>
+      void response
+        .setHeader('content-type', 'application/json')
+        .end(isLogin ? '{"api_key":"k"}' : '{"result":{"info":[],"warnings":[],"errors":[]}}');
+    if (isLogin) {
+      request.resume().on('end', answer);
+      return;
+    }
+    let since = 0;
+    request.on('data', (chunk: Buffer) => {
+      hash.update(chunk);
+      since += chunk.length;
+      if (since < 1 << 20) return;
+      since = 0;
+      request.pause();
+      setTimeout(() => request.resume(), 5);
+    });
+    request.on('end', answer);
+  });
+  const url = `https://127.0.0.1:${await listen(server, new Set())}`;
+  await gatewayFor({ url }, { transferTimeout: 300 }).run('transfer.import-binary', { file });
+  expect(hash.digest('hex')).toBe(createHash('sha256').update(text).digest('hex'));
 });

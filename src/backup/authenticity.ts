@@ -2,6 +2,7 @@ import { createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { badInput, type GatewayError } from '../model/error';
+import { sentence } from '../model/sentence';
 import { ENCRYPTION, ROUNDS } from './encryption';
 import { AUTHENTICATION, AUTHENTICATED_FORMAT, type BackupFile, type Manifest } from './manifest';
 import { sameCode } from './same-code';
@@ -30,8 +31,7 @@ export async function requireAuthentic(folder: string, manifest: Manifest, passp
   const code = await codeOf(manifest, authentication.salt, passphrase);
   if (!sameCode(code, authentication['hmac-sha256'])) {
     throw badInput(
-      `${join(folder, manifest.backup)}.json: the passphrase is wrong, or the manifest was changed or made by somebody else. ` +
-        'With a passphrase only what it made is restored: check the passphrase, or take another backup.',
+      sentence`${join(folder, manifest.backup)}.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase only what it made is restored: check the passphrase, or take another backup.`,
     );
   }
 }
@@ -51,14 +51,12 @@ function hasCode(file: BackupFile): boolean {
 
 function madeWithout(path: string): GatewayError {
   return badInput(
-    `${path} was made without a passphrase, and with one only what it made is restored. Leave the passphrase out if you trust everybody ` +
-      'who can write to that folder, or take another backup.',
+    sentence`${path} was made without a passphrase, and with one only what it made is restored. Leave the passphrase out if you trust everybody who can write to that folder, or take another backup.`,
   );
 }
 
 function madeBefore(folder: string, { backup }: Manifest): GatewayError {
   return badInput(
-    `${join(folder, backup)}.json has no code of the passphrase over the manifest: it was made by an earlier version, or changed. Make a new ` +
-      'backup. If you need this one and trust the folder, open its file with openssl (the README shows how) and import it with a transfer node.',
+    sentence`${join(folder, backup)}.json has no code of the passphrase over the manifest: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, open its file with openssl (the README shows how) and import it with a transfer node.`,
   );
 }

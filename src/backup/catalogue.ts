@@ -1,6 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { badInput, GatewayError } from '../model/error';
+import { ours, sentence, type Sentence } from '../model/sentence';
 import { inParallel } from '../model/in-parallel';
 import { fileFault } from '../transfer/file-fault';
 import { parseManifest, type Manifest } from './manifest';
@@ -55,9 +56,9 @@ function byAge(one: Manifest, other: Manifest): number {
 /** All of them, the newest first. Errors: that of the first that cannot be read: the newest may be the one that is missing. */
 export async function readManifests(folder: string): Promise<readonly Manifest[]> {
   const { manifests, faults } = await readCatalogue(folder);
-  for (const { code, message, details } of faults.values()) {
-    const others = faults.size > 1 ? ` The same goes for ${faults.size - 1} more.` : '';
-    throw new GatewayError(code, `${message}${others}`, details);
+  for (const fault of faults.values()) {
+    const others = faults.size > 1 ? sentence` The same goes for ${faults.size - 1} more.` : ours('');
+    throw new GatewayError(fault.code, sentence`${fault}${others}`, fault.details);
   }
   return manifests;
 }
@@ -85,16 +86,16 @@ export async function namedBackup(folder: string, wanted: string): Promise<Manif
   const name = wanted.replace(/^.*[/\\]/, '');
   const backup = isBackupName(name) ? name : (backupOfFile(name) ?? backupOfManifest(name));
   const manifest = backup === undefined ? undefined : await readManifest(folder, `${backup}.json`);
-  return manifest ?? missing(folder, `no backup ${JSON.stringify(wanted)}`);
+  return manifest ?? missing(folder, sentence`no backup ${JSON.stringify(wanted)}`);
 }
 
 /** Errors: `BAD_INPUT` when there is none. */
 export function latestBackup(folder: string, newestFirst: readonly Manifest[], isMeant = (_: Manifest): boolean => true): Manifest {
-  return newestFirst.find(isMeant) ?? missing(folder, 'no backup of this appliance');
+  return newestFirst.find(isMeant) ?? missing(folder, ours('no backup of this appliance'));
 }
 
-function missing(folder: string, which: string): never {
-  throw badInput(`There is ${which} in ${folder}. List backups shows those that there are.`);
+function missing(folder: string, which: Sentence): never {
+  throw badInput(sentence`There is ${which} in ${folder}. List backups shows those that there are.`);
 }
 
 /** Whether all files are there, with the length that they should have. */
@@ -125,5 +126,7 @@ async function readSmall(path: string): Promise<string | undefined> {
 }
 
 function damaged(path: string, why: string): GatewayError {
-  return badInput(`${path} cannot be used: ${why}. What belongs to it is not known without it: restore it, or move it out of the folder.`);
+  return badInput(
+    sentence`${path} cannot be used: ${why}. What belongs to it is not known without it: restore it, or move it out of the folder.`,
+  );
 }

@@ -1,6 +1,7 @@
 import { constants, type BigIntStats } from 'node:fs';
 import { lstat, open, type FileHandle } from 'node:fs/promises';
 import { badInput } from '../model/error';
+import { sentence } from '../model/sentence';
 import { fileFault } from '../transfer/file-fault';
 
 const { O_RDONLY, O_NONBLOCK = 0 } = constants;
@@ -22,7 +23,7 @@ export async function openRegular(path: string): Promise<RegularFile> {
     handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const stats = await handle.stat({ bigint: true });
     const isLink = O_NOFOLLOW === 0 && (await lstat(path)).isSymbolicLink();
-    if (!stats.isFile() || isLink) throw badInput(`${path} cannot be read: it is no ordinary file.`);
+    if (!stats.isFile() || isLink) throw badInput(sentence`${path} cannot be read: it is no ordinary file.`);
     return { path, handle, stats };
   } catch (error) {
     await handle?.close();

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { WriteResult } from '../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../model/error';
+import { ours, sentence } from '../model/sentence';
 import type { Call } from '../model/operation';
 import type { Kind } from '../transfer/content';
 import { sendBinary, sendXml, type Source } from '../transfer/import';
@@ -35,7 +36,7 @@ export async function restoreBackup(input: RestoreInput, call: Call): Promise<Wr
   const { kind, passphrase, password } = input;
   const manifest = await chosen(folder, input, call);
   const file = fileOf(manifest, kind);
-  if (file.encryption !== null && passphrase === undefined) throw badInput(`${file.file} is encrypted: give the passphrase.`);
+  if (file.encryption !== null && passphrase === undefined) throw badInput(sentence`${file.file} is encrypted: give the passphrase.`);
   if (passphrase !== undefined) await requireAuthentic(folder, manifest, passphrase);
   if (file.kind === 'xml' && manifest['password-protected'] && password === undefined) {
     throw badInput('The export was made with a password: give it, or the appliance cannot read the secrets in it.');
@@ -50,7 +51,8 @@ export async function restoreBackup(input: RestoreInput, call: Call): Promise<Wr
         call.note({ before: await backupBefore({ ...backupLike(file, input), folder }, call) });
       }
       // It may have waited long for its turn, and been rotated away or replaced by then.
-      if (!(await isThere(opened))) throw badInput(`${opened.path} has gone or changed since it was checked. Nothing was restored.`);
+      if (!(await isThere(opened)))
+        throw badInput(sentence`${opened.path} has gone or changed since it was checked. Nothing was restored.`);
       const source = sourceOf(opened, file, passphrase);
       return file.kind === 'xml'
         ? await sendXml(source, manifest['password-protected'] ? password : undefined, call)
@@ -80,8 +82,8 @@ async function backupBefore(input: RunInput, call: Call): Promise<string> {
   try {
     return (await makeBackup(input, call)).manifest.backup;
   } catch (thrown) {
-    const { code, message, details } = asGatewayError(thrown);
-    throw new GatewayError(code, `Nothing was restored, because the backup before it failed: ${message}`, details);
+    const fault = asGatewayError(thrown);
+    throw new GatewayError(fault.code, sentence`Nothing was restored, because the backup before it failed: ${fault}`, fault.details);
   }
 }
 
@@ -90,9 +92,9 @@ function refuseForeign(manifest: Manifest, serial: string | null): void {
   if (own !== null && own === serial) return;
   const why =
     own === null || serial === null
-      ? 'it cannot be told whether it is of this appliance'
-      : `it is of the appliance ${own}, this is ${serial}`;
-  throw new GatewayError('LIMIT', `${backup} was not restored: ${why}. Allow other appliances in the node if that is meant.`, {
+      ? ours('it cannot be told whether it is of this appliance')
+      : sentence`it is of the appliance ${own}, this is ${serial}`;
+  throw new GatewayError('LIMIT', sentence`${backup} was not restored: ${why}. Allow other appliances in the node if that is meant.`, {
     sent: false,
   });
 }
@@ -106,7 +108,7 @@ function fileOf({ backup, files }: Manifest, kind: Kind | undefined): BackupFile
   const file = kind
     ? files.find((candidate) => candidate.kind === kind)
     : (files.find((candidate) => candidate.kind === 'xml') ?? files[0]);
-  if (!file) throw badInput(`${backup} holds no ${kind ?? 'file'}.`);
+  if (!file) throw badInput(sentence`${backup} holds no ${ours(kind ?? 'file')}.`);
   return file;
 }
 

@@ -1,5 +1,6 @@
 import { basename, join, resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
+import { sentence } from '../model/sentence';
 import type { Call } from '../model/operation';
 import { contentCheck, type Kind } from '../transfer/content';
 import { ACCEPT, download } from '../transfer/export';
@@ -86,9 +87,12 @@ export async function runBackup(input: RunInput, call: Call): Promise<RunResult>
       cleaned,
     };
   } catch (thrown) {
-    const { code, message, details } = fileFault(thrown, folder, 'read');
-    const what = `The backup ${manifest.backup} was made, but it could not be compared with the others, or an old one not be removed`;
-    throw new GatewayError(code, `${what}: ${message}`, details);
+    const fault = fileFault(thrown, folder, 'read');
+    throw new GatewayError(
+      fault.code,
+      sentence`The backup ${manifest.backup} was made, but it could not be compared with the others, or an old one not be removed: ${fault}`,
+      fault.details,
+    );
   }
 }
 

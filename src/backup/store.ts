@@ -4,6 +4,7 @@ import { pipeline, Transform, Writable, type Readable, type TransformCallback } 
 import { finished, pipeline as whole } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { badInput, GatewayError } from '../model/error';
+import { sentence } from '../model/sentence';
 import { fileFault } from '../transfer/file-fault';
 import { PartialFile } from '../transfer/partial-file';
 import type { Output } from '../transfer/receiver';
@@ -101,7 +102,7 @@ export class StoredOutput implements Output<Stored> {
 export function openStored(handle: FileHandle, file: BackupFile, passphrase: string | undefined, hash?: Hash): Readable {
   const stages: Transform[] = hash ? [new Tap(hash)] : [];
   if (file.encryption !== null) {
-    if (passphrase === undefined) throw badInput(`${file.file} is encrypted: give the passphrase.`);
+    if (passphrase === undefined) throw badInput(sentence`${file.file} is encrypted: give the passphrase.`);
     stages.push(new Decryption(passphrase, file['hmac-sha256']));
   }
   if (file.compression !== null) stages.push(createGunzip({ chunkSize: CHUNK_BYTES }));
@@ -163,7 +164,7 @@ class CheckedContent extends Transform {
   }
 
   changed(): GatewayError {
-    return badInput(`${this.#path} was changed while it was sent, so it was cut off before its end. Nothing was restored.`);
+    return badInput(sentence`${this.#path} was changed while it was sent, so it was cut off before its end. Nothing was restored.`);
   }
 }
 

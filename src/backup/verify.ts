@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Many, ManyItem } from '../model/envelope';
 import { badInput, GatewayError } from '../model/error';
+import { ours, sentence } from '../model/sentence';
 import type { Call } from '../model/operation';
 import { contentCheck } from '../transfer/content';
 import { fileFault } from '../transfer/file-fault';
@@ -45,7 +46,7 @@ export async function verifyBackups(input: { folder: string; backup?: string; pa
   }
   for (const [backup, error] of all.faults) failed({ backup }, error);
   for (const backup of all.orphans) {
-    failed({ backup }, badInput(`${join(folder, backup)}.json is missing: what belongs to it cannot be checked.`));
+    failed({ backup }, badInput(sentence`${join(folder, backup)}.json is missing: what belongs to it cannot be checked.`));
   }
   return call.gather(results, failures);
 }
@@ -79,7 +80,7 @@ export async function verifyFile(opened: RegularFile, file: BackupFile, passphra
       if (depth === 'hash') continue;
       bytes += part.length;
       // No more is unpacked than was ever packed.
-      if (bytes > file.content.bytes) throw badInput(`${path} does not hold what was exported: it holds more.`);
+      if (bytes > file.content.bytes) throw badInput(sentence`${path} does not hold what was exported: it holds more.`);
       content.update(part);
       check.write(part);
     }
@@ -87,8 +88,9 @@ export async function verifyFile(opened: RegularFile, file: BackupFile, passphra
   } catch (thrown) {
     throw badFile(thrown, path, file);
   }
-  if (stored.digest('hex') !== file.sha256) throw badInput(`${path} is not what was written: its SHA-256 is another one.`);
-  if (depth === 'content' && content.digest('hex') !== file.content.sha256) throw badInput(`${path} does not hold what was exported.`);
+  if (stored.digest('hex') !== file.sha256) throw badInput(sentence`${path} is not what was written: its SHA-256 is another one.`);
+  if (depth === 'content' && content.digest('hex') !== file.content.sha256)
+    throw badInput(sentence`${path} does not hold what was exported.`);
   return depth;
 }
 
@@ -97,8 +99,10 @@ function badFile(thrown: unknown, path: string, { encryption }: BackupFile): Gat
   const inflating = (thrown as NodeJS.ErrnoException).code?.startsWith('Z_') ?? false;
   if (!(thrown instanceof Malformed) && !inflating) return fileFault(thrown, path, 'read');
   // The wrong key makes noise of it, which shows before its end does.
-  if (encryption !== null) return badInput(`${path}: ${NOT_DECRYPTED}`);
+  if (encryption !== null) return badInput(sentence`${path}: ${ours(NOT_DECRYPTED)}`);
   return badInput(
-    inflating ? `${path} is damaged: it cannot be decompressed.` : `${path} is not a whole configuration: ${(thrown as Error).message}.`,
+    inflating
+      ? sentence`${path} is damaged: it cannot be decompressed.`
+      : sentence`${path} is not a whole configuration: ${(thrown as Error).message}.`,
   );
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../model/error';
+import { ours, sentence } from '../model/sentence';
 
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -27,9 +28,11 @@ export function fileFault(thrown: unknown, file: string, doing: 'read' | 'writte
   if (NO_SPACE.has(code)) {
     return new GatewayError(
       'LIMIT',
-      `${file} cannot be written: there is no room left on the disk (${code}). Make room, then try again.`,
+      sentence`${file} cannot be written: there is no room left on the disk (${ours(code)}). Make room, then try again.`,
       details,
     );
   }
-  return new GatewayError('BAD_INPUT', `${file} cannot be ${doing}: ${REASONS[code] ?? message}${code && ` (${code})`}.`, details);
+  const reason = REASONS[code];
+  const system = ours(code && ` (${code})`);
+  return new GatewayError('BAD_INPUT', sentence`${file} cannot be ${ours(doing)}: ${reason ? ours(reason) : message}${system}.`, details);
 }

@@ -1,7 +1,9 @@
+import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { WriteResult } from '../model/envelope';
 import { badInput } from '../model/error';
+import { ours, sentence } from '../model/sentence';
 import type { Call } from '../model/operation';
 import { FileContent } from './file-content';
 import { fileFault } from './file-fault';
@@ -34,10 +36,11 @@ export interface Opened {
 
 /** From the subject or from a file. Errors: `BAD_INPUT` when both or none are given, or the file cannot be read. */
 export function sourceOf(name: string, value: Buffer | string | undefined, file: string | undefined): Source {
-  if ((value === undefined) === (file === undefined)) throw badInput(`${name} or file has to be given, and only one of them.`);
+  if ((value === undefined) === (file === undefined))
+    throw badInput(sentence`${ours(name)} or file has to be given, and only one of them.`);
   if (file !== undefined) return { shown: file, open: () => openFile(file), check: async () => (await handleOf(file)).handle.close() };
   const content = typeof value === 'string' ? Buffer.from(value, 'utf8') : (value as Buffer);
-  if (content.length === 0) throw badInput(`${name} is empty.`);
+  if (content.length === 0) throw badInput(sentence`${ours(name)} is empty.`);
   return { shown: `${content.length} bytes`, open: () => Promise.resolve({ content, length: content.length }) };
 }
 
@@ -106,9 +109,10 @@ async function openFile(file: string): Promise<Opened> {
 async function handleOf(file: string): Promise<{ handle: FileHandle; size: number }> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file, 'r');
+    // A pipe that nobody writes into would be waited for.
+    handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stat = await handle.stat();
-    if (!stat.isFile() || stat.size === 0) throw badInput(`${file} cannot be sent: it is empty, or no ordinary file.`);
+    if (!stat.isFile() || stat.size === 0) throw badInput(sentence`${file} cannot be sent: it is empty, or no ordinary file.`);
     return { handle, size: stat.size };
   } catch (error) {
     await handle?.close();

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { badInput, GatewayError } from '../model/error';
+import { sentence } from '../model/sentence';
 import { PartialFile, sweep, syncFolder } from './partial-file';
 import { fileFault } from './file-fault';
 import type { Output } from './receiver';
@@ -16,7 +17,7 @@ export class MemoryOutput implements Output<Buffer> {
   write(batch: Buffer): Promise<void> {
     this.#bytes += batch.length;
     if (this.#bytes > MOST_BYTES) {
-      const message = `The configuration is larger than ${MOST_BYTES / 1024 / 1024} MiB. Export it to a file.`;
+      const message = sentence`The configuration is larger than ${MOST_BYTES / 1024 / 1024} MiB. Export it to a file.`;
       return Promise.reject(new GatewayError('LIMIT', message, { sent: true }));
     }
     this.#parts.push(Buffer.from(batch));
@@ -84,6 +85,6 @@ export class FileOutput implements Output<string> {
 async function targetOf(file: string): Promise<string> {
   const target = await realpath(file).catch(() => resolve(file));
   const present = await stat(target).catch(() => undefined);
-  if (present && !present.isFile()) throw badInput(`${file} cannot be written: it is there already and no ordinary file.`);
+  if (present && !present.isFile()) throw badInput(sentence`${file} cannot be written: it is there already and no ordinary file.`);
   return target;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { asGatewayError, GatewayError } from '../model/error';
+import { sentence } from '../model/sentence';
 import { Batches, type Consumer } from './batches';
 import type { Checked, ContentCheck } from './content';
 import { Malformed } from './malformed';
@@ -79,7 +80,7 @@ function badContent(thrown: unknown): GatewayError {
   if (!(thrown instanceof Malformed)) return asGatewayError(thrown);
   return new GatewayError(
     'BAD_RESPONSE',
-    `What the appliance sent is not a whole configuration: ${thrown.message}. Nothing was kept of it.`,
+    sentence`What the appliance sent is not a whole configuration: ${thrown.message}. Nothing was kept of it.`,
     {
       sent: true,
     },
