@@ -38,6 +38,10 @@ export function isBackupName(name: string): boolean {
 
 /** Only letters and digits of ASCII, dots and dashes: good on every file system, and no separator of ours. */
 function plain(text: string): string {
-  const kept = text.normalize('NFKD').replace(/[^A-Za-z0-9.-]+/g, '-');
+  // Cut first: nobody's word is worth more, and the ends are looked for in time that grows with the square.
+  const kept = text
+    .slice(0, 200)
+    .normalize('NFKD')
+    .replace(/[^A-Za-z0-9.-]+/g, '-');
   return kept.replace(/^[.-]+|[.-]+$/g, '').slice(0, 60) || 'unknown';
 }

@@ -129,7 +129,7 @@ export function checkSettings(settings: Settings): CheckedSettings {
     transferTimeout: seconds('transferTimeout', settings.transferTimeout, 600),
     connections: connections(settings.connections),
     origin,
-    prefix: pathname.replace(/\/+$/, ''),
+    prefix: withoutSlashes(pathname),
   };
 }
 
@@ -158,6 +158,13 @@ function checkProxy(text: string): void {
 /** A part of a name in an address. */
 function checkWord(property: string, value: string | undefined): void {
   if (value && !/^[A-Za-z0-9_-]+$/.test(value)) throw bad(`${property} has to be one word of letters and digits.`);
+}
+
+/** Without those at its end. */
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end--;
+  return path.slice(0, end);
 }
 
 function need(value: string | undefined, property: string, what: string): void {

@@ -33,7 +33,7 @@ export function readSecret(secret: string): Parameters {
 }
 
 function base32(text: string): Buffer {
-  const letters = text.toUpperCase().replace(/[\s-]/g, '').replace(/=+$/, '');
+  const letters = text.toUpperCase().replace(/[\s=-]/g, '');
   if (letters === '') throw unreadable();
   const bytes: number[] = [];
   let bits = 0;
