@@ -60,7 +60,9 @@ export class Fields {
     this.#subject = subject;
     this.#required = field?.required === true;
     this.#takesNumber = field?.kind === 'number' || field?.numberPayload === true;
-    this.#whole = field?.kind === 'object' && this.#payload.every(([name, other]) => name === subject || !other.required);
+    this.#whole =
+      (field?.kind === 'object' || field?.kind === 'content') &&
+      this.#payload.every(([name, other]) => name === subject || !other.required);
   }
 
   /** Values by field. A promise only where a source needs one; it and the call itself fail with a `GatewayError`. */

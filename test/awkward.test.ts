@@ -177,7 +177,9 @@ const WRONG: Record<Field['kind'], unknown[]> = {
   list: [{}, [{}], [''], true],
   path: [{}, true],
   records: [5, true, [5], ['']],
+  names: [true, [true], [''], [['a']]],
   data: [5, true, {}, ['a']],
+  content: [5, true],
 };
 
 async function refused(name: string, input: Record<string, unknown>, field: string): Promise<void> {

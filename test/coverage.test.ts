@@ -36,6 +36,7 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
   'license.list-named-users': [{}],
   'license.remove-named-users': [{ users: ['j.doe'], 'client-kind': 'gateway' }],
   'license.remove-all-named-users': [{ 'delete-active-sessions': false }],
+  'users.update': [{ server: 's', username: 'j.doe', fullname: 'Jane', enabled: false }],
   'config.get': [{ path: 'users/user-roles', query: { expand: true, key: 'a b' } }],
   'groups.list': [{ server: 'd', directory: 'ldap' }],
   'groups.add': [{ server: 'd', directory: 'ldap', groups: { dn: 'cn=b,dc=b', name: 'b', 'group-type': 'static' } }],

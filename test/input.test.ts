@@ -1,6 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { readField, readInput } from '../src/model/input';
-import { boolean, choice, data, list, number, object, op, path, records, required, text, type Field } from '../src/model/operation';
+import {
+  boolean,
+  choice,
+  data,
+  content,
+  list,
+  names,
+  number,
+  object,
+  op,
+  path,
+  records,
+  required,
+  text,
+  type Field,
+} from '../src/model/operation';
 import { codeOf, failure, pair, refusalOf } from './library/appliance';
 
 const fields = {
@@ -12,7 +27,9 @@ const fields = {
   list: list('List', ''),
   path: path('Path', ''),
   records: records('Records', ''),
+  names: names('Names', ''),
   data: data('Data', ''),
+  content: content('Content', ''),
 };
 const bytes = Buffer.from('bytes');
 
@@ -42,7 +59,13 @@ describe('accepts', () => {
     ['records', { 'session-id': 'sid1' }, { 'session-id': 'sid1' }],
     ['records', ['sid1', { a: 1 }], ['sid1', { a: 1 }]],
     ['records', [], []],
+    ['names', 5, '5'],
+    ['names', ['a', 5, { username: 'b' }], ['a', '5', { username: 'b' }]],
     ['data', bytes, bytes],
+    ['content', bytes, bytes],
+    ['content', 'text', 'text'],
+    ['content', [1], [1]],
+    ['content', { a: 1 }, { a: 1 }],
     ['data', 'text', 'text'],
   ])('%s %j', (kind, value, read) => expect(readField('field', fields[kind], value)).toEqual(read));
 });
@@ -75,6 +98,10 @@ describe('refuses', () => {
     ['records', [''], 'field[0] has to be text or an object; empty text came'],
     ['records', [['a']], 'field[0] has to be text or an object; an array came'],
     ['records', '', 'field (Records) is empty'],
+    ['names', [true], 'field[0] has to be text or an object; a boolean came'],
+    ['names', NaN, 'field has to be text or an object; a number came'],
+    ['content', 5, 'field has to be an object, an array, text or a Buffer; a number came'],
+    ['content', '', 'field (Content) is empty'],
     ['data', {}, 'field has to be a Buffer or text; an object came'],
   ])('%s %j', (kind, value, words) => {
     const error = refusalOf(() => readField('field', fields[kind], value));

@@ -29,11 +29,13 @@ const CONTRACT: Record<string, string> = {
   'system.esap-packages': 'read expand exclude-packages',
   'users.list': 'read server*!',
   'users.get': 'read server* username*!',
-  'users.create': 'write server* username* password-cleartext* fullname enabled console-access change-password-at-signin one-time-use',
-  'users.update': 'write server* username* password-cleartext fullname enabled console-access change-password-at-signin one-time-use',
-  'users.enable': 'write server* username*!',
-  'users.disable': 'write server* username*!',
-  'users.delete': 'destroy server* username*!',
+  'users.create':
+    'write server* username*! password-cleartext* fullname enabled console-access change-password-at-signin one-time-use more max^',
+  'users.update':
+    'write server* username*! password-cleartext fullname enabled console-access change-password-at-signin one-time-use more max^',
+  'users.enable': 'write server* username*! max^',
+  'users.disable': 'write server* username*! max^',
+  'users.delete': 'destroy server* username*! max^',
   'groups.list': 'read server*! directory*',
   'groups.replace': 'destroy server* directory* groups*!',
   'groups.add': 'write server* directory* groups*!',

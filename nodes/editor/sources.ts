@@ -26,7 +26,9 @@ const literals: Record<FieldInfo['kind'], readonly string[]> = {
   list: ['str', 'json'],
   path: ['str', 'json'],
   records: ['str', 'json'],
+  names: ['str', 'json'],
   data: ['str'],
+  content: ['str', 'json'],
 };
 const elsewhere = ['msg', 'flow', 'global', 'env', 'jsonata'];
 

@@ -1,6 +1,6 @@
 /** The operation table as scripts/editor/table.mjs writes it into gateway.html. */
 export interface FieldInfo {
-  kind: 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'data';
+  kind: 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
   /** Where its texts are in the catalogue, below the area. */
   text: string;
   required?: boolean;

@@ -7,7 +7,9 @@ const KINDS = {
   records: 'string | object | array',
   list: 'array',
   choice: 'string',
+  names: 'string | object | array',
   data: 'buffer | string',
+  content: 'object | array | string | buffer',
 };
 
 const kindOf = (field) => KINDS[field.kind] ?? field.kind;

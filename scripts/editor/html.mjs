@@ -10,7 +10,9 @@ const icons = {
   list: 'fa-list',
   path: 'fa-sitemap',
   records: 'fa-user',
+  names: 'fa-user',
   data: 'fa-file-o',
+  content: 'fa-file-code-o',
 };
 
 /** Guards: a number limits something, a text is the place of something. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json';
 
 /** How a value is read and checked; `input.ts` has one reader for each kind. */
-export type Kind = 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'data';
+export type Kind = 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
 
 /** One input field of an operation: everything that dialog, help, checks and README need to know about it. */
 export interface Field<T = unknown, R extends boolean = boolean> {
@@ -17,6 +17,8 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** Filters: given but empty is an error, because what it would have narrowed becomes wider. */
   readonly filter: boolean;
   readonly secret: boolean;
+  /** Where the subject is an array, each of its items may have this field; then it is not required here. */
+  readonly perItem?: boolean;
   /** A subject that a number payload may be; elsewhere an Inject node's timestamp must not become one. */
   readonly numberPayload?: boolean;
   readonly choices?: readonly string[];
@@ -34,9 +36,10 @@ export type Fields = Readonly<Record<string, Field>>;
 export type Preset<T> = Field<T, false> & { readonly default: T };
 
 type Value<F> = F extends Field<infer T> ? T : never;
+type PerItem = { readonly perItem: true };
 type Always = { readonly required: true } | { readonly default: unknown };
-type AlwaysKeys<F extends Fields> = { [K in keyof F]: F[K] extends Always ? K : never }[keyof F];
-type RequiredKeys<F extends Fields> = { [K in keyof F]: F[K]['required'] extends true ? K : never }[keyof F];
+type AlwaysKeys<F extends Fields> = { [K in keyof F]: F[K] extends PerItem ? never : F[K] extends Always ? K : never }[keyof F];
+type RequiredKeys<F extends Fields> = { [K in keyof F]: F[K] extends PerItem ? never : F[K]['required'] extends true ? K : never }[keyof F];
 
 /** The input of an operation as it gets it: read, checked, defaults filled in. Inferred from its fields. */
 export type Input<F extends Fields = Fields> = { [K in AlwaysKeys<F>]: Value<F[K]> } & {
@@ -99,6 +102,10 @@ export const list = field<string[]>('list');
 export const path = field<string | string[]>('path');
 /** Texts or objects, one or an array of them. What is single stays single. */
 export const records = field<string | JsonObject | (string | JsonObject)[]>('records');
+/** The same where a text is a name, which may be a number too. */
+export const names = field<string | JsonObject | (string | JsonObject)[]>('names');
+/** Anything that can be a body: an object or an array, text, or a Buffer. */
+export const content = field<JsonObject | readonly unknown[] | string | Buffer>('content');
 /** A Buffer, or text that is one. */
 export const data = field<Buffer | string>('data');
 

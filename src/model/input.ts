@@ -51,6 +51,14 @@ const readers: Record<Field['kind'], Reader> = {
     });
     return value;
   },
+  names: (value, name, field) => {
+    const named = (item: unknown): unknown => (typeof item === 'number' && Number.isFinite(item) ? String(item) : item);
+    return readers.records(Array.isArray(value) ? value.map(named) : named(value), name, field);
+  },
+  content: (value, name) => {
+    if (isObject(value) || Array.isArray(value) || Buffer.isBuffer(value) || typeof value === 'string') return value;
+    throw wrong(name, 'an object, an array, text or a Buffer', value);
+  },
   data: (value, name) => {
     if (Buffer.isBuffer(value) || typeof value === 'string') return value;
     throw wrong(name, 'a Buffer or text', value);
@@ -68,10 +76,13 @@ export function readInput(operation: Operation, raw: Readonly<Record<string, unk
       throw badInput(`${name} is not a field of this operation. Its fields are: ${Object.keys(operation.fields).join(', ') || 'none'}.`);
     }
   }
+  const subject = Object.entries(operation.fields).find(([, field]) => field.subject)?.[0];
+  const several = subject !== undefined && Array.isArray(raw[subject]);
   for (const [name, field] of Object.entries(operation.fields)) {
     const value = raw[name];
     if (value === undefined || value === null) {
-      if (field.required || (field.filter && value === null)) throw badInput(`${name} (${field.label}) is missing.`);
+      if ((field.required && !(field.perItem && several)) || (field.filter && value === null))
+        throw badInput(`${name} (${field.label}) is missing.`);
       if (field.default !== undefined) input[name] = field.default;
       continue;
     }

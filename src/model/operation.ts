@@ -8,8 +8,10 @@ export type { Advance, Call, LoginState, ReadOptions } from './call';
 export {
   boolean,
   choice,
+  content,
   data,
   list,
+  names,
   number,
   object,
   path,

@@ -56,6 +56,7 @@ function get(call: Call): Reply {
     case 'resource':
       return json(view(place.resource, hrefOf(path), variants));
     case 'collection':
+      if (variants.usersAt === 'users' && place.collection.key === 'username') throw notThere(call);
       return json({ [place.name]: entries(place.collection, hrefOf(path), variants) });
     case 'field': {
       const value = place.resource.values.get(place.field);
@@ -97,11 +98,24 @@ function create(collection: Collection, name: string, body: JsonObject): void {
   collection.items.set(name, item);
 }
 
-function modify(resource: Resource, body: JsonObject, within?: { collection: Collection; name: string }): void {
+function modify(call: Call, resource: Resource, body: JsonObject, within?: { collection: Collection; name: string }): void {
   if (Object.keys(body).length === 0) throw new Refusal(422, 'Validation failed: the body holds no field');
   const key = within && body[within.collection.key];
   if (key !== undefined && key !== within?.name) throw new Refusal(422, `Validation failed: ${within?.collection.key} can't be changed`);
-  plan(resource, body, true)();
+  const change = plan(resource, body, true);
+  if (within && !call.state.variants.putMerges) reset(resource, within.collection, body);
+  change();
+}
+
+/** What the body does not name has its default again; a password, which nobody can read and send back, stays. */
+function reset(resource: Resource, { key, make }: Collection, body: JsonObject): void {
+  const fresh = make(body);
+  for (const name of [...resource.values.keys()].filter((one) => one !== key)) {
+    if (Object.hasOwn(body, name) || resource.shape[name]?.secret) continue;
+    const value = fresh.values.get(name);
+    if (value === undefined) resource.values.delete(name);
+    else resource.values.set(name, value);
+  }
 }
 
 function post(call: Call): Reply {
@@ -122,7 +136,7 @@ function put(call: Call): Reply {
     case 'missing':
       throw notThere(call);
     case 'resource':
-      modify(place.resource, call.body, place.in && { collection: place.in, name: place.name });
+      modify(call, place.resource, call.body, place.in && { collection: place.in, name: place.name });
       break;
     case 'vacant':
       if ((call.body[place.in.key] ?? place.name) !== place.name)
@@ -132,14 +146,14 @@ function put(call: Call): Reply {
     case 'collection': {
       const name = keyIn(call.body, place.collection);
       const item = place.collection.items.get(name);
-      if (item) modify(item, call.body);
+      if (item) modify(call, item, call.body, { collection: place.collection, name });
       else create(place.collection, name, call.body);
       break;
     }
     case 'field':
       if (Object.keys(call.body).join() !== place.field)
         throw new Refusal(422, `Validation failed: the body must be an object with ${place.field} alone`);
-      modify(place.resource, call.body);
+      modify(call, place.resource, call.body);
       break;
   }
   return written(call.state.variants, call.state.variants.updateStatus);

@@ -28,7 +28,7 @@ async function exportXml(call: Call): Promise<Reply> {
   return { status: 200, type: 'application/xml', ...(stream ? { stream } : { body: document }) };
 }
 
-/** Older releases know the binary configuration alone (field notes, "Binary export"). */
+/** Older releases know the binary configuration alone (field notes, "Binary configuration"). */
 function refuseWithoutXml({ state, method, segments }: Call): void {
   if (!state.variants.xmlEndpoints) throw new Refusal(404, `The resource /${segments.join('/')} does not exist (${method}).`);
 }

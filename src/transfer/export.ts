@@ -7,6 +7,7 @@ import type { CHECKS } from './names';
 import { FileOutput, MemoryOutput } from './outputs';
 import { Receiver, type Output, type Received } from './receiver';
 import type { Request } from '../model/request';
+import { ours, sentence } from '../model/sentence';
 import type { Download } from '../model/stream';
 
 export interface ExportInput {
@@ -42,7 +43,7 @@ export async function exportConfiguration(kind: Kind, request: Request, input: E
 
 /**
  * One export, streamed into what `open` makes. A binary one goes by GET where this release knows no POST (field-notes.md, "Binary
- * export"). Errors: as of the exchange; a release without XML says so.
+ * configuration"). Errors: as of the exchange; a release without XML says so.
  */
 export async function download<T>(kind: Kind, request: Request, call: Call, open: () => Promise<Download<T>>): Promise<T> {
   try {
@@ -67,8 +68,8 @@ function isUnknown({ code, details }: GatewayError): boolean {
   return code === 'NOT_FOUND' || details.status === 405;
 }
 
-function withAdvice({ code, message, details }: GatewayError, advice: string): GatewayError {
-  return new GatewayError(code, `${message} ${advice}`, details);
+function withAdvice(error: GatewayError, advice: string): GatewayError {
+  return new GatewayError(error.code, sentence`${error} ${ours(advice)}`, error.details);
 }
 
 async function receive<S>(

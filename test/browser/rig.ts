@@ -63,10 +63,12 @@ function literal(field: Field): Entry {
       return { type: 'json', value: '{"a":1}' };
     case 'list':
     case 'records':
+    case 'names':
       return { type: 'json', value: '["a","b"]' };
     case 'text':
     case 'path':
     case 'data':
+    case 'content':
       return { type: 'str', value: 'a b' };
   }
 }

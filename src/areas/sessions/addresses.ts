@@ -1,5 +1,6 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { badInput } from '../../model/error';
+import { ours, sentence } from '../../model/sentence';
 import { quoted, refuseTooMany, wildcards, type Test } from './patterns';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
@@ -22,7 +23,7 @@ export function readAddresses(patterns: readonly string[], field: string, only?:
   const tests: Test[] = [];
   for (const given of patterns) {
     const pattern = given.trim().toLowerCase().replace(/\*+/g, '*');
-    const wrong = (why: string): Error => badInput(`filter.${field}: ${quoted(given)} ${why}`);
+    const wrong = (why: string): Error => badInput(sentence`filter.${field}: ${quoted(given)} ${ours(why)}`);
     const address = plainAddress(pattern);
     if (address !== undefined) {
       if (only !== undefined && isIP(pattern) !== only) throw wrong(`is no IPv${only} address, so it can match none.`);

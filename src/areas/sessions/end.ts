@@ -26,7 +26,7 @@ export async function endSessions(records: readonly JsonObject[], max: number, c
   if (records.length > max) {
     throw new GatewayError(
       'LIMIT',
-      `${records.length} sessions would end, but at most ${max} may: nothing was ended. Narrow the choice, or raise "Most sessions" in the node.`,
+      `${records.length} sessions would end, but at most ${max} may: nothing was ended. Narrow the choice, or raise max (Most sessions).`,
     );
   }
   return call.each(records, endRequest, shown);

@@ -1,7 +1,8 @@
 import { readAddresses } from './addresses';
 import { badInput, GatewayError } from '../../model/error';
 import { type JsonObject, kindOf } from '../../model/json';
-import { ofShape, readAges, readNumbers, readTexts, type Test } from './patterns';
+import { ours, sentence } from '../../model/sentence';
+import { ofShape, quoted, readAges, readNumbers, readTexts, type Test } from './patterns';
 
 /** Whether one session record is meant. */
 export type Matcher = (record: JsonObject) => boolean;
@@ -55,20 +56,20 @@ export function readFilter(filter: JsonObject): Matcher {
 function readerOf(field: string): Reader {
   const reader = FIELDS.get(field) ?? (/^[^\s]+-client-version$/.test(field) ? readTexts : undefined);
   if (reader) return reader;
-  throw badInput(`filter names ${JSON.stringify(field)}, which no session record has. Fields are: ${[...FIELDS.keys()].join(', ')}.`);
+  throw badInput(sentence`filter names ${quoted(field)}, which no session record has. Fields are: ${ours([...FIELDS.keys()].join(', '))}.`);
 }
 
 /** As texts. One alone is an array of one. */
 function patternsOf(field: string, wanted: unknown): string[] {
   const patterns = (Array.isArray(wanted) ? (wanted as unknown[]) : [wanted]).map((one) => {
     if (typeof one !== 'string' && typeof one !== 'number')
-      throw badInput(`filter.${field} has to be text or an array of texts; ${kindOf(one)} came.`);
+      throw badInput(sentence`filter.${field} has to be text or an array of texts; ${ours(kindOf(one))} came.`);
     const text = String(one);
-    if (text.trim() === '') throw badInput(`filter.${field} is empty. Give a text, with * as wildcard.`);
+    if (text.trim() === '') throw badInput(sentence`filter.${field} is empty. Give a text, with * as wildcard.`);
     if (/^\*+$/.test(text.trim()))
-      throw badInput(`filter.${field} is a bare *, which matches everyone. Leave the field out, or be more specific.`);
+      throw badInput(sentence`filter.${field} is a bare *, which matches everyone. Leave the field out, or be more specific.`);
     return text;
   });
-  if (patterns.length === 0) throw badInput(`filter.${field} is an empty array. Give at least one text.`);
+  if (patterns.length === 0) throw badInput(sentence`filter.${field} is an empty array. Give at least one text.`);
   return patterns;
 }

@@ -1,4 +1,5 @@
 import { badInput, GatewayError } from '../../model/error';
+import { ours, sentence } from '../../model/sentence';
 
 /** Whether the text of one field matches. */
 export type Test = (text: string) => boolean;
@@ -16,7 +17,7 @@ export function refuseTooMany(field: string, patterns: readonly unknown[]): void
   if (patterns.length <= MOST_COMPARED) return;
   throw new GatewayError(
     'LIMIT',
-    `filter.${field} has ${patterns.length} patterns with wildcards or networks, but at most ${MOST_COMPARED} can be compared with every session. Give fewer, or exact texts: of those there may be any number.`,
+    sentence`filter.${field} has ${patterns.length} patterns with wildcards or networks, but at most ${MOST_COMPARED} can be compared with every session. Give fewer, or exact texts: of those there may be any number.`,
     { sent: false },
   );
 }
@@ -46,7 +47,7 @@ export function ofShape(
   return (patterns, field) => {
     const given = patterns.map((pattern) => pattern.trim());
     const odd = given.find((pattern) => !allowed.test(pattern) || (like !== undefined && !fits(pattern, like)));
-    if (odd !== undefined) throw badInput(`filter.${field} has to be ${what}; ${quoted(odd)} can match none.`);
+    if (odd !== undefined) throw badInput(sentence`filter.${field} has to be ${ours(what)}; ${quoted(odd)} can match none.`);
     const test = readTexts(anyCase ? given.map((pattern) => pattern.toLowerCase()) : given, field);
     return anyCase ? (text) => test(text.toLowerCase()) : test;
   };
@@ -66,7 +67,7 @@ export function readNumbers(patterns: readonly string[], field: string): Test {
   const numbers = new Set(
     patterns.map((pattern) => {
       if (!/^\s*\d+(\.\d+)?\s*$/.test(pattern))
-        throw badInput(`filter.${field} has to be a number, without wildcards; ${quoted(pattern)} can match none.`);
+        throw badInput(sentence`filter.${field} has to be a number, without wildcards; ${quoted(pattern)} can match none.`);
       return Number(pattern);
     }),
   );
@@ -96,7 +97,9 @@ function ageOf(pattern: string, field: string): number {
   const unit = UNITS.find(([names]) => names.test(word))?.[1];
   const age = Number(number) * (unit ?? NaN);
   if (age > 0 && Number.isFinite(age)) return age;
-  throw badInput(`filter.${field} has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; ${quoted(pattern)} came.`);
+  throw badInput(
+    sentence`filter.${field} has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; ${quoted(pattern)} came.`,
+  );
 }
 
 /** Compares piece by piece: as a regular expression a webhook's filter with many `*` would take ages and stop Node-RED meanwhile. */

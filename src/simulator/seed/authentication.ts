@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
 import { type JsonObject, type Shape, boolean, filledText, flag, isObject, list, oneOf, required, secret, text } from '../fields';
 import type { Settings } from '../options';
+import type { Variants } from '../variants';
 import { type Child, Collection, Resource, branch, children } from '../tree';
 
 /** Authentication servers with their users and catalogs, and the host checker's ESAP packages. */
 const SWITCHES = { enabled: 'true', 'console-access': 'false', 'change-password-at-signin': 'false', 'one-time-use': 'false' };
 
+/** What a user of a policy appliance has beside (field notes, "Local users"). */
+const POLICY_FIELDS: JsonObject = { 'user-timezone': '', guestcreatedby: '', 'attributes-table': {} };
+
 /** "Local user": all values are strings. `onSwitch` hears of an account that was enabled or disabled. */
-function localUsers(onSwitch: (username: string) => void): Collection {
+function localUsers({ userFields }: Variants, onSwitch: (username: string) => void): Collection {
+  const more = userFields === 'policy' ? POLICY_FIELDS : {};
   const shape: Shape = {
     username: required(filledText),
     fullname: text,
@@ -15,7 +20,7 @@ function localUsers(onSwitch: (username: string) => void): Collection {
     ...Object.fromEntries(Object.keys(SWITCHES).map((name) => [name, flag])),
   };
   const make = (): Resource => {
-    const user: Resource = new Resource({ fullname: '', ...SWITCHES }, new Map(), shape, {
+    const user: Resource = new Resource({ fullname: '', ...SWITCHES, ...more }, new Map(), shape, {
       changed: (fields) => {
         if (fields.includes('enabled')) onSwitch(user.text('username'));
       },
@@ -52,12 +57,19 @@ function catalog(type: 'ad' | 'ldap'): Resource {
 
 const TYPES = ['local', 'ad', 'ldap', 'radius', 'totp', 'saml', 'oauth'];
 
-export function authServers(usedBy: (name: string) => string | undefined, onSwitch: (username: string) => void): Collection {
+export function authServers(
+  variants: Variants,
+  usedBy: (name: string) => string | undefined,
+  onSwitch: (username: string) => void,
+): Collection {
   const make = (body: JsonObject): Resource => {
     const parts: Record<string, Child> = {};
     const type = body['auth-server-type'] ?? 'local';
     if (type === 'local')
-      parts.local = branch({ settings: new Resource({ 'password-minimum-length': 8 }), users: branch({ user: localUsers(onSwitch) }) });
+      parts.local = branch({
+        settings: new Resource({ 'password-minimum-length': 8 }),
+        users: branch({ user: localUsers(variants, onSwitch) }),
+      });
     if (type === 'ad' || type === 'ldap') parts[type] = catalog(type);
     return new Resource({ 'auth-server-type': 'local', description: '' }, children(parts), {
       name: required(filledText),

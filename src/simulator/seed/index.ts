@@ -64,7 +64,7 @@ export function seedConfiguration(settings: Settings, onSwitch: (username: strin
         if (item.text('authentication-server') === name) return `Reference error: the auth server ${name} is used by the realm ${realm}.`;
     return undefined;
   };
-  const servers: Collection = authServers(serverUsedBy, onSwitch);
+  const servers: Collection = authServers(variants, serverUsedBy, onSwitch);
   const adminRole: Collection = adminRoles(
     settings,
     roleUsedBy(() => adminRealms),

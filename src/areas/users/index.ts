@@ -1,0 +1,130 @@
+import { area, boolean, names, number, object, op, required, subject, text } from '../../model/operation';
+import { LocalUsers } from './local-users';
+import { eachUser } from './several';
+
+const server = required(text('Auth server', 'Name of the local authentication server.', { example: 'System Local' }));
+const username = required(text('User', 'User name of the local user.', { example: 'j.doe' }));
+const password = text('Password', 'Password in clear; it is never given back.', { secret: true });
+
+/** What a user has besides name and password; booleans travel as text (appliance-api.md, "Local user"). */
+const settings = {
+  fullname: text('Full name', 'Name shown to administrators.'),
+  enabled: boolean('Enabled', 'Whether the user may sign in.'),
+  'console-access': boolean('Console access', 'Whether the user may use the console.'),
+  'change-password-at-signin': boolean('Change password', 'Whether a new password has to be chosen at the next sign-in.'),
+  'one-time-use': boolean('One-time use', 'Whether the account is disabled after the first sign-in.'),
+};
+
+const own = { 'password-cleartext': { ...password, perItem: true } as const, ...settings };
+const more = object('More', 'Further fields of a user that this release has, such as `user-timezone`; sent as they are.', {
+  example: { 'user-timezone': 'Europe/Berlin' },
+});
+const max = number('Most users', 'When an array has more users than this, nothing is done (LIMIT).', {
+  guard: true,
+  default: 25,
+  range: 'count',
+});
+/** For the operations on one user or several. */
+const several = subject(
+  required(
+    names('User', 'A user name, or an array of names or users: then each is done by itself, and the results name the users.', {
+      example: 'j.doe',
+    }),
+  ),
+);
+
+const example = { server: 'System Local', username: 'j.doe' };
+const examplePath = '/api/v1/configuration/authentication/auth-servers/auth-server/System%20Local/local/users/user';
+
+/** Local users of an authentication server (appliance-api.md, "Generic configuration tree"). */
+export const users = area({
+  name: 'users',
+  label: 'Gateway users',
+  help: 'Manages the local users of an authentication server.',
+  icon: 'gateway-users.svg',
+  color: '#DEB887',
+  operations: {
+    list: op({
+      effect: 'read',
+      label: 'List users',
+      help: 'All local users of one authentication server.',
+      data: 'array of users',
+      fields: { server: subject(server) },
+      run: ({ server }, call) => new LocalUsers(server, call).list(),
+      example: { input: { server: 'System Local' }, request: `GET ${examplePath}` },
+    }),
+    get: op({
+      effect: 'read',
+      label: 'Get a user',
+      help: 'One local user. The password is not part of it.',
+      data: 'user',
+      fields: { server, username: subject(username) },
+      run: ({ server, username }, call) => new LocalUsers(server, call).get(username),
+      example: { input: example, request: `GET ${examplePath}/j.doe` },
+    }),
+    create: op({
+      effect: 'write',
+      label: 'Create users',
+      help: 'Creates a local user, or each user of an array. With One-time use the account serves a single sign-in.',
+      data: 'result; for an array many',
+      fields: {
+        server,
+        username: several,
+        ...own,
+        'password-cleartext': { ...own['password-cleartext'], required: true } as const,
+        more,
+        max,
+      },
+      run: (input, call) =>
+        eachUser(input, call, (users, { username, fields }, one) => users.create({ username, ...fields }, one), {
+          fields: { ...own, more },
+          check: ({ fields }) =>
+            fields['password-cleartext'] === undefined
+              ? 'has no password-cleartext, and none is given for all. Nothing was sent.'
+              : undefined,
+        }),
+      example: {
+        input: { ...example, 'password-cleartext': 'correct horse', enabled: true },
+        request: `POST ${examplePath}`,
+        body: { username: 'j.doe', 'password-cleartext': 'correct horse', enabled: 'true' },
+      },
+    }),
+    update: op({
+      effect: 'write',
+      label: 'Update users',
+      help: 'Changes fields of a user that exists, or of each of an array; what is not given stays. It never creates one.',
+      data: 'result; for an array many',
+      fields: { server, username: several, ...own, more, max },
+      run: (input, call) =>
+        eachUser(input, call, (users, { username, fields }, one) => users.change(username, fields, one), { fields: { ...own, more } }),
+      example: { input: { ...example, fullname: 'Jane Doe' }, request: `GET ${examplePath}/j.doe` },
+    }),
+    enable: op({
+      effect: 'write',
+      label: 'Enable users',
+      help: 'Lets a user, or each of an array, sign in again. It never creates one.',
+      data: 'result; for an array many',
+      fields: { server, username: several, max },
+      run: (input, call) => eachUser(input, call, (users, { username }, one) => users.change(username, { enabled: 'true' }, one)),
+      example: { input: example, request: `GET ${examplePath}/j.doe` },
+    }),
+    disable: op({
+      effect: 'write',
+      label: 'Disable users',
+      help: 'Keeps a user, or each of an array, from signing in. Sessions that are open stay open: end them with the sessions node.',
+      data: 'result; for an array many',
+      fields: { server, username: several, max },
+      run: (input, call) => eachUser(input, call, (users, { username }, one) => users.change(username, { enabled: 'false' }, one)),
+      example: { input: example, request: `GET ${examplePath}/j.doe` },
+    }),
+    delete: op({
+      effect: 'destroy',
+      label: 'Delete users',
+      help: 'Deletes a local user, or each of an array, for good.',
+      data: 'result; for an array many',
+      fields: { server, username: several, max },
+      run: (input, call) => eachUser(input, call, (users, { username }, one) => users.delete(username, one)),
+      example: { input: example, request: `DELETE ${examplePath}/j.doe` },
+    }),
+  },
+});
