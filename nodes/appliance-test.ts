@@ -32,7 +32,9 @@ export async function testAppliance(red: NodeAPI, body: Readonly<JsonObject>, go
     redactor.add(...SECRETS.map((name) => textOr(credentials[name])));
     const settings = settingsOf(red, properties, credentials);
     guesses.check();
-    return await ask(new Gateway({ ...settings, timeout: Math.min(settings.timeout ?? EXCHANGE_SECONDS, EXCHANGE_SECONDS) }), gone);
+    const timeout = Math.min(settings.timeout ?? EXCHANGE_SECONDS, EXCHANGE_SECONDS);
+    // A key that is there already would prove nothing of what stands in the dialog.
+    return await ask(new Gateway({ ...settings, timeout }, { ownLogin: true }), gone);
   } catch (thrown) {
     const { code, message, details } = asGatewayError(thrown);
     if (code === 'LOGIN_REJECTED') guesses.count();

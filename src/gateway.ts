@@ -28,6 +28,8 @@ export interface RunOptions {
 export interface GatewayOptions {
   /** What is shared with other processes; by default, with the other gateways of this one. */
   coordination?: Coordination | undefined;
+  /** Logs in by itself in place of using the key that other gateways of the account have: to prove that a login works. */
+  ownLogin?: boolean | undefined;
 }
 
 export interface Outcome<D = unknown> {
@@ -55,7 +57,7 @@ export class Gateway {
   readonly #redactor: Redactor;
   readonly #shared: Shared;
 
-  constructor(settings: Settings, { coordination = processCoordination }: GatewayOptions = {}) {
+  constructor(settings: Settings, { coordination = processCoordination, ownLogin }: GatewayOptions = {}) {
     this.#settings = checkSettings(settings);
     const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.#settings;
     this.#redactor = new Redactor().add(password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase);
@@ -65,7 +67,7 @@ export class Gateway {
     if (proxy?.password) this.#redactor.add(`${proxy.username ?? ''}:${proxy.password}`);
     if (proxy) this.#redactor.add(decodeURIComponent(new URL(proxy.url).password));
     const transport = new Transport(this.#settings);
-    const session = new Session(this.#settings, transport, this.#redactor, coordination);
+    const session = new Session(this.#settings, transport, this.#redactor, coordination, { ownLogin });
     this.#shared = { settings: this.#settings, session, transport, facts: new Map(), coordination };
   }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { GatewayOptions } from '../src/gateway';
+import { forgetAccounts } from '../src/login/account-state';
 import { ProcessCoordination, processCoordination } from '../src/model/process-coordination';
 import type { Settings } from '../src/model/settings';
 import type { SimulatorOptions } from '../src/simulator';
@@ -9,7 +10,10 @@ import { basic, LEGACY, loginsOf } from './library/logins';
 /** Pauses by the clock that a test sets. */
 const byDate = (): GatewayOptions => ({ coordination: new ProcessCoordination(Date.now) });
 
-beforeEach(() => processCoordination.clear());
+beforeEach(() => {
+  processCoordination.clear();
+  forgetAccounts();
+});
 afterEach(() => vi.useRealTimers());
 
 describe('ways of logging in', () => {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { processCoordination } from '../src/model/process-coordination';
+import { forgetAccounts } from '../src/login/account-state';
+import type { Coordination } from '../src/model/coordination';
+import { ProcessCoordination, processCoordination } from '../src/model/process-coordination';
 import { Redactor } from '../src/model/redaction';
 import { Session } from '../src/login/session';
 import { checkSettings, type Settings } from '../src/model/settings';
@@ -15,6 +17,7 @@ const onLogin = (): void => void count.logins++;
 
 beforeEach(() => {
   processCoordination.clear();
+  forgetAccounts();
   count.logins = 0;
 });
 afterEach(() => vi.useRealTimers());
@@ -24,6 +27,16 @@ async function waiting(steps = 1): Promise<{ simulator: Simulator; session: Sess
   const simulator = await appliance({ secondFactor: { password: '123456', steps } });
   const settings = checkSettings(settingsFor(simulator, { secondFactor: 'flow' }));
   return { simulator, session: new Session(settings, new Transport(settings), new Redactor(), processCoordination) };
+}
+
+/** Counts how often a code is asked for. */
+class Counting extends ProcessCoordination {
+  codes = 0;
+
+  override update(...given: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
+    if (given[0].startsWith('one-time-codes:')) this.codes++;
+    return super.update(...given);
+  }
 }
 
 describe('second factor', () => {
@@ -69,29 +82,91 @@ describe('second factor', () => {
     expect(answers(simulator)).toEqual(['sécond']);
   });
 
+  /** The settings of one who logs in by a code; each logs in by itself, although they are one account. */
+  const byCode: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'jbsw y3dp ehpk 3pxp' };
+  const alone = { ownLogin: true };
+  const step = Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000;
+  const spentSteps = (simulator: Simulator): number[] => {
+    const { key } = readSecret(totpSecret);
+    const steps = Array.from({ length: 9 }, (_, index) => Math.floor(Date.now() / 30_000) + index - 4);
+    return answers(simulator).map((answer) => steps.find((candidate) => code(key, candidate) === answer) ?? NaN);
+  };
+
   it('never sends a code twice, not even from two gateways', async () => {
     // A third of a second before the next step begins; the clock stands, the waiting is real.
-    vi.useFakeTimers({ toFake: ['Date'], now: Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000 + 29_700 });
+    vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
     const simulator = await appliance({ secondFactor: { totpSecret } });
-    const more: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'jbsw y3dp ehpk 3pxp' };
-    await gatewayFor(simulator, more).run('system.info');
-    const started = performance.now();
-    await gatewayFor(simulator, more).run('system.info');
-    expect(performance.now() - started).toBeGreaterThan(250);
-    expect(new Set(answers(simulator)).size).toBe(2);
-    expect(answers(simulator)).toHaveLength(2);
+    await gatewayFor(simulator, byCode, alone).run('system.info');
+    await gatewayFor(simulator, byCode, alone).run('system.info');
+    expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
+  });
+
+  it('shares one code where gateways share the account', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: step });
+    const simulator = await appliance({ secondFactor: { totpSecret } });
+    const gateways = Array.from({ length: 5 }, () => gatewayFor(simulator, byCode));
+    await Promise.all(gateways.map((gateway) => gateway.run('system.info')));
+    expect(answers(simulator)).toHaveLength(1);
   });
 
   it('lets go when it is closed while it waits for the next code', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) });
-    const simulator = await appliance({ secondFactor: { totpSecret: 'KRSXG5CTMVRXEZLU' } });
-    const more: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'KRSXG5CTMVRXEZLU' };
-    await gatewayFor(simulator, more).run('system.info');
-    const waiting = gatewayFor(simulator, more);
+    vi.useFakeTimers({ toFake: ['Date'], now: step });
+    const simulator = await appliance({ secondFactor: { totpSecret } });
+    const coordination = new Counting();
+    await gatewayFor(simulator, byCode, { ...alone, coordination }).run('system.info');
+    const waiting = gatewayFor(simulator, byCode, { ...alone, coordination });
     const run = waiting.run('sessions.kill-all');
-    setTimeout(() => waiting.close(), 100);
+    await expect.poll(() => coordination.codes).toBe(2);
+    waiting.close();
     expect((await failure(run)).code).toBe('ABORTED');
     expect(answers(simulator)).toHaveLength(1);
+  });
+
+  it('spends no step on logins that were cancelled before their code was sent', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: step });
+    const simulator = await appliance({ secondFactor: { totpSecret } });
+    const coordination = new Counting();
+    const gateway = gatewayFor(simulator, byCode, { coordination, ownLogin: true });
+    await gatewayFor(simulator, byCode, { coordination, ownLogin: true }).run('system.info');
+    for (let cancelled = 0; cancelled < 10; cancelled++) {
+      const stop = new AbortController();
+      const runs = [failure(gateway.run('system.info', {}, stop.signal)), failure(gateway.run('system.info', {}, stop.signal))];
+      await expect.poll(() => coordination.codes).toBe(2 + cancelled);
+      stop.abort();
+      expect((await Promise.all(runs)).map((error) => error.code)).toEqual(['ABORTED', 'ABORTED']);
+    }
+    // The next step comes, and the next message has its code at once.
+    vi.setSystemTime(step + 30_000);
+    expect((await gateway.run('system.info')).envelope).toMatchObject({ ok: true, logins: 1 });
+    expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
+  });
+
+  it('goes on for those who still wait when one of them is cancelled', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
+    const simulator = await appliance({ secondFactor: { totpSecret } });
+    const coordination = new Counting();
+    await gatewayFor(simulator, byCode, { ...alone, coordination }).run('system.info');
+    const gateway = gatewayFor(simulator, byCode, { ...alone, coordination });
+    const stop = new AbortController();
+    const cancelled = failure(gateway.run('system.info', {}, stop.signal));
+    const stays = gateway.run('system.info');
+    await expect.poll(() => coordination.codes).toBe(2);
+    stop.abort();
+    expect((await cancelled).code).toBe('ABORTED');
+    expect((await stays).envelope.ok).toBe(true);
+    expect(answers(simulator)).toHaveLength(2);
+  });
+
+  it('says that the clock was set back when a code is refused for that', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: step + 10_000 });
+    const simulator = await appliance({ secondFactor: { totpSecret } });
+    await gatewayFor(simulator, byCode, alone).run('system.info');
+    vi.setSystemTime(step - 46 * 86_400_000);
+    const error = await failure(gatewayFor(simulator, byCode, alone).run('system.info'));
+    expect(error).toMatchObject({ code: 'LOGIN_REJECTED', cause: { logins: 1 } });
+    expect(error.message).toMatch(/compare the clocks.*set back, by 3974400 s or more/);
+    // The code of then, none of the future.
+    expect(spentSteps(simulator)[1]).toBe(step / 30_000 - (46 * 86_400) / 30);
   });
 });
 
@@ -186,14 +261,47 @@ describe('one-time codes', () => {
     });
   });
 
+  const secret = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=5';
+  const { key } = readSecret(secret);
+  /** The clock stands there; what is waited is waited really. */
+  const codesAt = (at: number, coordination: Coordination): Promise<OneTimeCode> =>
+    nextCode(secret, coordination, AbortSignal.timeout(15_000), () => at);
+
   it('are of different steps, in order, for all who ask at once', async () => {
-    const secret = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=5';
-    // The clock stands just before a step: the second asks for the next one, which is really waited for.
-    const at = Math.ceil(Date.now() / 5000) * 5000 - 200;
-    const next = (): Promise<OneTimeCode> => nextCode(secret, processCoordination, undefined, () => at);
-    const codes = (await Promise.all([next(), next()])).map(({ code }) => code);
-    const { key } = readSecret(secret);
-    const step = Math.floor(at / 5000);
-    expect(codes).toEqual([code(key, step), code(key, step + 1)]);
+    // Just before a step: the second asks for the next one, which is really waited for.
+    const at = 2_000_000 * 5000 - 200;
+    const codes = await Promise.all([codesAt(at, processCoordination), codesAt(at, processCoordination)]);
+    expect(codes.map((next) => next.code)).toEqual([code(key, 1_999_999), code(key, 2_000_000)]);
+  });
+
+  it.concurrent('of a clock that was set back: of now if that is long ago, else of the step after the latest', async () => {
+    const coordination = new ProcessCoordination();
+    const at = 2_000_000 * 5000;
+    await codesAt(at, coordination);
+    const long = await codesAt(at - 46 * 86_400_000, coordination);
+    expect(long).toMatchObject({ code: code(key, 2_000_000 - (46 * 86_400) / 5), setBackMs: 46 * 86_400_000 });
+    const minute = await codesAt(at - 60_000, coordination);
+    expect(minute).toMatchObject({ code: code(key, 2_000_000 - 12), setBackMs: 60_000 });
+    // By less than a step: what comes between is behind one that was sent, so the one after that is waited for.
+    expect(await codesAt(at - 200, coordination)).toMatchObject({ code: code(key, 2_000_001), setBackMs: undefined });
+  });
+
+  it.concurrent('wait two steps at most, then say so', async () => {
+    const coordination = new ProcessCoordination();
+    const at = 2_000_000 * 5000 - 200;
+    const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => codesAt(at, coordination)));
+    const codes = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.code] : []));
+    expect(codes).toEqual([1_999_999, 2_000_000, 2_000_001].map((step) => code(key, step)));
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toMatchObject([
+      { reason: { code: 'LOGIN_PAUSED', message: expect.stringContaining('no code is sent twice') as string } },
+    ]);
+  });
+
+  it('are given back when they were not sent', async () => {
+    const coordination = new ProcessCoordination();
+    const at = 2_000_000 * 5000;
+    const first = await codesAt(at, coordination);
+    await first.release();
+    expect((await codesAt(at, coordination)).code).toBe(first.code);
   });
 });

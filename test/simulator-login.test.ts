@@ -60,6 +60,24 @@ describe('realm login', () => {
     expect((await client.login()).status).toBe(403);
   });
 
+  it('answers as the user portal does with the variants redirect and page, whatever is asked', async () => {
+    const redirect = await start({ variants: { loginAnswer: 'redirect' } });
+    for (const answer of [await redirect.login('Nowhere', 'nobody:wrong'), await redirect.send('POST', '/api/v1/auth', { auth: 'a:b' })]) {
+      expect([answer.status, answer.headers.location]).toEqual([302, '/portal/sign-in']);
+    }
+    const page = await start({ variants: { loginAnswer: 'page' } });
+    const answer = await page.login('Nowhere', 'nobody:wrong');
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/html']);
+    // The client's own try to begin with is one of them.
+    expect([redirect.simulator.logins, page.simulator.logins]).toEqual([3, 2]);
+  });
+
+  it('refuses wrong credentials with 403 with the variant', async () => {
+    const client = await start({ variants: { wrongPasswordStatus: 403 } });
+    expect((await client.login('Admin Users', 'api-admin:wrong')).status).toBe(403);
+    expect((await client.login()).status).toBe(200);
+  });
+
   it('locks the account after wrong passwords, also for the right one', async () => {
     const client = await start({ variants: { lockAfter: 2 } });
     await client.login('Admin Users', 'api-admin:one');

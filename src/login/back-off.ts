@@ -2,6 +2,7 @@ import { coordinationKey, type Coordination, type Remembered } from '../model/co
 import { GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import { isObject } from '../model/json';
+import { ours, sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
 import { accountOf } from './account';
 
@@ -12,16 +13,37 @@ const FAILED_MS = 5_000;
 const LONGEST_MS = 15 * 60_000;
 /** How long the length of a pause is known, for the next to be twice as long. */
 const MEMORY_MS = 24 * 3_600_000;
+/** After a key was refused, in pauses: one request that is always refused must not keep the account from its next login for long. */
+const MEMORY_OF_KEYS = 4;
 const FORBIDDEN_MS = 10 * 60_000;
 
 const REFUSALS = new Set<ErrorCode>(['LOGIN_REJECTED', 'FORBIDDEN', 'SECOND_FACTOR_REQUIRED']);
+/** What a login that was sent ends in without a key. Where somebody ended it, or nothing was sent, nothing has to pause. */
+const PAUSING = new Set<ErrorCode>([
+  'LOGIN_REJECTED',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'APPLIANCE_ERROR',
+  'BAD_RESPONSE',
+  'TIMEOUT',
+  'CONNECTION',
+  'TLS',
+  'LIMIT',
+]);
 
 /** What is remembered of a pause. */
 interface Pause {
   /** Epoch, milliseconds; for the words only, since clocks are set. */
   readonly until: number;
+  /** How long it is, milliseconds. */
+  readonly ms: number;
   readonly code: string;
   readonly status: number | null;
+}
+
+interface PauseKeys {
+  readonly pause: string;
+  readonly length: string;
 }
 
 /**
@@ -30,55 +52,64 @@ interface Pause {
  */
 export class BackOff {
   readonly #coordination: Coordination;
-  readonly #pause: string;
-  readonly #length: string;
+  /** After logins that failed. A key that is accepted ends it. */
+  readonly #logins: PauseKeys;
+  /** After fresh keys that were refused, though perhaps for one request alone: that other requests go well does not end it. */
+  readonly #keys: PauseKeys;
   readonly #forbidden: string;
 
   constructor(settings: CheckedSettings, coordination: Coordination) {
     const account = accountOf(settings);
     this.#coordination = coordination;
-    this.#pause = coordinationKey('login-pause', account);
-    this.#length = coordinationKey('login-pause-length', account);
+    const keysOf = (kind: string): PauseKeys => ({
+      pause: coordinationKey(`${kind}-pause`, account),
+      length: coordinationKey(`${kind}-pause-length`, account),
+    });
+    this.#logins = keysOf('login');
+    this.#keys = keysOf('key');
     this.#forbidden = coordinationKey('login-forbidden', settings.origin, settings.prefix);
   }
 
   /** Throws while logins pause: `LOGIN_PAUSED`, or again that a second factor is required, with the step that waits for it. */
   async refuseWhilePaused(resumeId?: string): Promise<void> {
-    const pause = readPause(await this.#coordination.remembered(this.#pause));
+    const remembered = await Promise.all([this.#logins, this.#keys].map((keys) => this.#coordination.remembered(keys.pause)));
+    const pause = readPause(remembered[0] ?? remembered[1]);
     if (!pause) return;
-    const ms = Math.min(Math.max(pause.until - Date.now(), 1000), LONGEST_MS);
+    const ms = Math.min(Math.max(pause.until - Date.now(), 1000), pause.ms);
     const until = new Date(Date.now() + ms).toISOString().replace(/\.\d+/, '');
-    const wait = `No login is tried for another ${Math.ceil(ms / 1000)} s (until ${until})`;
+    const wait = sentence`No login is tried for another ${Math.ceil(ms / 1000)} s (until ${ours(until)})`;
     const extra = { pausedUntil: until, pausedBecause: pause.code };
     if (pause.code === 'SECOND_FACTOR_REQUIRED') {
-      const words = `The appliance asked for a step that the configuration cannot answer. ${wait}; change the second factor in its settings.`;
+      const words = sentence`The appliance asked for a step that the settings cannot answer. ${wait}; change the second factor there.`;
       throw new GatewayError('SECOND_FACTOR_REQUIRED', words, { sent: false, extra, ...(resumeId !== undefined && { resumeId }) });
     }
-    throw new GatewayError('LOGIN_PAUSED', `${reasonOf(pause)} ${wait}, or until the settings of its login are changed.`, {
+    throw new GatewayError('LOGIN_PAUSED', sentence`${ours(reasonOf(pause))} ${wait}, or until the settings of its login are changed.`, {
       sent: false,
       extra,
     });
   }
 
-  /** After a login that failed. Nothing pauses where nothing was sent, or where somebody ended it. */
+  /** After a login that failed. */
   async failed(error: GatewayError): Promise<void> {
     const { code, details } = error;
-    if (code !== 'ABORTED' && details.sent !== false) await this.pause(code, details.status, details.retryAfterMs);
+    if (PAUSING.has(code) && details.sent !== false) await this.pause(code, details.status, details.retryAfterMs);
   }
 
   /** Pauses logins: 60 s after a refusal and 5 s after anything else, twice the last one if that is longer, and as long as `Retry-After` says. */
   async pause(code: ErrorCode, status: number | undefined, retryAfterMs = 0): Promise<void> {
     const first = REFUSALS.has(code) ? REFUSED_MS : FAILED_MS;
     const doubled = (last: Remembered | undefined): number => Math.max(first, typeof last === 'number' ? 2 * last : 0);
-    const length = await this.#coordination.update(this.#length, (last) => Math.min(doubled(last), LONGEST_MS), MEMORY_MS);
-    const ms = Math.min(Math.max(Number(length), retryAfterMs), LONGEST_MS);
-    await this.#coordination.remember(this.#pause, { until: Date.now() + ms, code, status: status ?? null }, ms);
+    const keys = code === 'UNAUTHORIZED' ? this.#keys : this.#logins;
+    const length = Number(await this.#coordination.update(keys.length, (last) => Math.min(doubled(last), LONGEST_MS), MEMORY_MS));
+    if (keys === this.#keys) await this.#coordination.remember(keys.length, length, MEMORY_OF_KEYS * length);
+    const ms = Math.min(Math.max(length, retryAfterMs), LONGEST_MS);
+    await this.#coordination.remember(keys.pause, { until: Date.now() + ms, ms, code, status: status ?? null }, ms);
   }
 
-  /** The appliance took a key of this account: the next failure is a first one again. */
+  /** The appliance took a key of this account: the next login that fails is a first one again. */
   async accepted(): Promise<void> {
     const forget = (): undefined => undefined;
-    await Promise.all([this.#pause, this.#length].map((key) => this.#coordination.update(key, forget, 0)));
+    await Promise.all([this.#logins.pause, this.#logins.length].map((key) => this.#coordination.update(key, forget, 0)));
   }
 
   /** Whether a 403 without a result envelope may lead to a login: not while one that did not help is less than ten minutes ago. */
@@ -94,8 +125,13 @@ export class BackOff {
 
 function readPause(value: Remembered | undefined): Pause | undefined {
   if (!isObject(value)) return undefined;
-  const { until, code, status } = value;
-  return { until: Number(until), code: typeof code === 'string' ? code : '', status: typeof status === 'number' ? status : null };
+  const { until, ms, code, status } = value;
+  return {
+    until: Number(until),
+    ms: Number(ms),
+    code: typeof code === 'string' ? code : '',
+    status: typeof status === 'number' ? status : null,
+  };
 }
 
 function reasonOf({ code, status }: Pause): string {

@@ -1,4 +1,5 @@
 import { GatewayError } from './error';
+import { ours } from './sentence';
 
 /** What can be cancelled: as much of an `AbortSignal` as the library needs, so that one fits. */
 export interface Cancellable {
@@ -58,7 +59,7 @@ export async function unlessAborted<T>(shared: Promise<T>, signal: Cancellable |
   if (!signal) return shared;
   let leave = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(new GatewayError('ABORTED', words, { sent: false }));
+    leave = () => reject(new GatewayError('ABORTED', ours(words), { sent: false }));
     if (signal.aborted) leave();
     signal.addEventListener('abort', leave, { once: true });
   });

@@ -1,6 +1,7 @@
 import type { Cancellable } from './cancelling';
 import type { Coordination, ExclusiveOptions, Remembered } from './coordination';
 import { GatewayError } from './error';
+import { ours } from './sentence';
 
 interface Entry {
   readonly json: string;
@@ -127,7 +128,7 @@ function turnIn(waiting: Set<() => void>, signal: Cancellable | undefined, cance
 }
 
 function abortedBefore(words = 'Cancelled while it waited for its turn.'): GatewayError {
-  return new GatewayError('ABORTED', words, { sent: false });
+  return new GatewayError('ABORTED', ours(words), { sent: false });
 }
 
 /** The one that all gateways of this process share, unless they are given another. */

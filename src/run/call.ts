@@ -191,7 +191,7 @@ export class OperationCall implements Call {
       return reached;
     };
     return {
-      start: () => told(session.login(sender.onLogin)),
+      start: () => told(session.login(sender.onLogin, this.#options.signal)),
       resume: (code, resumeId) => told(session.resume(code, resumeId, sender.onLogin)),
       forget: () => {
         record.changed = session.present !== undefined;

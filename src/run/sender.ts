@@ -92,19 +92,20 @@ export class Sender {
   async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
     const { session } = this.#parts;
     const body = request.body && jsonText(request.body);
-    const key = session.present ?? (await this.waitFor(session.key(this.onLogin), progress.signal));
+    const key = session.present ?? (await session.key(this.onLogin, progress.signal));
     const more = stream && (await stream());
     progress.sent = true;
     const reply = await this.#send(request, body, key, progress.signal, more);
-    if (reply.status !== 401) return reply;
-    session.refused(key);
+    session.answered(key, reply.status);
+    if (reply.status !== 401 || !(await session.refused(key))) return reply;
     // What fails until the replay is the login, and the request is as good as unsent.
     progress.sent = false;
-    const fresh = session.present ?? (await this.waitFor(session.key(this.onLogin), progress.signal));
+    const fresh = session.present ?? (await session.key(this.onLogin, progress.signal));
     const again = stream && (await stream());
     progress.sent = true;
     const replay = await this.#send(request, body, fresh, progress.signal, again);
-    if (replay.status === 401) session.refused(fresh);
+    session.answered(fresh, replay.status);
+    if (replay.status === 401) await session.refusedAgain(fresh);
     return replay;
   }
 

@@ -117,7 +117,13 @@ export function shape(rule: FaultRule, answer: Reply | undefined, variants: Vari
     if (rule.corrupt < body.length) body[rule.corrupt] = 0x01;
   }
   const stream = rule.body === undefined && rule.status === undefined ? answer?.stream : undefined;
-  return { status, body, ...(type === undefined ? {} : { type }), ...(stream && { stream }) };
+  return {
+    status,
+    body,
+    ...(type === undefined ? {} : { type }),
+    ...(answer?.headers && { headers: answer.headers }),
+    ...(stream && { stream }),
+  };
 }
 
 /** Sends the beginning of an answer and cuts the connection, all of it flushed first so that the client surely sees that part. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type JsonObject } from './fields';
-import { type Reply, Refusal, json } from './reply';
+import { type Reply, Refusal, htmlPage, json } from './reply';
 import type { Call, Router } from './router';
 import { addressAllowed, roleOf } from './realm';
 import type { State } from './state';
@@ -66,7 +66,10 @@ function ended(state: State, key: ApiKey, now: number): boolean {
 function wrongPassword(state: State, username: string, message: string): Refusal {
   const failures = (state.login.failures.get(username) ?? 0) + 1;
   state.login.failures.set(username, failures);
-  return new Refusal(401, failures >= state.variants.lockAfter ? 'The account is locked after too many failed logins' : message);
+  return new Refusal(
+    state.variants.wrongPasswordStatus,
+    failures >= state.variants.lockAfter ? 'The account is locked after too many failed logins' : message,
+  );
 }
 
 const adminRoles = (state: State): Collection => state.configuration.collection('administrators', 'admin-roles', 'admin-role');
@@ -166,7 +169,18 @@ function issue(state: State, username: string, realmName: string | undefined): s
   return key;
 }
 
+/** What answers at the address of the user portal, which knows nothing of this interface. */
+function portalAnswer(call: Call): Reply | undefined {
+  const { loginAnswer } = call.state.variants;
+  if (loginAnswer !== 'redirect' && loginAnswer !== 'page') return undefined;
+  call.state.login.attempts++;
+  if (loginAnswer === 'page') return htmlPage(200, 'Please sign in.');
+  return { ...htmlPage(302, 'The sign-in page is elsewhere.'), headers: { location: '/portal/sign-in' } };
+}
+
 function realmAuth(call: Call): Reply {
+  const portal = portalAnswer(call);
+  if (portal) return portal;
   const body: JsonObject = call.body;
   const names = Object.keys(body).join();
   if (names === 'realm' && typeof body.realm === 'string') return firstStep(call, body.realm);
@@ -176,6 +190,8 @@ function realmAuth(call: Call): Reply {
 
 /** Deprecated, without a realm: the administrators auth server only, and no second step. */
 function legacyAuth(call: Call): Reply {
+  const portal = portalAnswer(call);
+  if (portal) return portal;
   const { state } = call;
   const { legacyLogin } = state.variants;
   if (legacyLogin === 'unsupported') throw new Refusal(404, 'The resource /api/v1/auth does not exist.');

@@ -11,6 +11,7 @@ export interface Reply {
   status: number;
   body?: string | Buffer;
   type?: string;
+  headers?: Record<string, string>;
   /** Instead of a body: one that is too large to hold. */
   stream?: Streamed;
 }
@@ -60,6 +61,7 @@ export function namedError(message: string, variants: Variants): Reply {
 
 const REASONS: Record<number, string> = {
   400: 'Bad Request',
+  302: 'Found',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',

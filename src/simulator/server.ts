@@ -173,7 +173,7 @@ export class ApplianceServer {
     if (type !== undefined) headers['content-type'] = type;
     if (reply.status !== 204) headers['content-length'] = Buffer.byteLength(reply.body ?? '');
     if (reply.status === 401) headers['www-authenticate'] = 'Basic realm="REST API", charset="UTF-8"';
-    Object.assign(headers, fault?.headers);
+    Object.assign(headers, reply.headers, fault?.headers);
     if (reply.stream && fault?.cut !== 'before-headers') {
       entry.status = fault?.cut === undefined ? reply.status : 0;
       void sendStream(reply.stream, response, reply.status, headers, this.state.variants, fault);

@@ -4,6 +4,7 @@ import type { Node, NodeInitializer, NodeMessage } from 'node-red';
 import helper from 'node-red-node-test-helper';
 import type { SinonSpy } from 'sinon';
 import gatewayNodes from '../../nodes/gateway';
+import { forgetAccounts } from '../../src/login/account-state';
 import { processCoordination } from '../../src/model/process-coordination';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator';
 
@@ -65,6 +66,7 @@ export class Rig {
   async reset(): Promise<void> {
     await helper.unload();
     processCoordination.clear();
+    forgetAccounts();
     this.sim.clearFaults();
     for (const name of LISTENERS) this.#seen[name].length = 0;
   }

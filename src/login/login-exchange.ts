@@ -1,0 +1,108 @@
+import type { Reply, Transport } from '../http/transport';
+import { parseObject } from '../http/document';
+import { GatewayError, type Details } from '../model/error';
+import { ours, sentence, type Sentence } from '../model/sentence';
+import type { CheckedSettings } from '../model/settings';
+import { basic, Key } from './account-state';
+import { retryAfterMs } from './back-off';
+
+const REALM_LOGIN = '/api/v1/realm_auth';
+const LEGACY_LOGIN = '/api/v1/auth';
+
+/** What a step of a login leads to: the key, or a further step, which waits for an answer. */
+export type Step = { readonly key: Key } | { readonly resumeId: string };
+
+/** The requests of a login (appliance-api.md, "Authentication endpoints"), and what their answers mean. */
+export class LoginExchange {
+  readonly #settings: CheckedSettings;
+  readonly #transport: Transport;
+
+  constructor(settings: CheckedSettings, transport: Transport) {
+    this.#settings = settings;
+    this.#transport = transport;
+  }
+
+  /** Errors: `LOGIN_REJECTED`, `FORBIDDEN`, `NOT_FOUND`, `APPLIANCE_ERROR`, `BAD_RESPONSE`, and those of the transport. */
+  async first(): Promise<Step> {
+    const { login, realm = '', username = '', password = '' } = this.#settings;
+    const credentials = basic(username, password);
+    if (login === 'realm') return this.#step(await this.#send('POST', REALM_LOGIN, credentials, { realm }));
+    // Seen as GET too (field-notes.md); these did not look at the credentials.
+    const reply = await this.#send('POST', LEGACY_LOGIN, credentials);
+    return this.#step([400, 404, 405].includes(reply.status) ? await this.#send('GET', LEGACY_LOGIN, credentials) : reply);
+  }
+
+  /** Answers a step with a code or a second password. Errors: as `first`. */
+  async second(resumeId: string, username: string, answer: string): Promise<Step> {
+    return this.#step(await this.#send('POST', REALM_LOGIN, basic(username, answer), { resume_id: resumeId }));
+  }
+
+  #send(method: 'GET' | 'POST', path: string, authorization: string, body?: Record<string, string>): Promise<Reply> {
+    return this.#transport.send({
+      method,
+      path: this.#settings.prefix + path,
+      authorization,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  }
+
+  #step(reply: Reply): Step {
+    const { status } = reply;
+    if (status < 200 || status > 299 || isPage(reply)) throw this.#refusal(reply);
+    const { api_key: apiKey, resume_id: resumeId } = parseObject(reply);
+    if (typeof apiKey === 'string' && apiKey !== '') return { key: new Key(apiKey) };
+    if (typeof resumeId === 'string' && resumeId !== '') return { resumeId };
+    throw new GatewayError(
+      'BAD_RESPONSE',
+      sentence`The appliance accepted the login but gave neither a key nor a further step. Check that the realm allows REST access.`,
+      { status },
+    );
+  }
+
+  /** 400, 401 and 422 refuse the credentials (a wrong realm among them), 403 them or the account. */
+  #refusal({ status, retryAfter }: Reply): GatewayError {
+    const wait = retryAfterMs(retryAfter);
+    const details: Details = { status, ...(wait !== undefined && { retryAfterMs: wait }) };
+    const { login, secondFactor } = this.#settings;
+    const realm = ours(login === 'realm' ? ', the realm' : '');
+    const second = ours(secondFactor === 'none' ? '' : ' and second factor');
+    if (status === 403)
+      return new GatewayError(
+        'FORBIDDEN',
+        sentence`The appliance forbids this login (403). Check user name, password${second}${realm}, that the account may use the REST interface, and that the address of this machine is one that may log in.`,
+        details,
+      );
+    if (status === 400 || status === 401 || status === 422)
+      return new GatewayError(
+        'LOGIN_REJECTED',
+        sentence`The appliance refused the login (${status}). Check user name, password${second}${realm}, and that the account may use the REST interface.`,
+        details,
+      );
+    if (status === 404) return new GatewayError('NOT_FOUND', this.#noSuchLogin(), details);
+    if (status < 400) {
+      const what = ours(status < 300 ? 'a page' : 'a redirect');
+      return new GatewayError(
+        status < 300 ? 'BAD_RESPONSE' : 'APPLIANCE_ERROR',
+        sentence`The login was answered with ${what} (${status}) where a key belongs. The address may be wrong, for example that of the user portal: enter the one under which the administrators’ interface is reached.`,
+        details,
+      );
+    }
+    const why = ours(status === 429 ? 'It asks for fewer logins' : status < 500 ? 'Check the address' : 'It may be restarting');
+    return new GatewayError(
+      'APPLIANCE_ERROR',
+      sentence`The appliance did not carry out the login (status ${status}). ${why}; try again later.`,
+      details,
+    );
+  }
+
+  #noSuchLogin(): Sentence {
+    if (this.#settings.login === 'legacy')
+      return sentence`The appliance has no such login (404). Releases from 22.7R2.1 on have only the realm login: choose that.`;
+    return sentence`The appliance has no such login (404). Check the address, and that the REST interface is on.`;
+  }
+}
+
+/** A sign-in page in place of a document, whatever its type is said to be. */
+function isPage({ body }: Reply): boolean {
+  return body.text().trimStart().startsWith('<');
+}

@@ -1,0 +1,178 @@
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Gateway } from '../src/gateway';
+import { accountsKept, forgetAccounts } from '../src/login/account-state';
+import { processCoordination } from '../src/model/process-coordination';
+import { appliance, failure, gatewayFor, INFO, LOGIN, settingsFor } from './library/appliance';
+import { answers } from './library/logins';
+
+beforeEach(() => {
+  processCoordination.clear();
+  forgetAccounts();
+});
+afterEach(() => vi.useRealTimers());
+
+describe('gateways of one account', () => {
+  it('share one key and one login', async () => {
+    const simulator = await appliance();
+    const gateways = Array.from({ length: 10 }, (_, index) => gatewayFor(simulator, { name: `vpn-${index}`, timeout: 5 + index }));
+    const outcomes = await Promise.all(gateways.flatMap((gateway) => [gateway.run('system.info'), gateway.run('system.info')]));
+    expect(simulator.logins).toBe(1);
+    expect(outcomes.reduce((sum, { envelope }) => sum + envelope.logins, 0)).toBe(1);
+    simulator.expireKeys();
+    await Promise.all(gateways.map((gateway) => gateway.run('system.info')));
+    expect(simulator.logins).toBe(2);
+  });
+
+  it('share nothing with another account, nor a pasted key', async () => {
+    const simulator = await appliance();
+    await gatewayFor(simulator).run('system.info');
+    const [key] = simulator.state.login.keys.values();
+    const pasted = { login: 'key', apiKey: key?.key ?? '' } as const;
+    const [one, other] = [gatewayFor(simulator, pasted), gatewayFor(simulator, pasted)];
+    simulator.fault({ match: ({ path }) => path === INFO, status: 401 });
+    expect((await failure(one.run('system.info'))).code).toBe('UNAUTHORIZED');
+    expect((await other.run('system.info')).envelope.ok).toBe(true);
+    expect((await failure(gatewayFor(simulator, { password: 'wrong' }).run('system.info'))).code).toBe('LOGIN_REJECTED');
+    expect(simulator.logins).toBe(2);
+  });
+
+  it('keep the key when one of them is closed', async () => {
+    const simulator = await appliance();
+    const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
+    await one.run('system.info');
+    one.close();
+    expect((await other.run('system.info')).envelope.logins).toBe(0);
+    expect((await failure(one.run('system.info'))).code).toBe('ABORTED');
+  });
+
+  it('log in anew where the one that logged in for all is closed', async () => {
+    const simulator = await appliance();
+    const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
+    simulator.fault({ match: ({ path }) => path === LOGIN, hang: true });
+    const first = failure(one.run('system.info'));
+    await expect.poll(() => simulator.logins).toBe(1);
+    const second = other.run('system.info');
+    one.close();
+    expect((await first).code).toBe('ABORTED');
+    expect((await second).envelope).toMatchObject({ ok: true, logins: 1 });
+    expect(simulator.logins).toBe(2);
+  });
+
+  it('mask the key that another one got', async () => {
+    const simulator = await appliance();
+    const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
+    await one.run('system.info');
+    const [key] = [...simulator.state.login.keys.values()].map((issued) => issued.key);
+    const later = gatewayFor(simulator);
+    for (const gateway of [one, other, later]) {
+      simulator.fault({ status: 422, body: JSON.stringify({ result: { errors: [{ message: `No: ${key}` }] } }) });
+      const error = await failure(gateway.run('system.info'));
+      expect(JSON.stringify([error.message, error.cause])).not.toContain(key);
+      expect(error.message).toContain('No: ••••');
+      expect(inspect(gateway, { depth: 20, showHidden: true })).not.toContain(key);
+    }
+  });
+
+  it('can each prove by itself that a login works', async () => {
+    const simulator = await appliance();
+    await gatewayFor(simulator).run('system.info');
+    const proof = gatewayFor(simulator, {}, { ownLogin: true });
+    expect((await proof.run('system.info')).envelope.logins).toBe(1);
+    expect((await gatewayFor(simulator).run('system.info')).envelope.logins).toBe(0);
+    expect(simulator.logins).toBe(2);
+  });
+
+  it('share the step that waits for a code', async () => {
+    const simulator = await appliance({ secondFactor: { password: '123456' } });
+    const flow = { secondFactor: 'flow' } as const;
+    const one = gatewayFor(simulator, flow);
+    expect((await one.run('login.login')).data).toMatchObject({ state: 'pending' });
+    one.close();
+    const other = gatewayFor(simulator, flow);
+    expect((await other.run('login.resume', { code: '123456' })).data).toEqual({ state: 'ready' });
+    expect((await gatewayFor(simulator, flow).run('system.info')).envelope.ok).toBe(true);
+    expect([simulator.logins, answers(simulator)]).toEqual([1, ['123456']]);
+  });
+});
+
+describe('the key of gateways that are all closed', () => {
+  it('is there for those that a deploy makes anew', async () => {
+    const simulator = await appliance();
+    const before = new Gateway(settingsFor(simulator));
+    await before.run('system.info');
+    before.close();
+    before.close();
+    expect((await gatewayFor(simulator).run('system.info')).envelope.logins).toBe(0);
+    expect(simulator.logins).toBe(1);
+  });
+
+  it('is wiped after a while, and nothing is kept without one', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const simulator = await appliance();
+    const before = new Gateway(settingsFor(simulator));
+    const idle = new Gateway(settingsFor(simulator, { username: 'nobody' }));
+    expect(accountsKept()).toBe(2);
+    idle.close();
+    expect(accountsKept()).toBe(1);
+    await before.run('system.info');
+    before.close();
+    vi.advanceTimersByTime(89_000);
+    // One that came and went in between begins the time anew.
+    new Gateway(settingsFor(simulator)).close();
+    vi.advanceTimersByTime(2_000);
+    expect(accountsKept()).toBe(1);
+    vi.advanceTimersByTime(88_000);
+    expect(accountsKept()).toBe(0);
+    vi.useRealTimers();
+    expect((await gatewayFor(simulator).run('system.info')).envelope.logins).toBe(1);
+  });
+
+  it('does not keep the process from ending', async () => {
+    const simulator = await appliance();
+    const gateway = new Gateway(settingsFor(simulator));
+    await gateway.run('system.info');
+    const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    gateway.close();
+    expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length).toBeLessThanOrEqual(timers);
+  });
+});
+
+describe('forgetting the key', () => {
+  it('is not undone by a login that is under way', async () => {
+    const simulator = await appliance();
+    const gateway = gatewayFor(simulator);
+    let answer = (): void => undefined;
+    simulator.fault({
+      match: ({ path }) => path === LOGIN,
+      afterEffect: true,
+      until: new Promise((resolve) => (answer = () => resolve(undefined))),
+    });
+    const run = gateway.run('system.info');
+    await expect.poll(() => simulator.logins).toBe(1);
+    expect((await gateway.run('login.forget')).data).toEqual({ state: 'none' });
+    answer();
+    // Whoever waited for it is served, and nobody after them.
+    expect((await run).envelope.ok).toBe(true);
+    expect((await gateway.run('system.info')).envelope.logins).toBe(1);
+    expect(simulator.logins).toBe(2);
+  });
+
+  it('nor does a step come back that was under way', async () => {
+    const simulator = await appliance({ secondFactor: { password: '123456' } });
+    const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
+    let answer = (): void => undefined;
+    simulator.fault({
+      match: ({ path }) => path === LOGIN,
+      afterEffect: true,
+      until: new Promise((resolve) => (answer = () => resolve(undefined))),
+    });
+    const login = gateway.run('login.login');
+    await expect.poll(() => simulator.logins).toBe(1);
+    await gateway.run('login.forget');
+    answer();
+    expect((await failure(login)).code).toBe('SECOND_FACTOR_REQUIRED');
+    expect((await failure(gateway.run('login.resume', { code: '123456' }))).code).toBe('BAD_INPUT');
+    expect(answers(simulator)).toEqual([]);
+  });
+});
