@@ -6,7 +6,9 @@ import { links } from '../src/areas/links';
 import { XmlFingerprint } from '../src/backup/fingerprint';
 import { backupName } from '../src/backup/names';
 import { binaryFingerprint } from '../src/backup/zip-fingerprint';
+import { compareGiven, compareWhole } from '../src/change/compare';
 import { readInput } from '../src/model/input';
+import type { JsonObject } from '../src/model/json';
 import { jsonText, truths } from '../src/model/json-text';
 import { object, op } from '../src/model/operation';
 import { configurationPath } from '../src/model/path';
@@ -114,7 +116,13 @@ const anything = op({
 });
 const settings = { url: 'https://vpn.example.com', login: 'key', apiKey: 'k' } as const;
 
+const keys = (size: number): [string, string][] => Array.from({ length: size }, (_, index) => [`k${index}`, 'x']);
+const compareWithNothing = (body: JsonObject): unknown => [compareGiven('', body, {}).diff.length, compareWhole('', body, {}).length];
+
 const READERS: Row[] = [
+  ['fields below a long name, compared', (size) => ({ ['a'.repeat(size)]: Object.fromEntries(keys(size)) }), compareWithNothing],
+  ['lists in a list, compared', (size) => ({ a: keys(size).map(([key]) => [{ [key]: [key] }]) }), compareWithNothing],
+  ['hyperlinks in a list, compared', (size) => ({ a: keys(size).map(([key]) => ({ href: key })) }), compareWithNothing],
   // The reported ones: each costs the square, or worse, in version 0.1.
   ['comments in a doctype', xml((size) => `<!DOCTYPE a [${'<!--a-->'.repeat(size)}`), checkXml],
   ['quotes in a doctype', xml((size) => `<!DOCTYPE a [${`"'"'"'`.repeat(size)}`), checkXml],
