@@ -1,7 +1,9 @@
 import type { NodeAPI } from 'node-red';
 import { isObject, type JsonObject } from '../src/model/json';
 import { APPLIANCE_CREDENTIALS, applianceById, type Appliance, type Credentials } from './appliance';
-import { badConfig, unsetVariable } from './properties';
+import { neededCredentials } from '../src/model/rules';
+import { badConfig } from './properties';
+import { variableOf } from './rules';
 
 /** What the editor shows in place of a stored secret. */
 const STORED = '__PWRD__';
@@ -28,7 +30,7 @@ export function fromDialog(red: NodeAPI, body: Readonly<JsonObject>): { properti
     const untouched = value === undefined || value === null || value === STORED;
     if (untouched) credentials[name] = same ? node.credentials[name as keyof Credentials] : undefined;
     else credentials[name] = filled(name, value, texts.credentials, same ? node.credentials : undefined);
-    if (!same && value === STORED && isUsed(name, properties)) {
+    if (!same && value === STORED && neededCredentials(properties.login, properties.secondFactor).includes(name)) {
       throw badConfig(
         'To test another address than the deployed one, type the password again: a stored one is only sent where it was deployed for.',
       );
@@ -39,7 +41,7 @@ export function fromDialog(red: NodeAPI, body: Readonly<JsonObject>): { properti
 
 /** A value, and of a variable what the deployed node was given for that very text. Errors: `BAD_CONFIG`; a variable is never named. */
 function filled(name: string, value: unknown, texts: JsonObject, deployed: object | undefined): unknown {
-  if (unsetVariable(value) === undefined) return value;
+  if (variableOf(value) === undefined) return value;
   if (deployed && texts[name] === value) return (deployed as JsonObject)[name];
   throw badConfig(
     `${name} is to come from an environment variable. A test reads one only as it is deployed, and for the deployed address. Deploy first, or enter the value for the test.`,
@@ -53,12 +55,6 @@ function textsOf(red: NodeAPI, { id }: Appliance): { properties: JsonObject; cre
     if (node.id === id) properties = { ...node };
   });
   return { properties, credentials: (red.nodes.getCredentials(id) as JsonObject | undefined) ?? {} };
-}
-
-function isUsed(secret: string, { login, secondFactor }: Record<string, unknown>): boolean {
-  if (secret === 'apiKey' || login === 'key') return secret === 'apiKey' && login === 'key';
-  if (secret === 'password') return true;
-  return login !== 'legacy' && secondFactor === (secret === 'totpSecret' ? 'totp' : 'password');
 }
 
 function originOf(url: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
 import type { Field, Operation } from '../src/model/operation';
 import { badConfig } from './properties';
+import { mayBeWhole } from './rules';
 import { payloadUse, sourceOf, WHOLE, type Message, type Source, type Typed } from './sources';
 import { isObject, type JsonObject } from '../src/model/json';
 
@@ -60,9 +61,7 @@ export class Fields {
     this.#subject = subject;
     this.#required = field?.required === true;
     this.#takesNumber = field?.kind === 'number' || field?.numberPayload === true;
-    this.#whole =
-      (field?.kind === 'object' || field?.kind === 'content') &&
-      this.#payload.every(([name, other]) => name === subject || !other.required);
+    this.#whole = subject !== undefined && mayBeWhole(subject, operation.fields, (name) => typed.has(name));
   }
 
   /** Values by field. A promise only where a source needs one; it and the call itself fail with a `GatewayError`. */

@@ -1,10 +1,9 @@
 import type { NodeAPI, NodeMessage } from 'node-red';
 import { badConfig } from './properties';
+import { RESERVED } from './rules';
 import type { Message } from './sources';
 import { kindOf } from '../src/model/json';
 
-/** What the node itself writes, what Node-RED tells messages apart by, and what an HTTP request hangs on. */
-const FORBIDDEN = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);
 const PROTOTYPES = new Set<unknown>(['__proto__', 'constructor', 'prototype']);
 
 /** The message property that receives the data; none when the node is to leave the message's own properties alone. */
@@ -20,7 +19,7 @@ export class Output {
     const parts = this.#property === '' ? ['payload'] : this.#parts();
     this.#nested = parts.length > 1;
     const first = parts[0];
-    if (typeof first !== 'string' || FORBIDDEN.has(first) || parts.some((part) => PROTOTYPES.has(part))) {
+    if (typeof first !== 'string' || RESERVED.has(first) || parts.some((part) => PROTOTYPES.has(part))) {
       throw badConfig(`output may not be ${JSON.stringify(property)}: the message needs that for something else. Choose another property.`);
     }
   }

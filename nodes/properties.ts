@@ -1,18 +1,9 @@
 import { GatewayError } from '../src/model/error';
-
-/** A whole value that Node-RED would have replaced, had the variable been set. */
-const UNSET = /^\$(?:\{(\S+)\}|\((\S+)\))$/;
+import { variableOf } from './rules';
 
 /** The one error of a node that is not set up: what is wrong and what to do. */
 export function badConfig(message: string): GatewayError {
   return new GatewayError('BAD_CONFIG', message, { sent: false });
-}
-
-/** The name of the environment variable that a value still waits for, because it is not set. */
-export function unsetVariable(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !value.startsWith('$')) return undefined;
-  const found = UNSET.exec(value);
-  return found?.[1] ?? found?.[2];
 }
 
 /**
@@ -31,7 +22,7 @@ export class Properties {
 
   /** The text of a credential: of an unset variable only the field is told, for it may as well be an odd password. */
   secret(name: string): string | undefined {
-    if (unsetVariable(this.values[name]) !== undefined) {
+    if (variableOf(this.values[name]) !== undefined) {
       throw badConfig(`${name} is to come from an environment variable that is not set. Set it where Node-RED is started.`);
     }
     return this.text(name);
@@ -62,7 +53,8 @@ export class Properties {
 
   #value(name: string): unknown {
     const value = this.values[name];
-    const variable = unsetVariable(value);
+    // Node-RED would have replaced it, had it been set.
+    const variable = variableOf(value);
     if (variable !== undefined) throw badConfig(`${name} is to come from the environment variable ${variable}, which is not set.`);
     return value === '' || value === null ? undefined : value;
   }

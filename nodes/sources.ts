@@ -1,7 +1,8 @@
 import type { Node, NodeAPI, NodeMessageInFlow } from 'node-red';
 import { badInput, GatewayError } from '../src/model/error';
 import { expandTags } from '../src/model/path';
-import { badConfig, unsetVariable } from './properties';
+import { badConfig } from './properties';
+import { variableOf } from './rules';
 
 export type Message = NodeMessageInFlow;
 
@@ -58,7 +59,7 @@ export function sourceOf(red: NodeAPI, node: Node<Record<string, unknown>>, type
 
 function prepared(red: NodeAPI, node: Node<Record<string, unknown>>, typed: Typed, purpose: Purpose): Source {
   const { type, value } = typed;
-  const variable = unsetVariable(value);
+  const variable = variableOf(value);
   if (variable !== undefined) throw badConfig(`${purpose.name} is to come from the environment variable ${variable}, which is not set.`);
   switch (type) {
     case 'str':
@@ -73,7 +74,7 @@ function prepared(red: NodeAPI, node: Node<Record<string, unknown>>, typed: Type
         constant: given(typed, purpose, typeof value === 'string' && value !== '' ? (JSON.parse(value) as unknown) : value),
       };
     case 'cred':
-      if (unsetVariable(node.credentials[purpose.name]) !== undefined) {
+      if (variableOf(node.credentials[purpose.name]) !== undefined) {
         throw badConfig(`${purpose.name} is to come from an environment variable that is not set. Set it where Node-RED is started.`);
       }
       return { constant: given(typed, purpose, node.credentials[purpose.name]) };

@@ -1,3 +1,4 @@
+// @ts-check
 // The editor half: gateway.html, its locale and help, and the icons, all from the operation table that tsc has compiled.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,7 +8,7 @@ import { buildHelp } from './editor/help.mjs';
 import { buildHtml } from './editor/html.mjs';
 import { buildTable } from './editor/table.mjs';
 
-/** One readable script that defines the global `gatewayEditor`: what Node-RED's users see in their browser is what stands here. */
+/** One readable script that defines the global `gatewayEditor`: what Node-RED's users see in their browser is what stands here. @param {string} root */
 async function bundle(root) {
   const result = await build({
     entryPoints: [`${root}/nodes/editor/index.ts`],
@@ -20,15 +21,21 @@ async function bundle(root) {
     charset: 'utf8',
     legalComments: 'none',
   });
-  return result.outputFiles[0].text;
+  const [file] = result.outputFiles;
+  if (!file) throw new Error('esbuild gave no file.');
+  return file.text;
 }
 
-/** The areas of the compiled library in `compiled`. */
+/**
+ * The areas of the compiled library in `compiled`.
+ * @param {string} compiled
+ * @returns {readonly import('../src/model/operation.js').Area[]}
+ */
 export function readAreas(compiled) {
   return createRequire(import.meta.url)(`${compiled}/src/areas/index.js`).areas;
 }
 
-/** Writes the editor half for the library compiled in `compiled` to the directory `out`. */
+/** Writes the editor half for the library compiled in `compiled` to the directory `out`. @param {{ root: string, compiled: string, out: string }} places */
 export async function buildEditor({ root, compiled, out }) {
   const areas = readAreas(compiled);
   const { table, texts } = buildTable(areas);

@@ -1,3 +1,4 @@
+// @ts-check
 // Builds everything that is published into dist/: library and nodes (tsc), then the editor half. Runs on `npm ci` too (prepare).
 import { performance } from 'node:perf_hooks';
 import { chmodSync, existsSync, rmSync } from 'node:fs';

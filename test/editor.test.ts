@@ -178,6 +178,24 @@ describe('the catalogue', () => {
   });
 });
 
+describe('the build', () => {
+  it('is type-checked', () => {
+    const files = ['scripts', 'scripts/editor', 'scripts/demo'].flatMap((folder) =>
+      readdirSync(join(root, folder))
+        .filter((file) => file.endsWith('.mjs'))
+        .map((file) => join(root, folder, file)),
+    );
+    expect(files.length).toBeGreaterThan(10);
+    for (const file of files) expect(readFileSync(file, 'utf8'), file).toMatch(/^(#!.*\n)?\/\/ @ts-check\n/);
+  });
+
+  it('takes the rules of the runtime into the browser, and nothing that needs Node.js', () => {
+    const [script = ''] = scripts;
+    for (const rule of ['urlFault', 'isOutOf', 'neededCredentials', 'variableOf', 'mayBeWhole', 'RESERVED']) expect(script).toContain(rule);
+    expect(script).not.toMatch(/\brequire\(|\bBuffer\b|\bprocess\./);
+  });
+});
+
 describe('the help', () => {
   it.each(['gateway-appliance', ...areas.map(({ name }) => `gateway-${name}`)])(
     'of %s has an introduction and the official headings in order',

@@ -1,6 +1,7 @@
+import { mayBeWhole } from '../rules';
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
-import { defaultWords, entriesIn, othersNamed, type Entries } from './sources';
+import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo, type OperationInfo } from './table';
 import { prose, tell } from './words';
@@ -118,7 +119,15 @@ function describeDefaults(node: RedNode): void {
   const entries = Object.fromEntries(rows.flatMap((row) => (row.get() ? [[row.name, { type: '', value: '' }]] : [])));
   for (const row of rows) {
     const field = fields[row.name];
-    if (field) row.setDefault(defaultWords(node, row.name, field, othersNamed(row.name, fields, entries)));
+    if (field)
+      row.setDefault(
+        defaultWords(
+          node,
+          row.name,
+          field,
+          mayBeWhole(row.name, fields, (name) => name in entries),
+        ),
+      );
   }
 }
 

@@ -1,23 +1,11 @@
+import { hasColon, isConnections, isSeconds, neededCredentials, urlFault } from '../../src/model/rules';
 import { liveConfig } from './state';
 
 type Verdict = true | string;
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
-/** The base URL as `src/model/settings.ts` checks it again when it runs. */
 export function checkUrl(node: RedNode, value: unknown): Verdict {
-  const text = typeof value === 'string' ? value.trim() : '';
-  if (text === '') return node._('check.url-missing');
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return node._('check.url-invalid');
-  }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return node._('check.url-protocol');
-  if (url.username || url.password) return node._('check.url-credentials');
-  if (url.search || url.hash || /[?#]$/.test(text)) return node._('check.url-query');
-  return url.protocol === 'https:' || LOOPBACK.test(url.hostname) ? true : node._('check.url-http');
+  const fault = urlFault(typeof value === 'string' ? value.trim() : '');
+  return fault === undefined ? true : node._(`check.url-${fault}`);
 }
 
 export function checkRealm(node: RedNode, value: unknown): Verdict {
@@ -26,27 +14,17 @@ export function checkRealm(node: RedNode, value: unknown): Verdict {
 
 export function checkSeconds(node: RedNode, value: unknown): Verdict {
   if (value === '' || value === undefined) return true;
-  const seconds = Number(value);
-  return seconds > 0 && seconds <= 86_400 ? true : node._('check.seconds');
+  return isSeconds(Number(value)) ? true : node._('check.seconds');
 }
 
 export function checkConnections(node: RedNode, value: unknown): Verdict {
   if (value === '' || value === undefined) return true;
-  const connections = Number(value);
-  return Number.isInteger(connections) && connections >= 1 && connections <= 256 ? true : node._('check.connections');
+  return isConnections(Number(value)) ? true : node._('check.connections');
 }
 
 /** Credentials that the chosen login needs. Node-RED asks only while the dialog is open: elsewhere the editor does not have them. */
 export function checkCredential(node: RedNode, value: unknown, name: string): Verdict {
-  const login = liveConfig(node, 'login');
-  const factor = login === 'realm' ? liveConfig(node, 'secondFactor') : 'none';
-  const needed: Record<string, boolean> = {
-    username: login !== 'key',
-    password: login !== 'key',
-    apiKey: login === 'key',
-    secondPassword: factor === 'password',
-    totpSecret: factor === 'totp',
-  };
-  if (name.endsWith('sername') && String(value).includes(':')) return node._('check.username-colon');
-  return value || !needed[name] ? true : node._(`check.${name}-missing`);
+  if (name.endsWith('sername') && hasColon(String(value))) return node._('check.username-colon');
+  const needed = neededCredentials(liveConfig(node, 'login'), liveConfig(node, 'secondFactor'));
+  return value || !needed.includes(name) ? true : node._(`check.${name}-missing`);
 }

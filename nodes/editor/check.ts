@@ -1,12 +1,11 @@
+import { isOutOf } from '../../src/model/rules';
+import { RESERVED } from '../rules';
 import { entriesIn, sourcesOf, type Entry } from './sources';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
 import { editing, live } from './state';
 import { isVariable, textOf } from './words';
 
 type Verdict = true | string;
-
-/** Properties of a message that mean something to Node-RED or to these nodes. */
-const RESERVED = ['envelope', 'error', '_msgid', 'req', 'res', 'parts'];
 
 /** The appliance is chosen here, unless each message names it. */
 export function checkAppliance(node: RedNode, value: unknown): Verdict {
@@ -28,7 +27,7 @@ export function checkOutput(node: RedNode, value: unknown): Verdict {
   const property = textOf(value);
   if (property === '' || isVariable(property)) return true;
   const first = property.split(/[.[]/, 1)[0] ?? '';
-  if (RESERVED.includes(first)) return node._('check.output-reserved', { property: first });
+  if (RESERVED.has(first)) return node._('check.output-reserved', { property: first });
   return RED.utils.validateTypedProperty(property, 'msg', {});
 }
 
@@ -79,8 +78,7 @@ function checkChoice(node: RedNode, field: FieldInfo, value: string): string | u
 }
 
 function checkRange(node: RedNode, { range }: FieldInfo, value: number): string | undefined {
-  const fits = range === 'count' ? Number.isInteger(value) && value >= 1 : range !== 'positive' || value > 0;
-  return fits ? undefined : node._(`check.${range}`);
+  return !isOutOf(range, value) ? undefined : node._(`check.${range}`);
 }
 
 function checkShape(node: RedNode, field: FieldInfo, value: unknown): string | undefined {

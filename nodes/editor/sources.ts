@@ -37,11 +37,6 @@ export function sourcesOf(field: FieldInfo): string[] {
   return [...(field.secret ? ['cred'] : literals[field.kind]), ...elsewhere];
 }
 
-/** Every other required field is named, so that an object subject may be the whole payload. */
-export function othersNamed(name: string, fields: Record<string, FieldInfo>, entries: Entries): boolean {
-  return Object.entries(fields).every(([other, field]) => other === name || !field.required || other in entries);
-}
-
 /** In words where a field's value comes from that is not named: exactly what runs (contract, "Where a field's value comes from"). */
 export function defaultWords(node: RedNode, name: string, field: FieldInfo, wholePayload: boolean): string {
   const property = `msg.payload.${name}`;

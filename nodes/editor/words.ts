@@ -1,3 +1,5 @@
+import { variableOf } from '../rules';
+
 /** Fills an element with a text of the catalogue in which `backticks` mark code. Never HTML: some texts come from elsewhere. */
 export function prose(element: JQuery, text: string): JQuery {
   element.empty();
@@ -7,9 +9,9 @@ export function prose(element: JQuery, text: string): JQuery {
   return element;
 }
 
-/** A whole value that Node-RED replaces with an environment variable's: nothing can be said of it here. */
+/** A value that Node-RED replaces with an environment variable's: nothing can be said of it here. */
 export function isVariable(value: string): boolean {
-  return /^\$\{[^}]+\}$|^\$\([a-zA-Z_][a-zA-Z0-9_]*\)$/.test(value);
+  return variableOf(value) !== undefined;
 }
 
 /** Says beneath an input what is wrong with it; true or undefined: nothing. */

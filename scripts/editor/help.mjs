@@ -1,6 +1,11 @@
+// @ts-check
 // Sidebar help of every node type, in the order that Node-RED's help style guide asks for.
 
+/** @import { Area, Field, Operation } from '../../src/model/operation.js' */
+
+/** @type {Record<Operation['effect'], string>} */
 const EFFECTS = { read: 'reads', write: 'changes', destroy: 'ends, deletes or replaces' };
+/** @type {Partial<Record<Field['kind'], string>>} */
 const KINDS = {
   text: 'string',
   path: 'string | array',
@@ -12,9 +17,10 @@ const KINDS = {
   content: 'object | array | string | buffer',
 };
 
-const kindOf = (field) => KINDS[field.kind] ?? field.kind;
-const value = (given) => `\`${typeof given === 'string' ? given : JSON.stringify(given)}\``;
+const kindOf = (/** @type {Field} */ field) => KINDS[field.kind] ?? field.kind;
+const value = (/** @type {unknown} */ given) => `\`${typeof given === 'string' ? given : JSON.stringify(given)}\``;
 
+/** @param {Field} field */
 function fieldNotes(field) {
   const notes = [];
   if (field.choices) notes.push(`One of ${field.choices.map(value).join(', ')}.`);
@@ -25,23 +31,29 @@ function fieldNotes(field) {
   return notes;
 }
 
+/** @type {Record<string, string>} */
 const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', ':': '&#58;' };
-const escaped = (text) => text.replace(/[&<>:]/g, (character) => entities[character]);
+const escaped = (/** @type {string} */ text) => text.replace(/[&<>:]/g, (character) => entities[character] ?? character);
 
-/** One line of a list of properties. Node-RED's reader of such lists takes no colon in the text, not even in code. */
+/**
+ * One line of a list of properties. Node-RED's reader of such lists takes no colon in the text, not even in code.
+ * @param {string} name @param {string} type @param {string} text
+ */
 function line(name, type, text) {
-  const shown = text.replace(/`([^`]*)`|:/g, (found, code) => {
-    if (code === undefined) return entities[':'];
+  const shown = text.replace(/`([^`]*)`|:/g, (found, /** @type {string | undefined} */ code) => {
+    if (code === undefined) return escaped(':');
     return code.includes(':') ? `<code>${escaped(code)}</code>` : found;
   });
   return `: ${name} (${type}) : ${shown}`;
 }
 
+/** @param {[string, Field]} entry */
 function fieldLine([name, field]) {
   const type = `${field.required ? '' : 'optional '}${kindOf(field)}`;
   return line(name, type, [field.help, ...fieldNotes(field)].join(' '));
 }
 
+/** @param {[string, Operation]} entry */
 function operationHelp([name, operation]) {
   const fields = Object.entries(operation.fields).map(fieldLine);
   return [
@@ -91,6 +103,7 @@ const destroying = `An operation that is chosen by a message may only end, delet
 const many = `Where the result is *many*, it is \`{ total, ok, failed, results }\` with one entry for each item. Nothing to do is a success; only if
 every item fails it is an error.`;
 
+/** @param {Area} area */
 function areaHelp(area) {
   const operations = Object.entries(area.operations);
   const effects = operations.map(([, { effect }]) => effect);
@@ -118,11 +131,15 @@ function areaHelp(area) {
 
 const references = ['### References', '- [Documentation and example flows](https://github.com/gateway-admin/node-red#readme)'];
 
+/** @param {string} type @param {string} markdown */
 function script(type, markdown) {
   return `<script type="text/markdown" data-help-name="${type}">\n${markdown.trim()}\n</script>`;
 }
 
-/** Help of all types as one file; Node-RED serves it by the language of the editor. */
+/**
+ * Help of all types as one file; Node-RED serves it by the language of the editor.
+ * @param {readonly Area[]} areas @param {string} appliance
+ */
 export function buildHelp(areas, appliance) {
   const parts = [script('gateway-appliance', appliance), ...areas.map((area) => script(`gateway-${area.name}`, areaHelp(area)))];
   return `${parts.join('\n\n')}\n`;

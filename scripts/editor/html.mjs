@@ -1,6 +1,10 @@
+// @ts-check
 // gateway.html: one shared script, one template and one registration for each node type.
 import { fieldsOf, firstOperation, secretsOf } from './table.mjs';
 
+/** @import { Area, Field } from '../../src/model/operation.js' */
+
+/** @type {Record<Field['kind'], string>} */
 const icons = {
   text: 'fa-font',
   number: 'fa-hashtag',
@@ -16,14 +20,17 @@ const icons = {
 };
 
 /** Guards: a number limits something, a text is the place of something. */
+/** @type {Partial<Record<Field['kind'], string>>} */
 const guards = { number: 'fa-shield', text: 'fa-folder-open-o' };
-const iconOf = (field) => (field.secret ? 'fa-lock' : (field.guard && guards[field.kind]) || icons[field.kind]);
-const json = (value) => JSON.stringify(value).replaceAll('</', '<\\/');
+const iconOf = (/** @type {Field} */ field) => (field.secret ? 'fa-lock' : (field.guard && guards[field.kind]) || icons[field.kind]);
+const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('</', '<\\/');
 
+/** @param {string} id @param {string} icon @param {string} key */
 function label(id, icon, key) {
   return `<label for="${id}"><i class="fa ${icon}"></i> <span data-i18n="${key}"></span></label>`;
 }
 
+/** @param {Area} area @param {{ name: string, field: Field }} entry */
 function fieldRow(area, { name, field }) {
   const id = `gateway-field-${name}`;
   const stored = secretsOf(area).includes(name) ? `\n      <input type="password" id="node-input-${name}" class="gateway-hidden">` : '';
@@ -43,6 +50,7 @@ const dryRunRow = `
     <label for="node-input-dryRun"><span data-i18n="action.dry-run"></span><span class="gateway-note" data-i18n="action.dry-run-help"></span></label>
   </div>`;
 
+/** @param {Area} area */
 function actionTemplate(area) {
   return `<script type="text/html" data-template-name="gateway-${area.name}">
 <div class="gateway-form">
@@ -104,6 +112,7 @@ ${fieldsOf(area)
 /**
  * A literal call with a literal object: tools that judge packages read it without running it. `outputs` outside of the defaults is the
  * most ports there can be: Node-RED cuts the wires beyond it off a node that does not tell its number (see `old-flows.ts`).
+ * @param {Area} area
  */
 function actionRegistration(area) {
   const secrets = secretsOf(area);
@@ -175,7 +184,10 @@ const applianceRegistration = `<script type="text/javascript">
   });
 </script>`;
 
-/** The whole file that Node-RED sends to the browser. */
+/**
+ * The whole file that Node-RED sends to the browser.
+ * @param {{ areas: readonly Area[], table: object, script: string, style: string, appliance: string }} parts
+ */
 export function buildHtml({ areas, table, script, style, appliance }) {
   const shared = `${script.trimEnd()}\ngatewayEditor.start(${json(table)});`.replaceAll('</script', '<\\/script');
   return `${[

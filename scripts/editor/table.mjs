@@ -1,21 +1,29 @@
+// @ts-check
 // What the dialogs need of the operation table, as data, and the table's texts as part of the locale catalogue.
 
-/** Names become keys of the catalogue, where these two characters have a meaning. */
+/** @import { Area, Field } from '../../src/model/operation.js' */
+/** @import { AreaInfo, FieldInfo } from '../../nodes/editor/table-info.js' */
+/** @typedef {{ [key: string]: string | Texts }} Texts the catalogue, as it is nested */
+
+/** Names become keys of the catalogue, where these two characters have a meaning. @param {string} name */
 function checkName(name) {
   if (/[.:]/.test(name)) throw new Error(`${name}: a name in the operation table must not have a dot or a colon.`);
   return name;
 }
 
-const sameTexts = (a, b) => a.label === b.label && a.help === b.help;
+const sameTexts = (/** @type {Field} */ a, /** @type {Field | undefined} */ b) => a.label === b?.label && a.help === b.help;
 
-/** A field that reads alike in every operation has one text; where an operation words it differently, that one has its own. */
-function fieldTexts(area, operationName, name, shared) {
-  const field = area.operations[operationName].fields[name];
-  const key = sameTexts(field, shared.get(name)) ? `field.${name}` : `operation.${operationName}.field.${name}`;
-  return { key, field };
+/**
+ * A field that reads alike in every operation has one text; where an operation words it differently, that one has its own.
+ * @param {string} operationName @param {string} name @param {Field} field @param {Map<string, Field>} shared
+ */
+function keyOf(operationName, name, field, shared) {
+  return sameTexts(field, shared.get(name)) ? `field.${name}` : `operation.${operationName}.field.${name}`;
 }
 
+/** @param {Area} area */
 function firstFields(area) {
+  /** @type {Map<string, Field>} */
   const shared = new Map();
   for (const operation of Object.values(area.operations)) {
     for (const [name, field] of Object.entries(operation.fields)) if (!shared.has(name)) shared.set(checkName(name), field);
@@ -23,21 +31,26 @@ function firstFields(area) {
   return shared;
 }
 
-/** Sets a text under a dotted key, as i18next looks it up. */
+/**
+ * Sets a text under a dotted key, as i18next looks it up.
+ * @param {Texts} texts @param {string} key @param {string} value
+ */
 function put(texts, key, value) {
   const parts = key.split('.');
-  const last = parts.pop();
-  const place = parts.reduce((at, part) => (at[part] ??= {}), texts);
+  const last = parts.pop() ?? '';
+  const place = parts.reduce((at, part) => /** @type {Texts} */ (at[part] ??= {}), texts);
   place[last] = value;
 }
 
+/** @param {unknown} value */
 function example(value) {
   if (value === undefined) return {};
   return { example: typeof value === 'string' ? value : JSON.stringify(value) };
 }
 
-const flags = ['required', 'subject', 'guard', 'filter', 'secret'];
+const flags = /** @type {const} */ (['required', 'subject', 'guard', 'filter', 'secret']);
 
+/** @param {Field} field @param {string} key @returns {FieldInfo} */
 function fieldInfo(field, key) {
   return {
     kind: field.kind,
@@ -50,23 +63,29 @@ function fieldInfo(field, key) {
   };
 }
 
-/** In the palette the category says already whose nodes they are. Node-RED breaks words that are longer than its labels. */
+/**
+ * In the palette the category says already whose nodes they are. Node-RED breaks words that are longer than its labels.
+ * @param {Area} area
+ */
 function paletteName(area) {
   const name = area.label.replace(/^Gateway /, '');
   return name === 'administrators' ? 'admins' : name;
 }
 
+/** @param {Area} area @param {Texts} texts @returns {AreaInfo} */
 function areaInfo(area, texts) {
   const shared = firstFields(area);
+  /** @type {AreaInfo['operations']} */
   const operations = {};
   put(texts, `${area.name}.label`, area.label);
   put(texts, `${area.name}.palette`, paletteName(area));
   for (const [name, operation] of Object.entries(area.operations)) {
     put(texts, `${area.name}.operation.${checkName(name)}.label`, operation.label);
     put(texts, `${area.name}.operation.${name}.help`, operation.help);
+    /** @type {Record<string, FieldInfo>} */
     const fields = {};
-    for (const fieldName of Object.keys(operation.fields)) {
-      const { key, field } = fieldTexts(area, name, fieldName, shared);
+    for (const [fieldName, field] of Object.entries(operation.fields)) {
+      const key = keyOf(name, fieldName, field, shared);
       put(texts, `${area.name}.${key}.label`, field.label);
       put(texts, `${area.name}.${key}.help`, field.help);
       fields[fieldName] = fieldInfo(field, key);
@@ -76,26 +95,28 @@ function areaInfo(area, texts) {
   return { operations };
 }
 
-/** `{ table, texts }`: the table for the script in the browser, and its texts for the catalogue. */
+/** The table for the script in the browser, and its texts for the catalogue. @param {readonly Area[]} areas */
 export function buildTable(areas) {
+  /** @type {Texts} */
   const texts = {};
   const table = Object.fromEntries(areas.map((area) => [checkName(area.name), areaInfo(area, texts)]));
   return { table, texts };
 }
 
-/** The operation that a new node begins with: the first that destroys nothing. */
+/** The operation that a new node begins with: the first that destroys nothing. @param {Area} area */
 export function firstOperation(area) {
-  const entries = Object.entries(area.operations);
-  return (entries.find(([, operation]) => operation.effect !== 'destroy') ?? entries[0])[0];
+  const names = Object.keys(area.operations);
+  return names.find((name) => area.operations[name]?.effect !== 'destroy') ?? names[0] ?? '';
 }
 
-/** Every field of an area once, in the order of the table. */
+/** Every field of an area once, in the order of the table. @param {Area} area */
 export function fieldsOf(area) {
   return [...firstFields(area)].map(([name, field]) => ({ name, field }));
 }
 
-/** Names of the fields that are credentials of the node. */
+/** Names of the fields that are credentials of the node. @param {Area} area */
 export function secretsOf(area) {
+  /** @type {Set<string>} */
   const secret = new Set();
   for (const operation of Object.values(area.operations)) {
     for (const [name, field] of Object.entries(operation.fields)) if (field.secret) secret.add(name);

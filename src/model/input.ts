@@ -1,5 +1,6 @@
 import { badInput } from './error';
 import type { Field, Input, Operation } from './operation';
+import { isOutOf } from './rules';
 import { isObject, kindOf } from './json';
 
 type Reader = (value: unknown, name: string, field: Field) => unknown;
@@ -102,9 +103,8 @@ export function readField(name: string, field: Field, value: unknown): unknown {
 }
 
 function rangeComplaint({ range }: Field, value: unknown): string | undefined {
-  if (range === 'count' && !(Number.isInteger(value) && (value as number) >= 1)) return 'has to be a whole number of at least 1.';
-  if (range === 'positive' && !((value as number) > 0)) return 'has to be more than 0.';
-  return undefined;
+  if (!isOutOf(range, value)) return undefined;
+  return range === 'count' ? 'has to be a whole number of at least 1.' : 'has to be more than 0.';
 }
 
 function wrong(name: string, wanted: string, came: unknown): Error {

@@ -1,4 +1,5 @@
 import { GatewayError } from './error';
+import { hasColon, isConnections, isSeconds, MOST_CONNECTIONS, MOST_SECONDS, neededCredentials, urlFault, type UrlFault } from './rules';
 import { readSecret } from './totp';
 
 /**
@@ -95,28 +96,28 @@ export interface CheckedSettings extends Settings {
   prefix: string;
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const CREDENTIALS = {
+  username: 'the administrator’s user name',
+  password: 'the administrator’s password',
+  secondPassword: 'the second password',
+  totpSecret: 'the secret that the codes are computed from',
+  apiKey: 'an API key',
+} as const;
 
 /** Checks settings before anything is sent. Errors: `BAD_CONFIG` naming the property, what is wrong and what to do. */
 export function checkSettings(settings: Settings): CheckedSettings {
   const { origin, pathname, host } = checkUrl(settings.url);
   const login = oneOf('login', settings.login ?? 'realm', ['realm', 'legacy', 'key']);
   const secondFactor = oneOf('secondFactor', settings.secondFactor ?? 'none', ['none', 'password', 'totp', 'flow']);
-  if (login === 'key') need(settings.apiKey, 'apiKey', 'an API key');
-  else {
-    need(settings.username, 'username', 'the administrator’s user name');
-    need(settings.password, 'password', 'the administrator’s password');
-    if (settings.username?.includes(':')) throw bad('username has a colon, which HTTP Basic authentication cannot carry.');
-    if (settings.secondUsername?.includes(':')) throw bad('secondUsername has a colon, which HTTP Basic authentication cannot carry.');
-  }
-  if (login === 'realm') {
-    need(settings.realm, 'realm', 'the admin realm to log in to, for example Admin Users');
-    if (secondFactor === 'password') need(settings.secondPassword, 'secondPassword', 'the second password');
-    if (secondFactor === 'totp') {
-      need(settings.totpSecret, 'totpSecret', 'the secret that the codes are computed from');
-      readSecret(settings.totpSecret ?? '');
+  const needed = neededCredentials(login, secondFactor) as (keyof typeof CREDENTIALS)[];
+  for (const name of needed) need(settings[name], name, CREDENTIALS[name]);
+  if (login !== 'key') {
+    for (const name of ['username', 'secondUsername'] as const) {
+      if (hasColon(settings[name])) throw bad(`${name} has a colon, which HTTP Basic authentication cannot carry.`);
     }
   }
+  if (login === 'realm') need(settings.realm, 'realm', 'the admin realm to log in to, for example Admin Users');
+  if (needed.includes('totpSecret')) readSecret(settings.totpSecret ?? '');
   if (settings.proxy) checkProxy(settings.proxy.url);
   checkWord('vendor', settings.vendor);
   checkWord('brand', settings.brand);
@@ -133,21 +134,21 @@ export function checkSettings(settings: Settings): CheckedSettings {
   };
 }
 
+const URL_FAULTS: Readonly<Record<UrlFault, (shown: string, protocol: string) => string>> = {
+  missing: () => 'url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.',
+  invalid: (shown) => `url${shown} is not an address. Enter it with https://, for example https://vpn.example.com.`,
+  credentials: () => 'url holds credentials. Enter them in their own fields, where they are stored encrypted.',
+  query: () => 'url has a query or a fragment. Enter only the base URL.',
+  http: () => 'url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)',
+  protocol: (_, protocol) => `url begins with ${protocol}. Use https://.`,
+};
+
 function checkUrl(text: string): URL {
-  if (!text) throw bad('url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.');
-  if (!URL.canParse(text)) {
-    // Not quoted when it may hold a password.
-    const shown = text.includes('@') ? '' : ` ${JSON.stringify(text)}`;
-    throw bad(`url${shown} is not an address. Enter it with https://, for example https://vpn.example.com.`);
-  }
-  const url = new URL(text);
-  if (url.username || url.password) throw bad('url holds credentials. Enter them in their own fields, where they are stored encrypted.');
-  if (url.search || url.hash) throw bad('url has a query or a fragment. Enter only the base URL.');
-  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
-    throw bad('url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)');
-  }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw bad(`url begins with ${url.protocol}. Use https://.`);
-  return url;
+  const fault = urlFault(text);
+  if (fault === undefined) return new URL(text);
+  // Not quoted when it may hold a password.
+  const shown = text.includes('@') ? '' : ` ${JSON.stringify(text)}`;
+  throw bad(URL_FAULTS[fault](shown, URL.canParse(text) ? new URL(text).protocol : ''));
 }
 
 function checkProxy(text: string): void {
@@ -179,14 +180,13 @@ function oneOf<T extends string>(property: string, value: string, choices: reado
 
 function seconds(property: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
-  // setTimeout turns more than 2^31 ms into 1 ms.
-  if (!(value > 0 && value <= 86_400)) throw bad(`${property} has to be between 0 and 86400 seconds.`);
+  if (!isSeconds(value)) throw bad(`${property} has to be between 0 and ${MOST_SECONDS} seconds.`);
   return value;
 }
 
 function connections(value: number | undefined): number {
   if (value === undefined) return 8;
-  if (!(Number.isInteger(value) && value >= 1 && value <= 256)) throw bad('connections has to be a whole number from 1 to 256.');
+  if (!isConnections(value)) throw bad(`connections has to be a whole number from 1 to ${MOST_CONNECTIONS}.`);
   return value;
 }
 

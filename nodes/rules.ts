@@ -1,0 +1,31 @@
+/*
+ * Rules of the nodes that both halves apply, the runtime and the dialogs: one place for each. Nothing here may need Node.js.
+ */
+
+/** Message properties that are no place for the data: what the node itself writes, what Node-RED tells messages apart by, what an HTTP request hangs on. */
+export const RESERVED: ReadonlySet<unknown> = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);
+
+/** A whole value that Node-RED replaces by that of an environment variable, if there is one of that name. */
+const VARIABLE = /^\$(?:\{(\S+)\}|\((\S+)\))$/;
+
+/** The name of the environment variable that a value is to come from. */
+export function variableOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !value.startsWith('$')) return undefined;
+  const found = VARIABLE.exec(value);
+  return found?.[1] ?? found?.[2];
+}
+
+const WHOLE_KINDS = ['object', 'content'];
+
+/**
+ * Whether an object subject may be the whole payload: only where every other required field is given a source, so that nothing else has
+ * to be found in it (contract, "Where a field's value comes from").
+ */
+export function mayBeWhole(
+  subject: string,
+  fields: Readonly<Record<string, { readonly kind: string; readonly required?: boolean }>>,
+  isNamed: (name: string) => boolean,
+): boolean {
+  if (!WHOLE_KINDS.includes(fields[subject]?.kind ?? '')) return false;
+  return Object.entries(fields).every(([name, { required }]) => name === subject || required !== true || isNamed(name));
+}
