@@ -88,6 +88,10 @@ describe('gateway.html', () => {
     for (const secret of secrets) expect(template).toContain(`<input type="password" id="node-input-${secret}"`);
   });
 
+  it('never counts an appliance as unused: messages may name it', () => {
+    expect(property(definitions.get('gateway-appliance'), 'hasUsers')?.kind).toBe(ts.SyntaxKind.FalseKeyword);
+  });
+
   it.each(each)('declares the properties of the flow file for %s', (name, area) => {
     const definition = definitions.get(`gateway-${name}`);
     const properties = [

@@ -39,6 +39,12 @@ inBothEditors('the appliance', (rig) => {
     await rig.editor.cancel();
   });
 
+  it('is never offered for deletion: a message may name one that no node refers to', async () => {
+    const asDeployAsks = await rig.editor.unused();
+    expect(await rig.editor.unused(true)).toContain('ap2');
+    expect(asDeployAsks).not.toContain('ap2');
+  });
+
   it('tells of empty inputs once they were used', async () => {
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('[data-error="password"]')).toBe(false);

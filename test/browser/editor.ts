@@ -18,6 +18,7 @@ declare const RED: {
     createExportableNodeSet(nodes: unknown[]): unknown[];
     import(nodes: unknown[]): void;
     dirty(): boolean;
+    eachConfig(visit: (node: { id: string; users: unknown[]; _def: { hasUsers?: boolean } }) => void): void;
   };
   editor: { edit(node: unknown): void; editConfig(name: string, type: string, id: string): void };
   history: { pop(): void; redo(): void };
@@ -209,6 +210,17 @@ export class Editor {
 
   async redo(): Promise<void> {
     await this.page.evaluate(() => RED.history.redo());
+  }
+
+  /** Configuration nodes that no node refers to; without `any` those that a deploy offers to delete. */
+  async unused(any = false): Promise<string[]> {
+    return this.page.evaluate((all) => {
+      const found: string[] = [];
+      RED.nodes.eachConfig((node) => {
+        if (node.users.length === 0 && (all || node._def.hasUsers !== false)) found.push(node.id);
+      });
+      return found;
+    }, any);
   }
 
   async remove(id: string): Promise<void> {
