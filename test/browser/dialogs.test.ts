@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { areas } from '../../src/areas';
 import type { Entry } from './editor';
 import { idOf, inBothEditors } from './rig';
 
@@ -10,7 +11,13 @@ const elsewhere: Entry[] = [
   { type: 'jsonata', value: 'payload.name' },
 ];
 
+const names = [...areas.map((area) => area.name), 'trial'];
+
 inBothEditors('every operation', (rig) => {
+  it('is of an area that is looked at here', () => {
+    expect(rig.areas.map((area) => area.name)).toEqual(names);
+  });
+
   it('is drawn with its input port, its wires and no error', async () => {
     for (const [area, name] of rig.operations()) {
       const { errors, ports } = await rig.editor.verdict(idOf(area, name));
@@ -25,8 +32,8 @@ inBothEditors('every operation', (rig) => {
     ).toBe(rig.operations().length + 4);
   });
 
-  it('shows its own fields, none of the others, nothing sticks out, and Done changes nothing', async () => {
-    for (const [area, name, fields] of rig.operations()) {
+  it.each(names)('of %s shows its own fields, none of the others, nothing sticks out, and Done changes nothing', async (of) => {
+    for (const [area, name, fields] of rig.operations(of)) {
       const id = idOf(area, name);
       const before = await rig.editor.exported(id);
       await rig.editor.openNode(id);
@@ -38,16 +45,16 @@ inBothEditors('every operation', (rig) => {
     }
   });
 
-  it('keeps what is changed, from every source, and shows it again', async () => {
-    for (const [area, name, fields] of rig.operations()) {
+  it.each(names)('of %s keeps what is changed, from every source, and shows it again', async (of) => {
+    for (const [area, name, fields] of rig.operations(of)) {
       const id = idOf(area, name);
       const wanted = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
       await rig.editor.openNode(id);
-      for (const [field, entry] of Object.entries(wanted)) await rig.editor.setField(field, entry);
+      await rig.editor.setFields(wanted);
       await rig.editor.done();
       expect((await rig.editor.exported(id)).fields, id).toEqual(wanted);
       await rig.editor.openNode(id);
-      for (const [field, entry] of Object.entries(wanted)) expect(await rig.editor.field(field), `${id} ${field}`).toEqual(entry);
+      expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
       await rig.editor.cancel();
     }
   });

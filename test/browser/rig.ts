@@ -124,8 +124,10 @@ export class Rig {
     ];
   }
 
-  operations(): [Area, string, Record<string, Field>][] {
-    return this.areas.flatMap((area) =>
+  /** Every operation, or those of one area. */
+  operations(of?: string): [Area, string, Record<string, Field>][] {
+    const wanted = this.areas.filter(({ name }) => of === undefined || name === of);
+    return wanted.flatMap((area) =>
       Object.entries(area.operations).map(([name, { fields }]): [Area, string, Record<string, Field>] => [area, name, fields]),
     );
   }
