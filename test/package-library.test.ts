@@ -93,10 +93,13 @@ const COMMONJS = `
 const WRONG = `
   import { Gateway } from '${name}';
   // @ts-expect-error there is no such setting
-  new Gateway({ url: 'https://vpn.example.com', address: 'x' });`;
+  const gateway = new Gateway({ url: 'https://vpn.example.com', address: 'x' });
+  const { data } = await gateway.run('sessions.list');
+  // @ts-expect-error an array is no text
+  data.toUpperCase();`;
 
 describe('the declarations', () => {
-  it('hold in strict TypeScript, for both kinds of modules and without Node-RED, and say what is wrong', async () => {
-    expect(await complaints({ 'program.cts': COMMONJS, 'wrong.mts': WRONG })).toBe('');
+  it('hold in strict TypeScript, for the snippet of the README, for both kinds of modules and without Node-RED, and say what is wrong', async () => {
+    expect(await complaints({ 'sessions.mts': snippets.ts ?? '', 'program.cts': COMMONJS, 'wrong.mts': WRONG })).toBe('');
   });
 });
