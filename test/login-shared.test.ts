@@ -1,8 +1,13 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../src/gateway';
+import { Transport } from '../src/http/transport';
 import { accountsKept, forgetAccounts } from '../src/login/account-state';
+import { Session, type Key } from '../src/login/session';
 import { processCoordination } from '../src/model/process-coordination';
+import { Redactor } from '../src/model/redaction';
+import { checkSettings } from '../src/model/settings';
+import type { Simulator } from '../src/simulator';
 import { appliance, failure, gatewayFor, INFO, LOGIN, settingsFor } from './library/appliance';
 import { answers } from './library/logins';
 
@@ -135,6 +140,67 @@ describe('the key of gateways that are all closed', () => {
     const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     gateway.close();
     expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length).toBeLessThanOrEqual(timers);
+  });
+});
+
+describe('a key that is refused', () => {
+  const silent = (): void => undefined;
+
+  /** The session of a gateway, and the key of a first login, which the appliance took. */
+  async function loggedIn(): Promise<{ simulator: Simulator; session: Session; first: Key }> {
+    const simulator = await appliance();
+    const settings = checkSettings(settingsFor(simulator));
+    const session = new Session(settings, new Transport(settings), new Redactor(), processCoordination);
+    const first = await session.key(silent);
+    session.answered(first, 200);
+    return { simulator, session, first };
+  }
+
+  it('does not spoil the one that came meanwhile, not even while logins pause', async () => {
+    const { session, first } = await loggedIn();
+    expect(await session.refused(first)).toBe(true);
+    const second = await session.key(silent);
+    await session.refusedAgain(second);
+    // Answers to requests that were sent with the first key are late.
+    expect(await session.refused(first)).toBe(true);
+    await session.refusedAgain(first);
+    expect(session.present).toBe(second);
+    session.answered(second, 200);
+    expect(await session.refused(first)).toBe(true);
+    expect(session.present).toBe(second);
+  });
+
+  it('pauses nothing when it is not the present one any more', async () => {
+    const { session, first } = await loggedIn();
+    await session.refused(first);
+    const second = await session.key(silent);
+    session.answered(second, 200);
+    await session.refusedAgain(first);
+    expect(await session.refused(second)).toBe(true);
+    expect(await session.key(silent)).not.toBe(second);
+  });
+
+  it('pauses logins though other requests with the fresh one went well meanwhile', async () => {
+    const { simulator, session, first } = await loggedIn();
+    await session.refused(first);
+    const second = await session.key(silent);
+    session.answered(second, 200);
+    await session.refusedAgain(second);
+    expect((await failure(session.refused(second))).code).toBe('LOGIN_PAUSED');
+    expect(session.present).toBe(second);
+    expect(simulator.logins).toBe(2);
+  });
+
+  it('is shown to be good by answers, and by no refusal and no fault', async () => {
+    const { session, first } = await loggedIn();
+    await session.refused(first);
+    const second = await session.key(silent);
+    for (const status of [401, 403, 500, 503]) session.answered(second, status);
+    expect([second.accepted, await session.mayHaveDied(second)]).toEqual([false, false]);
+    session.answered(second, 404);
+    expect([second.accepted, await session.mayHaveDied(second)]).toEqual([true, true]);
+    await session.renewedInVain();
+    expect(await session.mayHaveDied(second)).toBe(false);
   });
 });
 

@@ -157,6 +157,19 @@ describe('second factor', () => {
     expect(answers(simulator)).toHaveLength(2);
   });
 
+  it('gives a code back that could not be sent', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
+    const simulator = await appliance({ secondFactor: { totpSecret } });
+    const coordination = new Counting();
+    await gatewayFor(simulator, byCode, { ...alone, coordination }).run('system.info');
+    const waiting = failure(gatewayFor(simulator, byCode, { ...alone, coordination }).run('system.info'));
+    await expect.poll(() => coordination.codes).toBe(2);
+    await simulator.close();
+    expect((await waiting).code).toBe('CONNECTION');
+    const next = await nextCode(totpSecret, coordination, AbortSignal.timeout(5_000), () => step + 30_000);
+    expect(next.code).toBe(code(readSecret(totpSecret).key, step / 30_000 + 1));
+  });
+
   it('says that the clock was set back when a code is refused for that', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 10_000 });
     const simulator = await appliance({ secondFactor: { totpSecret } });
