@@ -179,7 +179,7 @@ const WRONG: Record<Field['kind'], unknown[]> = {
   records: [5, true, [5], ['']],
   names: [true, [true], [''], [['a']]],
   data: [5, true, {}, ['a']],
-  content: [5, true],
+  content: [5, true, ['a']],
 };
 
 async function refused(name: string, input: Record<string, unknown>, field: string): Promise<void> {

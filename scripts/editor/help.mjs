@@ -14,7 +14,7 @@ const KINDS = {
   choice: 'string',
   names: 'string | object | array',
   data: 'buffer | string',
-  content: 'object | array | string | buffer',
+  content: 'object | string | buffer',
 };
 
 const kindOf = (/** @type {Field} */ field) => KINDS[field.kind] ?? field.kind;

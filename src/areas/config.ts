@@ -2,7 +2,8 @@ import { badInput } from '../model/error';
 import { links } from './links';
 import { area, object, op, path, required, subject } from '../model/operation';
 import { CONFIGURATION, configurationPath } from '../model/path';
-import { type JsonObject, kindOf } from '../model/json';
+import type { JsonObject } from '../model/json';
+import { readFlags } from './query';
 import type { Request } from '../model/request';
 import { truths } from '../model/json-text';
 
@@ -15,16 +16,6 @@ function at(to: string | string[], prefix: string, method: Request['method'], co
   const path = configurationPath(to, prefix);
   if (method !== 'GET' && path === CONFIGURATION) throw badInput('path is the root of the configuration, which can only be read.');
   return content === undefined ? { method, path } : { method, path, body: truths(content) };
-}
-
-/** Query of a `get`: flags and texts, nothing else can stand in an address. */
-function readQuery(query: JsonObject): Record<string, true | string> {
-  const entries = Object.entries(query).map(([key, value]): [string, true | string] => {
-    if (value === true || typeof value === 'string') return [key, value];
-    if (typeof value === 'number') return [key, String(value)];
-    throw badInput(`query.${key} has to be true (a flag) or text; ${kindOf(value)} came.`);
-  });
-  return Object.fromEntries(entries);
 }
 
 const example = { path: 'users/user-roles/user-role/Staff' };
@@ -47,7 +38,7 @@ export const config = area({
         path: subject(required(where)),
         query: object('Query', 'Query of the request: `{ "expand": true }` for a flag, `{ "key": "text" }` for a value.', { guard: true }),
       },
-      request: ({ path, query }, prefix) => ({ ...at(path, prefix, 'GET'), ...(query && { query: readQuery(query) }) }),
+      request: ({ path, query }, prefix) => ({ ...at(path, prefix, 'GET'), ...(query && { query: readFlags(query) }) }),
       example: { input: example, request: `GET ${examplePath}` },
     }),
     list: op({

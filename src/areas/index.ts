@@ -9,6 +9,7 @@ import { groupsArea } from './groups';
 import { license } from './license';
 import { login } from './login';
 import { policy } from './policy';
+import { request } from './request';
 import { users } from './users';
 import { sessions } from './sessions';
 import { system } from './system';
@@ -28,6 +29,7 @@ const all = [
   cluster,
   transfer,
   backup,
+  request,
   login,
 ] as const;
 

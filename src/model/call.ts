@@ -18,12 +18,22 @@ export interface ReadOptions {
   readonly lookUp?: boolean;
 }
 
+/** A body that is not JSON of ours. */
+export interface Content {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
 /** What an operation that needs more than one exchange works with. Writes become a plan in a dry run. */
 export interface Call {
   /** Reads a document: JSON of a 2xx, checked to be an object. */
   read(request: Request, options?: ReadOptions): Promise<JsonObject>;
   /** Sends a write and reads its result envelope; in a dry run plans it. */
   write(request: Request): Promise<WriteResult>;
+  /** Reads whatever a path answers: a document of JSON, else text, or a Buffer where it is neither. Nothing at all is an empty object. */
+  readAny(request: Request): Promise<unknown>;
+  /** Sends a write whose answer may be a result envelope, anything else or nothing; `content` takes the place of a body of JSON. */
+  writeAny(request: Request, content?: Content): Promise<unknown>;
   /** One write per item, on all connections at once, results in order; an item that fails does not stop the others. */
   each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown): Promise<Many>;
   /** The same where an item takes more than one exchange: `work` gets a call of its own for each. */

@@ -35,6 +35,7 @@ export interface PlannedRequest {
   method: string;
   path: string;
   query?: Query;
+  rawQuery?: string;
   body?: unknown;
 }
 
@@ -43,7 +44,7 @@ export interface Envelope {
   ok: boolean;
   operation: string;
   appliance: string;
-  request: { method: string; path: string; query?: Query } | null;
+  request: { method: string; path: string; query?: Query; rawQuery?: string } | null;
   status: number | null;
   result: ResultLists;
   changed: boolean | null;

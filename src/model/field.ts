@@ -104,8 +104,8 @@ export const path = field<string | string[]>('path');
 export const records = field<string | JsonObject | (string | JsonObject)[]>('records');
 /** The same where a text is a name, which may be a number too. */
 export const names = field<string | JsonObject | (string | JsonObject)[]>('names');
-/** Anything that can be a body: an object or an array, text, or a Buffer. */
-export const content = field<JsonObject | readonly unknown[] | string | Buffer>('content');
+/** Whatever can be a body: an object, text, or a Buffer. */
+export const content = field<JsonObject | string | Buffer>('content');
 /** A Buffer, or text that is one. */
 export const data = field<Buffer | string>('data');
 

@@ -57,8 +57,8 @@ const readers: Record<Field['kind'], Reader> = {
     return readers.records(Array.isArray(value) ? value.map(named) : named(value), name, field);
   },
   content: (value, name) => {
-    if (isObject(value) || Array.isArray(value) || Buffer.isBuffer(value) || typeof value === 'string') return value;
-    throw wrong(name, 'an object, an array, text or a Buffer', value);
+    if (isObject(value) || Buffer.isBuffer(value) || typeof value === 'string') return value;
+    throw wrong(name, 'an object, text or a Buffer', value);
   },
   data: (value, name) => {
     if (Buffer.isBuffer(value) || typeof value === 'string') return value;

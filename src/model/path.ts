@@ -5,6 +5,8 @@ import type { Query } from './request';
 
 /** Where the configuration tree begins (appliance-api.md, "Generic configuration tree"). */
 export const CONFIGURATION = '/api/v1/configuration';
+/** Where the whole interface lies (appliance-api.md, "Endpoints"). */
+const API = '/api/v1';
 
 // Unreserved characters of RFC 3986; the interface lets only US-ASCII stand literally and lists `* / @ & #` as encoded.
 const NOT_LITERAL = /[!'()*]/g;
@@ -48,36 +50,72 @@ export function encodeQuery(query: Query | undefined): string {
  * `prefix` is the path of the base URL, which an href may carry. Errors: `BAD_INPUT` naming what is wrong.
  */
 export function configurationPath(path: string | readonly string[], prefix = ''): string {
+  return pathBelow(CONFIGURATION, path, prefix);
+}
+
+/**
+ * The same for any path of the interface; the answer begins with `/api/v1/`. Errors: `BAD_INPUT`, also for one that an appliance,
+ * however it reads addresses, could take for a login: that would hand out a key.
+ */
+export function apiPath(path: string | readonly string[], prefix = ''): string {
+  const whole = pathBelow(API, path, prefix);
+  if (whole === API) throw badInput('path is the root of the interface. Give a path below /api/v1/.');
+  if (reachesLogin(whole))
+    throw badInput('path leads to a login, which is made by itself and would hand out a key here. Give another path.');
+  return whole;
+}
+
+/** Read as laxly as any server might: escapes of escapes, either slash, dots, parameters of segments, either case. */
+function reachesLogin(path: string): boolean {
+  const names: string[] = [];
+  for (const segment of decodedWholly(path).toLowerCase().split(/[/\\]/)) {
+    const name = (segment.split(';')[0] ?? '').trim();
+    if (name === '..') names.pop();
+    else if (name !== '' && name !== '.') names.push(name);
+  }
+  return ['auth', 'realm_auth'].includes(names[2] ?? '');
+}
+
+function decodedWholly(path: string): string {
+  let text = path;
+  for (let times = 0; times < 8 && text.includes('%'); times++) {
+    // What is no UTF-8 stays as it is.
+    text = text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'));
+  }
+  return text;
+}
+
+function pathBelow(root: string, path: string | readonly string[], prefix: string): string {
   if (typeof path !== 'string') {
     if (path.length === 0) throw badInput('path is an empty array: give at least one segment.');
-    return `${CONFIGURATION}${path.map((name) => `/${rawSegment(name)}`).join('')}`;
+    return `${root}${path.map((name) => `/${rawSegment(name)}`).join('')}`;
   }
-  if (path === '') throw badInput('path is empty. Give a path of the configuration tree, or / for its root.');
+  if (path === '') throw badInput('path is empty. Give a path, or / for the root.');
   if (path.includes('?') || path.includes('#')) {
     throw badInput('path holds a ? or #. Write them as %3F or %23 inside a name; query flags go into the field query.');
   }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path) || path.startsWith('//')) {
-    throw badInput('path is a whole address. Give the part behind /api/v1/configuration; the appliance is chosen by the node.');
+    throw badInput('path is a whole address. Give the part behind /api/v1/; which appliance it goes to is chosen elsewhere.');
   }
-  const inner = belowConfiguration(path, prefix);
+  const inner = below(root, path, prefix);
   const trailing = inner.endsWith('/') ? '/' : '';
   const text = inner.replace(/^\//, '').replace(/\/$/, '');
-  if (text === '') return CONFIGURATION;
-  return `${CONFIGURATION}${text
+  if (text === '') return root;
+  return `${root}${text
     .split('/')
     .map((segment) => `/${textSegment(segment)}`)
     .join('')}${trailing}`;
 }
 
-/** An href is host-absolute, with or without the base URL's own path; anything else counts from the configuration root. */
-function belowConfiguration(path: string, prefix: string): string {
-  for (const root of prefix ? [prefix + CONFIGURATION, CONFIGURATION] : [CONFIGURATION]) {
-    if (path === root) return '';
-    if (path.startsWith(`${root}/`)) return path.slice(root.length);
+/** An href is host-absolute, with or without the base URL's own path; anything else counts from the root. */
+function below(root: string, path: string, prefix: string): string {
+  for (const start of prefix ? [prefix + root, root] : [root]) {
+    if (path === start) return '';
+    if (path.startsWith(`${start}/`)) return path.slice(start.length);
   }
   // Below another path it is the href of another appliance.
   if (/(^|\/)api\/v1(\/|$)/.test(path)) {
-    throw badInput(`path leaves the configuration tree: it has to lie below ${CONFIGURATION}.`);
+    throw badInput(`path leaves ${root}: it has to lie below that.`);
   }
   return path;
 }
@@ -93,7 +131,10 @@ function rawSegment(name: unknown): string {
 function textSegment(segment: string): string {
   const pieces = segment.split(/(%[0-9A-Fa-f]{2})/);
   const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encode(piece))).join('');
-  refuseSpecial(decode(encoded), segment);
+  const decoded = decode(encoded);
+  refuseSpecial(decoded, segment);
+  // A server may take an encoded slash for one.
+  for (const part of decoded.split(/[/\\]/)) if (isSpecial(part)) refuseSpecial(part, segment);
   return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
 }
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from './json';
+import type { Query } from './request';
 import type { Fields } from './operation';
 
 /** A secret as it was given. */
@@ -47,6 +48,19 @@ export function* secretsIn(body: unknown): Generator<SecretValue> {
       else if (typeof value === 'object') open.push(value);
     }
   }
+}
+
+/** A query as it may be shown: what stands under a secret's name in it is masked. */
+export function shownQuery<Q extends Query | string>(query: Q, mask: string): Q {
+  if (typeof query !== 'string') {
+    const shown = Object.entries(query).map(([name, value]): [string, true | string] => [name, isSecretName(name) ? mask : value]);
+    return Object.fromEntries(shown) as Q;
+  }
+  const shown = query.split('&').map((part) => {
+    const [name = ''] = part.split('=', 1);
+    return part.includes('=') && isSecretName(name) ? `${name}=${mask}` : part;
+  });
+  return shown.join('&') as Q;
 }
 
 /** The texts of a value that is secret as a whole, numbers among them. */

@@ -2,7 +2,9 @@ import { abortSignalOf, type Cancellable } from '../model/cancelling';
 import { emptyResult, type Many, type ManyItem, type WriteResult } from '../model/envelope';
 import { asGatewayError, badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
+import type { Content } from '../model/call';
 import type { Advance, Call, LoginState, ReadOptions } from '../model/operation';
+import { AnyAnswer, ANYTHING } from './any-answer';
 import type { Request } from '../model/request';
 import type { Download, Upload } from '../model/stream';
 import { outcomeOf } from './many';
@@ -109,6 +111,28 @@ export class OperationCall implements Call {
 
   write(request: Request): Promise<WriteResult> {
     return this.#writes.one({ request });
+  }
+
+  readAny(request: Request): Promise<unknown> {
+    this.record.begins('read', request);
+    return this.sender.read(async (send) => {
+      const answer = new AnyAnswer();
+      const reply = await send(request, () => Promise.resolve({ sink: answer, headers: { accept: ANYTHING } }));
+      this.record.answered('read', reply.status);
+      return consume(reply, () => answer.read(reply));
+    });
+  }
+
+  async writeAny(request: Request, content?: Content): Promise<unknown> {
+    let answer = new AnyAnswer();
+    const stream = () => {
+      answer = new AnyAnswer();
+      const headers = { accept: ANYTHING, ...(content && { 'content-type': content.type }) };
+      return Promise.resolve({ sink: answer, headers, ...(content && { body: content.bytes }) });
+    };
+    const shown = content && { 'content-type': content.type, bytes: content.bytes.length };
+    const written = await this.#writes.one({ request, stream, read: (reply) => answer.readWritten(reply), ...(shown && { shown }) });
+    return answer.document ?? written;
   }
 
   unchanged(): WriteResult {

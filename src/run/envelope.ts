@@ -1,6 +1,8 @@
 import { emptyResult, isoTime, type Envelope } from '../model/envelope';
 import type { GatewayError } from '../model/error';
+import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
+import { shownQuery } from '../model/secrets';
 import type { OperationCall } from './call';
 import { leavesUnchanged } from './repeat';
 
@@ -80,6 +82,7 @@ export function failureEnvelope(operation: string, appliance: string, error: Gat
   };
 }
 
-function requestOf({ method, path, query }: Request): NonNullable<Envelope['request']> {
-  return query ? { method, path, query: { ...query } } : { method, path };
+function requestOf({ method, path, query, rawQuery }: Request): NonNullable<Envelope['request']> {
+  if (rawQuery) return { method, path, rawQuery: shownQuery(rawQuery, MASK) };
+  return query ? { method, path, query: shownQuery(query, MASK) } : { method, path };
 }

@@ -1,7 +1,9 @@
 import type { PlannedRequest } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import { jsonText } from '../model/json-text';
+import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
+import { shownQuery } from '../model/secrets';
 
 /** What a dry run would send, secrets masked. */
 export class Plan {
@@ -16,7 +18,13 @@ export class Plan {
   add({ method, path, query, rawQuery, body: own }: Request, shown?: JsonObject): void {
     const body = shown ?? own;
     if (body) jsonText(body);
-    const planned = { method, path, ...(query && { query }), ...(rawQuery !== undefined && { rawQuery }), ...(body && { body }) };
+    const planned = {
+      method,
+      path,
+      ...(query && { query: shownQuery(query, MASK) }),
+      ...(rawQuery && { rawQuery: shownQuery(rawQuery, MASK) }),
+      ...(body && { body }),
+    };
     this.requests.push(this.#mask(planned));
   }
 }

@@ -4,6 +4,7 @@ import type { Reply } from '../http/transport';
 import type { ErrorCode } from '../model/error-codes';
 import { emptyResult, type ResultLists, type Message } from '../model/envelope';
 import { isObject, type JsonObject } from '../model/json';
+import { sentence } from '../model/sentence';
 
 /** Messages that the interface names; they are refusals whatever status and list carries them (contract, "Errors"). */
 const NAMED_REFUSALS = [/Invalid import mode/i, /Failed to extract configuration files/i, /not part of an Active[-/ ]Passive cluster/i];
@@ -49,19 +50,17 @@ export function readDocument(reply: Reply): JsonObject {
 export function readResult(reply: Reply): ResultLists {
   refuseStatus(reply);
   if (reply.status === 204 || reply.body.text().trim() === '') return emptyResult();
-  const named = namedInText(reply);
-  if (named)
-    throw new GatewayError('REJECTED', `The appliance refused: ${named}`, { status: reply.status, result: emptyResult(), sent: true });
+  refuseNamed(reply.status, reply.body.text());
   const lists = readLists(reply, parseObject(reply)['result']);
   refuseErrors(reply.status, lists);
   return lists;
 }
 
-function refuseStatus(reply: Reply): void {
+export function refuseStatus(reply: Reply): void {
   const { status } = reply;
   if (status >= 200 && status < 300) return;
   const result = listsOfError(reply);
-  const named = namedRefusal(result) ?? namedInText(reply);
+  const named = namedRefusal(result) ?? namedIn(reply.body.text());
   const said = sayings(result) || named;
   const code = named ? 'REJECTED' : (CODES[status] ?? 'APPLIANCE_ERROR');
   const words = WORDS[status] ?? fallbackWords(status);
@@ -74,7 +73,7 @@ function fallbackWords(status: number): string {
   return `The appliance answered with status ${status}`;
 }
 
-function refuseErrors(status: number, result: ResultLists): void {
+export function refuseErrors(status: number, result: ResultLists): void {
   const refusal = namedRefusal(result);
   if (refusal) throw new GatewayError('REJECTED', `The appliance refused: ${refusal}`, { status, result, sent: true });
   if (result.errors.length > 0) {
@@ -82,9 +81,14 @@ function refuseErrors(status: number, result: ResultLists): void {
   }
 }
 
+/** Errors: `REJECTED` for one of the named messages in a text that is not JSON. */
+export function refuseNamed(status: number, text: string): void {
+  const named = namedIn(text);
+  if (named) throw new GatewayError('REJECTED', sentence`The appliance refused: ${named}`, { status, result: emptyResult(), sent: true });
+}
+
 /** The interface does not show in what body its named messages come: a page or plain text is looked through as well. */
-function namedInText({ body }: Reply): string | undefined {
-  const text = body.text();
+function namedIn(text: string): string | undefined {
   if (text.trimStart().startsWith('{')) return undefined;
   for (const named of NAMED_REFUSALS) {
     const found = new RegExp(`(?:Error - )?${named.source}[^<\\n]{0,200}`, 'i').exec(text.slice(0, 65_536));
@@ -98,7 +102,7 @@ function namedRefusal({ info, warnings, errors }: ResultLists): string | undefin
 }
 
 /** Only non-empty lists may be present; entries are `{ message }`. */
-function readLists(reply: Reply, result: unknown): ResultLists {
+export function readLists(reply: Reply, result: unknown): ResultLists {
   if (!isObject(result)) throw badResponse(reply, `The appliance answered ${reply.status} without the result that belongs there.`);
   return {
     info: messages(reply, result['info']),

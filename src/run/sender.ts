@@ -67,11 +67,11 @@ export class Sender {
   }
 
   /** A write, sent once: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
-  async write(request: Request, stream?: Stream): Promise<Written> {
+  async write(request: Request, stream?: Stream, read: (reply: Reply) => ResultLists = readResult): Promise<Written> {
     const progress: Progress = { sent: false, signal: this.#signal };
     try {
       const reply = await this.#authorized(request, progress, stream);
-      return { status: reply.status, result: consume(reply, readResult) };
+      return { status: reply.status, result: consume(reply, read) };
     } catch (thrown) {
       const error = asGatewayError(thrown);
       // Before the write itself, there was at most a login.
@@ -118,7 +118,7 @@ export class Sender {
   ): Promise<Reply> {
     this.requests++;
     const { settings, transport } = this.#parts;
-    const query = request.rawQuery === undefined ? encodeQuery(request.query) : `?${request.rawQuery}`;
+    const query = request.rawQuery ? `?${request.rawQuery}` : encodeQuery(request.query);
     const exchange: Exchange = { method: request.method, path: settings.prefix + request.path + query, authorization, signal };
     if (body !== undefined) exchange.body = body;
     return transport.send(more ? { ...exchange, ...more } : exchange);

@@ -1,4 +1,5 @@
-import { emptyResult, type Many, type WriteResult } from '../model/envelope';
+import type { Reply } from '../http/transport';
+import { emptyResult, type Many, type ResultLists, type WriteResult } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';
 import { workOnEach, type ItemDone } from './many';
@@ -12,6 +13,8 @@ export interface Write {
   /** What a plan shows of a body that streams. */
   readonly shown?: JsonObject;
   readonly stream?: Stream;
+  /** Of an answer that may be something else than a result envelope. */
+  readonly read?: (reply: Reply) => ResultLists;
 }
 
 /**
@@ -73,9 +76,9 @@ export class Writes {
     return around ? around(write, () => this.#proceed(write)) : this.#proceed(write);
   }
 
-  async #proceed({ request, shown, stream }: Write): Promise<Written> {
+  async #proceed({ request, shown, stream, read }: Write): Promise<Written> {
     const { plan, sender } = this.#parts;
-    if (!plan) return sender.write(request, stream);
+    if (!plan) return sender.write(request, stream, read);
     plan.add(request, shown);
     return { status: null, result: emptyResult() };
   }

@@ -1,3 +1,4 @@
+import { beyondRoutes } from './beyond';
 import { clusterRoutes } from './cluster';
 import { configurationRoutes } from './configuration';
 import { certificateRoutes } from './device-certificates';
@@ -18,4 +19,5 @@ export const areas: readonly ((router: Router) => void)[] = [
   certificateRoutes,
   clusterRoutes,
   transferRoutes,
+  beyondRoutes,
 ];

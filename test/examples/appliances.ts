@@ -29,6 +29,14 @@ export const appliances: Outcomes = {
     expect([...device.keys()]).toEqual(['vpn.example.com']);
   },
 
+  'Make a local backup before a change.json': async (running, example) => {
+    const { debug, simulator } = running;
+    await inject(running, example, 'Click: make a backup');
+    expect(await debug.next('On the appliance now')).toEqual({ localbackups: [{ name: 'system-1' }, { name: 'system-2' }] });
+    expect(simulator.state.beyond.backups).toHaveLength(2);
+    expect(writes(running).at(-1)).toBe('POST /api/v1/system/maintenance/archiving/localbackup?config-type=system');
+  },
+
   'Upload a certificate with its key.json': async (running, example) => {
     const { debug, simulator } = running;
     const click = 'Click: upload the bundle';

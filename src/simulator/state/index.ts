@@ -1,3 +1,4 @@
+import { type BeyondState, newBeyond } from './beyond';
 import { type ClusterState, seedCluster } from './cluster';
 import { type CertificateState, seedCertificates } from './certificates';
 import { type LicenseState, seedLicense } from './license';
@@ -19,6 +20,7 @@ export interface State {
   readonly license: LicenseState;
   readonly certificates: CertificateState;
   readonly transfer: TransferState;
+  readonly beyond: BeyondState;
   /** Undefined while the node is not in a cluster. */
   cluster: ClusterState | undefined;
 }
@@ -34,6 +36,7 @@ export function createState(settings: Settings): State {
     license: seedLicense(settings),
     certificates: seedCertificates(settings.name),
     transfer: newTransfer(),
+    beyond: newBeyond(),
     cluster: seedCluster(settings),
   };
 }
