@@ -109,8 +109,10 @@ export class Session {
       await this.refusedAgain(key);
       return false;
     } else await this.#refuseWhilePaused();
-    if (state.key === key) state.key = undefined;
-    state.keyRefused = true;
+    if (state.key === key) {
+      state.key = undefined;
+      state.keyRefused = true;
+    }
     return true;
   }
 
