@@ -21,8 +21,8 @@ export default defineConfig({
           name: 'parts',
           include: ['test/**/*.test.ts'],
           exclude: whole,
-          testTimeout: 20_000,
-          hookTimeout: 20_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           // Most of their time they wait for a pause or a time limit to pass.
           maxWorkers: 4,
           sequence: { groupOrder: 0 },

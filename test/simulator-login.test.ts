@@ -166,8 +166,9 @@ describe('keys end', () => {
   });
 
   it('after keyLifetimeMs', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start({ keyLifetimeMs: 1000 });
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 900 });
+    vi.setSystemTime(Date.now() + 900);
     expect((await client.get(INFO)).status).toBe(200);
     vi.setSystemTime(Date.now() + 200);
     expect((await client.get(INFO)).status).toBe(401);

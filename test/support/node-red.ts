@@ -130,7 +130,7 @@ export class Rig {
 
   /** Waits until something that messages change is so. */
   async until(so: () => boolean): Promise<void> {
-    const late = performance.now() + 8000;
+    const late = performance.now() + 60_000;
     while (!so()) {
       if (performance.now() > late) throw new Error(`It did not come about. What was seen: ${this.emitted().slice(0, 4000)}`);
       await new Promise<void>((resolve) => {
