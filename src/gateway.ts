@@ -6,6 +6,7 @@ import { asGatewayError, GatewayError } from './model/error';
 import { readInput } from './model/input';
 import type { Advance, Operation } from './model/operation';
 import { Redactor } from './model/redaction';
+import { ours, sentence } from './model/sentence';
 import { secretsOfInput } from './model/secrets';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
@@ -58,14 +59,14 @@ export class Gateway {
   readonly #shared: Shared;
 
   constructor(settings: Settings, { coordination = processCoordination, ownLogin }: GatewayOptions = {}) {
-    this.#settings = checkSettings(settings);
+    this.#settings = settingsOf(settings);
     const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.#settings;
     this.#redactor = new Redactor().add(password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase);
     if (password) this.#redactor.add(`${username}:${password}`);
     if (secondPassword) this.#redactor.add(`${secondUsername || username}:${secondPassword}`);
     if (apiKey) this.#redactor.add(`${apiKey}:`);
     if (proxy?.password) this.#redactor.add(`${proxy.username ?? ''}:${proxy.password}`);
-    if (proxy) this.#redactor.add(decodeURIComponent(new URL(proxy.url).password));
+    if (proxy) this.#redactor.add(passwordIn(proxy.url));
     const transport = new Transport(this.#settings);
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { ownLogin });
     this.#shared = { settings: this.#settings, session, transport, facts: new Map(), coordination };
@@ -87,8 +88,8 @@ export class Gateway {
     input?: Readonly<Record<string, unknown>>,
     options?: RunOptions | AbortSignal,
   ): Promise<Outcome>;
-  run(name: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal = {}): Promise<Outcome> {
-    const given: RunOptions = options instanceof AbortSignal ? { signal: options } : options;
+  run(name: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal | null = {}): Promise<Outcome> {
+    const given: RunOptions = options instanceof AbortSignal ? { signal: options } : (options ?? {});
     if (!(given.signal instanceof AbortSignal)) return this.#run(name, input, given);
     const stop = new Canceller();
     const leave = stop.follow(given.signal);
@@ -105,7 +106,7 @@ export class Gateway {
       signal,
       onEmit: onPart && ((data, part, so) => onPart(data, part, envelopeOf(run, so))),
       onProgress,
-      mask: (value) => redactor.value(value),
+      masking: redactor,
     });
     try {
       const operation = operationNamed(name);
@@ -115,16 +116,11 @@ export class Gateway {
       const envelope = envelopeOf(run, call);
       if (changed !== null) envelope.result = redactor.value(envelope.result);
       if (streamed) return { data: undefined, many: null, envelope, streamed };
-      if (many) return this.#outcomeOfMany(many, envelope, redactor);
+      if (many) return { data: many, many, envelope, streamed };
       return { data: writes ? redactor.value(data) : data, many, envelope, streamed };
     } catch (thrown) {
       throw this.#failure(run, asGatewayError(thrown), call, redactor);
     }
-  }
-
-  #outcomeOfMany(many: Many, envelope: Envelope, redactor: Redactor): Outcome {
-    const data = redactor.value(many);
-    return { data, many: data, envelope, streamed: false };
   }
 
   /** Aborts everything that is under way and closes all connections. */
@@ -135,7 +131,7 @@ export class Gateway {
 
   #perform(operation: Operation, input: ReturnType<typeof readInput>, call: OperationCall): Promise<unknown> {
     if (operation.run) return operation.run(input, call);
-    if (!operation.request) throw new GatewayError('BAD_INPUT', 'This operation has nothing to send.');
+    if (!operation.request) throw new GatewayError('BAD_INPUT', sentence`This operation has nothing to send.`);
     const request = operation.request(input, this.#settings.prefix);
     if (operation.effect !== 'read') return call.write(request);
     const document = call.read(request);
@@ -143,10 +139,29 @@ export class Gateway {
   }
 
   #failure(run: RunOf, error: GatewayError, call: OperationCall, redactor: Redactor): GatewayError {
-    const message = redactor.message(error);
     // A new one always: all who wait for one login get the same error, and each has a cause of its own.
-    const clean = new GatewayError(error.code, message, error.details);
-    clean.cause = redactor.value(failedEnvelope(run, error, message, call));
+    const clean = new GatewayError(error.code, ours(redactor.message(error)), error.details);
+    clean.cause = failedEnvelope(run, error, call, redactor);
     return clean;
+  }
+}
+
+/** Errors: `BAD_CONFIG`, also for what is no settings at all. */
+function settingsOf(settings: Settings): CheckedSettings {
+  try {
+    return checkSettings(settings);
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) throw thrown;
+    throw new GatewayError('BAD_CONFIG', sentence`The settings cannot be read: one of them is of the wrong kind, or they are no object.`);
+  }
+}
+
+/** The password in a proxy's address, as it is sent. */
+function passwordIn(url: string): string {
+  const { password } = new URL(url);
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
   }
 }

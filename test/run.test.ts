@@ -6,7 +6,12 @@ import type { CallOptions, OperationCall } from '../src/run/call';
 import { operations } from '../src/areas';
 import { readInput } from '../src/model/input';
 import type { Write } from '../src/run/writes';
-import { failure, gatewayFor, idsOf, INFO, LOGIN, pair, USERS, writes } from './library/appliance';
+import { Gateway, type RunOptions } from '../src/gateway';
+import type { Envelope } from '../src/model/envelope';
+import { GatewayError } from '../src/model/error';
+import { MASK } from '../src/model/redaction';
+import type { Settings } from '../src/model/settings';
+import { codeOf, failure, gatewayFor, idsOf, INFO, LOGIN, pair, USERS, writes } from './library/appliance';
 import { callOf } from './library/call';
 import { http, wire } from './library/wire';
 
@@ -201,5 +206,107 @@ describe('every write', () => {
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect(simulator.requests).toHaveLength(1);
     expect(writes(simulator)).toEqual([`PUT ${PATH}`]);
+  });
+});
+
+describe('what a script gives', () => {
+  it.each<[string, unknown]>([
+    ['a Map', new Map([['description', 'x']])],
+    ['a Set', new Set(['x'])],
+    ['a RegExp', /x/],
+    ['a Date', new Date(0)],
+    ['a Map inside', { description: new Map() }],
+  ])('may not be %s as a body, which would be sent as {}', async (_name, body) => {
+    const { simulator, gateway } = await pair();
+    expect(await failure(gateway.run('config.update', { path: ROLE, body }))).toMatchObject({ code: 'BAD_INPUT' });
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('may be a truth value in any spelling', async () => {
+    const { gateway } = await pair();
+    const inputs = {
+      server: 'System Local',
+      username: 'new',
+      'password-cleartext': 'Long enough 1',
+      enabled: 'True',
+      'one-time-use': 'False',
+    };
+    const { envelope } = await gateway.run('users.create', inputs, { dryRun: true });
+    expect(envelope.plan?.[0]?.body).toMatchObject({ enabled: 'true', 'one-time-use': 'false' });
+  });
+
+  it.each<[string, unknown]>([
+    ['no settings', undefined],
+    ['a number for a text', { url: 'https://a.example', realm: 'R', username: 5, password: 'p' }],
+    ['an address that is none', { url: 5 }],
+  ])('of %s, fails with a GatewayError', (_name, settings) => {
+    expect(codeOf(() => new Gateway(settings as Settings))).toBe('BAD_CONFIG');
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['no input', null, undefined],
+    ['an array', [], undefined],
+    ['no options', {}, null],
+    [
+      'an input that cannot be looked at',
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('no');
+          },
+        },
+      ),
+      undefined,
+    ],
+  ])('of %s, fails with a GatewayError or not at all', async (_name, input, options) => {
+    const { gateway } = await pair();
+    await gateway.run('system.info', input as Record<string, unknown>, options as RunOptions).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(GatewayError);
+    });
+  });
+});
+
+describe('a GET that is answered 204', () => {
+  it('is an empty object', async () => {
+    const gateway = gatewayFor(await wire(() => http(204)));
+    expect((await gateway.run('config.get', { path: ROLE })).data).toEqual({});
+  });
+});
+
+describe('parts of a stream', () => {
+  it('share nothing', async () => {
+    const { gateway } = await pair({ sessions: 3 });
+    const envelopes: Envelope[] = [];
+    await gateway.run(
+      'sessions.list',
+      { emit: 'record', name: 'j.doe' },
+      { onPart: (_data, _part, envelope) => void envelopes.push(envelope) },
+    );
+    await gateway.run('sessions.list', { emit: 'record' }, { onPart: (_data, _part, envelope) => void envelopes.push(envelope) });
+    expect(envelopes.length).toBeGreaterThan(1);
+    const [one, other] = envelopes.slice(-2);
+    for (const [key, value] of Object.entries(one ?? {}))
+      if (typeof value === 'object' && value !== null) expect(value, key).not.toBe(other?.[key]);
+    expect(one?.request?.query).not.toBe(other?.request?.query);
+    expect(one?.result.info).not.toBe(other?.result.info);
+  });
+});
+
+describe('a sentence of ours', () => {
+  it('loses none of its words to a password that is one of them', async () => {
+    const words = ['no', 'not', 'the', 'appliance', 'code', 'ok', 'item', 'system', 'info', 'NOT_FOUND', 'GET'];
+    for (const password of words) {
+      const server = await wire(() => http(404, JSON.stringify({ result: { errors: [{ message: `no user ${password}` }] } })));
+      const error = await failure(gatewayFor(server, { password }).run('system.info'));
+      expect(error.message).toMatch(/^The appliance has nothing there \(404\)\. Check name and path: /);
+      expect(error.message.endsWith(`user ${MASK}`)).toBe(true);
+      expect(error.cause).toMatchObject({
+        message: error.message,
+        operation: 'system.info',
+        code: 'NOT_FOUND',
+        request: { method: 'GET' },
+      });
+    }
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import type { Many, ManyItem } from '../model/envelope';
+import type { Many } from '../model/envelope';
 import { badInput, GatewayError } from '../model/error';
 import { ours, sentence } from '../model/sentence';
 import type { Call } from '../model/operation';
@@ -26,18 +26,18 @@ export async function verifyBackups(input: { folder: string; backup?: string; pa
   const { backup: wanted, passphrase } = input;
   const all: Catalogue =
     wanted === undefined ? await readCatalogue(folder) : { manifests: [await findBackup(folder, wanted)], faults: new Map(), orphans: [] };
-  const results: ManyItem[] = [];
+  const items: unknown[] = [];
   const failures = new Map<number, GatewayError>();
   const failed = (item: Record<string, unknown>, error: GatewayError): void => {
-    failures.set(results.length, error);
-    results.push({ item, ok: false, error: { code: error.code, message: error.message } });
+    failures.set(items.length, error);
+    items.push(item);
   };
   for (const manifest of all.manifests) {
     const { backup, time } = manifest;
     try {
       if (passphrase !== undefined) await requireAuthentic(folder, manifest, passphrase);
       const checked = await verifyBackup(folder, manifest, passphrase, call);
-      results.push({ item: { backup, time, checked, authentic: passphrase !== undefined }, ok: true, status: null });
+      items.push({ backup, time, checked, authentic: passphrase !== undefined });
     } catch (thrown) {
       const error = fileFault(thrown, join(folder, backup), 'read');
       if (error.code === 'ABORTED') throw error;
@@ -48,7 +48,7 @@ export async function verifyBackups(input: { folder: string; backup?: string; pa
   for (const backup of all.orphans) {
     failed({ backup }, badInput(sentence`${join(folder, backup)}.json is missing: what belongs to it cannot be checked.`));
   }
-  return call.gather(results, failures);
+  return call.gather(items, failures);
 }
 
 /** Errors: `BAD_INPUT` naming the file and what is wrong with it, `ABORTED`. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
+import { ours, sentence, type Sentence } from '../model/sentence';
 import type { Reply } from './transport';
 
 /** Parses a body that has to be a JSON object. Errors: `BAD_RESPONSE` that says what it was instead. */
@@ -8,9 +9,9 @@ export function parseObject(reply: Reply): JsonObject {
   try {
     parsed = reply.body.json();
   } catch {
-    throw badResponse(reply, `The appliance answered ${describe(reply)} where JSON belongs (status ${reply.status}).`);
+    throw badResponse(reply, sentence`The appliance answered ${ours(describe(reply))} where JSON belongs (status ${reply.status}).`);
   }
-  if (!isObject(parsed)) throw badResponse(reply, `The appliance answered JSON that is not an object (status ${reply.status}).`);
+  if (!isObject(parsed)) throw badResponse(reply, sentence`The appliance answered JSON that is not an object (status ${reply.status}).`);
   return parsed;
 }
 
@@ -21,6 +22,6 @@ function describe(reply: Reply): string {
   return 'something that cannot be read, or was cut short,';
 }
 
-export function badResponse(reply: Reply, message: string): GatewayError {
+export function badResponse(reply: Reply, message: Sentence): GatewayError {
   return new GatewayError('BAD_RESPONSE', message, { status: reply.status, sent: true });
 }

@@ -1,6 +1,6 @@
 import type { Cancellable } from './cancelling';
 import type { ExclusiveOptions } from './coordination';
-import type { Many, ManyItem, WriteResult } from './envelope';
+import type { Many, WriteResult } from './envelope';
 import type { GatewayError } from './error';
 import type { JsonObject } from './json';
 import type { Request } from './request';
@@ -38,8 +38,8 @@ export interface Call {
   each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown): Promise<Many>;
   /** The same where an item takes more than one exchange: `work` gets a call of its own for each. */
   eachBy<T>(items: readonly T[], work: (item: T, call: Call) => Promise<unknown>, shown: (item: T) => unknown): Promise<Many>;
-  /** Results that were had in another way, as data of an operation on many; `failures` by index. Errors: the first, when all failed. */
-  gather(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): Many;
+  /** What became of items without a write, as data of an operation on many; `failures` by index. Errors: the first, when all failed. */
+  gather(items: readonly unknown[], failures: ReadonlyMap<number, GatewayError>): Many;
   /** The result of a write that found everything as it should be and sends nothing. */
   unchanged(): WriteResult;
   /** Adds fields of the operation's own to the envelope. */

@@ -1,6 +1,7 @@
 import { badInput } from './error';
 import type { Field, Input, Operation } from './operation';
 import { isOutOf } from './rules';
+import { ours, sentence } from './sentence';
 import { isObject, kindOf } from './json';
 
 type Reader = (value: unknown, name: string, field: Field) => unknown;
@@ -17,8 +18,9 @@ const readers: Record<Field['kind'], Reader> = {
     throw wrong(name, 'a number', value);
   },
   boolean: (value, name) => {
-    if (value === true || value === 'true' || value === 1 || value === '1') return true;
-    if (value === false || value === 'false' || value === 0 || value === '0') return false;
+    // `True` as some appliances spell it: what was read can be written back.
+    if (value === true || value === 'true' || value === 'True' || value === 1 || value === '1') return true;
+    if (value === false || value === 'false' || value === 'False' || value === 0 || value === '0') return false;
     throw wrong(name, 'true or false', value);
   },
   choice: (value, name, field) => {
@@ -71,6 +73,7 @@ const readers: Record<Field['kind'], Reader> = {
  * Errors: `BAD_INPUT` naming the field, what it should be and what came; nothing was sent.
  */
 export function readInput(operation: Operation, raw: Readonly<Record<string, unknown>>): Input {
+  if (!isObject(raw)) throw badInput(sentence`The input has to be an object with the fields of the operation; ${ours(kindOf(raw))} came.`);
   const input: Record<string, unknown> = {};
   for (const name of Object.keys(raw)) {
     if (!Object.hasOwn(operation.fields, name) && raw[name] !== undefined) {

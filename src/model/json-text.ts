@@ -1,12 +1,28 @@
-import { badInput } from './error';
+import { badInput, GatewayError } from './error';
+import { isObject, kindOf } from './json';
+import { ours, sentence } from './sentence';
 
-/** A body as JSON. Errors: `BAD_INPUT` for what JSON cannot carry, such as an object that holds itself. */
-export function jsonText(body: unknown, replacer?: (key: string, value: unknown) => unknown): string {
+type Replacer = (key: string, value: unknown) => unknown;
+
+/**
+ * A body as JSON. Errors: `BAD_INPUT` for what JSON cannot carry, such as an object that holds itself, or would carry as `{}`, such
+ * as a `Map`.
+ */
+export function jsonText(body: unknown, replacer: Replacer = (_key, value) => value): string {
   try {
-    return JSON.stringify(body, replacer);
+    return JSON.stringify(body, (key, value: unknown) => replacer(key, carried(key, value)));
   } catch (error) {
-    throw badInput(`The body cannot be sent as JSON: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}.`);
+    if (error instanceof GatewayError) throw error;
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    throw badInput(sentence`The body cannot be sent as JSON: ${why}.`);
   }
+}
+
+function carried(key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isObject(value)) return value;
+  throw badInput(
+    sentence`The body cannot be sent as JSON: ${ours(kindOf(value))} stands at ${JSON.stringify(key)}, which would become an empty object.`,
+  );
 }
 
 /** The configuration tree writes booleans as text (contract, section 5). */

@@ -1,3 +1,4 @@
+import { sentence } from '../model/sentence';
 import { isUtf8 } from 'node:buffer';
 import { badResponse } from '../http/document';
 import type { Reply } from '../http/transport';
@@ -52,7 +53,7 @@ export class AnyAnswer implements Sink {
     const value = this.#value(reply);
     if (typeof value === 'string') {
       refuseNamed(reply.status, value);
-      if (PAGE.test(value)) throw badResponse(reply, `The appliance answered a page of HTML to a write (status ${reply.status}).`);
+      if (PAGE.test(value)) throw badResponse(reply, sentence`The appliance answered a page of HTML to a write (status ${reply.status}).`);
     }
     const result = isObject(value) ? value['result'] : undefined;
     const isNothing = value === '' || (isObject(value) && Object.keys(value).every((key) => key === 'result'));
@@ -74,7 +75,7 @@ export class AnyAnswer implements Sink {
         return JSON.parse(text);
       } catch {
         if (JSON_TYPE.test(contentType))
-          throw badResponse(reply, `The appliance answered JSON that cannot be read, or was cut short (status ${reply.status}).`);
+          throw badResponse(reply, sentence`The appliance answered JSON that cannot be read, or was cut short (status ${reply.status}).`);
       }
     }
     return isText ? text : bytes;

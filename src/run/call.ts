@@ -7,7 +7,7 @@ import type { Advance, Call, LoginState, ReadOptions } from '../model/operation'
 import { AnyAnswer, ANYTHING } from './any-answer';
 import type { Request } from '../model/request';
 import type { Download, Upload } from '../model/stream';
-import { outcomeOf } from './many';
+import { outcomeOf, type Masking } from './many';
 import { Plan } from './plan';
 import { RunRecord, type Role } from './record';
 import { consume, notContent, readDocument } from './reply';
@@ -26,8 +26,7 @@ export interface CallOptions {
   readonly signal?: Cancellable | undefined;
   readonly onEmit?: ((data: unknown, part: { index: number; count?: number }, call: OperationCall) => void) | undefined;
   readonly onProgress?: ((advance: Advance) => void) | undefined;
-  /** Masks secrets in a plan. */
-  readonly mask: <T>(value: T) => T;
+  readonly masking: Masking;
   readonly around?: AroundWrite | undefined;
 }
 
@@ -48,8 +47,14 @@ export class OperationCall implements Call {
     this.#options = options;
     this.record = new RunRecord(parent?.record);
     this.sender = parent?.sender ?? new Sender(shared, options.signal);
-    this.plan = parent ? parent.plan : options.dryRun ? new Plan(options.mask) : undefined;
-    this.#writes = new Writes({ sender: this.sender, record: this.record, plan: this.plan, around: options.around });
+    this.plan = parent ? parent.plan : options.dryRun ? new Plan(options.masking) : undefined;
+    this.#writes = new Writes({
+      sender: this.sender,
+      record: this.record,
+      plan: this.plan,
+      masking: options.masking,
+      around: options.around,
+    });
   }
 
   get settings(): Call['settings'] {
@@ -152,7 +157,13 @@ export class OperationCall implements Call {
     });
   }
 
-  gather(results: ManyItem[], failures: ReadonlyMap<number, GatewayError>): Many {
+  gather(items: readonly unknown[], failures: ReadonlyMap<number, GatewayError>): Many {
+    const { masking } = this.#options;
+    const results = items.map((shown, index): ManyItem => {
+      const item = masking.value(shown);
+      const error = failures.get(index);
+      return error ? { item, ok: false, error: { code: error.code, message: masking.message(error) } } : { item, ok: true, status: null };
+    });
     const { many, failure } = outcomeOf(results, failures);
     this.record.many = many;
     if (failure) throw failure;

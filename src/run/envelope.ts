@@ -4,6 +4,7 @@ import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
 import { shownQuery } from '../model/secrets';
 import type { OperationCall } from './call';
+import type { Masking } from './many';
 import { leavesUnchanged } from './repeat';
 
 /** What an envelope says beyond the record of its call. */
@@ -40,24 +41,28 @@ export function envelopeOf({ operation, appliance, writes, started }: RunOf, { r
   return envelope;
 }
 
-/** The envelope of a failure, still with its secrets. */
-export function failedEnvelope(run: RunOf, error: GatewayError, message: string, call: OperationCall): Envelope {
+/** The envelope of a failure. Masked is what comes from outside, not the words that are ours. */
+export function failedEnvelope(run: RunOf, error: GatewayError, call: OperationCall, masking: Masking): Envelope {
   const { status, result, reason, resumeId, extra } = error.details;
   const { record } = call;
+  const envelope = envelopeOf(run, call);
   // A write that failed is known not to have changed anything, unless it may have done so all the same.
   const refused = run.writes && !call.dryRun && !(record.writes && !leavesUnchanged(error));
   return {
-    ...envelopeOf(run, call),
+    ...envelope,
+    ...masking.value(record.notes),
     ok: false,
+    request: envelope.request && { ...masking.value(envelope.request), method: envelope.request.method },
     changed: record.changed ?? (refused && !record.many ? false : null),
     status: status ?? record.status,
-    ...(result && { result }),
+    result: masking.value(result ?? envelope.result),
     code: error.code,
-    message,
+    message: masking.message(error),
     ...(reason && { reason }),
     ...(resumeId !== undefined && { resumeId }),
     ...(record.emitted !== undefined && { sent: record.emitted }),
-    ...extra,
+    ...(record.many && { results: record.many.results }),
+    ...masking.value(extra),
   };
 }
 

@@ -1,10 +1,17 @@
 import type { Many, ManyItem } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
+import { sentence } from '../model/sentence';
 import { leavesUnchanged } from './repeat';
 
 /** After these, trying the next item would fail just so, and cost a login attempt or a connection time limit each. */
 const HOPELESS = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
+
+/** Takes secrets out of what is shown; of a sentence, out of what is from outside alone. */
+export interface Masking {
+  value<T>(value: T): T;
+  message(error: GatewayError): string;
+}
 
 /** What became of one item that did not fail; `changed` is null where nothing can be said of it. */
 export interface ItemDone {
@@ -17,6 +24,7 @@ export interface EachOptions<T> {
   readonly shown: (item: T) => unknown;
   readonly work: (item: T, index: number) => Promise<ItemDone>;
   readonly atOnce: number;
+  readonly masking: Masking;
   /** A dry run: items are planned, not done. */
   readonly planned: boolean;
 }
@@ -29,7 +37,7 @@ export interface EachOutcome {
 }
 
 /** Works on every item, `atOnce` at a time, results in order; an item that fails does not stop the others. */
-export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, planned }: EachOptions<T>): Promise<EachOutcome> {
+export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, masking, planned }: EachOptions<T>): Promise<EachOutcome> {
   const results = new Array<ManyItem>(items.length);
   const failures = new Map<number, GatewayError>();
   let changed: boolean | null = false;
@@ -37,7 +45,7 @@ export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, 
   let hopeless: GatewayError | undefined;
   const worker = async (): Promise<void> => {
     for (let index = next++; index < items.length; index = next++) {
-      const item = shown(items[index] as T);
+      const item = masking.value(shown(items[index] as T));
       try {
         if (hopeless) throw hopeless;
         const done = await work(items[index] as T, index);
@@ -48,7 +56,7 @@ export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, 
         if (isHopeless(error)) hopeless ??= error;
         if (!leavesUnchanged(error)) changed ||= null;
         failures.set(index, error);
-        results[index] = { item, ok: false, error: { code: error.code, message: error.message } };
+        results[index] = { item, ok: false, error: { code: error.code, message: masking.message(error) } };
       }
     }
   };
@@ -62,9 +70,9 @@ export function outcomeOf(results: ManyItem[], failures: ReadonlyMap<number, Gat
   const many = { total: results.length, ok, failed: failures.size, results };
   const first = failures.size === results.length ? failures.get(0) : undefined;
   if (!first) return { many, failure: undefined };
-  const others = failures.size > 1 ? ` (and ${failures.size - 1} more failed)` : '';
+  const words = failures.size > 1 ? sentence`${first} (and ${failures.size - 1} more failed)` : first.sentence;
   // With its details, such as the reason or the login step that waits: the contract promises them for the code.
-  return { many, failure: new GatewayError(first.code, `${first.message}${others}`, { ...first.details, extra: { results } }) };
+  return { many, failure: new GatewayError(first.code, words, first.details) };
 }
 
 function isHopeless({ code, details }: GatewayError): boolean {

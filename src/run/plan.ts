@@ -4,14 +4,15 @@ import { jsonText } from '../model/json-text';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
 import { shownQuery } from '../model/secrets';
+import type { Masking } from './many';
 
 /** What a dry run would send, secrets masked. */
 export class Plan {
   readonly requests: PlannedRequest[] = [];
-  readonly #mask: <T>(value: T) => T;
+  readonly #masking: Masking;
 
-  constructor(mask: <T>(value: T) => T) {
-    this.#mask = mask;
+  constructor(masking: Masking) {
+    this.#masking = masking;
   }
 
   /** `shown` stands for a body that streams. Errors: `BAD_INPUT` for a body that could not be sent, since a plan that cannot be is none. */
@@ -19,12 +20,11 @@ export class Plan {
     const body = shown ?? own;
     if (body) jsonText(body);
     const planned = {
-      method,
       path,
       ...(query && { query: shownQuery(query, MASK) }),
       ...(rawQuery && { rawQuery: shownQuery(rawQuery, MASK) }),
       ...(body && { body }),
     };
-    this.requests.push(this.#mask(planned));
+    this.requests.push({ method, ...this.#masking.value(planned) });
   }
 }

@@ -4,7 +4,7 @@ import type { Reply } from '../http/transport';
 import type { ErrorCode } from '../model/error-codes';
 import { emptyResult, type ResultLists, type Message } from '../model/envelope';
 import { isObject, type JsonObject } from '../model/json';
-import { sentence } from '../model/sentence';
+import { ours, sentence } from '../model/sentence';
 
 /** Messages that the interface names; they are refusals whatever status and list carries them (contract, "Errors"). */
 const NAMED_REFUSALS = [/Invalid import mode/i, /Failed to extract configuration files/i, /not part of an Active[-/ ]Passive cluster/i];
@@ -35,9 +35,11 @@ export function consume<T>(reply: Reply, read: (reply: Reply) => T): T {
   }
 }
 
-/** The document of a successful read. Errors: by status as in the contract's table, `BAD_RESPONSE` when it is no JSON object. */
+/** The document of a successful read; a 204 has an empty one. Errors: by status as in the contract's table, `BAD_RESPONSE` when it is no JSON object. */
 export function readDocument(reply: Reply): JsonObject {
   refuseStatus(reply);
+  // Nothing is there, and that is said.
+  if (reply.status === 204) return {};
   const document = parseObject(reply);
   if (isObject(document['result'])) refuseErrors(reply.status, readLists(reply, document['result']));
   return document;
@@ -63,8 +65,8 @@ export function refuseStatus(reply: Reply): void {
   const named = namedRefusal(result) ?? namedIn(reply.body.text());
   const said = sayings(result) || named;
   const code = named ? 'REJECTED' : (CODES[status] ?? 'APPLIANCE_ERROR');
-  const words = WORDS[status] ?? fallbackWords(status);
-  throw new GatewayError(code, said ? `${words}: ${said}` : `${words}.`, { status, result, sent: true });
+  const words = ours(WORDS[status] ?? fallbackWords(status));
+  throw new GatewayError(code, said ? sentence`${words}: ${said}` : sentence`${words}.`, { status, result, sent: true });
 }
 
 function fallbackWords(status: number): string {
@@ -75,9 +77,13 @@ function fallbackWords(status: number): string {
 
 export function refuseErrors(status: number, result: ResultLists): void {
   const refusal = namedRefusal(result);
-  if (refusal) throw new GatewayError('REJECTED', `The appliance refused: ${refusal}`, { status, result, sent: true });
+  if (refusal) throw new GatewayError('REJECTED', sentence`The appliance refused: ${refusal}`, { status, result, sent: true });
   if (result.errors.length > 0) {
-    throw new GatewayError('APPLIANCE_ERROR', `The appliance reported an error: ${sayings(result)}`, { status, result, sent: true });
+    throw new GatewayError('APPLIANCE_ERROR', sentence`The appliance reported an error: ${sayings(result)}`, {
+      status,
+      result,
+      sent: true,
+    });
   }
 }
 
@@ -103,7 +109,7 @@ function namedRefusal({ info, warnings, errors }: ResultLists): string | undefin
 
 /** Only non-empty lists may be present; entries are `{ message }`. */
 export function readLists(reply: Reply, result: unknown): ResultLists {
-  if (!isObject(result)) throw badResponse(reply, `The appliance answered ${reply.status} without the result that belongs there.`);
+  if (!isObject(result)) throw badResponse(reply, sentence`The appliance answered ${reply.status} without the result that belongs there.`);
   return {
     info: messages(reply, result['info']),
     warnings: messages(reply, result['warnings']),
@@ -113,11 +119,11 @@ export function readLists(reply: Reply, result: unknown): ResultLists {
 
 function messages(reply: Reply, list: unknown): Message[] {
   if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) throw badResponse(reply, 'The appliance answered a result whose lists are not lists.');
+  if (!Array.isArray(list)) throw badResponse(reply, sentence`The appliance answered a result whose lists are not lists.`);
   return list.map((entry: unknown) => {
     if (typeof entry === 'string') return { message: entry };
     if (isObject(entry) && typeof entry['message'] === 'string') return { message: entry['message'] };
-    throw badResponse(reply, 'The appliance answered a result with a message that is not text.');
+    throw badResponse(reply, sentence`The appliance answered a result with a message that is not text.`);
   });
 }
 
@@ -139,7 +145,7 @@ function sayings({ info, warnings, errors }: ResultLists): string {
 /** Why a reply that should have been a configuration is none: what the appliance says in it, or that it says nothing. */
 export function notContent(reply: Reply): GatewayError {
   readDocument(reply);
-  return new GatewayError('BAD_RESPONSE', 'The appliance answered JSON where a configuration belongs.', {
+  return new GatewayError('BAD_RESPONSE', sentence`The appliance answered JSON where a configuration belongs.`, {
     status: reply.status,
     sent: true,
   });

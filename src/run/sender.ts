@@ -6,6 +6,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { jsonText } from '../model/json-text';
 import { encodeQuery } from '../model/path';
 import type { Request } from '../model/request';
+import { sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
 import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
 import { consume, readResult } from './reply';
@@ -76,7 +77,7 @@ export class Sender {
       const error = asGatewayError(thrown);
       // Before the write itself, there was at most a login.
       if (!progress.sent || !leavesUnknown(error)) throw error;
-      throw new GatewayError('OUTCOME_UNKNOWN', `It may or may not have happened, look before you send it again. ${error.message}`, {
+      throw new GatewayError('OUTCOME_UNKNOWN', sentence`It may or may not have happened, look before you send it again. ${error}`, {
         ...error.details,
         reason: error.code,
       });

@@ -2,7 +2,7 @@ import type { Reply } from '../http/transport';
 import { emptyResult, type Many, type ResultLists, type WriteResult } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';
-import { workOnEach, type ItemDone } from './many';
+import { workOnEach, type ItemDone, type Masking } from './many';
 import type { Plan } from './plan';
 import type { RunRecord } from './record';
 import type { Sender, Stream, Written } from './sender';
@@ -26,6 +26,7 @@ export type AroundWrite = (write: Write, proceed: () => Promise<Written>) => Pro
 export interface WritesParts {
   readonly sender: Sender;
   readonly record: RunRecord;
+  readonly masking: Masking;
   /** Undefined where writes are sent. */
   readonly plan: Plan | undefined;
   readonly around: AroundWrite | undefined;
@@ -63,8 +64,8 @@ export class Writes {
     atOnce: number,
     work: (item: T, index: number) => Promise<ItemDone>,
   ): Promise<Many> {
-    const { record, plan } = this.#parts;
-    const { many, changed, failure } = await workOnEach(items, { shown, work, atOnce, planned: plan !== undefined });
+    const { record, plan, masking } = this.#parts;
+    const { many, changed, failure } = await workOnEach(items, { shown, work, atOnce, masking, planned: plan !== undefined });
     record.wroteMany(many, changed);
     if (failure) throw failure;
     return many;

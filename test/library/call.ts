@@ -12,5 +12,5 @@ export function callOf(target: { url: string }, options: Partial<CallOptions> = 
   const transport = new Transport(settings);
   const session = new Session(settings, transport, new Redactor(), processCoordination);
   const shared = { settings, transport, session, facts: new Map<string, Promise<string>>(), coordination: processCoordination };
-  return new OperationCall(shared, { dryRun: false, mask: (value) => value, ...options });
+  return new OperationCall(shared, { dryRun: false, masking: new Redactor(), ...options });
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../model/error';
-import { isObject, type JsonObject } from '../../model/json';
+import { isObject, truthOf, type JsonObject } from '../../model/json';
 
 /** Records of a full page: what releases that clip give at most. */
 export const PAGE = 200;
@@ -24,7 +24,7 @@ export function pageOf(document: JsonObject): Page {
     records: recordsOf(isObject(wrapper) ? wrapper['active-user-record'] : wrapper),
     total: wholeNumber(users['total-matched-record-number']),
     last: lastFlag(users) ?? lastFlag(document) ?? (isObject(wrapper) ? lastFlag(wrapper) : undefined),
-    loginPermission: permission === undefined ? undefined : permission === true || permission === 'true',
+    loginPermission: permission === undefined ? undefined : truthOf(permission) === true,
   };
 }
 
@@ -46,8 +46,7 @@ function recordsOf(list: unknown): JsonObject[] {
 
 function lastFlag(holder: JsonObject): boolean | undefined {
   for (const key of Object.keys(holder)) {
-    if (key.length === 14 && key.toLowerCase() === 'is-last-record')
-      return holder[key] === true || String(holder[key]).toLowerCase() === 'true';
+    if (key.length === 14 && key.toLowerCase() === 'is-last-record') return truthOf(holder[key]) === true;
   }
   return undefined;
 }
