@@ -58,6 +58,16 @@ export function readResult(reply: Reply): ResultLists {
   return lists;
 }
 
+/** A 403 without a result envelope: so some releases answer a key that has died, and others what an account may not do. */
+export function isBareRefusal(reply: Reply): boolean {
+  if (reply.status !== 403) return false;
+  try {
+    return !isObject(parseObject(reply)['result']);
+  } catch {
+    return true;
+  }
+}
+
 export function refuseStatus(reply: Reply): void {
   const { status } = reply;
   if (status >= 200 && status < 300) return;

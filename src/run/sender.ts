@@ -9,7 +9,7 @@ import type { Request } from '../model/request';
 import { sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
 import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
-import { consume, readResult } from './reply';
+import { consume, isBareRefusal, readResult } from './reply';
 
 /** What a streaming exchange has beyond its request; asked for again before a replay, because a stream is used up. */
 export type Stream = () => Promise<Partial<Exchange>>;
@@ -89,7 +89,10 @@ export class Sender {
     return unlessAborted(shared, signal, 'Cancelled before it was sent.');
   }
 
-  /** Sends with the present key; a 401 is answered by one new login and one replay, reads and writes alike: it was refused unread. */
+  /**
+   * Sends with the present key. One that has died is answered 401, by some releases 403 without a result envelope: then one new login
+   * and one replay, reads and writes alike, since it was refused unread.
+   */
   async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
     const { session } = this.#parts;
     const body = request.body && jsonText(request.body);
@@ -98,7 +101,7 @@ export class Sender {
     progress.sent = true;
     const reply = await this.#send(request, body, key, progress.signal, more);
     session.answered(key, reply.status);
-    if (reply.status !== 401 || !(await session.refused(key))) return reply;
+    if ((reply.status !== 401 && reply.status !== 403) || !(await this.#mayRenew(key, reply))) return reply;
     // What fails until the replay is the login, and the request is as good as unsent.
     progress.sent = false;
     const fresh = session.present ?? (await session.key(this.onLogin, progress.signal));
@@ -107,7 +110,23 @@ export class Sender {
     const replay = await this.#send(request, body, fresh, progress.signal, again);
     session.answered(fresh, replay.status);
     if (replay.status === 401) await session.refusedAgain(fresh);
+    // Whether the key had died or not, a login does not help here.
+    else if (isBareRefusal(replay) && isBareRefusal(reply)) await session.renewedInVain();
     return replay;
+  }
+
+  /** Whether another key may answer the request; this one is given up then. */
+  async #mayRenew(key: Key, reply: Reply): Promise<boolean> {
+    const { session, settings } = this.#parts;
+    if (reply.status === 401) return session.refused(key);
+    // Only somebody with a code could log in again, and the key may be good for everything else.
+    if (!isBareRefusal(reply) || settings.secondFactor === 'flow' || !(await session.mayHaveDied(key))) return false;
+    try {
+      return await session.refused(key);
+    } catch (thrown) {
+      if (asGatewayError(thrown).code === 'LOGIN_PAUSED') return false;
+      throw thrown;
+    }
   }
 
   #send(

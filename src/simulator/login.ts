@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type JsonObject } from './fields';
-import { type Reply, Refusal, htmlPage, json } from './reply';
+import { type Reply, DeadKey, Refusal, htmlPage, json } from './reply';
 import type { Call, Router } from './router';
 import { addressAllowed, roleOf } from './realm';
 import type { State } from './state';
@@ -38,11 +38,11 @@ export function authorise(state: State, header: string | undefined, now: number)
   const key = header === undefined ? undefined : state.login.keys.get(header);
   if (!key || header === undefined) {
     basic(header);
-    throw new Refusal(401, 'Invalid or expired API key');
+    throw new DeadKey(401, 'Invalid or expired API key');
   }
   if (ended(state, key, now)) {
     state.login.keys.delete(header);
-    throw new Refusal(401, 'The API key has expired');
+    throw new DeadKey(401, 'The API key has expired');
   }
   key.lastUsed = now;
   return key;

@@ -28,6 +28,9 @@ export class Refusal extends Error {
   }
 }
 
+/** A key that is dead, or never was one. */
+export class DeadKey extends Refusal {}
+
 export const json = (value: unknown, status = 200): Reply => ({ status, body: JSON.stringify(value), type: 'application/json' });
 export const noContent = (): Reply => ({ status: 204 });
 

@@ -8,7 +8,7 @@ import { type FaultRule, Faults, carriesOut, cutOff, shape } from './faults';
 import { isTooLargeToHold, sendStream } from './large';
 import { authorise } from './login';
 import { addressAllowed } from './realm';
-import { type Reply, Refusal, refused } from './reply';
+import { type Reply, DeadKey, Refusal, refused } from './reply';
 import { Router, checkQuery, readBody } from './router';
 import type { State } from './state';
 import { parseTarget } from './url';
@@ -194,6 +194,7 @@ export class ApplianceServer {
       if (state.variants.restarting) throw new Refusal(500, 'The REST server is not responding.');
       return await this.dispatch(entry, raw, remoteAddress);
     } catch (error) {
+      if (error instanceof DeadKey && state.variants.deadKeyStatus === 403) return { status: 403 };
       if (error instanceof Refusal) return refused(error.status, error.message, entry.method, state.variants);
       // A mistake of the simulator, said loudly: a test must not take it for a fault of the appliance.
       complain(entry, error);

@@ -39,6 +39,7 @@ export const VARIANTS = {
     'redirect',
     'page',
   ),
+  deadKeyStatus: oneOf('how a key that has died is answered: 401 with an envelope, or 403 with an empty body', 401, 403),
   wrongPasswordStatus: oneOf('status of a login with wrong credentials', 401, 403),
   lockAfter: number('the account locks after so many wrong passwords', 5),
   idleUnitMs: number("length of one unit of an admin role's idle-timeout in ms (the interface does not state it; minutes)", 60_000),

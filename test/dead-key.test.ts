@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { ProcessCoordination } from '../src/model/process-coordination';
+import type { Settings } from '../src/model/settings';
+import { appliance, failure, gatewayFor, INFO, LOGIN, writes, type AnyGateway } from './library/appliance';
+import { http, wire } from './library/wire';
+import type { Simulator } from '../src/simulator';
+
+const ROLE = 'users/user-roles/user-role/Users';
+const ENVELOPE = JSON.stringify({ result: { errors: [{ message: 'not permitted' }] } });
+
+/** An account that nothing is known of, and a release that answers a dead key by a bare 403. */
+async function bare(more: Partial<Settings> = {}): Promise<{ simulator: Simulator; gateway: AnyGateway }> {
+  const simulator = await appliance({ variants: { deadKeyStatus: 403 } });
+  return { simulator, gateway: gatewayFor(simulator, more, { coordination: new ProcessCoordination() }) };
+}
+
+const logins = (simulator: Simulator): number => simulator.requests.filter(({ path }) => path === LOGIN).length;
+const kill = (simulator: Simulator): void => simulator.state.login.keys.clear();
+
+describe('a 403 without a result envelope to a key that had been accepted', () => {
+  it('is answered by one login and one replay, reads, writes and transfers alike', async () => {
+    const { simulator, gateway } = await bare();
+    await gateway.run('system.info');
+    for (const [operation, input] of [
+      ['system.info', {}],
+      ['config.update', { path: ROLE, body: { description: 'x' } }],
+      ['transfer.export-xml', {}],
+      ['transfer.import-xml', { xml: '<configuration/>' }],
+    ] as const) {
+      kill(simulator);
+      const before = logins(simulator);
+      const { envelope } = await gateway.run(operation, input);
+      expect(envelope, operation).toMatchObject({ ok: true, logins: 1, requests: 2 });
+      expect(logins(simulator)).toBe(before + 1);
+    }
+    expect(writes(simulator).filter((line) => line.startsWith('PUT'))).toHaveLength(2);
+  });
+
+  it('is one login however many messages it meets', async () => {
+    const { simulator, gateway } = await bare();
+    await gateway.run('system.info');
+    kill(simulator);
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => gateway.run('system.info')));
+    expect(outcomes.every(({ envelope }) => envelope.ok)).toBe(true);
+    expect(logins(simulator)).toBe(2);
+  });
+
+  it('is FORBIDDEN when the fresh key is refused too, and then leads to no login', async () => {
+    const allowed = '{"ok":true}';
+    let logins = 0;
+    const server = await wire(
+      ({ path }) => {
+        if (path === LOGIN) return http(200, `{"api_key":"key${logins++}"}`);
+        return path === INFO ? http(200, allowed) : http(403);
+      },
+      { logins: true },
+    );
+    const gateway = gatewayFor(server, {}, { coordination: new ProcessCoordination() });
+    await gateway.run('system.info');
+    const first = await failure(gateway.run('config.update', { path: ROLE, body: {} }));
+    expect(first).toMatchObject({ code: 'FORBIDDEN', cause: { logins: 1, requests: 2, changed: false } });
+    await gateway.run('system.info');
+    for (let times = 0; times < 3; times++) {
+      const again = await failure(gateway.run('config.get', { path: ROLE }));
+      expect(again).toMatchObject({ code: 'FORBIDDEN', cause: { logins: 0, requests: 1 } });
+      expect((await gateway.run('system.info')).envelope.logins).toBe(0);
+    }
+    expect(logins).toBe(2);
+  });
+
+  it('leads to no login where the key was never accepted, was pasted, or needs a person', async () => {
+    for (const [more, accepted] of [
+      [{}, false],
+      [{ login: 'key', apiKey: 'pasted' }, true],
+    ] as const) {
+      let logins = 0;
+      const server = await wire(
+        ({ path }) => {
+          if (path === LOGIN) return http(200, `{"api_key":"key${logins++}"}`);
+          return path === INFO ? http(200, '{"ok":true}') : http(403);
+        },
+        { logins: true },
+      );
+      const gateway = gatewayFor(server, more, { coordination: new ProcessCoordination() });
+      if (accepted) await gateway.run('system.info');
+      const before = logins;
+      expect(await failure(gateway.run('config.get', { path: ROLE }))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 1 } });
+      expect(logins).toBe(accepted ? before : 1);
+    }
+  });
+});
+
+describe('a 403 with a result envelope', () => {
+  it('never leads to a login', async () => {
+    const { simulator, gateway } = await bare();
+    await gateway.run('system.info');
+    simulator.fault({ match: ({ path }) => path === INFO, status: 403, body: ENVELOPE });
+    expect(await failure(gateway.run('system.info'))).toMatchObject({ code: 'FORBIDDEN', cause: { logins: 0, requests: 1 } });
+    expect(logins(simulator)).toBe(1);
+  });
+});
+
+describe('a second 401', () => {
+  it('does not spoil the fresh key for the others', async () => {
+    let logins = 0;
+    // One path is refused whatever the key: the key itself is good.
+    const server = await wire(
+      ({ path }) => {
+        if (path === LOGIN) return http(200, `{"api_key":"key${logins++}"}`);
+        return path === INFO ? http(200, '{"ok":true}') : http(401);
+      },
+      { logins: true },
+    );
+    const gateway = gatewayFor(server, {}, { coordination: new ProcessCoordination() });
+    await gateway.run('system.info');
+    expect(await failure(gateway.run('config.get', { path: ROLE }))).toMatchObject({
+      code: 'UNAUTHORIZED',
+      cause: { requests: 2, logins: 1 },
+    });
+    expect((await gateway.run('system.info')).envelope).toMatchObject({ logins: 0, requests: 1 });
+    expect(logins).toBe(2);
+  });
+});
