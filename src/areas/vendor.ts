@@ -21,7 +21,7 @@ export async function brandOf(call: Call): Promise<string> {
     }
     throw new GatewayError(
       'BAD_CONFIG',
-      'brand is not set, and no session tells it now. Enter the brand of the appliance in the appliance node.',
+      'brand is not set, and no session tells it now. Enter the brand in the settings of the appliance.',
     );
   });
 }
@@ -39,7 +39,10 @@ export async function vendorOf(call: Call): Promise<string> {
     if (found.length === 1 && found[0]) return found[0].slice(0, -'-enforcer'.length);
     const why =
       found.length === 0 ? 'no key of the uac configuration ends in -enforcer' : `there are several candidates: ${found.join(', ')}`;
-    throw new GatewayError('BAD_CONFIG', `vendor is not set and cannot be found: ${why}. Enter the vendor in the appliance node.`);
+    throw new GatewayError(
+      'BAD_CONFIG',
+      `vendor is not set and cannot be found: ${why}. Enter the vendor in the settings of the appliance.`,
+    );
   });
 }
 
