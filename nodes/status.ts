@@ -42,6 +42,7 @@ export const ENGLISH = {
   unknown: 'outcome unknown',
   cancelled: 'cancelled',
   limit: 'limit reached',
+  conflict: 'conflict',
 } as const;
 
 type Key = keyof typeof ENGLISH;
@@ -65,6 +66,7 @@ const WORDS: Readonly<Record<ErrorCode, Key>> = {
   OUTCOME_UNKNOWN: 'unknown',
   ABORTED: 'cancelled',
   LIMIT: 'limit',
+  CONFLICT: 'conflict',
 };
 
 /** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */

@@ -8,6 +8,7 @@ import type { Advance, Operation } from './model/operation';
 import { Redactor } from './model/redaction';
 import { ours, sentence } from './model/sentence';
 import { secretsOfInput } from './model/secrets';
+import { removeIfThere } from './change/missing-ok';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import { Transport } from './http/transport';
@@ -133,7 +134,7 @@ export class Gateway {
     if (operation.run) return operation.run(input, call);
     if (!operation.request) throw new GatewayError('BAD_INPUT', sentence`This operation has nothing to send.`);
     const request = operation.request(input, this.#settings.prefix);
-    if (operation.effect !== 'read') return call.write(request);
+    if (operation.effect !== 'read') return input['missing-ok'] === true ? removeIfThere(request, call) : call.write(request);
     const document = call.read(request);
     return operation.read ? document.then((whole) => operation.read?.(whole, input, (fields) => call.note(fields))) : document;
   }

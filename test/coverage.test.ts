@@ -44,6 +44,9 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
     { server: 'd', directory: 'ad', groups: ['Staff'] },
     { server: 'd', directory: 'ldap', groups: ['cn=a,dc=b'] },
   ],
+  'groups.ensure': [{ server: 'd', directory: 'ldap', groups: { dn: 'cn=b,dc=b', name: 'b', 'group-type': 'static' } }],
+  'users.ensure': [{ server: 's', username: 'j.doe', fullname: 'Jane', enabled: false }],
+  'config.ensure-all': [{ resources: { path: 'users/user-roles/user-role/Staff', absent: true }, 'allow-absent': true }],
   'groups.replace': [{ server: 'd', directory: 'ldap', groups: { dn: 'cn=a,dc=b' } }],
   'transfer.export-xml': [{}],
   'transfer.export-binary': [{}, { password: 'p' }, { export: 'user_config' }],
@@ -65,7 +68,7 @@ async function requestsOf(name: string, example: Record<string, unknown>): Promi
   appliance.seen.length = 0;
   // The catalogue of this appliance never changes, so the read-back of add and remove complains: what it sent is what counts here.
   await gateway.run(name, input).catch((error: unknown) => {
-    if (!String(error).includes('not what was written')) throw error;
+    if (!/not what was written|not as it should be|is there again/.test(String(error))) throw error;
   });
   return appliance.seen.filter(({ request }) => !request.endsWith('/realm_auth'));
 }

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { missingOk } from '../change/missing-ok';
 import { area, op, required, subject, text } from '../model/operation';
 import { at } from '../model/path';
 
@@ -111,7 +112,7 @@ export const cluster = area({
       label: 'Remove a member',
       help: 'Removes a member from the cluster.',
       data: 'result',
-      fields: { 'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b' }))) },
+      fields: { 'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b' }))), 'missing-ok': missingOk },
       request: ({ 'member-name': name }) => ({ method: 'DELETE', path: at`/api/v1/cluster/members/${name}` }),
       example: { input: { 'member-name': 'node-b' }, request: `DELETE ${CLUSTER}/members/node-b` },
     }),

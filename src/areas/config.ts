@@ -1,6 +1,9 @@
+import { ensureAll, resourcePath } from '../change/ensure-all';
+import { ensureOne } from '../change/ensure';
+import { missingOk } from '../change/missing-ok';
 import { badInput } from '../model/error';
 import { links } from './links';
-import { area, object, op, path, required, subject } from '../model/operation';
+import { area, boolean, object, op, path, records, required, subject } from '../model/operation';
 import { CONFIGURATION, configurationPath } from '../model/path';
 import type { JsonObject } from '../model/json';
 import { readFlags } from './query';
@@ -77,12 +80,42 @@ export const config = area({
         body: { description: 'Day shift' },
       },
     }),
+    ensure: op({
+      effect: 'write',
+      label: 'Ensure a resource',
+      help: 'Makes a resource so: reads it, compares what is given but links and secrets, writes only if something differs, and reads it back. What is not given stays; `msg.envelope.changed` and `msg.envelope.diff` tell what it did.',
+      data: 'the resource as it stands afterwards',
+      fields: { path: required(where), body: subject(body) },
+      run: ({ path, body }, call) => ensureOne({ path: resourcePath(path, call.settings.prefix), body }, call),
+      example: { input: { ...example, body: { description: 'Day shift' } }, request: `GET ${examplePath}` },
+    }),
+    'ensure-all': op({
+      effect: 'write',
+      label: 'Ensure many resources',
+      help: 'The same for each of an array, such as a file of the desired state; what differs is written in the order given. An item `{ "path": …, "absent": true }` deletes, where May delete is set.',
+      data: 'many; `item` is the path',
+      fields: {
+        resources: subject(
+          required(
+            records('Resources', 'Objects with `path` and `body`, or `path` and `absent: true`.', {
+              example: [{ ...example, body: { description: 'Day shift' } }],
+            }),
+          ),
+        ),
+        'allow-absent': boolean('May delete', 'Resources with `absent: true` are deleted. Without it such a one is an error.', {
+          guard: true,
+        }),
+      },
+      run: ({ resources, 'allow-absent': allowAbsent = false }, call) =>
+        ensureAll(Array.isArray(resources) ? resources : [resources], allowAbsent, call),
+      example: { input: { resources: [{ ...example, body: { description: 'Day shift' } }] }, request: `GET ${examplePath}` },
+    }),
     delete: op({
       effect: 'destroy',
       label: 'Delete a resource',
       help: 'Deletes one resource for good.',
       data: 'result',
-      fields: { path: subject(required(where)) },
+      fields: { path: subject(required(where)), 'missing-ok': missingOk },
       request: ({ path }, prefix) => at(path, prefix, 'DELETE'),
       example: { input: example, request: `DELETE ${examplePath}` },
     }),

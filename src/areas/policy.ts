@@ -1,3 +1,5 @@
+import { ensureOne } from '../change/ensure';
+import { missingOk } from '../change/missing-ok';
 import { area, object, op, required, subject, text } from '../model/operation';
 import { at } from '../model/path';
 import { vendorOf } from './vendor';
@@ -7,6 +9,7 @@ const UAC = '/api/v1/configuration/uac';
 const radius = required(text('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1' }));
 const radiusClient = (name: string): string => at`/api/v1/configuration/uac/network-access/radius-clients/radius-client/${name}`;
 const client = { name: 'Switch 3/1', 'location-group': 'Default' };
+const radiusSettings = object('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: client });
 
 /** The policy appliance's own subtree (appliance-api.md, "Configuration root"). */
 export const policy = area({
@@ -67,7 +70,7 @@ export const policy = area({
       data: 'result',
       fields: {
         name: radius,
-        client: subject(required(object('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: client }))),
+        client: subject(required(radiusSettings)),
       },
       request: ({ name, client }) => ({ method: 'PUT', path: radiusClient(name), body: client }),
       example: {
@@ -76,12 +79,22 @@ export const policy = area({
         body: client,
       },
     }),
+    'ensure-radius-client': op({
+      effect: 'write',
+      label: 'Ensure a RADIUS client',
+      help: 'Makes a RADIUS client so: writes only if it is missing or something of what is given differs. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
+      data: 'client as it stands afterwards',
+      fields: { name: radius, client: subject(required(radiusSettings)) },
+      run: ({ name, client }, call) =>
+        ensureOne({ path: radiusClient(name), body: (present) => (present ? client : { name, ...client }) }, call),
+      example: { input: { name: 'Switch 3/1', client }, request: `GET ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1` },
+    }),
     'delete-snmp-client': op({
       effect: 'destroy',
       label: 'Delete an SNMP client',
       help: 'Deletes one client of SNMP enforcement.',
       data: 'result',
-      fields: { name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7' }))) },
+      fields: { name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7' }))), 'missing-ok': missingOk },
       request: ({ name }) => ({ method: 'DELETE', path: at`/api/v1/configuration/uac/snmpEnforcement/clients/client/${name}` }),
       example: { input: { name: 'Switch 7' }, request: `DELETE ${UAC}/snmpEnforcement/clients/client/Switch%207` },
     }),

@@ -67,13 +67,14 @@ export interface Call {
     resume(code: string, resumeId: string | undefined): Promise<LoginState>;
     forget(): LoginState;
   };
-  /** `base` is the base URL without a trailing slash, `name` that of the appliance. */
+  /** `base` is the base URL without a trailing slash, `prefix` its path, `name` that of the appliance. */
   readonly settings: {
     readonly name: string;
     readonly vendor: string;
     readonly brand: string;
     readonly connections: number;
     readonly base: string;
+    readonly prefix: string;
   };
   readonly dryRun: boolean;
   readonly signal: AbortSignal | undefined;

@@ -18,6 +18,7 @@ export const ERROR_CODES = [
   'OUTCOME_UNKNOWN',
   'ABORTED',
   'LIMIT',
+  'CONFLICT',
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

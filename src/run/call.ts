@@ -59,7 +59,7 @@ export class OperationCall implements Call {
 
   get settings(): Call['settings'] {
     const { name, vendor = '', brand = '', connections, origin, prefix } = this.#shared.settings;
-    return { name, vendor, brand, connections, base: origin + prefix };
+    return { name, vendor, brand, connections, base: origin + prefix, prefix };
   }
 
   get dryRun(): boolean {

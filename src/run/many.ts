@@ -54,6 +54,8 @@ export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, 
       } catch (thrown) {
         const error = asGatewayError(thrown);
         if (isHopeless(error)) hopeless ??= error;
+        // Written, but not what it should be.
+        if (error.details.extra?.['changed'] === true) changed = true;
         if (!leavesUnchanged(error)) changed ||= null;
         failures.set(index, error);
         results[index] = { item, ok: false, error: { code: error.code, message: masking.message(error) } };

@@ -3,6 +3,7 @@ import { type Reply, Refusal, json, written } from './reply';
 import type { Call, Router } from './router';
 import { type Collection, Resource, entries, plan, view } from './tree';
 import { encodeSegment } from './url';
+import type { Variants } from './variants';
 
 /** GET, POST, PUT and DELETE over the tree (appliance-api.md, "Generic configuration tree" and "Method semantics"). */
 const ROOT = '/api/v1/configuration';
@@ -98,6 +99,14 @@ function create(collection: Collection, name: string, body: JsonObject): void {
   collection.items.set(name, item);
 }
 
+/** What an appliance changes by itself after a write, if anything. */
+function implicitly(resource: Resource | undefined, variants: Variants): boolean {
+  const field = variants.changesField;
+  if (field === '' || !resource || !Object.hasOwn(resource.shape, field)) return false;
+  resource.values.set(field, 'set by the appliance');
+  return true;
+}
+
 function modify(call: Call, resource: Resource, body: JsonObject, within?: { collection: Collection; name: string }): void {
   if (Object.keys(body).length === 0) throw new Refusal(422, 'Validation failed: the body holds no field');
   const key = within && body[within.collection.key];
@@ -156,7 +165,9 @@ function put(call: Call): Reply {
       modify(call, place.resource, call.body);
       break;
   }
-  return written(call.state.variants, call.state.variants.updateStatus);
+  const after = locateCall(call);
+  const resource = after.kind === 'resource' || after.kind === 'field' ? after.resource : undefined;
+  return written(call.state.variants, call.state.variants.updateStatus, implicitly(resource, call.state.variants));
 }
 
 function remove(call: Call): Reply {

@@ -27,6 +27,8 @@ export interface FaultRule {
   corrupt?: number;
   /** Fields taken out of a JSON answer; a dotted path reaches inwards (`active-users.active-user-records`). */
   stripField?: string | readonly string[];
+  /** What a second writer does between this request, once it is carried out, and the next one. */
+  meanwhile?: () => void;
   /** Never answer; the connection stays open. */
   hang?: boolean;
   /**

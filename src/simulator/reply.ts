@@ -47,9 +47,11 @@ export function envelope(lists: Partial<Record<ListName, readonly string[]>>, va
 export const info = (variants: Variants, status: number, ...messages: string[]): Reply => envelope({ info: messages }, variants, status);
 
 /** A plain write that succeeded (section "Result envelope"; the field notes tell of statuses, spellings and warnings alone). */
-export function written(variants: Variants, status: number): Reply {
+export function written(variants: Variants, status: number, implicitly = false): Reply {
+  const warnings = ['The configuration has been implicitly changed'];
+  if (implicitly) return envelope({ warnings }, variants, status === 204 ? 200 : status);
   if (status === 204) return noContent();
-  if (variants.warningsOnly) return envelope({ warnings: ['The configuration has been implicitly changed'] }, variants, status);
+  if (variants.warningsOnly) return envelope({ warnings }, variants, status);
   const success =
     variants.successText === 'short'
       ? 'Operation succeeded without warning or error!'

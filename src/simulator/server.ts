@@ -158,6 +158,7 @@ export class ApplianceServer {
         ? await this.answer(entry, raw, response.socket?.remoteAddress ?? '')
         : undefined;
     if (fault) {
+      fault.meanwhile?.();
       if (fault.delayMs !== undefined) await wait(fault.delayMs);
       await fault.until;
       if (fault.hang) return;

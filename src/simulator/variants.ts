@@ -83,6 +83,7 @@ export const VARIANTS = {
   usersAt: oneOf('where the list of local users is: user below users, or users itself (then user is 404)', 'user', 'users'),
   userFields: oneOf('fields of a local user: those of the interface, or those of a policy appliance too', 'plain', 'policy'),
   putMerges: on('a PUT keeps what its body does not name; off = it replaces: what is missing goes back to its default'),
+  changesField: text('a write of a resource that has this field also sets it, to "set by the appliance", with a warning; empty = none', ''),
   uac: oneOf('the uac subtree; absent = not a policy appliance', 'plain', 'device-administration', 'absent'),
   sessionOptionsExtra: on('session options also hold max-timeout and reminder-time'),
   ruleUserNames: on('role-mapping rules may also hold user-name: { test, user-names[] }'),

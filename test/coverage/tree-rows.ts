@@ -51,7 +51,7 @@ export const treeRows: readonly Row[] = [
     query: /^[\w=&%-]+$/,
     statuses: [200],
     answer: { name: 'Staff' },
-    operations: ['config.get'],
+    operations: ['config.get', 'config.ensure', 'config.ensure-all'],
   },
   {
     method: 'POST',
@@ -67,9 +67,15 @@ export const treeRows: readonly Row[] = [
     body: { keys: 'any' },
     statuses: [200, 204],
     answer: result('ok'),
-    operations: ['config.update'],
+    operations: ['config.update', 'config.ensure', 'config.ensure-all'],
   },
-  { method: 'DELETE', path: `${CONFIGURATION}/<...>`, statuses: [200, 204], answer: result('ok'), operations: ['config.delete'] },
+  {
+    method: 'DELETE',
+    path: `${CONFIGURATION}/<...>`,
+    statuses: [200, 204],
+    answer: result('ok'),
+    operations: ['config.delete', 'config.ensure-all'],
+  },
 
   // Paths shown
   { method: 'GET', path: USERS, statuses: [200], answer: { user: [user] }, operations: ['users.list'] },
@@ -78,7 +84,7 @@ export const treeRows: readonly Row[] = [
     path: `${USERS}/<username>`,
     statuses: [200],
     answer: user,
-    operations: ['users.get', 'users.update', 'users.enable', 'users.disable'],
+    operations: ['users.get', 'users.update', 'users.enable', 'users.disable', 'users.ensure'],
   },
   {
     method: 'POST',
@@ -94,7 +100,7 @@ export const treeRows: readonly Row[] = [
     body: { keys: userKeys },
     statuses: [200, 204],
     answer: result('ok'),
-    operations: ['users.update'],
+    operations: ['users.update', 'users.ensure'],
   },
   {
     method: 'PUT',
@@ -125,7 +131,7 @@ export const treeRows: readonly Row[] = [
     path: `${UAC}/network-access/radius-clients/radius-client/<client>`,
     statuses: [200],
     answer: { name: 'c', 'location-group': 'Default' },
-    operations: ['policy.get-radius-client'],
+    operations: ['policy.get-radius-client', 'policy.ensure-radius-client'],
   },
   {
     method: 'PUT',
@@ -133,7 +139,7 @@ export const treeRows: readonly Row[] = [
     body: { keys: ['name', 'location-group'] },
     statuses: [200, 204],
     answer: result('ok'),
-    operations: ['policy.set-radius-client'],
+    operations: ['policy.set-radius-client', 'policy.ensure-radius-client'],
   },
   { method: 'DELETE', path: `${UAC}/snmpEnforcement/clients/client/<client>`, statuses: [204], operations: ['policy.delete-snmp-client'] },
   {
@@ -173,7 +179,7 @@ export const treeRows: readonly Row[] = [
     path: `${AUTH_SERVER}/ad/server-catalog/groups`,
     statuses: [200],
     answer: adGroups,
-    operations: ['groups.list', 'groups.add', 'groups.remove'],
+    operations: ['groups.list', 'groups.add', 'groups.remove', 'groups.ensure'],
   },
   {
     method: 'PUT',
@@ -181,14 +187,14 @@ export const treeRows: readonly Row[] = [
     body: { keys: ['ad-group'], needed: 1 },
     statuses: [200, 204],
     answer: result('ok'),
-    operations: ['groups.replace', 'groups.add', 'groups.remove', 'groups.clear'],
+    operations: ['groups.replace', 'groups.add', 'groups.remove', 'groups.ensure', 'groups.clear'],
   },
   {
     method: 'GET',
     path: `${AUTH_SERVER}/ldap/server-catalog/groups`,
     statuses: [200],
     answer: { 'user-group': [{ dn: 'cn=a,dc=b', name: 'a', 'group-type': 'static' }] },
-    operations: ['groups.list', 'groups.add', 'groups.remove'],
+    operations: ['groups.list', 'groups.add', 'groups.remove', 'groups.ensure'],
   },
   {
     method: 'PUT',
@@ -196,7 +202,7 @@ export const treeRows: readonly Row[] = [
     body: { keys: ['user-group'], needed: 1 },
     statuses: [200, 204],
     answer: result('ok'),
-    operations: ['groups.replace', 'groups.add', 'groups.remove', 'groups.clear'],
+    operations: ['groups.replace', 'groups.add', 'groups.remove', 'groups.ensure', 'groups.clear'],
   },
   {
     method: 'GET',

@@ -1,3 +1,4 @@
+import { missingOk } from '../../change/missing-ok';
 import { bundleOf, csrOf, signedCertificate } from './bundle';
 import { badInput } from '../../model/error';
 import { area, boolean, choice, data, list, op, required, subject, text } from '../../model/operation';
@@ -113,7 +114,10 @@ export const certificates = area({
       label: 'Delete a certificate',
       help: 'Deletes a device certificate by its subject name. Upload its successor first, or an interface is left without one.',
       data: 'result',
-      fields: { 'subject-name': subject(required(text('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com' }))) },
+      fields: {
+        'subject-name': subject(required(text('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com' }))),
+        'missing-ok': missingOk,
+      },
       request: ({ 'subject-name': name }) => {
         if (name.trim() === '') throw badInput('subject-name is blank.');
         return { method: 'DELETE', path: at`/api/v1/system/certificates/device-certificates/${name}` };

@@ -1,8 +1,11 @@
+import { compareGiven } from '../../change/compare';
+import { ensureOne } from '../../change/ensure';
 import type { WriteResult } from '../../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
 import { at } from '../../model/path';
 import { isObject, type JsonObject } from '../../model/json';
+import { sentence } from '../../model/sentence';
 import { hasIdentity, Identities, type Directory } from './identities';
 
 /** One group catalogue: of which server, and of which kind. */
@@ -17,7 +20,10 @@ const LONGEST_SID = 200;
 
 /** All groups. Errors: `BAD_RESPONSE` when the answer has no list of groups with identities. */
 export async function readCatalog(catalog: Catalog, call: Call): Promise<JsonObject[]> {
-  const document = await call.read({ method: 'GET', path: pathOf(catalog) });
+  return listOf(catalog, await call.read({ method: 'GET', path: pathOf(catalog) }));
+}
+
+function listOf(catalog: Catalog, document: JsonObject): JsonObject[] {
   const list = document[LISTS[catalog.directory]];
   const groups = Array.isArray(list) ? (list as unknown[]) : undefined;
   if (groups?.every((group): group is JsonObject => isObject(group) && hasIdentity(group, catalog.directory))) return groups;
@@ -53,6 +59,31 @@ export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', 
     if (!call.dryRun) await compare(catalog, wanted, call);
     return result;
   });
+}
+
+/**
+ * Makes the groups the whole list, whatever their order, and writes only if that is not so; of a group that is there, what is not given
+ * stays. Errors: `BAD_INPUT` for an empty list; those of `ensure`.
+ */
+export async function ensureCatalog(catalog: Catalog, groups: JsonObject[], call: Call): Promise<JsonObject[]> {
+  if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalogue, use Remove ALL groups.');
+  const key = LISTS[catalog.directory];
+  const body = (document: JsonObject | undefined): JsonObject => {
+    if (!document)
+      throw new GatewayError('NOT_FOUND', sentence`${catalog.server} has no catalogue of this kind. Check server and directory.`);
+    const present = listOf(catalog, document);
+    const known = new Identities(present, catalog.directory);
+    const wanted = groups.map((group) => ({ ...known.find(group), ...group }));
+    const same = wanted.length === present.length && wanted.every((group) => isThere(group, known));
+    return { [key]: same ? present : wanted };
+  };
+  const document = await ensureOne({ path: pathOf(catalog), body }, call);
+  return call.dryRun ? [] : listOf(catalog, document);
+}
+
+function isThere(group: JsonObject, known: Identities): boolean {
+  const present = known.find(group);
+  return present !== undefined && compareGiven('', group, present).diff.length === 0;
 }
 
 /** The input as groups with identity. `remove` needs no more than that; the others need what the interface wants. */

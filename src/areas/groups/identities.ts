@@ -52,10 +52,10 @@ function isSpace(char: string): boolean {
 export class Identities {
   readonly #directory: Directory;
   /** By the key that goes before the others. */
-  readonly #first = new Set<string>();
+  readonly #first = new Map<string, JsonObject>();
   /** By name, with a sid or without. */
-  readonly #names = new Set<string>();
-  readonly #namesAlone = new Set<string>();
+  readonly #names = new Map<string, JsonObject>();
+  readonly #namesAlone = new Map<string, JsonObject>();
 
   constructor(groups: readonly JsonObject[], directory: Directory) {
     this.#directory = directory;
@@ -64,16 +64,21 @@ export class Identities {
 
   add(group: JsonObject): void {
     const { first, name } = this.#read(group);
-    if (first !== undefined) this.#first.add(first);
+    if (first !== undefined) this.#first.set(first, group);
     if (name === undefined) return;
-    this.#names.add(name);
-    if (first === undefined) this.#namesAlone.add(name);
+    this.#names.set(name, group);
+    if (first === undefined) this.#namesAlone.set(name, group);
   }
 
   has(group: JsonObject): boolean {
+    return this.find(group) !== undefined;
+  }
+
+  /** The one of the list that this group is. */
+  find(group: JsonObject): JsonObject | undefined {
     const { first, name } = this.#read(group);
-    if (first === undefined) return name !== undefined && this.#names.has(name);
-    return this.#first.has(first) || (name !== undefined && this.#namesAlone.has(name));
+    if (first === undefined) return name === undefined ? undefined : this.#names.get(name);
+    return this.#first.get(first) ?? (name === undefined ? undefined : this.#namesAlone.get(name));
   }
 
   #read(group: JsonObject): { first: string | undefined; name: string | undefined } {

@@ -1,4 +1,4 @@
-import { clearCatalog, groupsOf, readCatalog, replaceCatalog, changeCatalog, type Catalog } from './catalog';
+import { clearCatalog, ensureCatalog, groupsOf, readCatalog, replaceCatalog, changeCatalog, type Catalog } from './catalog';
 import { area, choice, op, records, required, subject, text } from '../../model/operation';
 
 const server = required(text('Auth server', 'Name of the AD or LDAP authentication server.', { example: 'Corporate AD' }));
@@ -60,6 +60,15 @@ export const groupsArea = area({
       data: 'result',
       fields,
       run: (input, call) => changeCatalog(of(input), 'remove', groupsOf(input, true), call),
+      example: { input: example, request: `GET ${AD}` },
+    }),
+    ensure: op({
+      effect: 'destroy',
+      label: 'Ensure exactly these groups',
+      help: 'Makes the given groups the whole catalogue, whatever their order: writes only if that is not so, and reads back. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
+      data: 'array of groups as they stand afterwards',
+      fields,
+      run: (input, call) => ensureCatalog(of(input), groupsOf(input), call),
       example: { input: example, request: `GET ${AD}` },
     }),
     clear: op({

@@ -1,6 +1,7 @@
+import { missingOk } from '../../change/missing-ok';
 import { area, boolean, names, number, object, op, required, subject, text } from '../../model/operation';
 import { LocalUsers } from './local-users';
-import { eachUser } from './several';
+import { eachUser, ensureUsers } from './several';
 
 const server = required(text('Auth server', 'Name of the local authentication server.', { example: 'System Local' }));
 const username = required(text('User', 'User name of the local user.', { example: 'j.doe' }));
@@ -117,13 +118,32 @@ export const users = area({
       run: (input, call) => eachUser(input, call, (users, { username }, one) => users.change(username, { enabled: 'false' }, one)),
       example: { input: example, request: `GET ${examplePath}/j.doe` },
     }),
+    ensure: op({
+      effect: 'write',
+      label: 'Ensure users',
+      help: 'Makes a local user, or each of an array, so: creates one that is missing, writes only what differs, reads back, and tells what it did in `msg.envelope.changed` and `msg.envelope.diff`. The password is sent only to a new user, or with Set the password.',
+      data: 'user as it stands afterwards; for an array many',
+      fields: {
+        server,
+        username: several,
+        ...own,
+        more,
+        'set-password': boolean('Set the password', 'Sends the password to a user that exists too, each time: it cannot be compared.', {
+          guard: true,
+        }),
+        max,
+      },
+      run: (input, call) => ensureUsers(input, call, { ...own, more }),
+      example: { input: { ...example, enabled: true }, request: `GET ${examplePath}/j.doe` },
+    }),
     delete: op({
       effect: 'destroy',
       label: 'Delete users',
       help: 'Deletes a local user, or each of an array, for good.',
       data: 'result; for an array many',
-      fields: { server, username: several, max },
-      run: (input, call) => eachUser(input, call, (users, { username }, one) => users.delete(username, one)),
+      fields: { server, username: several, max, 'missing-ok': missingOk },
+      run: ({ 'missing-ok': missing = false, ...input }, call) =>
+        eachUser(input, call, (users, { username }, one) => users.delete(username, missing, one)),
       example: { input: example, request: `DELETE ${examplePath}/j.doe` },
     }),
   },

@@ -1,5 +1,6 @@
+import { ensure, type Ensured } from '../../change/ensure';
 import type { WriteResult } from '../../model/envelope';
-import { asGatewayError, GatewayError } from '../../model/error';
+import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import { isObject, type JsonObject } from '../../model/json';
 import type { Call } from '../../model/operation';
 import { at } from '../../model/path';
@@ -44,9 +45,33 @@ export class LocalUsers {
     return this.#located(undefined, () => call.write({ method: 'POST', path: `${this.#path}/local/users/user`, body: user }));
   }
 
-  delete(username: string, call = this.#call): Promise<WriteResult> {
+  /** `missingOk`: a user that is not there is as good as deleted, unless its server is not there either: that is a slip. */
+  delete(username: string, missingOk: boolean, call = this.#call): Promise<WriteResult> {
     const path = this.pathOf(username);
-    return this.#alone(path, call, () => this.#located(username, () => call.write({ method: 'DELETE', path })));
+    return this.#alone(path, call, async () => {
+      try {
+        return await this.#located(username, async () => {
+          if (missingOk && call.dryRun) await call.read({ method: 'GET', path });
+          return call.write({ method: 'DELETE', path });
+        });
+      } catch (thrown) {
+        if (!missingOk || asGatewayError(thrown).code !== 'NOT_FOUND' || (await this.#serverIsThere) === false) throw thrown;
+        return call.unchanged();
+      }
+    });
+  }
+
+  /** Makes a user so. The password cannot be compared: it is sent to a new user, or where it is to be set. */
+  async ensure(username: string, fields: JsonObject, setPassword: boolean, call = this.#call): Promise<Ensured> {
+    const hasPassword = fields['password-cleartext'] !== undefined;
+    if (setPassword && !hasPassword) throw badInput('set-password is set, but there is no password-cleartext to set. Nothing was sent.');
+    const body = (present: JsonObject | undefined): JsonObject => {
+      if (present || hasPassword) return { username, ...fields };
+      throw badInput(sentence`The user ${JSON.stringify(username)} does not exist, and cannot be created without password-cleartext.`);
+    };
+    const wanted = { path: this.pathOf(username), body, always: setPassword, onlyNew: setPassword ? [] : ['password-cleartext'] };
+    const ensured = await this.#located(undefined, () => ensure(wanted, call));
+    return { ...ensured, resource: ensured.resource && withoutPassword(ensured.resource) };
   }
 
   /**

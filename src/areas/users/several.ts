@@ -1,4 +1,5 @@
-import type { Many, WriteResult } from '../../model/envelope';
+import { dataOf, noteEnsured, type Ensured } from '../../change/ensure';
+import type { Many } from '../../model/envelope';
 import { badInput, GatewayError } from '../../model/error';
 import { readField } from '../../model/input';
 import { isObject, type JsonObject } from '../../model/json';
@@ -22,7 +23,7 @@ export interface UserItem {
 }
 
 /** What an operation does with one user. */
-type Work = (users: LocalUsers, item: UserItem, call: Call) => Promise<WriteResult>;
+type Work<R> = (users: LocalUsers, item: UserItem, call: Call) => Promise<R>;
 
 export interface SeveralOptions {
   /** Fields that an item may have of its own; without them, names alone count. */
@@ -35,7 +36,7 @@ export interface SeveralOptions {
  * One user, or an array of them as *many*, `item` being the name. All are looked at before anything is sent. Errors: `BAD_INPUT` naming
  * the item, `LIMIT` for more than `max`.
  */
-export async function eachUser(input: UsersInput, call: Call, work: Work, options: SeveralOptions = {}): Promise<Many | WriteResult> {
+export async function eachUser<R>(input: UsersInput, call: Call, work: Work<R>, options: SeveralOptions = {}): Promise<Many | R> {
   const { server, username: given, max, ...common } = input;
   const users = new LocalUsers(server, call);
   const ignored = new Set<string>();
@@ -59,6 +60,25 @@ export async function eachUser(input: UsersInput, call: Call, work: Work, option
     (item, own) => work(users, item, own),
     ({ username }) => username,
   );
+}
+
+/** Makes one user so, or each of several. The data of one is the user as it stands. */
+export async function ensureUsers(
+  { 'set-password': setPassword = false, ...input }: UsersInput & { readonly 'set-password'?: boolean },
+  call: Call,
+  fields: Fields,
+): Promise<Many | JsonObject> {
+  const done: Ensured[] = [];
+  const ensureUser: Work<JsonObject> = async (users, { username, fields }, one) => {
+    const ensured = await users.ensure(username, fields, setPassword, one);
+    done.push(ensured);
+    return dataOf(ensured, call);
+  };
+  try {
+    return await eachUser(input, call, ensureUser, { fields });
+  } finally {
+    noteEnsured(done, call);
+  }
 }
 
 interface Reading {

@@ -1,0 +1,29 @@
+import type { WriteResult } from '../model/envelope';
+import { asGatewayError } from '../model/error';
+import { boolean, type Call } from '../model/operation';
+import { CONFIGURATION } from '../model/path';
+import type { Request } from '../model/request';
+import { readIfThere } from './read';
+
+/** Field of every operation that takes something away. `Gateway` does what it says, for all that are one request. */
+export const missingOk = boolean('Missing is fine', 'What is not there is a success too, with `msg.envelope.changed` false.', {
+  guard: true,
+});
+
+/** Takes something away, if it is there. A dry run looks, where that can be done, and says in the envelope whether it would change anything. */
+export async function removeIfThere(request: Request, call: Call): Promise<WriteResult> {
+  if (!call.dryRun || !request.path.startsWith(`${CONFIGURATION}/`)) return unlessMissing(call, () => call.write(request));
+  const there = (await readIfThere(request.path, call)) !== undefined;
+  call.note({ wouldChange: there });
+  return there ? call.write(request) : call.unchanged();
+}
+
+/** A deletion for which what is not there is as good as deleted. */
+export async function unlessMissing(call: Call, remove: () => Promise<WriteResult>): Promise<WriteResult> {
+  try {
+    return await remove();
+  } catch (thrown) {
+    if (asGatewayError(thrown).code !== 'NOT_FOUND') throw thrown;
+    return call.unchanged();
+  }
+}
