@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { forgetAccounts } from '../../src/login/account-state';
 import { GatewayError } from '../../src/model/error';
 import type { Many } from '../../src/model/envelope';
 import { Gateway, type GatewayOptions, type Outcome, type RunOptions } from '../../src/gateway';
@@ -18,7 +19,11 @@ export const ROLES = '/api/v1/configuration/users/user-roles/user-role';
 /** A simulator that ends with the test. */
 export async function appliance(options: SimulatorOptions = {}): Promise<Simulator> {
   const simulator = await startSimulator({ tls: certificate, ...options });
-  onTestFinished(() => simulator.close());
+  onTestFinished(async () => {
+    await simulator.close();
+    // The next one may get the same port: the key of this one would be its first request, and be refused.
+    forgetAccounts();
+  });
   return simulator;
 }
 
