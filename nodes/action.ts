@@ -14,6 +14,7 @@ import { badConfig, Properties } from './properties';
 import type { Message } from './sources';
 import { shownFailure, shownOutcome, Status } from './status';
 import { isObject } from '../src/model/json';
+import { textOf } from './texts';
 import { unlessAborted, Canceller } from '../src/model/cancelling';
 
 type Send = (message: Message | (Message | null)[]) => void;
@@ -134,7 +135,7 @@ export class Action {
 
   /** What streamed has gone out; a Complete node still gets the message itself, with the envelope of the whole. */
   #succeed({ message, send, ignored }: Run, output: Output, { data, envelope, streamed }: Outcome): void {
-    if (ignored) envelope.ignored = ignored;
+    if (ignored) envelope.ignored = bothIgnored(envelope.ignored, ignored);
     if (!streamed) output.set(message, data);
     message.envelope = envelope;
     if (isOurs(message.error)) delete message.error;
@@ -160,7 +161,7 @@ export class Action {
     // An error that is kept for every message must not carry the cause of another one.
     const error = thrown.cause ? thrown : new GatewayError(thrown.code, thrown.message, thrown.details);
     const cause = (error.cause ??= failureEnvelope(operation, appliance, error));
-    if (ignored) cause.ignored = ignored;
+    if (ignored) cause.ignored = bothIgnored(cause.ignored, ignored);
     message.envelope = cause;
     return error;
   }
@@ -248,7 +249,8 @@ export class Action {
     const onProgress: RunOptions['onProgress'] = (advance) => {
       if (run.index >= 0) this.#status.advance(run, advance);
     };
-    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress };
+    const say: RunOptions['say'] = (key, english, values) => textOf(this.#red, key, english, values);
+    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say };
   }
 }
 
@@ -261,4 +263,9 @@ function cancelled(cancel: unknown): true | string | undefined {
   if (cancel === true) return true;
   // The texts are a slip: as the name of a message they would cancel nothing, without a word.
   return typeof cancel === 'string' && cancel !== '' && !/^(true|false)$/i.test(cancel) ? cancel : undefined;
+}
+
+/** What the operation did not use of its items, and the node of the payload around them. */
+function bothIgnored(own: unknown, ofPayload: readonly string[]): string[] {
+  return [...new Set([...(Array.isArray(own) ? (own as string[]) : []), ...ofPayload])];
 }

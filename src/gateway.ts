@@ -1,6 +1,8 @@
 import { operationNamed, operations, type OperationData, type OperationInput, type OperationName } from './areas';
 import { OperationCall, type Shared } from './run/call';
 import { envelopeOf, failedEnvelope, type RunOf } from './run/envelope';
+import type { ErrorCode } from './model/error-codes';
+import { english, summaryOf, type Say } from './model/summary';
 import type { Envelope, Many } from './model/envelope';
 import { asGatewayError, GatewayError } from './model/error';
 import { readInput } from './model/input';
@@ -23,6 +25,8 @@ export interface RunOptions {
   dryRun?: boolean;
   /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
   onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
+  /** Puts `envelope.summary` into another language than English. */
+  say?: Say;
   /** Told a few times a second how far an import or export is. */
   onProgress?: (progress: Advance) => void;
 }
@@ -98,8 +102,9 @@ export class Gateway {
   }
 
   async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions): Promise<Outcome> {
-    const { signal, dryRun = false, onPart, onProgress } = options;
-    const writes = operations.get(name)?.effect !== 'read';
+    const { signal, dryRun = false, onPart, onProgress, say = english } = options;
+    const known = operations.get(name);
+    const writes = known?.effect !== 'read';
     const run: RunOf = { operation: name, appliance: this.name, writes, started: performance.now() };
     const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
     const call = new OperationCall(this.#shared, {
@@ -109,18 +114,33 @@ export class Gateway {
       onProgress,
       masking: redactor,
     });
+    const summary = (data: unknown, code?: ErrorCode): string => {
+      const { many, emitted, changed } = call.record;
+      const found = emitted ?? (Array.isArray(data) ? data.length : undefined);
+      const planned = writes ? call.plan?.requests.length : undefined;
+      const told = { name, operation: known, input, mask: (text: string) => redactor.text(text), many, planned, changed, found };
+      try {
+        return summaryOf(code === undefined ? told : { ...told, code }, say);
+      } catch {
+        // Words are no outcome: an input that cannot be looked at, or a translation that fails, changes none.
+        return `${name}${code === undefined ? '' : `: ${code}`}.`;
+      }
+    };
     try {
       const operation = operationNamed(name);
       const data = await this.#perform(operation, readInput(operation, input), call);
       const { many = null, emitted, changed } = call.record;
       const streamed = emitted !== undefined;
       const envelope = envelopeOf(run, call);
+      envelope.summary = summary(data);
       if (changed !== null) envelope.result = redactor.value(envelope.result);
       if (streamed) return { data: undefined, many: null, envelope, streamed };
       if (many) return { data: many, many, envelope, streamed };
       return { data: writes ? redactor.value(data) : data, many, envelope, streamed };
     } catch (thrown) {
-      throw this.#failure(run, asGatewayError(thrown), call, redactor);
+      const error = this.#failure(run, asGatewayError(thrown), call, redactor);
+      if (error.cause) error.cause.summary = summary(undefined, error.code);
+      throw error;
     }
   }
 

@@ -7,13 +7,14 @@ export { coordinationKey, type Coordination, type ExclusiveOptions, type Remembe
 export type { Envelope, Many, ManyItem, Message, PlannedRequest, ResultLists, WriteResult } from './model/envelope';
 export { GatewayError, type Details } from './model/error';
 export { ERROR_CODES, type ErrorCode } from './model/error-codes';
-export type { Advance, Call, LoginState, ReadOptions } from './model/call';
+export type { Advance, Call, Content, LoginState, ReadOptions } from './model/call';
 export type { Field, Fields, Givable, Given, Input, Kind } from './model/field';
 export type { JsonObject } from './model/json';
 export type { Area, Effect, Operation, Operations } from './model/operation';
 export type { Query, Request } from './model/request';
 export type { Sentence } from './model/sentence';
 export type { ProxySettings, Settings, TlsSettings } from './model/settings';
+export type { Say, Summaries } from './model/summary';
 export type { Download, Flow, Sink, Upload } from './model/stream';
 export type { Kind as ConfigurationKind, Verified } from './transfer/content';
 export type { ExportedFile } from './transfer/export';

@@ -137,6 +137,12 @@ describe('many', () => {
   });
 });
 
+/** Whoever changes anything of it throws. */
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Buffer.isBuffer(value)) for (const item of Object.values(value)) frozen(item);
+  return Object.freeze(value);
+}
+
 describe('every write', () => {
   const writing = [...operations].filter(([name, { effect }]) => effect !== 'read' && !name.startsWith('login.'));
 
@@ -177,7 +183,7 @@ describe('every write', () => {
           return proceed();
         };
         const call = callOf(server, { dryRun, around }, { vendor: 'acme' });
-        const input = readInput(operation, operation.example.input);
+        const input = frozen(readInput(operation, structuredClone(operation.example.input)));
         const run = operation.run ? operation.run(input, call) : call.write(operation.request?.(input, '') ?? { method: 'GET', path: '' });
         // What the list is afterwards is not what this appliance plays.
         await run.catch(() => undefined);
@@ -186,6 +192,8 @@ describe('every write', () => {
           .filter(({ method, path }) => method !== 'GET' && path !== LOGIN)
           .map(({ method, path }) => `${method} ${path.split('?')[0]}`);
         expect(lines).not.toEqual([]);
+        // Nothing of the input was changed on the way, or it would have thrown.
+        expect(input).toEqual(readInput(operation, operation.example.input));
         expect(dryRun ? call.plan?.requests.map(({ method, path }) => `${method} ${path}`) : sent).toEqual(lines);
         if (dryRun) expect(sent).toEqual([]);
       }

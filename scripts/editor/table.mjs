@@ -82,6 +82,7 @@ function areaInfo(area, texts) {
   for (const [name, operation] of Object.entries(area.operations)) {
     put(texts, `${area.name}.operation.${checkName(name)}.label`, operation.label);
     put(texts, `${area.name}.operation.${name}.help`, operation.help);
+    for (const [key, words] of Object.entries(operation.summary ?? {})) put(texts, `${area.name}.operation.${name}.summary.${key}`, words);
     /** @type {Record<string, FieldInfo>} */
     const fields = {};
     for (const [fieldName, field] of Object.entries(operation.fields)) {

@@ -33,6 +33,10 @@ export const administrators = area({
       effect: 'destroy',
       label: 'Set the source address mode',
       help: 'Chooses from which addresses administrators may sign in. Add the address of Node-RED and your own first: `selected-ip` shuts out every other.',
+      summary: {
+        done: 'Set the source address mode of __realm__ to __customized__.',
+        'planned-one': 'Would set the source address mode of __realm__ to __customized__.',
+      },
       data: 'result',
       fields: {
         realm,
@@ -51,6 +55,10 @@ export const administrators = area({
       effect: 'write',
       label: 'Add a source address',
       help: 'Adds one address or network that the mode `selected-ip` goes by.',
+      summary: {
+        done: 'Added the source address __address__ to __realm__.',
+        'planned-one': 'Would add the source address __address__ to __realm__.',
+      },
       data: 'result',
       fields: {
         realm,
@@ -73,6 +81,7 @@ export const administrators = area({
       effect: 'destroy',
       label: 'Set the role mapping',
       help: 'Replaces all role-mapping rules of an admin realm.',
+      summary: { done: 'Set the role mapping of __realm__.', 'planned-one': 'Would set the role mapping of __realm__.' },
       data: 'result',
       fields: { realm, rules: subject(required(object('Rules', 'The whole role-mapping object with its rules.', { example: rules }))) },
       request: ({ realm, rules }) => ({
@@ -86,6 +95,7 @@ export const administrators = area({
       effect: 'write',
       label: 'Set session options',
       help: 'Sets how long an administrator’s session, and with it an API key of that role, may be idle.',
+      summary: { done: 'Set the session options of __role__.', 'planned-one': 'Would set the session options of __role__.' },
       data: 'result',
       fields: {
         role: required(text('Role', 'Name of the admin role; a leading dot is part of it.', { example: '.Administrators' })),

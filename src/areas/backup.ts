@@ -35,6 +35,7 @@ export const backup = area({
       effect: 'read',
       label: 'Make a backup',
       help: 'Exports the configuration, checks that it is whole, and stores it with a manifest; a failure leaves the earlier backups as they are. `changed` tells whether the configuration differs from the last good backup.',
+      summary: { done: 'Made a backup.' },
       data: '`{ backup, folder, appliance, serial-number, release, time, changed, previous, bytes, files, manifest, rotated, cleaned }`',
       fields: {
         folder,
@@ -53,6 +54,7 @@ export const backup = area({
       effect: 'read',
       label: 'List backups',
       help: 'The backups in the folder, the newest first. Nothing is asked of the appliance.',
+      summary: { found: '__n__ backups.' },
       data: 'array of `{ backup, folder, appliance, serial-number, release, time, bytes, files }`',
       fields: { folder },
       run: async ({ folder: place }) => (await backups()).listBackups(place),
@@ -62,6 +64,7 @@ export const backup = area({
       effect: 'read',
       label: 'Check backups',
       help: 'Reads one backup again, or all in the folder, and checks that they are whole and, with a passphrase, that it made them. Encrypted ones without the passphrase are checked by their hash only.',
+      summary: { many: '__ok__ of __total__ backups are whole', none: 'There is no backup to check.' },
       data: 'many',
       fields: {
         folder,
@@ -75,6 +78,7 @@ export const backup = area({
       effect: 'destroy',
       label: 'Restore a backup',
       help: 'Imports a backup, after it was checked and found to be of this appliance, and after a fresh backup was made. With a passphrase, only one that it made.',
+      summary: { done: 'Restored the backup __backup__.', 'planned-one': 'Would restore the backup __backup__.' },
       data: 'result',
       fields: {
         folder,

@@ -51,6 +51,7 @@ export const cluster = area({
       effect: 'read',
       label: 'Cluster status',
       help: 'Mode, members with their state, and in Active/Passive mode who owns the virtual addresses.',
+      summary: { done: 'Read the state of the cluster.' },
       data: 'cluster',
       fields: {},
       request: () => ({ method: 'GET', path: CLUSTER }),
@@ -60,6 +61,7 @@ export const cluster = area({
       effect: 'destroy',
       label: 'Create a cluster',
       help: 'Makes this appliance the first member of a new cluster.',
+      summary: { done: 'Created the cluster __cluster-name__.', 'planned-one': 'Would create the cluster __cluster-name__.' },
       data: 'result',
       fields: {
         'cluster-name': name,
@@ -77,6 +79,7 @@ export const cluster = area({
       effect: 'destroy',
       label: 'Join a cluster',
       help: 'Makes this appliance a member of a cluster that exists. Its configuration is replaced by that of the cluster.',
+      summary: { done: 'Joined the cluster __cluster-name__.', 'planned-one': 'Would join the cluster __cluster-name__.' },
       data: 'result',
       fields: {
         'cluster-name': name,
@@ -94,6 +97,7 @@ export const cluster = area({
       effect: 'write',
       label: 'Add a member',
       help: 'Announces a new member with its internal and external addresses; it can join afterwards.',
+      summary: { done: 'Added the member __member-name__.', 'planned-one': 'Would add the member __member-name__.' },
       data: 'result',
       fields: {
         'member-name': required(text('Member', 'Name of the new member.', { example: 'node-b' })),
@@ -111,6 +115,7 @@ export const cluster = area({
       effect: 'destroy',
       label: 'Remove a member',
       help: 'Removes a member from the cluster.',
+      summary: { done: 'Removed the member __member-name__.', 'planned-one': 'Would remove the member __member-name__.' },
       data: 'result',
       fields: { 'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b' }))), 'missing-ok': missingOk },
       request: ({ 'member-name': name }) => ({ method: 'DELETE', path: at`/api/v1/cluster/members/${name}` }),
@@ -120,6 +125,7 @@ export const cluster = area({
       effect: 'destroy',
       label: 'Fail the virtual address over',
       help: 'Moves the virtual addresses to the other member. Only in Active/Passive mode; an Active/Active cluster refuses.',
+      summary: { done: 'Failed the virtual addresses over.', 'planned-one': 'Would fail the virtual addresses over.' },
       data: 'result',
       fields: {},
       request: () => ({ method: 'PUT', path: CLUSTER, body: { action: 'vip-failover' } }),

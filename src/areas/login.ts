@@ -12,6 +12,7 @@ export const login = area({
       effect: 'write',
       label: 'Log in',
       help: 'Starts a login. `pending` means that the appliance waits for a code; a login that is pending is not started again.',
+      summary: { done: 'Logged in, or waiting for a code.', unchanged: 'Logged in already.' },
       data: '`{ state: "ready" }` or `{ state: "pending", resumeId }`',
       fields: {},
       run: (_input, call) => call.login.start(),
@@ -21,6 +22,7 @@ export const login = area({
       effect: 'write',
       label: 'Answer with a code',
       help: 'Gives the code to the login that is pending. A code is sent once; when it is refused, log in again.',
+      summary: { done: 'Answered with a code.' },
       data: '`{ state: "ready" }`',
       fields: {
         code: subject(required(text('Code', 'The one-time code or second password.', { secret: true }))),
@@ -33,6 +35,7 @@ export const login = area({
       effect: 'write',
       label: 'Forget the key',
       help: 'Drops the key that is held in memory. On the appliance it stays valid until it expires.',
+      summary: { done: 'Forgot the key.', unchanged: 'There was no key to forget.' },
       data: '`{ state: "none" }`',
       fields: {},
       run: (_input, call) => Promise.resolve(call.login.forget()),

@@ -23,6 +23,7 @@ export const policy = area({
       effect: 'read',
       label: 'List the policy tree',
       help: 'What the `uac` subtree holds. The gateway itself has none and answers that it does not exist.',
+      summary: { found: '__n__ entries in the policy tree.' },
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: {},
       request: () => ({ method: 'GET', path: UAC }),
@@ -33,6 +34,7 @@ export const policy = area({
       effect: 'write',
       label: 'Add an enforcer',
       help: 'Adds an enforcer connection. The object is sent as it is, its device-OS part included.',
+      summary: { done: 'Added an enforcer.', 'planned-one': 'Would add an enforcer.' },
       data: 'result',
       fields: {
         enforcer: subject(
@@ -58,6 +60,7 @@ export const policy = area({
       effect: 'read',
       label: 'Get a RADIUS client',
       help: 'One RADIUS client, such as a switch.',
+      summary: { done: 'Read the RADIUS client __name__.' },
       data: 'client',
       fields: { name: subject(radius) },
       request: ({ name }) => ({ method: 'GET', path: radiusClient(name) }),
@@ -67,6 +70,7 @@ export const policy = area({
       effect: 'write',
       label: 'Set a RADIUS client',
       help: 'Creates a RADIUS client or changes the one of that name.',
+      summary: { done: 'Set the RADIUS client __name__.', 'planned-one': 'Would set the RADIUS client __name__.' },
       data: 'result',
       fields: {
         name: radius,
@@ -93,6 +97,7 @@ export const policy = area({
       effect: 'destroy',
       label: 'Delete an SNMP client',
       help: 'Deletes one client of SNMP enforcement.',
+      summary: { done: 'Deleted the SNMP client __name__.', 'planned-one': 'Would delete the SNMP client __name__.' },
       data: 'result',
       fields: { name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7' }))), 'missing-ok': missingOk },
       request: ({ name }) => ({ method: 'DELETE', path: at`/api/v1/configuration/uac/snmpEnforcement/clients/client/${name}` }),

@@ -31,6 +31,7 @@ export const system = area({
       effect: 'read',
       label: 'System information',
       help: 'Hardware model, serial number, host name and software versions.',
+      summary: { done: 'Read the system information.' },
       data: 'system information',
       fields: {},
       request: () => ({ method: 'GET', path: '/api/v1/system/system-information' }),
@@ -40,6 +41,7 @@ export const system = area({
       effect: 'read',
       label: 'Health',
       help: 'CPU, disk and swap in percent, users, tunnels and connections; -1 means that the appliance does not know. The raw values are in `msg.envelope.raw`.',
+      summary: { done: 'Read the health values.' },
       data: 'health values as numbers and booleans',
       fields: {
         status: subject(
@@ -60,6 +62,7 @@ export const system = area({
       effect: 'read',
       label: 'ESAP packages',
       help: 'The host checker packages that are on the appliance and which one is active.',
+      summary: { done: 'Read the ESAP packages.' },
       data: 'ESAP list',
       fields: {
         expand: boolean('Expand', 'Ask for every package in full.'),

@@ -29,6 +29,7 @@ export const transfer = area({
       effect: 'read',
       label: 'Export XML',
       help: 'Exports the configuration as an XML document and checks that it is whole: `msg.envelope.verified` is then `xml`.',
+      summary: { done: 'Exported the configuration as XML.' },
       data: 'the XML (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
         password: text('Password', 'Encrypts the secrets in the document; the import needs the same.', { secret: true }),
@@ -52,6 +53,7 @@ export const transfer = area({
       effect: 'destroy',
       label: 'Import XML',
       help: 'Imports an XML document: what is in it replaces what the appliance has. Imports to one appliance wait for each other, and none is sent twice.',
+      summary: { done: 'Imported an XML configuration.', 'planned-one': 'Would import an XML configuration.' },
       data: 'result',
       fields: {
         xml: subject(data('XML', 'The document: a Buffer or text. Or give File.', { example: '<configuration/>' })),
@@ -68,6 +70,7 @@ export const transfer = area({
       effect: 'read',
       label: 'Export binary',
       help: 'Exports the binary configuration as base64 text and checks that it is whole: `msg.envelope.verified` is then `zip`, or `base64` where a password made something else of it.',
+      summary: { done: 'Exported the binary configuration.' },
       data: 'the base64 text (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
         export: choice('What', 'Only a part. Nothing chosen: system and user configuration in one.', ['system_config', 'user_config']),
@@ -91,6 +94,7 @@ export const transfer = area({
       effect: 'destroy',
       label: 'Import binary',
       help: 'Imports a binary configuration. `normal` leaves IP, network and cluster configuration as they are, `full` replaces everything.',
+      summary: { done: 'Imported a binary configuration.', 'planned-one': 'Would import a binary configuration.' },
       data: 'result',
       fields: {
         data: subject(

@@ -56,6 +56,8 @@ export interface Envelope {
   /** Milliseconds from the call to its end. */
   ms: number;
   at: string;
+  /** One sentence for people: what was done, of names and counts, without secrets. Parts of a stream have none. */
+  summary?: string;
   plan?: PlannedRequest[];
   code?: ErrorCode;
   message?: string;

@@ -3,6 +3,7 @@ import type { WriteResult } from './envelope';
 import type { Fields, Input } from './field';
 import type { JsonObject } from './json';
 import type { Request } from './request';
+import type { Summaries } from './summary';
 
 export type { Advance, Call, LoginState, ReadOptions } from './call';
 export {
@@ -34,6 +35,8 @@ export interface Operation<F extends Fields = Fields, D = unknown, E extends Eff
   readonly label: string;
   /** First sentence of the help: what it does, and what comes out. */
   readonly help: string;
+  /** What `msg.envelope.summary` says, where label and counts alone would read oddly. */
+  readonly summary?: Summaries;
   /** What `msg.payload` holds afterwards, for help and README. */
   readonly data: string;
   readonly fields: F;

@@ -82,6 +82,7 @@ export function failureEnvelope(operation: string, appliance: string, error: Gat
     logins: 0,
     ms: 0,
     at: isoTime(),
+    summary: `${operation}: ${error.code}.`,
     code: error.code,
     message: error.message,
   };

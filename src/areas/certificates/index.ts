@@ -19,6 +19,7 @@ export const certificates = area({
       effect: 'write',
       label: 'Upload a certificate',
       help: 'Uploads a certificate with its key, usually a PKCS#12 bundle, and binds it to interfaces. A wrong password is told before anything is sent.',
+      summary: { done: 'Uploaded a certificate.', 'planned-one': 'Would upload a certificate.' },
       data: 'result',
       fields: {
         cert: subject(data('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
@@ -59,6 +60,10 @@ export const certificates = area({
       effect: 'write',
       label: 'Create a signing request',
       help: 'Creates a CSR. Its name and the path for the signed certificate are in `msg.envelope.csr`, where the appliance tells them.',
+      summary: {
+        done: 'Created a signing request for __subject-common-name__.',
+        'planned-one': 'Would create a signing request for __subject-common-name__.',
+      },
       data: 'result',
       fields: {
         'subject-common-name': subject(
@@ -83,6 +88,10 @@ export const certificates = area({
       effect: 'write',
       label: 'Upload a signed certificate',
       help: 'Uploads what the CA signed for a CSR: the request becomes a device certificate.',
+      summary: {
+        done: 'Uploaded the signed certificate for __csr-name__.',
+        'planned-one': 'Would upload the signed certificate for __csr-name__.',
+      },
       data: 'result',
       fields: {
         'csr-name': required(
@@ -113,6 +122,7 @@ export const certificates = area({
       effect: 'destroy',
       label: 'Delete a certificate',
       help: 'Deletes a device certificate by its subject name. Upload its successor first, or an interface is left without one.',
+      summary: { done: 'Deleted the certificate __subject-name__.', 'planned-one': 'Would delete the certificate __subject-name__.' },
       data: 'result',
       fields: {
         'subject-name': subject(required(text('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com' }))),

@@ -24,6 +24,7 @@ export const sessions = area({
       effect: 'read',
       label: 'List sessions',
       help: 'All active sessions, every page followed, each session once.',
+      summary: { found: '__n__ sessions.' },
       data: 'array of session records',
       fields: {
         name: text('User', 'Only the sessions of this user, as the appliance compares names.', { filter: true, example: 'j.doe' }),
@@ -48,6 +49,13 @@ export const sessions = area({
       effect: 'destroy',
       label: 'End sessions',
       help: 'Ends the sessions with the given ids. Records from List sessions are accepted too, one or an array.',
+      summary: {
+        done: 'Ended a session.',
+        many: 'Ended __ok__ of __total__ sessions',
+        planned: 'Would end __n__ sessions.',
+        'planned-one': 'Would end 1 session.',
+        none: 'No session to end.',
+      },
       data: 'many; for a single id or record the plain result',
       fields: {
         'session-id': subject(
@@ -65,6 +73,12 @@ export const sessions = area({
       effect: 'destroy',
       label: "End a user's sessions",
       help: 'Finds the sessions of one user and ends them. The name is compared with every record, exactly.',
+      summary: {
+        many: 'Ended __ok__ of __total__ sessions of __name__',
+        planned: 'Would end __n__ sessions of __name__.',
+        'planned-one': 'Would end 1 session of __name__.',
+        none: '__name__ has no session.',
+      },
       data: 'many',
       fields: { name: subject(required(text('User', 'The user name, exactly as in the session record.', { example: 'j.doe' }))), max },
       run: async ({ name, max }, call) =>
@@ -75,6 +89,12 @@ export const sessions = area({
       effect: 'destroy',
       label: 'End matching sessions',
       help: 'Finds the sessions that match every field of the filter and ends them.',
+      summary: {
+        many: 'Ended __ok__ of __total__ matching sessions',
+        planned: 'Would end __n__ matching sessions.',
+        'planned-one': 'Would end 1 matching session.',
+        none: 'No session matches.',
+      },
       data: 'many',
       fields: {
         filter: subject(
@@ -98,6 +118,7 @@ export const sessions = area({
       effect: 'destroy',
       label: 'End ALL sessions',
       help: 'Ends every session on the appliance, ours too. There is no guard.',
+      summary: { done: 'Ended all sessions.', 'planned-one': 'Would end all sessions.' },
       data: 'result',
       fields: {},
       request: () => ({ method: 'DELETE', path: SESSIONS, query: { all: true } }),

@@ -1,0 +1,100 @@
+import type { Many } from './envelope';
+import type { ErrorCode } from './error-codes';
+import type { Operation } from './operation';
+
+/** Puts a text into the reader's language, with values in place of `__name__`; `english` where there is none. */
+export type Say = (key: string, english: string, values: Readonly<Record<string, number | string>>) => string;
+
+/** What there is to tell of a run. */
+export interface Told {
+  /** Full name: `sessions.kill`. */
+  readonly name: string;
+  readonly operation: Operation | undefined;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Masks what is from outside. */
+  readonly mask: (text: string) => string;
+  readonly many: Many | null | undefined;
+  /** Planned writes of a dry run. */
+  readonly planned: number | undefined;
+  readonly changed: boolean | null;
+  /** Records of a list, or parts that went out. */
+  readonly found: number | undefined;
+  readonly code?: ErrorCode;
+}
+
+/** For operations that have no words of their own. */
+export const SUMMARIES = {
+  done: '__title__: done.',
+  found: '__title__: __n__ found.',
+  unchanged: '__title__: nothing had to be changed.',
+  many: '__title__: __ok__ of __total__ done',
+  none: '__title__: nothing to do.',
+  planned: '__title__: would send __n__ requests.',
+  'planned-one': '__title__: would send one request.',
+  failed: '__title__: failed (__code__).',
+  unknown: '__title__: it may or may not have happened.',
+  gone: '; __n__ were gone already',
+  'gone-one': '; 1 was gone already',
+  'failed-items': '; __n__ failed',
+} as const;
+
+type Key = keyof typeof SUMMARIES;
+
+/** Words of an operation's own for some of these; `__field__` is a field of the input that is text and no secret. */
+export type Summaries = Readonly<Partial<Record<Key, string>>>;
+
+export const english: Say = (_key, text, values) => text.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
+
+/** One sentence for people, of names and counts (contract, section 4). Pure. */
+export function summaryOf(told: Told, say: Say): string {
+  const { name, operation } = told;
+  const [area = '', own = ''] = name.split('.');
+  const place = `${area}.operation.${own}`;
+  const given = valuesOf(told);
+  const label = operation ? say(`${place}.label`, operation.label, {}) : name;
+  const title = given.subject === undefined ? label : `${label} (${given.subject})`;
+  const tell = (key: Key, values: Record<string, number | string> = {}): string => {
+    const words = operation?.summary?.[key];
+    const all = { ...given.fields, title, ...values };
+    return words === undefined ? say(`summary.${key}`, SUMMARIES[key], all) : say(`${place}.summary.${key}`, words, all);
+  };
+  return sentenceOf(told, tell);
+}
+
+function sentenceOf(
+  { many, planned, changed, found, code }: Told,
+  tell: (key: Key, values?: Record<string, number | string>) => string,
+): string {
+  if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? tell('unknown') : tell('failed', { code });
+  if (planned !== undefined) return planned === 0 ? tell('none') : tell(planned === 1 ? 'planned-one' : 'planned', { n: planned });
+  if (many) return many.total === 0 ? tell('none') : sentenceOfMany(many, tell);
+  if (found !== undefined) return tell('found', { n: found });
+  return tell(changed === false ? 'unchanged' : 'done');
+}
+
+function sentenceOfMany(
+  { total, ok, failed, results }: Many,
+  tell: (key: Key, values?: Record<string, number | string>) => string,
+): string {
+  const gone = results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length;
+  const parts = [tell('many', { total, ok, failed })];
+  if (gone > 0) parts.push(tell(gone === 1 ? 'gone-one' : 'gone', { n: gone }));
+  if (failed > gone) parts.push(tell('failed-items', { n: failed - gone }));
+  return `${parts.join('')}.`;
+}
+
+/** Texts of the input as people read them: short, in one line, secrets masked; and the one that the operation is about. */
+function valuesOf({ operation, input, mask }: Told): { fields: Record<string, string>; subject: string | undefined } {
+  const fields: Record<string, string> = {};
+  let subject: string | undefined;
+  for (const [name, field] of Object.entries(operation?.fields ?? {})) {
+    if (field.secret || (field.kind !== 'text' && field.kind !== 'path' && field.kind !== 'names' && field.kind !== 'choice')) continue;
+    const value = input[name];
+    const text = Array.isArray(value) && field.kind === 'path' ? value.join('/') : value;
+    if (typeof text !== 'string' || text === '') continue;
+    const shown = mask(text).replace(/\s+/g, ' ');
+    fields[name] = shown.length > 80 ? `${shown.slice(0, 79)}…` : shown;
+    if (field.subject || (subject === undefined && field.required && !field.guard)) subject = fields[name];
+  }
+  return { fields, subject };
+}

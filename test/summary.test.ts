@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { operations } from '../src/areas';
+import { SUMMARIES } from '../src/model/summary';
+import { failure, gatewayFor, idsOf, pair } from './library/appliance';
+import { http, wire } from './library/wire';
+
+const USERS = { server: 'System Local', username: 'j.doe' };
+
+describe('the summary of an outcome', () => {
+  it('tells of many by count, and of those that were gone', async () => {
+    const { gateway } = await pair({ sessions: 5 });
+    const ids = idsOf((await gateway.run('sessions.list')).data).slice(0, 3);
+    const planned = await gateway.run('sessions.kill', { 'session-id': ids }, { dryRun: true });
+    expect(planned.envelope.summary).toBe('Would end 3 sessions.');
+    const { envelope } = await gateway.run('sessions.kill', { 'session-id': [...ids, 'sidgone'] });
+    expect(envelope.summary).toBe('Ended 3 of 4 sessions; 1 was gone already.');
+    expect((await gateway.run('sessions.kill-user', { name: 'nobody.at.all' })).envelope.summary).toBe('nobody.at.all has no session.');
+  });
+
+  it.each<[string, Record<string, unknown>, boolean, string]>([
+    [
+      'config.update',
+      { path: ['users', 'user-roles', 'user-role', 'Users'], body: { description: 'x' } },
+      false,
+      'Updated users/user-roles/user-role/Users.',
+    ],
+    ['config.delete', { path: 'users/user-roles/user-role/Users' }, true, 'Would delete users/user-roles/user-role/Users.'],
+    ['system.info', {}, false, 'Read the system information.'],
+    ['sessions.list', {}, false, '2 sessions.'],
+    ['login.forget', {}, false, 'There was no key to forget.'],
+  ])('of %s', async (name, input, dryRun, summary) => {
+    const { gateway } = await pair({ sessions: 2 });
+    expect((await gateway.run(name, input, { dryRun })).envelope.summary).toBe(summary);
+  });
+
+  it('tells of a failure by the name of the operation and its code, also where nothing can be looked at', async () => {
+    const gateway = gatewayFor(await wire(() => http(404)));
+    expect((await failure(gateway.run('users.get', USERS))).cause?.summary).toBe('Get a user (j.doe): failed (NOT_FOUND).');
+    expect((await failure(gateway.run('users.get', null as never))).cause?.summary).toContain('BAD_INPUT');
+    expect((await failure(gateway.run('no.such'))).cause?.summary).toBe('no.such: failed (BAD_INPUT).');
+  });
+
+  it('holds no secret, and is never the reason for a failure', async () => {
+    const gateway = gatewayFor(await wire(() => http(200, '{}')), { password: 'simulator' });
+    const { envelope } = await gateway.run('config.get', { path: 'users/simulator' });
+    expect(envelope.summary).toBe('Read users/••••.');
+    const say = (): never => {
+      throw new Error('no words');
+    };
+    expect((await gateway.run('system.info', {}, { say })).envelope).toMatchObject({ ok: true, summary: 'system.info.' });
+  });
+
+  it('is said in the language of the reader', async () => {
+    const gateway = gatewayFor(await wire(() => http(200, '{}')));
+    const said: string[] = [];
+    const say = (key: string, english: string): string => {
+      said.push(key);
+      return `<${english}>`;
+    };
+    expect((await gateway.run('system.info', {}, { say })).envelope.summary).toBe('<Read the system information.>');
+    expect(said).toEqual(['system.operation.info.label', 'system.operation.info.summary.done']);
+  });
+
+  it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, { summary = {}, fields }) => {
+    for (const [key, words] of Object.entries(summary)) {
+      expect(Object.keys(SUMMARIES)).toContain(key);
+      for (const [, value = ''] of words.matchAll(/__([\w-]+?)__/g)) {
+        if (['n', 'ok', 'total', 'failed', 'title', 'code'].includes(value)) continue;
+        expect(fields[value], value).toMatchObject({ required: true, secret: false });
+      }
+    }
+  });
+});
