@@ -1,4 +1,5 @@
 // @ts-check
+import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
 // Tests of what is built, or that start a real Node-RED, npm or a browser; two of them fill a small machine.
@@ -11,7 +12,11 @@ const whole = [
   'test/browser/**/*.test.ts',
 ];
 
+// Another release of undici than the installed one: see scripts/test-undici.mjs.
+const undici = process.env['GATEWAY_UNDICI'];
+
 export default defineConfig({
+  ...(undici && { resolve: { alias: { undici } } }),
   test: {
     pool: 'forks',
     projects: [

@@ -1,0 +1,22 @@
+// @ts-check
+// Runs the tests of connections and answers with the oldest and the newest release of undici that the package allows.
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { root, toolFolder } from './tools.mjs';
+
+const TESTS = ['answers', 'connections', 'faults', 'proxy', 'tls', 'sessions-ahead', 'undici'].map((name) => `test/${name}.test.ts`);
+
+const folder = join(toolFolder('undici'), 'node_modules');
+const load = createRequire(import.meta.url);
+const vitest = join(dirname(load.resolve('vitest/package.json')), 'vitest.mjs');
+
+for (const which of ['oldest', 'newest']) {
+  const { version } = /** @type {{ version: string }} */ (JSON.parse(readFileSync(join(folder, which, 'package.json'), 'utf8')));
+  console.log(`undici ${version}, the ${which} that is allowed`);
+  const env = { ...process.env, GATEWAY_UNDICI: join(folder, which, 'index.js'), GATEWAY_UNDICI_VERSION: version };
+  const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', 'parts', ...TESTS], { cwd: root, env, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
