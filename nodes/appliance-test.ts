@@ -6,6 +6,7 @@ import { Redactor } from '../src/model/redaction';
 import { adminRoute } from './admin';
 import { settingsOf } from './appliance';
 import { fromDialog } from './draft';
+import { sentence } from '../src/model/sentence';
 
 /** What the button "Test" is told. `reason` is what the operating system or TLS called the fault. */
 export type TestAnswer =
@@ -64,7 +65,7 @@ const guesses = {
     const seconds = Math.ceil((first + GUESSES_MS - performance.now()) / 1000);
     throw new GatewayError(
       'LOGIN_PAUSED',
-      `${GUESSES} tests were refused within ${GUESSES_MS / 1000} s, and accounts lock. Try again in ${seconds} s.`,
+      sentence`${GUESSES} tests were refused within ${GUESSES_MS / 1000} s, and accounts lock. Try again in ${seconds} s.`,
     );
   },
   count(): void {

@@ -3,6 +3,7 @@ import { badInput, GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
 import type { ProxySettings, Settings, TlsSettings } from '../src/model/settings';
 import { badConfig, Properties } from './properties';
+import { ours, sentence } from '../src/model/sentence';
 
 export const APPLIANCE = 'gateway-appliance';
 
@@ -81,11 +82,13 @@ export function applianceNamed(name: unknown): Appliance {
   const named = [...deployed.values()].filter(({ label }) => label !== '');
   const known = () => [...new Set(named.map(({ label }) => label))].sort().join(', ') || 'none';
   if (typeof name !== 'string' || name === '') {
-    throw badInput(`This node takes its appliance from the message: msg.appliance has to be the name of one. There are: ${known()}.`);
+    throw badInput(
+      sentence`This node takes its appliance from the message: msg.appliance has to be the name of one. There are: ${ours(known())}.`,
+    );
   }
   const found = named.filter(({ label }) => label === name);
   if (found.length > 1) throw badConfig(`Two appliance nodes have the name ${JSON.stringify(name)}. Give each a name of its own.`);
-  if (!found[0]) throw badInput(`There is no appliance node with the name ${JSON.stringify(name)}. There are: ${known()}.`);
+  if (!found[0]) throw badInput(sentence`There is no appliance node with the name ${JSON.stringify(name)}. There are: ${ours(known())}.`);
   return found[0];
 }
 

@@ -5,6 +5,7 @@ import { Fields, readTyped } from './fields';
 import { badConfig, Properties } from './properties';
 import { payloadUse, sourceOf, type Message, type Source, type Typed } from './sources';
 import { kindOf } from '../src/model/json';
+import { ours, sentence } from '../src/model/sentence';
 
 /** One operation, ready to get its input from messages. */
 export interface Chosen {
@@ -53,17 +54,19 @@ export class Operations {
   }
 
   #named(given: unknown): Chosen {
-    if (typeof given !== 'string') throw badInput(`operation has to be the name of an operation; ${kindOf(given)} came.`);
+    if (typeof given !== 'string') throw badInput(sentence`operation has to be the name of an operation; ${ours(kindOf(given))} came.`);
     const prefix = `${this.#area.name}.`;
     const name = given.startsWith(prefix) ? given.slice(prefix.length) : given;
     const chosen = this.#known.get(name) ?? this.#prepare(name);
     if (!chosen) {
       throw badInput(
-        `There is no operation ${JSON.stringify(given)} in this node. There are: ${Object.keys(this.#area.operations).join(', ')}.`,
+        sentence`There is no operation ${JSON.stringify(given)} in this node. There are: ${ours(Object.keys(this.#area.operations).join(', '))}.`,
       );
     }
     if (chosen.operation.effect === 'destroy' && !this.#mayDestroy) {
-      throw badInput(`The operation ${name} destroys something, and this node lets only its own dialog choose such a one. Allow it there.`);
+      throw badInput(
+        sentence`The operation ${ours(name)} destroys something, and this node lets only its own dialog choose such a one. Allow it there.`,
+      );
     }
     return chosen;
   }

@@ -1,9 +1,10 @@
 import { GatewayError } from '../src/model/error';
 import { variableOf } from './rules';
+import { ours } from '../src/model/sentence';
 
 /** The one error of a node that is not set up: what is wrong and what to do. */
 export function badConfig(message: string): GatewayError {
-  return new GatewayError('BAD_CONFIG', message, { sent: false });
+  return new GatewayError('BAD_CONFIG', ours(message), { sent: false });
 }
 
 /**

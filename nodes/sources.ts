@@ -3,6 +3,7 @@ import { badInput, GatewayError } from '../src/model/error';
 import { expandTags } from '../src/model/path';
 import { badConfig } from './properties';
 import { variableOf } from './rules';
+import { ours, sentence } from '../src/model/sentence';
 
 export type Message = NodeMessageInFlow;
 
@@ -124,7 +125,7 @@ function readLater(red: NodeAPI, node: Node, typed: Typed, purpose: Purpose): (m
 /** A value that was asked for by name and is not there is an error: a filter that silently vanished would widen what follows. */
 function given(typed: Typed, { name, label }: Purpose, value: unknown): unknown {
   if (value !== undefined && value !== null && value !== '') return value;
-  throw badInput(`${name}${label === undefined ? '' : ` (${label})`} ${nothingIn(typed)}`);
+  throw badInput(sentence`${ours(name)}${ours(label === undefined ? '' : ` (${label})`)} ${ours(nothingIn(typed))}`);
 }
 
 const LITERALS: Readonly<Record<string, string>> = {
@@ -153,18 +154,18 @@ function numberFrom(value: unknown, { name }: Purpose): unknown {
   if (typeof value !== 'string' || value.trim() === '') return value;
   const number = Number(value);
   if (Number.isFinite(number)) return number;
-  throw badInput(`${name} has to be a number; ${JSON.stringify(value)} came.`);
+  throw badInput(sentence`${ours(name)} has to be a number; ${JSON.stringify(value)} came.`);
 }
 
 /** Parsers quote what they could not read: of a secret nothing is quoted. */
 function faultOf(thrown: unknown, { type }: Typed, { name, secret }: Purpose): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const words = (thrown as { message?: unknown } | null)?.message;
-  const why = secret || typeof words !== 'string' ? '' : `: ${words}`;
-  return badInput(`${name} cannot be read from ${type}${why}`);
+  const why = secret || typeof words !== 'string' ? ours('') : sentence`: ${words}`;
+  return badInput(sentence`${ours(name)} cannot be read from ${ours(type)}${why}`);
 }
 
 // A fresh error for each message: its cause differs.
-function raise({ code, message, details }: GatewayError): never {
-  throw new GatewayError(code, message, details);
+function raise({ code, sentence, details }: GatewayError): never {
+  throw new GatewayError(code, sentence, details);
 }

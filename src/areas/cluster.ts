@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net';
 import { missingOk } from '../change/missing-ok';
 import { area, op, required, subject, text } from '../model/operation';
 import { at } from '../model/path';
+import { ours, sentence } from '../model/sentence';
 
 const CLUSTER = '/api/v1/cluster';
 const name = required(text('Cluster', 'Name of the cluster.', { example: 'Edge' }));
@@ -11,14 +12,16 @@ const address = (label: string, help: string, example: string) =>
   required(
     text(label, help, {
       example,
-      check: (value) => (isIPv4(value) ? undefined : `has to be an IPv4 address such as ${example}; ${JSON.stringify(value)} came.`),
+      check: (value) =>
+        isIPv4(value) ? undefined : sentence`has to be an IPv4 address such as ${ours(example)}; ${JSON.stringify(value)} came.`,
     }),
   );
 const netmask = (label: string, help: string) =>
   required(
     text(label, help, {
       example: '255.255.255.0',
-      check: (value) => (isNetmask(value) ? undefined : `has to be a netmask such as 255.255.255.0; ${JSON.stringify(value)} came.`),
+      check: (value) =>
+        isNetmask(value) ? undefined : sentence`has to be a netmask such as 255.255.255.0; ${JSON.stringify(value)} came.`,
     }),
   );
 

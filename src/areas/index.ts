@@ -14,6 +14,7 @@ import { users } from './users';
 import { sessions } from './sessions';
 import { system } from './system';
 import { transfer } from './transfer';
+import { ours, sentence } from '../model/sentence';
 
 /** The only registry: what stands here has a node, a dialog, help, a README table and tests. */
 const all = [
@@ -61,6 +62,6 @@ export function operationNamed(name: string): Operation {
   const area = name.split('.')[0] ?? '';
   const near = [...operations.keys()].filter((known) => known.startsWith(`${area}.`));
   throw badInput(
-    `There is no operation ${JSON.stringify(name)}. There are: ${(near.length > 0 ? near : [...operations.keys()]).join(', ')}.`,
+    sentence`There is no operation ${JSON.stringify(name)}. There are: ${ours((near.length > 0 ? near : [...operations.keys()]).join(', '))}.`,
   );
 }

@@ -2,6 +2,7 @@ import { GatewayError } from '../model/error';
 import type { Call } from '../model/operation';
 import { pageOf } from './sessions/page';
 import { isObject } from '../model/json';
+import { ours, sentence } from '../model/sentence';
 
 /**
  * The brand in `exclude<Brand>Packages`: as configured, else the word before `-client-version` in a session record, first letter
@@ -21,7 +22,7 @@ export async function brandOf(call: Call): Promise<string> {
     }
     throw new GatewayError(
       'BAD_CONFIG',
-      'brand is not set, and no session tells it now. Enter the brand in the settings of the appliance.',
+      'brand is not set, and no session tells it now. Enter the brand of the appliance in the appliance node.',
     );
   });
 }
@@ -38,11 +39,10 @@ export async function vendorOf(call: Call): Promise<string> {
     const found = Object.keys(document).filter((key) => key.endsWith('-enforcer') && key !== 'host-enforcer' && isObject(document[key]));
     if (found.length === 1 && found[0]) return found[0].slice(0, -'-enforcer'.length);
     const why =
-      found.length === 0 ? 'no key of the uac configuration ends in -enforcer' : `there are several candidates: ${found.join(', ')}`;
-    throw new GatewayError(
-      'BAD_CONFIG',
-      `vendor is not set and cannot be found: ${why}. Enter the vendor in the settings of the appliance.`,
-    );
+      found.length === 0
+        ? ours('no key of the uac configuration ends in -enforcer')
+        : sentence`there are several candidates: ${found.join(', ')}`;
+    throw new GatewayError('BAD_CONFIG', sentence`vendor is not set and cannot be found: ${why}. Enter the vendor in the appliance node.`);
   });
 }
 

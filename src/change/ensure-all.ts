@@ -98,7 +98,7 @@ function readItems(resources: readonly unknown[], allowAbsent: boolean, prefix: 
 }
 
 function readItem(given: unknown, name: string, allowAbsent: boolean, prefix: string): Item {
-  if (!isObject(given)) throw badInput(`${name} has to be an object with path and body; ${kindOf(given)} came.`);
+  if (!isObject(given)) throw badInput(sentence`${ours(name)} has to be an object with path and body; ${ours(kindOf(given))} came.`);
   const { path: place, body, absent, ...rest } = given;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined)
@@ -106,17 +106,20 @@ function readItem(given: unknown, name: string, allowAbsent: boolean, prefix: st
   const path = pathOf(place, name, prefix);
   const shown = typeof place === 'string' ? place : path;
   if (absent !== undefined && absent !== false) {
-    if (absent !== true || body !== undefined) throw badInput(`${name}.absent has to be true, without a body.`);
+    if (absent !== true || body !== undefined) throw badInput(sentence`${ours(name)}.absent has to be true, without a body.`);
     if (!allowAbsent)
-      throw badInput(`${name} is to be absent, but this is not allowed here: allow-absent (May delete) has to be set. Nothing was sent.`);
+      throw badInput(
+        sentence`${ours(name)} is to be absent, but this is not allowed here: allow-absent (May delete) has to be set. Nothing was sent.`,
+      );
     return { shown, path, body: undefined };
   }
-  if (!isObject(body)) throw badInput(`${name}.body has to be an object; ${kindOf(body)} came.`);
+  if (!isObject(body)) throw badInput(sentence`${ours(name)}.body has to be an object; ${kindOf(body)} came.`);
   return { shown, path, body };
 }
 
 function pathOf(place: unknown, name: string, prefix: string): string {
-  if (typeof place !== 'string' && !Array.isArray(place)) throw badInput(`${name}.path has to be text or an array; ${kindOf(place)} came.`);
+  if (typeof place !== 'string' && !Array.isArray(place))
+    throw badInput(sentence`${ours(name)}.path has to be text or an array; ${kindOf(place)} came.`);
   return resourcePath(place as string | string[], prefix);
 }
 

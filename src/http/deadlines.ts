@@ -1,14 +1,14 @@
-import { UnorderedList } from '../model/unordered-list';
+import { Bag } from '../model/bag';
 
 /** Something under way that has to be over by its `deadline`, a value of `performance.now()`. */
 export interface Bounded {
-  index: number;
+  place: number;
   deadline: number;
   expire(): void;
 }
 
 /** What is under way, and one timer for all of it: hardly anything expires, and a timer of its own for each is not for nothing. */
-export class Deadlines<T extends Bounded> extends UnorderedList<T> {
+export class Deadlines<T extends Bounded> extends Bag<T> {
   #timer: NodeJS.Timeout | undefined;
   #looks = Infinity;
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../model/error';
-import { isObject, type JsonObject } from '../model/json';
 import { ours, sentence, type Sentence } from '../model/sentence';
+import { isObject, type JsonObject } from '../model/json';
 import type { Reply } from './transport';
 
 /** Parses a body that has to be a JSON object. Errors: `BAD_RESPONSE` that says what it was instead. */

@@ -1,5 +1,6 @@
 import { GatewayError, type Details } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
+import { ours, sentence } from '../model/sentence';
 
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -23,27 +24,18 @@ const CONNECT_WORDS: Readonly<Record<string, string>> = {
 /** Where in an exchange a fault happened: nothing sent yet, sent without an answer, or in the middle of the answer. */
 export type Stage = 'connecting' | 'waiting' | 'answering';
 
-/** What OpenSSL says of a server that speaks no TLS. */
-const NO_TLS = new Set([
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
-  'ERR_SSL_HTTP_REQUEST',
-  'ERR_SSL_UNKNOWN_PROTOCOL',
-]);
-
-/**
- * A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only,
- * `plain` tells that it was asked without TLS.
- */
-export function networkFault(thrown: unknown, stage: Stage, host: string, plain = false): GatewayError {
+/** A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only. */
+export function networkFault(thrown: unknown, stage: Stage, host: string): GatewayError {
   const { code: system = '', message } = innermost(thrown);
   const details: Details = { sent: stage !== 'connecting', ...(system && { system }) };
-  const fault = (code: ErrorCode, words: string): GatewayError => new GatewayError(code, words.replaceAll('{host}', host), details);
+  const fault = (code: ErrorCode, words: string): GatewayError => new GatewayError(code, ours(words.replaceAll('{host}', host)), details);
+  // The message may quote what was received; the code is one of a list.
+  const why = system ? ours(system) : message;
 
   if (UNTRUSTED.has(system)) {
     return fault(
       'TLS',
-      `The certificate of {host} is not trusted (${system}). Add the CA that issued it (or the certificate itself, when it is self-signed) to a TLS configuration and choose that in the appliance settings.`,
+      `The certificate of {host} is not trusted (${system}). Add the CA that issued it (or the certificate itself, when it is self-signed) to a TLS configuration and choose that in the appliance node.`,
     );
   }
   if (system === 'ERR_TLS_CERT_ALTNAME_INVALID') {
@@ -55,12 +47,6 @@ export function networkFault(thrown: unknown, stage: Stage, host: string, plain 
   if (system === 'CERT_HAS_EXPIRED') return fault('TLS', 'The certificate of {host} has expired. Renew it on the appliance.');
   if (system === 'CERT_NOT_YET_VALID')
     return fault('TLS', 'The certificate of {host} is not valid yet. Check the clocks of the appliance and of this machine.');
-  if (NO_TLS.has(system)) {
-    return fault(
-      'TLS',
-      `{host} does not speak TLS there (${system}): it may be a plain HTTP port. Enter the HTTPS port in the URL; http:// is for this machine itself only.`,
-    );
-  }
   // TLS 1.3 says only after the handshake that it wants a client certificate.
   if (stage !== 'answering' && /^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO|HOSTNAME_MISMATCH)|SSL|TLS/.test(system)) {
     return fault(
@@ -69,23 +55,16 @@ export function networkFault(thrown: unknown, stage: Stage, host: string, plain 
     );
   }
   if (stage === 'connecting') {
-    return fault(
-      'CONNECTION',
-      CONNECT_WORDS[system] ?? `Could not connect to {host} (${system || message}). Check address, port and proxy.`,
-    );
+    const words = CONNECT_WORDS[system];
+    if (words) return fault('CONNECTION', words);
+    return new GatewayError('CONNECTION', sentence`Could not connect to ${ours(host)} (${why}). Check address, port and proxy.`, details);
   }
-  if (stage === 'answering') return fault('BAD_RESPONSE', `The answer of {host} was cut short (${system || message}).`);
-  if (plain) return plainToTls(host, system || message);
+  if (stage === 'answering')
+    return new GatewayError('BAD_RESPONSE', sentence`The answer of ${ours(host)} was cut short (${why}).`, details);
   if (system.startsWith('HPE_') || system === 'UND_ERR_HEADERS_OVERFLOW') {
     return fault('BAD_RESPONSE', `What {host} answered is not HTTP (${system}). Check the port in the URL.`);
   }
-  return fault('CONNECTION', `The connection to {host} was cut before it answered (${system || message}).`);
-}
-
-/** A server of TLS hangs up on plain HTTP, sends an alert, which is no HTTP, or says so in a page. */
-export function plainToTls(host: string, why = '400'): GatewayError {
-  const words = `${host} gave no answer to plain HTTP (${why}). If that is an HTTPS port, the URL has to begin with https://.`;
-  return new GatewayError('CONNECTION', words, { sent: true });
+  return new GatewayError('CONNECTION', sentence`The connection to ${ours(host)} was cut before it answered (${why}).`, details);
 }
 
 // undici and Node wrap: AggregateError of happy eyeballs, `cause` of a socket error.

@@ -1,7 +1,6 @@
 import type { Envelope, Message } from './envelope';
 import type { ErrorCode } from './error-codes';
-import type { Sentence } from './sentence';
-import { sentence } from './sentence';
+import { ours, sentence, type Sentence } from './sentence';
 
 /** What the place that failed knows; `Gateway.run` folds it into the envelope that becomes `cause`. */
 export interface Details {
@@ -35,13 +34,13 @@ export class GatewayError extends Error {
   /** The message, in which what came from outside is still told apart. */
   declare readonly sentence: Sentence;
 
-  /** A message that is not a literal is a `sentence`, which knows what of it came from outside. */
+  /** A message that has anything from outside in it is a `sentence`, which knows what; a plain text is ours (a test looks after that). */
   constructor(code: ErrorCode, message: string | Sentence, details: Details = {}) {
     super(String(message));
     this.code = code;
     Object.defineProperty(this, 'name', { value: 'GatewayError' });
     Object.defineProperty(this, 'details', { value: details });
-    Object.defineProperty(this, 'sentence', { value: typeof message === 'string' ? sentence`${message}` : message });
+    Object.defineProperty(this, 'sentence', { value: typeof message === 'string' ? ours(message) : message });
   }
 
   // A Catch node shows String(error): the sentence alone reads better than one with a class name before it.

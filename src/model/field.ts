@@ -1,4 +1,5 @@
 import type { JsonObject } from './json';
+import type { Sentence } from './sentence';
 
 /** How a value is read and checked; `input.ts` has one reader for each kind. */
 export type Kind = 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
@@ -26,7 +27,7 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   readonly range?: 'count' | 'positive';
   readonly default?: T;
   /** In words what is wrong with a value of the right kind, or undefined. */
-  check?(value: T): string | undefined;
+  check?(value: T): string | Sentence | undefined;
   readonly example?: T;
 }
 

@@ -26,8 +26,8 @@ const readers: Record<Field['kind'], Reader> = {
   choice: (value, name, field) => {
     const choices = field.choices ?? [];
     if (typeof value === 'string' && choices.includes(value)) return value;
-    const came = typeof value === 'string' ? JSON.stringify(value) : kindOf(value);
-    throw badInput(`${name} has to be one of ${choices.join(', ')}; ${came} came.`);
+    const came = typeof value === 'string' ? JSON.stringify(value) : ours(kindOf(value));
+    throw badInput(sentence`${ours(name)} has to be one of ${ours(choices.join(', '))}; ${came} came.`);
   },
   object: (value, name) => {
     if (isObject(value)) return value;
@@ -77,7 +77,9 @@ export function readInput(operation: Operation, raw: Readonly<Record<string, unk
   const input: Record<string, unknown> = {};
   for (const name of Object.keys(raw)) {
     if (!Object.hasOwn(operation.fields, name) && raw[name] !== undefined) {
-      throw badInput(`${name} is not a field of this operation. Its fields are: ${Object.keys(operation.fields).join(', ') || 'none'}.`);
+      throw badInput(
+        sentence`${name} is not a field of this operation. Its fields are: ${ours(Object.keys(operation.fields).join(', ') || 'none')}.`,
+      );
     }
   }
   const subject = Object.entries(operation.fields).find(([, field]) => field.subject)?.[0];
@@ -86,7 +88,7 @@ export function readInput(operation: Operation, raw: Readonly<Record<string, unk
     const value = raw[name];
     if (value === undefined || value === null) {
       if ((field.required && !(field.perItem && several)) || (field.filter && value === null))
-        throw badInput(`${name} (${field.label}) is missing.`);
+        throw badInput(sentence`${ours(name)} (${ours(field.label)}) is missing.`);
       if (field.default !== undefined) input[name] = field.default;
       continue;
     }
@@ -98,10 +100,11 @@ export function readInput(operation: Operation, raw: Readonly<Record<string, unk
 /** One value by its field; also used by the nodes, where a bad value has to be told before anything runs. */
 export function readField(name: string, field: Field, value: unknown): unknown {
   // Only a text of the resource itself may be empty: that clears it.
-  if (value === '' && (field.required || field.filter || field.kind !== 'text')) throw badInput(`${name} (${field.label}) is empty.`);
+  if (value === '' && (field.required || field.filter || field.kind !== 'text'))
+    throw badInput(sentence`${ours(name)} (${ours(field.label)}) is empty.`);
   const read = readers[field.kind](value, name, field);
   const complaint = rangeComplaint(field, read) ?? field.check?.(read);
-  if (complaint !== undefined) throw badInput(`${name} ${complaint}`);
+  if (complaint !== undefined) throw badInput(sentence`${ours(name)} ${typeof complaint === 'string' ? ours(complaint) : complaint}`);
   return read;
 }
 
@@ -111,5 +114,5 @@ function rangeComplaint({ range }: Field, value: unknown): string | undefined {
 }
 
 function wrong(name: string, wanted: string, came: unknown): Error {
-  return badInput(`${name} has to be ${wanted}; ${kindOf(came)} came.`);
+  return badInput(sentence`${ours(name)} has to be ${ours(wanted)}; ${ours(kindOf(came))} came.`);
 }

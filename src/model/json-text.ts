@@ -2,6 +2,9 @@ import { badInput, GatewayError } from './error';
 import { isObject, kindOf } from './json';
 import { ours, sentence } from './sentence';
 
+/** What V8 says; a `toJSON` may say anything. */
+const KNOWN = new Set(['Do not know how to serialize a BigInt', 'Converting circular structure to JSON']);
+
 type Replacer = (key: string, value: unknown) => unknown;
 
 /**
@@ -14,7 +17,7 @@ export function jsonText(body: unknown, replacer: Replacer = (_key, value) => va
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw badInput(sentence`The body cannot be sent as JSON: ${why}.`);
+    throw badInput(sentence`The body cannot be sent as JSON: ${KNOWN.has(why) ? ours(why) : why}.`);
   }
 }
 

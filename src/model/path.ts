@@ -2,6 +2,7 @@ import mustache from 'mustache';
 import { badInput } from './error';
 import { kindOf } from './json';
 import type { Query } from './request';
+import { ours, sentence } from './sentence';
 
 /** Where the configuration tree begins (appliance-api.md, "Generic configuration tree"). */
 export const CONFIGURATION = '/api/v1/configuration';
@@ -31,7 +32,7 @@ export function at(fixed: TemplateStringsArray, ...names: string[]): string {
   let path = fixed[0] ?? '';
   names.forEach((name, index) => {
     if (name === '') throw badInput('A name is empty: the request would go to all of them.');
-    if (isSpecial(name)) throw badInput(`The name "${name}" cannot be asked for: in an address it leads to another place.`);
+    if (isSpecial(name)) throw badInput(sentence`The name "${ours(name)}" cannot be asked for: in an address it leads to another place.`);
     path += encodeSegment(name) + (fixed[index + 1] ?? '');
   });
   return path;
@@ -115,7 +116,7 @@ function below(root: string, path: string, prefix: string): string {
   }
   // Below another path it is the href of another appliance.
   if (/(^|\/)api\/v1(\/|$)/.test(path)) {
-    throw badInput(`path leaves ${root}: it has to lie below that.`);
+    throw badInput(sentence`path leaves ${ours(root)}: it has to lie below that.`);
   }
   return path;
 }
@@ -142,14 +143,14 @@ function decode(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw badInput(`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let it be encoded here.`);
+    throw badInput(sentence`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let the node encode it.`);
   }
 }
 
 /** Empty, `.` and `..` never reach a request: the first loses a level, the others leave it. */
 function refuseSpecial(name: string, shown: string): void {
   if (name === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
-  if (isSpecial(name)) throw badInput(`path has the segment "${shown}", which would lead to another place.`);
+  if (isSpecial(name)) throw badInput(sentence`path has the segment "${shown}", which would lead to another place.`);
 }
 
 function isSpecial(name: string): boolean {
@@ -164,10 +165,13 @@ function isSpecial(name: string): boolean {
 export function expandTags(template: string, view: object): string {
   for (const [type, name] of parse(template)) {
     if (type === 'text') continue;
-    if (type !== 'name') throw badInput(`path has the tag {{${sign(type)}${name}}}: only plain tags like {{payload.name}} are possible.`);
+    if (type !== 'name')
+      throw badInput(sentence`path has the tag {{${ours(sign(type))}${ours(name)}}}: only plain tags like {{payload.name}} are possible.`);
     const value: unknown = new mustache.Context(view).lookup(name);
-    if (value === undefined || value === null || value === '') throw badInput(`path needs {{${name}}}, but the message has nothing there.`);
-    if (typeof value !== 'string' && typeof value !== 'number') throw badInput(`path needs text in {{${name}}}, not ${kindOf(value)}.`);
+    if (value === undefined || value === null || value === '')
+      throw badInput(sentence`path needs {{${ours(name)}}}, but the message has nothing there.`);
+    if (typeof value !== 'string' && typeof value !== 'number')
+      throw badInput(sentence`path needs text in {{${ours(name)}}}, not ${ours(kindOf(value))}.`);
   }
   // The text form keeps valid escapes, so what is encoded here is not encoded again; dots are looked at there.
   return mustache.render(template, view, {}, { escape: (value: unknown) => encode(String(value)) });
@@ -177,7 +181,7 @@ function parse(template: string): [string, string][] {
   try {
     return mustache.parse(template).map((token): [string, string] => [token[0], token[1]]);
   } catch (error) {
-    throw badInput(`path has a tag that cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+    throw badInput(sentence`path has a tag that cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { GatewayError } from './error';
 import { hasColon, isConnections, isSeconds, MOST_CONNECTIONS, MOST_SECONDS, neededCredentials, urlFault, type UrlFault } from './rules';
 import { readSecret } from './totp';
+import { ours } from './sentence';
 
 /**
  * How the appliance is trusted, and who we are to it: names and meanings are those of `tls.connect` and `tls.createSecureContext`.
@@ -169,7 +170,7 @@ function withoutSlashes(path: string): string {
 }
 
 function need(value: string | undefined, property: string, what: string): void {
-  if (!value) throw bad(`${property} is missing. Enter ${what} in the settings of the appliance.`);
+  if (!value) throw bad(`${property} is missing. Enter ${what} in the appliance node.`);
 }
 
 function oneOf<T extends string>(property: string, value: string, choices: readonly T[]): T {
@@ -191,5 +192,5 @@ function connections(value: number | undefined): number {
 }
 
 function bad(message: string): GatewayError {
-  return new GatewayError('BAD_CONFIG', message);
+  return new GatewayError('BAD_CONFIG', ours(message));
 }

@@ -10,7 +10,7 @@ import type { Download, Upload } from '../model/stream';
 import { outcomeOf, type Masking } from './many';
 import { Plan } from './plan';
 import { RunRecord, type Role } from './record';
-import { notContent, readDocument } from './reply';
+import { consume, notContent, readDocument } from './reply';
 import { Sender, type SenderParts } from './sender';
 import { coordinationKey, type Coordination, type ExclusiveOptions } from '../model/coordination';
 import { Writes, type AroundWrite } from './writes';
@@ -77,7 +77,7 @@ export class OperationCall implements Call {
     return this.sender.read(async (send) => {
       const reply = await send(request);
       this.record.answered(role, reply.status);
-      return readDocument(reply);
+      return consume(reply, readDocument);
     }, signal);
   }
 
@@ -124,7 +124,7 @@ export class OperationCall implements Call {
       const answer = new AnyAnswer();
       const reply = await send(request, () => Promise.resolve({ sink: answer, headers: { accept: ANYTHING } }));
       this.record.answered('read', reply.status);
-      return answer.read(reply);
+      return consume(reply, () => answer.read(reply));
     });
   }
 

@@ -1,7 +1,7 @@
 import type { Many, ManyItem } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
-import type { ErrorCode } from '../model/error-codes';
 import { sentence } from '../model/sentence';
+import type { ErrorCode } from '../model/error-codes';
 import { leavesUnchanged } from './repeat';
 
 /** After these, trying the next item would fail just so, and cost a login attempt or a connection time limit each. */

@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import type { ResultLists } from '../../model/envelope';
 import { badInput } from '../../model/error';
 import { encodeSegment } from '../../model/path';
+import { ours, sentence } from '../../model/sentence';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const PEM = /-----BEGIN [A-Z0-9 ]+-----/;
@@ -57,7 +58,7 @@ async function readBundle(file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (error) {
-    throw badInput(`file cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+    throw badInput(sentence`file cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 
@@ -65,7 +66,7 @@ function toBytes(field: string, value: Buffer | string): Buffer {
   if (typeof value !== 'string') return value;
   if (PEM.test(value)) return Buffer.from(onLines(value), 'utf8');
   const text = value.replace(/\s+/g, '');
-  if (!BASE64.test(text)) throw badInput(`${field} is text that is neither base64 nor PEM.`);
+  if (!BASE64.test(text)) throw badInput(sentence`${ours(field)} is text that is neither base64 nor PEM.`);
   return Buffer.from(text, 'base64');
 }
 

@@ -5,8 +5,8 @@ import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
 import { at } from '../../model/path';
 import { isObject, type JsonObject } from '../../model/json';
-import { sentence } from '../../model/sentence';
 import { hasIdentity, Identities, type Directory } from './identities';
+import { ours, sentence } from '../../model/sentence';
 
 /** One group catalogue: of which server, and of which kind. */
 export interface Catalog {
@@ -30,7 +30,7 @@ function listOf(catalog: Catalog, document: JsonObject): JsonObject[] {
   const what = groups ? 'has a group without identity' : `has no ${LISTS[catalog.directory]}`;
   throw new GatewayError(
     'BAD_RESPONSE',
-    `The catalogue of ${catalog.server} ${what}. Nothing was changed; Replace all groups sets the first list.`,
+    sentence`The catalogue of ${catalog.server} ${ours(what)}. Nothing was changed; Replace all groups sets the first list.`,
     { sent: true },
   );
 }
@@ -93,9 +93,10 @@ export function groupsOf(input: Catalog & { groups: unknown }, identityOnly = fa
     const group = isObject(item) ? item : { [identityIn(String(item), input)]: item };
     const needed = input.directory === 'ldap' ? ['dn'] : identityOnly ? [] : ['name', 'group'];
     for (const key of needed) {
-      if (typeof group[key] !== 'string' || group[key] === '') throw badInput(`groups[${index}] has no ${key}. Nothing was sent.`);
+      if (typeof group[key] !== 'string' || group[key] === '')
+        throw badInput(sentence`groups[${index}] has no ${ours(key)}. Nothing was sent.`);
     }
-    if (!hasIdentity(group, input.directory)) throw badInput(`groups[${index}] has neither sid nor name. Nothing was sent.`);
+    if (!hasIdentity(group, input.directory)) throw badInput(sentence`groups[${index}] has neither sid nor name. Nothing was sent.`);
     return group;
   });
   return distinct(groups, new Identities([], input.directory));
@@ -141,7 +142,7 @@ async function compare(catalog: Catalog, wanted: JsonObject[], call: Call): Prom
   if (same) return;
   throw new GatewayError(
     'APPLIANCE_ERROR',
-    `The catalogue of ${catalog.server} is not what was written: somebody else changed it meanwhile, or the appliance refused a part. Both lists are in cause.`,
+    sentence`The catalogue of ${catalog.server} is not what was written: somebody else changed it meanwhile, or the appliance refused a part. Both lists are in cause.`,
     {
       extra: { changed: true, wanted, found },
     },
@@ -152,9 +153,9 @@ async function readBack(catalog: Catalog, call: Call): Promise<JsonObject[]> {
   try {
     return await readCatalog(catalog, call);
   } catch (thrown) {
-    const { code, message, details } = asGatewayError(thrown);
-    throw new GatewayError(code, `The list was written, but could not be read back to check it: ${message}`, {
-      ...details,
+    const error = asGatewayError(thrown);
+    throw new GatewayError(error.code, sentence`The list was written, but could not be read back to check it: ${error}`, {
+      ...error.details,
       extra: { changed: true },
     });
   }

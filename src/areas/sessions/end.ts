@@ -5,6 +5,7 @@ import { at } from '../../model/path';
 import { listSessions } from './list';
 import { isObject, type JsonObject } from '../../model/json';
 import type { Matcher } from './filter';
+import { sentence } from '../../model/sentence';
 
 /** Ends one session: the plain result. */
 export async function endSingle(given: string | JsonObject, call: Call): Promise<WriteResult> {
@@ -26,7 +27,7 @@ export async function endSessions(records: readonly JsonObject[], max: number, c
   if (records.length > max) {
     throw new GatewayError(
       'LIMIT',
-      `${records.length} sessions would end, but at most ${max} may: nothing was ended. Narrow the choice, or raise max (Most sessions).`,
+      sentence`${records.length} sessions would end, but at most ${max} may: nothing was ended. Narrow the choice, or raise max (Most sessions).`,
     );
   }
   return call.each(records, endRequest, shown);

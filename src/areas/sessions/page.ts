@@ -1,5 +1,6 @@
 import { GatewayError } from '../../model/error';
 import { isObject, truthOf, type JsonObject } from '../../model/json';
+import { ours, sentence } from '../../model/sentence';
 
 /** Records of a full page: what releases that clip give at most. */
 export const PAGE = 200;
@@ -57,5 +58,5 @@ function wholeNumber(value: unknown): number | undefined {
 }
 
 function odd(what: string): GatewayError {
-  return new GatewayError('BAD_RESPONSE', `The list of sessions ${what}. Nothing was concluded from it.`, { sent: true });
+  return new GatewayError('BAD_RESPONSE', sentence`The list of sessions ${ours(what)}. Nothing was concluded from it.`, { sent: true });
 }
