@@ -113,13 +113,13 @@ function readItem(given: unknown, name: string, allowAbsent: boolean, prefix: st
       );
     return { shown, path, body: undefined };
   }
-  if (!isObject(body)) throw badInput(sentence`${ours(name)}.body has to be an object; ${kindOf(body)} came.`);
+  if (!isObject(body)) throw badInput(sentence`${ours(name)}.body has to be an object; ${ours(kindOf(body))} came.`);
   return { shown, path, body };
 }
 
 function pathOf(place: unknown, name: string, prefix: string): string {
   if (typeof place !== 'string' && !Array.isArray(place))
-    throw badInput(sentence`${ours(name)}.path has to be text or an array; ${kindOf(place)} came.`);
+    throw badInput(sentence`${ours(name)}.path has to be text or an array; ${ours(kindOf(place))} came.`);
   return resourcePath(place as string | string[], prefix);
 }
 
