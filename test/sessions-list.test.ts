@@ -110,6 +110,18 @@ describe('a whole list', () => {
     expect(envelope).toMatchObject({ total: 450, requests: 4 });
   });
 
+  it('takes True for true, wherever it stands', async () => {
+    const { simulator, gateway } = await pair({ sessions: 400, variants: { startCountsFrom: 0 } });
+    simulator.fault({
+      match: isList,
+      times: 9,
+      body: (answer) => answer.replace(/":(true|false)/g, (_, word) => `":"${word === 'true' ? 'True' : 'False'}"`),
+    });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(idsOf(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ loginPermission: true, requests: 2 });
+  });
+
   it('asks for 200 from as many as it has', async () => {
     const { simulator, gateway } = await pair({ sessions: 450, variants: { startCountsFrom: 0 } });
     const { envelope } = await gateway.run('sessions.list');

@@ -49,7 +49,7 @@ export const policy = area({
         const element = `${await vendorOf(call)}-enforcer`;
         return call.write({ method: 'POST', path: at`/api/v1/configuration/uac/${element}/connections/${element}/`, body: enforcer });
       },
-      // As it is for the vendor that the appliance node gives; without one the subtree is read first.
+      // As it is for the vendor that the settings give; without one the subtree is read first.
       example: {
         input: { enforcer: { name: 'Edge', 'serial-number': ['0123456789'] } },
         request: `POST ${UAC}/acme-enforcer/connections/acme-enforcer/`,

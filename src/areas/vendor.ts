@@ -22,7 +22,7 @@ export async function brandOf(call: Call): Promise<string> {
     }
     throw new GatewayError(
       'BAD_CONFIG',
-      'brand is not set, and no session tells it now. Enter the brand of the appliance in the appliance node.',
+      'brand is not set, and no session tells it now. Enter the brand in the settings of the appliance.',
     );
   });
 }
@@ -42,7 +42,7 @@ export async function vendorOf(call: Call): Promise<string> {
       found.length === 0
         ? ours('no key of the uac configuration ends in -enforcer')
         : sentence`there are several candidates: ${found.join(', ')}`;
-    throw new GatewayError('BAD_CONFIG', sentence`vendor is not set and cannot be found: ${why}. Enter the vendor in the appliance node.`);
+    throw new GatewayError('BAD_CONFIG', sentence`vendor is not set and cannot be found: ${why}. Enter the vendor in the settings of the appliance.`);
   });
 }
 

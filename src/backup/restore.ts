@@ -94,7 +94,7 @@ function refuseForeign(manifest: Manifest, serial: string | null): void {
     own === null || serial === null
       ? ours('it cannot be told whether it is of this appliance')
       : sentence`it is of the appliance ${own}, this is ${serial}`;
-  throw new GatewayError('LIMIT', sentence`${backup} was not restored: ${why}. Allow other appliances in the node if that is meant.`, {
+  throw new GatewayError('LIMIT', sentence`${backup} was not restored: ${why}. Give any-appliance (Any appliance) if that is meant.`, {
     sent: false,
   });
 }

@@ -143,7 +143,7 @@ function decode(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw badInput(sentence`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let the node encode it.`);
+    throw badInput(sentence`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let it be encoded here.`);
   }
 }
 

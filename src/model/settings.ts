@@ -170,7 +170,7 @@ function withoutSlashes(path: string): string {
 }
 
 function need(value: string | undefined, property: string, what: string): void {
-  if (!value) throw bad(`${property} is missing. Enter ${what} in the appliance node.`);
+  if (!value) throw bad(`${property} is missing. Enter ${what} in the settings of the appliance.`);
 }
 
 function oneOf<T extends string>(property: string, value: string, choices: readonly T[]): T {

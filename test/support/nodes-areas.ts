@@ -58,6 +58,35 @@ export function areas(runtime: Runtime): void {
       expect(await refusal(set, { payload: client })).toMatch(/^client /);
     });
 
+    const users = { type: 'gateway-users', fields: { server: SERVER } };
+    it('is an array of names, each of which is planned', async () => {
+      const planned = await plan({ ...users, operation: 'disable' }, { payload: ['contractor1', 'jürgen.müller'] });
+      expect(planned).toMatchObject([{ path: expect.stringMatching(/contractor1\/enabled$/) as string, body: { enabled: 'false' } }, {}]);
+    });
+
+    it('is an array of users, each with its own password', async () => {
+      const planned = await plan({ ...users, operation: 'create' }, { payload: [{ username: 'a', 'password-cleartext': SECRET }] });
+      expect(planned).toMatchObject([{ method: 'POST', body: { username: 'a' } }]);
+      expect(JSON.stringify(planned)).not.toContain('Geheim');
+    });
+
+    const path = { type: 'str', value: 'totp/{{topic}}/users/x' };
+    const put = { type: 'gateway-request', operation: 'put', fields: { path } };
+    it('is the body of a request whole, and never its query', async () => {
+      const payload = { query: { operation: 'reset' }, a: true };
+      const planned = [{ method: 'PUT', path: '/api/v1/totp/My%20Server/users/x', body: payload }];
+      expect(await plan(put, { topic: 'My Server', payload })).toEqual(planned);
+    });
+
+    it('is the body of a request as text, of which it has to be told what it is', async () => {
+      const fields = { path, 'content-type': { type: 'str', value: 'text/plain' } };
+      expect(await plan({ ...put, fields }, { topic: 'a', payload: 'text' })).toMatchObject([{ body: { bytes: 4 } }]);
+    });
+
+    it('is no body of a request as text, where nobody tells what it is', async () => {
+      expect(await refusal(put, { topic: 'a', payload: 'text' })).toContain('content-type');
+    });
+
     it('is a user as a form sends it, with whatever else the form holds', async () => {
       await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', fields: { server: SERVER } }] });
       const payload = { username: 'form.user', 'password-cleartext': SECRET, enabled: 'true', 'one-time-use': '1', submit: 'Create' };
