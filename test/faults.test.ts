@@ -156,6 +156,42 @@ describe('an answer without end', () => {
   });
 });
 
+describe('an answer that is too long', () => {
+  const MIB = 1 << 20;
+  const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+
+  it('is refused as soon as it says so', async () => {
+    const server = await wire(() => head(33 * MIB));
+    expect(await failure(gatewayFor(server).run('system.info'))).toMatchObject({
+      code: 'LIMIT',
+      message: expect.stringMatching(/larger than 32 MiB\. Ask for/) as string,
+    });
+  });
+
+  it('together with others is refused, and leaves room for those that come after', async () => {
+    const server = await wire(({ path }, socket) => {
+      if (!path.endsWith('/large')) return http(200, '{"a":1}');
+      socket.write(head(30 * MIB));
+      socket.write(Buffer.alloc(25 * MIB, 0x20));
+      return undefined;
+    });
+    const gateway = gatewayFor(server);
+    const stop = new AbortController();
+    const path = '/api/v1/configuration/large';
+    const outcomes = Array.from({ length: 3 }, () => failure(gateway.run('config.get', { path }, stop.signal)));
+    const first = await Promise.race(outcomes);
+    expect(first).toMatchObject({ code: 'LIMIT', message: expect.stringMatching(/64 MiB .* under way in this process/) as string });
+    stop.abort();
+    expect((await Promise.all(outcomes)).map(({ code }) => code).sort()).toEqual(['ABORTED', 'ABORTED', 'LIMIT']);
+    // Twice as much as there is in all, one after the other.
+    for (let round = 0; round < 6; round++) {
+      const late = failure(gateway.run('config.get', { path }, AbortSignal.timeout(300)));
+      expect((await late).code).toBe('ABORTED');
+    }
+    expect((await gateway.run('system.info')).data).toEqual({ a: 1 });
+  });
+});
+
 describe('time and cancellation', () => {
   it.each([
     ['headers never come', { hang: true }],

@@ -60,13 +60,18 @@ describe('TLS', () => {
   it('says that the port speaks plain HTTP', async () => {
     const port = await listen(createServer((_request, response) => response.end('{}')));
     const error = await failure(gatewayFor({ url: `https://127.0.0.1:${port}` }).run('system.info'));
-    expect(error).toMatchObject({ code: 'TLS', message: expect.stringContaining('HTTPS port') as string });
+    expect(error).toMatchObject({ code: 'TLS', message: expect.stringMatching(/plain HTTP port.*HTTPS port in the URL/) as string });
   });
 
-  it('is CONNECTION when an https port is called over http', async () => {
+  it('is asked for when an https port is called over http, whatever that makes of it', async () => {
     const simulator = await appliance();
-    const error = await failure(gatewayFor({ url: simulator.url.replace('https', 'http') }).run('system.info'));
-    expect(error.code).toBe('CONNECTION');
+    const alert = await wire((_asked, socket) => void socket.end(Buffer.from('15030300020246', 'hex')), { plain: true, logins: true });
+    const page = '<html><h1>400 Bad Request</h1>The plain HTTP request was sent to HTTPS port</html>';
+    const told = await wire(() => http(400, page, { 'content-type': 'text/html' }), { plain: true, logins: true });
+    for (const url of [simulator.url.replace('https', 'http'), alert.url, told.url]) {
+      const error = await failure(gatewayFor({ url }).run('system.info'));
+      expect(error).toMatchObject({ code: 'CONNECTION', message: expect.stringContaining('begin with https://') as string });
+    }
   });
 
   it('may be missing on a loopback host', async () => {

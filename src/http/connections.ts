@@ -1,199 +1,103 @@
-import type { Client, Dispatcher } from 'undici';
-import type { Inlet } from './inlet';
+import type { Dispatcher } from 'undici';
+import { afterTurns } from './turns';
 
-/** What an exchange is told; `settled` once nobody waits for it any more. */
-export interface Taker extends Dispatcher.DispatchHandler {
+/** What an exchange tells its connection. */
+export interface Tenant extends Dispatcher.DispatchHandler {
+  /** Nobody waits for it any more. */
   readonly settled: boolean;
+  /** To be called once, when nothing more of it will come. */
+  onOver: () => void;
+  /** Its socket has ended: takes what has come, though it wanted to wait. */
+  letGo(): void;
 }
 
-/** Makes a client of one connection and tells of each socket that it opens. */
-type Create = (opened: (inlet: Inlet) => void) => Client;
+/** Makes a client of one connection; `onEnding` is to be called when its socket has ended, before undici is told. */
+export type CreateClient = (onEnding: () => void) => Pick<Dispatcher, 'dispatch' | 'destroy'>;
 
 interface Job {
   readonly options: Dispatcher.DispatchOptions;
-  readonly taker: Taker;
+  readonly tenant: Tenant;
 }
 
+/** Turns of the event loop, with a look at all sockets in each, between an answer and the next request on its connection. */
+export const REST_TURNS = 2;
+
 /**
- * A bounded number of connections to one origin, each an undici `Client`, one exchange at a time on each. undici's own `Pool`
- * lets a socket rest for a turn of the event loop before it uses it again, and with all of them in step that costs a third of
- * the rate. Here a read that waits goes out as soon as what has arrived with the last answer is parsed: bytes that do not belong
- * there still end the connection unused, but one that the appliance closes right after answering is only noticed by the read,
- * which is repeated, and from then on all wait. A write always waits: nobody could tell afterwards whether it had happened.
+ * A bounded number of connections, one exchange at a time on each. undici's own pool uses a connection again in the turn of the event
+ * loop in which its answer came: what a server sends behind it, unasked, is then taken for the next answer. Here it rests first, and
+ * undici ends a connection on which anything comes meanwhile.
  */
 export class Connections {
-  readonly #create: Create;
+  readonly #create: CreateClient;
   readonly #limit: number;
   /** The latest used last, so that what is not needed becomes idle and ends. */
   readonly #free: Connection[] = [];
   readonly #all: Connection[] = [];
   readonly #waiting = new Queue<Job>();
-  #closesSilently = false;
+  #resting = 0;
 
-  constructor(limit: number, create: Create) {
+  constructor(limit: number, create: CreateClient) {
     this.#limit = limit;
     this.#create = create;
   }
 
-  dispatch(options: Dispatcher.DispatchOptions, taker: Taker): void {
+  dispatch(options: Dispatcher.DispatchOptions, tenant: Tenant): void {
+    const job = { options, tenant };
     const connection = this.#free.pop() ?? this.#another();
-    if (connection) connection.take({ options, taker });
-    else this.#waiting.push({ options, taker });
+    if (connection) this.#use(connection, job);
+    else this.#waiting.push(job);
   }
 
   async destroy(): Promise<void> {
-    await Promise.all(this.#all.map((connection) => connection.destroy()));
+    await Promise.all(this.#all.map(({ client }) => client.destroy()));
   }
 
-  /** The next that is still wanted. */
-  next(): Job | undefined {
-    for (;;) {
-      const job = this.#waiting.shift();
-      if (!job?.taker.settled) return job;
-    }
-  }
-
-  isFree(connection: Connection): void {
-    this.#free.push(connection);
-  }
-
-  /** Whether a job may go out at once on a socket that was used just now. */
-  isHasty({ options }: Job): boolean {
-    return options.method === 'GET' && !this.#closesSilently;
-  }
-
-  hasteWasWrong(): void {
-    this.#closesSilently = true;
-  }
-
+  /** None is opened for what can have one that only rests. */
   #another(): Connection | undefined {
-    if (this.#all.length >= this.#limit) return undefined;
-    const connection = new Connection(this, this.#create);
+    if (this.#all.length >= this.#limit || this.#waiting.size < this.#resting) return undefined;
+    const connection: Connection = { client: this.#create(() => connection.tenant?.letGo()), tenant: undefined };
     this.#all.push(connection);
     return connection;
   }
-}
 
-/** One connection, opened at need; it may be another socket after a fault. */
-class Connection {
-  readonly #owner: Connections;
-  readonly #create: Create;
-  #client: Client | undefined;
-  #inlet: Inlet | undefined;
-
-  constructor(owner: Connections, create: Create) {
-    this.#owner = owner;
-    this.#create = create;
-  }
-
-  take(job: Job, hasty = false): void {
-    this.#client ??= this.#open();
-    this.#client.dispatch(job.options, new Turn(this, job.taker, hasty));
-  }
-
-  /** Whether what comes is a body and nothing else. */
-  lend(lent: boolean): void {
-    if (this.#inlet) this.#inlet.lent = lent;
-  }
-
-  /** What broke the socket, which undici does not always tell. */
-  get fault(): Error | undefined {
-    return this.#inlet?.fault;
-  }
-
-  /** After an answer, still inside undici's parser: what is handed over here is queued behind it, on a socket that is not idle. */
-  answered(): void {
-    const job = this.#owner.next();
-    if (!job) {
-      this.#owner.isFree(this);
-      return;
+  #use(connection: Connection, { options, tenant }: Job): void {
+    connection.tenant = tenant;
+    tenant.onOver = () => {
+      connection.tenant = undefined;
+      this.#resting++;
+      afterTurns(REST_TURNS, () => {
+        this.#resting--;
+        this.#isFree(connection);
+      });
+    };
+    try {
+      connection.client.dispatch(options, tenant);
+    } catch (error) {
+      tenant.onResponseError?.(undefined as never, error as Error);
     }
-    const hasty = this.#owner.isHasty(job);
-    this.take(job, hasty);
-    // Setting the factor, though it stays the same, makes undici look at its queue, instead of in the next turn of the event loop.
-    if (hasty) queueMicrotask(() => this.#client && (this.#client.pipelining = 1));
   }
 
-  failed(hasty: boolean): void {
-    if (hasty) this.#owner.hasteWasWrong();
-    // undici is in the middle of clearing up.
-    queueMicrotask(() => {
-      const job = this.#owner.next();
-      if (job) this.take(job);
-      else this.#owner.isFree(this);
-    });
-  }
-
-  async destroy(): Promise<void> {
-    await this.#client?.destroy();
-  }
-
-  #open(): Client {
-    const client = this.#create((inlet) => (this.#inlet = inlet));
-    // One whose certificate was for another name keeps counting the request that it has failed: it would never send again.
-    client.once('connectionError', () => {
-      if (this.#client === client) this.#client = undefined;
-      void client.destroy();
-    });
-    return client;
+  #isFree(connection: Connection): void {
+    let job = this.#waiting.shift();
+    while (job?.tenant.settled) job = this.#waiting.shift();
+    if (job) this.#use(connection, job);
+    else this.#free.push(connection);
   }
 }
 
-/** One exchange on a connection: passes everything on, and tells the connection when it is over. */
-class Turn implements Dispatcher.DispatchHandler {
-  readonly #connection: Connection;
-  readonly #taker: Taker;
-  #hasty: boolean;
-  #over = false;
-
-  constructor(connection: Connection, taker: Taker, hasty: boolean) {
-    this.#connection = connection;
-    this.#taker = taker;
-    this.#hasty = hasty;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    this.#taker.onRequestStart?.(controller, context);
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
-    this.#hasty = false;
-    // undici keeps pieces of chunks as long as it parses trailers; what has a length has none.
-    if (status >= 200 && headers['content-length'] !== undefined) this.#connection.lend(true);
-    this.#taker.onResponseStart?.(controller, status, headers);
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#taker.onResponseData?.(controller, chunk);
-  }
-
-  onResponseEnd(controller: Dispatcher.DispatchController, trailers: Record<string, string | string[] | undefined>): void {
-    const { fault } = this.#connection;
-    if (fault) {
-      this.onResponseError(controller, fault);
-      return;
-    }
-    if (this.#end()) this.#connection.answered();
-    this.#taker.onResponseEnd?.(controller, trailers);
-  }
-
-  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
-    // Cancelled by ourselves says nothing about the appliance.
-    if (this.#end()) this.#connection.failed(this.#hasty && !this.#taker.settled);
-    this.#taker.onResponseError?.(controller, error);
-  }
-
-  #end(): boolean {
-    if (this.#over) return false;
-    this.#connection.lend(false);
-    return (this.#over = true);
-  }
+interface Connection {
+  readonly client: ReturnType<CreateClient>;
+  tenant: Tenant | undefined;
 }
 
 /** First in, first out, however many wait: an array's own `shift` moves all the others. */
 class Queue<T> {
   #items: (T | undefined)[] = [];
   #first = 0;
+
+  get size(): number {
+    return this.#items.length - this.#first;
+  }
 
   push(item: T): void {
     this.#items.push(item);

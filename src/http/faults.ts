@@ -1,6 +1,6 @@
 import { GatewayError, type Details } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
-import { ours, sentence } from '../model/sentence';
+import { ours, sentence, type Sentence } from '../model/sentence';
 
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -24,8 +24,19 @@ const CONNECT_WORDS: Readonly<Record<string, string>> = {
 /** Where in an exchange a fault happened: nothing sent yet, sent without an answer, or in the middle of the answer. */
 export type Stage = 'connecting' | 'waiting' | 'answering';
 
-/** A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only. */
-export function networkFault(thrown: unknown, stage: Stage, host: string): GatewayError {
+/** What OpenSSL says of a server that speaks no TLS. */
+const NO_TLS = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'ERR_SSL_UNKNOWN_PROTOCOL',
+]);
+
+/**
+ * A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only,
+ * `plain` tells that it was asked without TLS.
+ */
+export function networkFault(thrown: unknown, stage: Stage, host: string, plain = false): GatewayError {
   const { code: system = '', message } = innermost(thrown);
   const details: Details = { sent: stage !== 'connecting', ...(system && { system }) };
   const fault = (code: ErrorCode, words: string): GatewayError => new GatewayError(code, ours(words.replaceAll('{host}', host)), details);
@@ -35,7 +46,7 @@ export function networkFault(thrown: unknown, stage: Stage, host: string): Gatew
   if (UNTRUSTED.has(system)) {
     return fault(
       'TLS',
-      `The certificate of {host} is not trusted (${system}). Add the CA that issued it (or the certificate itself, when it is self-signed) to a TLS configuration and choose that in the appliance node.`,
+      `The certificate of {host} is not trusted (${system}). Add the CA that issued it (or the certificate itself, when it is self-signed) to a TLS configuration and choose that in the appliance settings.`,
     );
   }
   if (system === 'ERR_TLS_CERT_ALTNAME_INVALID') {
@@ -47,6 +58,12 @@ export function networkFault(thrown: unknown, stage: Stage, host: string): Gatew
   if (system === 'CERT_HAS_EXPIRED') return fault('TLS', 'The certificate of {host} has expired. Renew it on the appliance.');
   if (system === 'CERT_NOT_YET_VALID')
     return fault('TLS', 'The certificate of {host} is not valid yet. Check the clocks of the appliance and of this machine.');
+  if (NO_TLS.has(system)) {
+    return fault(
+      'TLS',
+      `{host} does not speak TLS there (${system}): it may be a plain HTTP port. Enter the HTTPS port in the URL; http:// is for this machine itself only.`,
+    );
+  }
   // TLS 1.3 says only after the handshake that it wants a client certificate.
   if (stage !== 'answering' && /^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO|HOSTNAME_MISMATCH)|SSL|TLS/.test(system)) {
     return fault(
@@ -61,10 +78,17 @@ export function networkFault(thrown: unknown, stage: Stage, host: string): Gatew
   }
   if (stage === 'answering')
     return new GatewayError('BAD_RESPONSE', sentence`The answer of ${ours(host)} was cut short (${why}).`, details);
+  if (plain) return plainToTls(host, why);
   if (system.startsWith('HPE_') || system === 'UND_ERR_HEADERS_OVERFLOW') {
     return fault('BAD_RESPONSE', `What {host} answered is not HTTP (${system}). Check the port in the URL.`);
   }
   return new GatewayError('CONNECTION', sentence`The connection to ${ours(host)} was cut before it answered (${why}).`, details);
+}
+
+/** A server of TLS hangs up on plain HTTP, sends an alert, which is no HTTP, or says so in a page. */
+export function plainToTls(host: string, why: Sentence | string = ours('400')): GatewayError {
+  const words = sentence`${ours(host)} gave no answer to plain HTTP (${why}). If that is an HTTPS port, the URL has to begin with https://.`;
+  return new GatewayError('CONNECTION', words, { sent: true });
 }
 
 // undici and Node wrap: AggregateError of happy eyeballs, `cause` of a socket error.

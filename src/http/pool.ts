@@ -1,24 +1,20 @@
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { buildConnector, Dispatcher, Pool as Undici } from 'undici';
-import { Connections, type Taker } from './connections';
+import type { buildConnector, Pool } from 'undici';
+import { Connections } from './connections';
 import { GatewayError } from '../model/error';
-import { Inlet, onread } from './inlet';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
 import { sentence } from '../model/sentence';
-
-/** Of connections of our own, or undici's through a proxy. */
-export interface Pool {
-  dispatch(options: Dispatcher.DispatchOptions, answer: Taker): unknown;
-  destroy(): Promise<void>;
-}
 
 /** Idle sockets are kept for longer than the usual polling interval of a minute; a kept one costs a tenth of a new one. */
 const KEEP_ALIVE_MS = 75_000;
 const CONNECT_MS = 10_000;
 
-/** Opens nothing yet. Errors: `BAD_CONFIG` when the certificate, its key or the CA cannot be used. */
-export async function createPool(settings: CheckedSettings, proxy: ProxySettings | undefined): Promise<Pool> {
+/**
+ * The connections to one appliance, straight or through a proxy; nothing is opened yet. Errors: `BAD_CONFIG` when the certificate, its
+ * key or the CA cannot be used.
+ */
+export async function createPool(settings: CheckedSettings, proxy: ProxySettings | undefined): Promise<Connections> {
   const undici = await import('undici');
   const { origin, connections, tls = {}, timeout } = settings;
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
@@ -33,37 +29,48 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
   };
   // Time limits are ours (undici's timers are coarse); it only has to keep connections.
   const common = {
+    connections: 1,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  if (proxy) {
-    return new undici.ProxyAgent({
-      ...common,
-      connections,
-      uri: proxy.url,
-      ...proxyToken(proxy),
-      requestTls: connect,
-      proxyTls: { timeout: connect.timeout },
-      // Only for the end: undici's parser throws, where nobody catches it, when a socket ends while its answer is held up.
-      factory: (to: string, options: Undici.Options) =>
-        new undici.Pool(to, { ...options, connect: withInlet(options.connect as buildConnector.connector) }),
-    });
+  // A pool of one: it replaces a client that could not connect, which would not try again.
+  if (!proxy) {
+    // One connector, so that a new connection resumes the TLS session of another one.
+    const connector = undici.buildConnector(connect);
+    return new Connections(connections, (onEnding) => new undici.Pool(origin, { ...common, connect: watched(connector, onEnding) }));
   }
-  // One connector, so that a new connection resumes the TLS session of another one.
-  const connector = undici.buildConnector({ ...connect, onread });
-  return new Connections(connections, (opened) => new undici.Client(origin, { ...common, connect: withInlet(connector, opened) }));
+  const through = { ...common, uri: proxy.url, ...proxyToken(proxy), requestTls: connect, proxyTls: { timeout: connect.timeout } };
+  return new Connections(connections, (onEnding) => {
+    const factory = (to: string, options: Pool.Options) =>
+      new undici.Pool(to, { ...options, connect: watched(options.connect as buildConnector.connector, onEnding) });
+    return new undici.ProxyAgent({ ...through, factory });
+  });
 }
 
-/** The same connector; each of its sockets is read through an inlet, which it tells of. */
-function withInlet(connector: buildConnector.connector, opened: (inlet: Inlet) => void = () => undefined): buildConnector.connector {
+/** The same connector; its sockets are looked after before undici sees what becomes of them. */
+function watched(connector: buildConnector.connector, onEnding: () => void): buildConnector.connector {
   return (options, callback) =>
     connector(options, (...outcome) => {
-      if (outcome[1]) opened(Inlet.of(outcome[1]));
+      if (outcome[1]) watch(outcome[1], onEnding);
       callback(...outcome);
     });
+}
+
+/**
+ * undici takes a reset for the end of an answer that says no length, and throws where nobody catches it when a socket ends while
+ * its answer is held up. So a reset goes by another name, the end is announced, and who closes without an end has an error.
+ */
+function watch(socket: Socket, onEnding: () => void): void {
+  socket.prependListener('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED';
+  });
+  socket.prependListener('end', onEnding);
+  socket.prependListener('close', () => {
+    if (!socket.readableEnded && !socket.errored) socket.emit('error', Object.assign(new Error('closed'), { code: 'ECONNABORTED' }));
+  });
 }
 
 function contextOf(options: Record<string, unknown>): SecureContext {
@@ -74,6 +81,7 @@ function contextOf(options: Record<string, unknown>): SecureContext {
     throw new GatewayError(
       'BAD_CONFIG',
       sentence`The TLS configuration cannot be used: ${words}. Check its certificate, key and passphrase.`,
+      { sent: false },
     );
   }
 }

@@ -5,7 +5,6 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { onread } from '../src/http/inlet';
 import { checkSettings } from '../src/model/settings';
 import { Transport, type Exchange, type Reply } from '../src/http/transport';
 import type { Flow } from '../src/model/stream';
@@ -27,8 +26,6 @@ function transportTo(server: { url: string }, through?: string): (more?: Partial
 class Copies {
   flow: Flow | undefined;
   chunks: Buffer[] = [];
-  /** How many chunks lay in the place that all sockets read into. */
-  lent = 0;
 
   constructor(readonly onChunk: (flow: Flow | undefined) => void = () => undefined) {}
 
@@ -37,7 +34,6 @@ class Copies {
   }
 
   write(chunk: Buffer): void {
-    if (chunk.buffer === onread.buffer.buffer) this.lent++;
     this.chunks.push(Buffer.from(chunk));
     this.onChunk(this.flow);
   }
@@ -100,15 +96,6 @@ describe.each([
     for (let time = 0; time < 3; time++) expect(JSON.parse((await send()).body.text())).toEqual({ name: 'Grüße aus 東京' });
   });
 
-  it.skipIf(proxied)('a body of a known length is not copied on its way to the sink', async () => {
-    const server = await wire(() => WITH_LENGTH, { plain });
-    const sink = new Copies();
-    await (
-      await sender(server)
-    )({ sink });
-    expect(sink.lent > 0 && sink.lent >= sink.chunks.length - 2).toBe(true);
-  });
-
   it('a sink that holds it up again and again gets everything, though the appliance has closed long ago', async () => {
     for (const answer of [WITH_LENGTH, chunked(BODY)]) {
       const server = await wire((_asked, socket) => void socket.end(answer), { plain });
@@ -130,6 +117,37 @@ describe.each([
       setTimeout(() => flow?.resume(), 2);
     });
     await expect((await sender(server))({ sink })).rejects.toMatchObject({ code: 'BAD_RESPONSE' });
+  });
+
+  it.each([
+    ['at the end', BODY.length],
+    ['in the middle', 300_000],
+  ])('an appliance that closes %s while its answer is held up ends nothing but that answer', async (_where, bytes) => {
+    const untilTheEnd = headOf('connection: close');
+    for (const head of [
+      untilTheEnd,
+      headOf(`connection: close\r\ncontent-length: ${BODY.length}`),
+      headOf('connection: close\r\ntransfer-encoding: chunked'),
+    ]) {
+      for (const close of ['end', 'destroy', 'resetAndDestroy'] as const) {
+        // A TLS socket has no reset; and without a length, the system may make an end of one.
+        if (close === 'resetAndDestroy' && (!plain || head === untilTheEnd)) continue;
+        const server = await wire(
+          (_asked, socket) =>
+            void socket.write(Buffer.concat([head, BODY.subarray(0, bytes)]), () => setTimeout(() => socket[close](), 10)),
+          { plain },
+        );
+        // Held up with every chunk, so also with the last before the end.
+        const sink = new Copies((flow) => {
+          flow?.pause();
+          setTimeout(() => flow?.resume(), sink.chunks.length % 7 === 0 ? 15 : 0);
+        });
+        const send = await sender(server);
+        const outcome = await send({ sink }).catch((error: unknown) => error as Error & { code?: string });
+        if ('code' in outcome) expect(outcome.code).toBe('BAD_RESPONSE');
+        else expect(sink.bytes.equals(BODY.subarray(0, bytes))).toBe(true);
+      }
+    }
   });
 
   it.runIf(plain && !proxied)('a reset in an answer that says no length is not its end', async () => {
