@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { Bag } from '../src/model/bag';
+import { UnorderedList } from '../src/model/unordered-list';
 import { asGatewayError, badInput, GatewayError } from '../src/model/error';
 import type { Outcome, RunOptions } from '../src/gateway';
 import { failureEnvelope } from '../src/run/envelope';
@@ -48,7 +48,7 @@ interface Run {
   ignored?: string[];
   sent: number;
   /** Of the bag of runs. */
-  place: number;
+  index: number;
 }
 
 /** The one runtime of all action nodes: what is special about an area stands in its operations. */
@@ -58,7 +58,7 @@ export class Action {
   readonly #area: Area;
   readonly #status: Status;
   readonly #setup: Setup | GatewayError;
-  readonly #runs = new Bag<Run>();
+  readonly #runs = new UnorderedList<Run>();
   #failsToOutput = false;
   #closed = false;
   #whenIdle: (() => void) | undefined;
@@ -86,7 +86,7 @@ export class Action {
       done();
       return;
     }
-    const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', writes: false, sent: 0, place: 0 };
+    const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', writes: false, sent: 0, index: 0 };
     this.#runs.add(run);
     this.#status.begin();
     let error: GatewayError | undefined;
@@ -247,7 +247,7 @@ export class Action {
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
     const onProgress: RunOptions['onProgress'] = (advance) => {
-      if (run.place >= 0) this.#status.advance(run, advance);
+      if (run.index >= 0) this.#status.advance(run, advance);
     };
     const say: RunOptions['say'] = (key, english, values) => textOf(this.#red, key, english, values);
     return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say };

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Simulator } from '../src/simulator';
 import { calls, failure, idsOf, lines, pair, USERS } from './library/appliance';
 
@@ -79,16 +79,6 @@ describe('fetching ahead', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(calls(simulator)).toHaveLength(sent);
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
-  });
-
-  it('reads pages into places that are used again', async () => {
-    const { gateway } = await pair({ sessions: 8000, variants: { startCountsFrom: 0 } }, { connections: 2 });
-    const spy = vi.spyOn(Buffer, 'allocUnsafeSlow');
-    await gateway.run('sessions.list');
-    const places = spy.mock.calls.filter(([bytes]) => bytes === 256 * 1024);
-    spy.mockRestore();
-    // Of forty pages no more than are under way, or wait to be read.
-    expect(places.length).toBeLessThanOrEqual(8);
   });
 
   it('repeats a page whose connection was cut', async () => {

@@ -26,7 +26,7 @@ export interface Origin {
 
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
 export class Answer implements Tenant, Bounded {
-  place = 0;
+  index = 0;
   deadline: number;
   #stage: Stage = 'connecting';
   settled = false;
@@ -87,7 +87,6 @@ export class Answer implements Tenant, Bounded {
     this.#headers = headers;
     const length = single(headers['content-length']);
     const total = length ? Number(length) : undefined;
-    this.#body.total = total;
     const { sink } = this.exchange;
     if (sink && status < 300) this.#stream(sink, controller, total);
     else if (total !== undefined && total > MOST_BYTES) this.#fail(tooLong(this.origin.host));

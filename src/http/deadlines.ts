@@ -1,14 +1,14 @@
-import { Bag } from '../model/bag';
+import { UnorderedList } from '../model/unordered-list';
 
 /** Something under way that has to be over by its `deadline`, a value of `performance.now()`. */
 export interface Bounded {
-  place: number;
+  index: number;
   deadline: number;
   expire(): void;
 }
 
 /** What is under way, and one timer for all of it: hardly anything expires, and a timer of its own for each is not for nothing. */
-export class Deadlines<T extends Bounded> extends Bag<T> {
+export class Deadlines<T extends Bounded> extends UnorderedList<T> {
   #timer: NodeJS.Timeout | undefined;
   #looks = Infinity;
 

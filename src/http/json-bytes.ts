@@ -6,8 +6,8 @@ const HIGH_BITS = 0x80808080 | 0;
 const BYTES_FOR_ONE = 16;
 const BYTES_FOR_A_RUN = 512;
 /** Where texts are escaped, one at a time: a new buffer for each page would make V8 collect more often. Longer ones are decoded. */
-const PLACE_BYTES = 1 << 20;
-let place: Buffer | undefined;
+const SCRATCH_BYTES = 1 << 20;
+let scratch: Buffer | undefined;
 
 /**
  * `JSON.parse` of UTF-8. One character that is not Latin-1, anywhere in a page of sessions, makes V8 decode all of it byte by byte
@@ -22,11 +22,11 @@ export function parseJson(bytes: Buffer): unknown {
 /** The same text in ASCII; undefined where that is not possible, or not worth it. */
 function escaped(bytes: Buffer): string | undefined {
   // A byte that is no UTF-8 becomes six of an escape, at worst; a character of two or four bytes three times as many.
-  if (bytes.length * (1 + 5 / BYTES_FOR_ONE) > PLACE_BYTES) return undefined;
+  if (bytes.length * (1 + 5 / BYTES_FOR_ONE) > SCRATCH_BYTES) return undefined;
   const runs = highRuns(bytes);
   if (!runs) return undefined;
   if (runs.length === 0) return bytes.toString('latin1');
-  const ascii = (place ??= Buffer.allocUnsafeSlow(PLACE_BYTES));
+  const ascii = (scratch ??= Buffer.allocUnsafeSlow(SCRATCH_BYTES));
   let to = 0;
   let done = 0;
   for (let at = 0; at < runs.length; at += 2) {

@@ -65,7 +65,7 @@ export class AnyAnswer implements Sink {
   }
 
   #value(reply: Reply): unknown {
-    const bytes = reply.streamed ? Buffer.concat(this.#parts) : Buffer.from(reply.body.text());
+    const bytes = reply.streamed ? Buffer.concat(this.#parts) : reply.body.bytes();
     const { contentType } = reply;
     const isText = isUtf8(bytes) && !BINARY_TYPE.test(contentType);
     const text = isText ? bytes.toString('utf8').replace(/^\ufeff/, '') : '';

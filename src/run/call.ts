@@ -10,7 +10,7 @@ import type { Download, Upload } from '../model/stream';
 import { outcomeOf, type Masking } from './many';
 import { Plan } from './plan';
 import { RunRecord, type Role } from './record';
-import { consume, notContent, readDocument } from './reply';
+import { notContent, readDocument } from './reply';
 import { Sender, type SenderParts } from './sender';
 import { coordinationKey, type Coordination, type ExclusiveOptions } from '../model/coordination';
 import { Writes, type AroundWrite } from './writes';
@@ -77,7 +77,7 @@ export class OperationCall implements Call {
     return this.sender.read(async (send) => {
       const reply = await send(request);
       this.record.answered(role, reply.status);
-      return consume(reply, readDocument);
+      return readDocument(reply);
     }, signal);
   }
 
@@ -124,7 +124,7 @@ export class OperationCall implements Call {
       const answer = new AnyAnswer();
       const reply = await send(request, () => Promise.resolve({ sink: answer, headers: { accept: ANYTHING } }));
       this.record.answered('read', reply.status);
-      return consume(reply, () => answer.read(reply));
+      return answer.read(reply);
     });
   }
 

@@ -26,15 +26,6 @@ const WORDS: Readonly<Record<number, string>> = {
   500: 'The appliance’s REST server is not responding (500). It may be restarting; try again later',
 };
 
-/** What `read` makes of the reply, whose body is gone afterwards. */
-export function consume<T>(reply: Reply, read: (reply: Reply) => T): T {
-  try {
-    return read(reply);
-  } finally {
-    reply.body.release();
-  }
-}
-
 /** The document of a successful read; a 204 has an empty one. Errors: by status as in the contract's table, `BAD_RESPONSE` when it is no JSON object. */
 export function readDocument(reply: Reply): JsonObject {
   refuseStatus(reply);

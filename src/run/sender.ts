@@ -9,7 +9,7 @@ import type { Request } from '../model/request';
 import { sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
 import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
-import { consume, isBareRefusal, readResult } from './reply';
+import { isBareRefusal, readResult } from './reply';
 
 /** What a streaming exchange has beyond its request; asked for again before a replay, because a stream is used up. */
 export type Stream = () => Promise<Partial<Exchange>>;
@@ -72,7 +72,7 @@ export class Sender {
     const progress: Progress = { sent: false, signal: this.#signal };
     try {
       const reply = await this.#authorized(request, progress, stream);
-      return { status: reply.status, result: consume(reply, read) };
+      return { status: reply.status, result: read(reply) };
     } catch (thrown) {
       const error = asGatewayError(thrown);
       // Before the write itself, there was at most a login.

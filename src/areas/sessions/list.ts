@@ -1,6 +1,5 @@
 import { GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
-import { Ids } from './ids';
 import { PAGE, sessionId, type Page } from './page';
 import { Pages } from './pages';
 import type { JsonObject } from '../../model/json';
@@ -35,7 +34,7 @@ export async function listSessions(input: ListInput, call: Call): Promise<JsonOb
 
 interface Walk {
   /** The distinct sessions of this walk. */
-  had: Ids;
+  had: Set<string>;
   /** False when it ended with fewer distinct records than the appliance counts. */
   complete: boolean;
   /** False when sessions ended meanwhile: the rest moved up, and one may have slipped through between two pages. */
@@ -45,7 +44,7 @@ interface Walk {
 /** One walk over the pages. */
 async function walk(query: { name?: string }, call: Call, out: Outlet, again = false): Promise<Walk> {
   // The first walk has what was seen at all: one look at each id, of which there may be very many.
-  const had = again ? new Ids() : out.seen;
+  const had = again ? new Set<string>() : out.seen;
   const pages = new Pages(query, call);
   /** Set once the second page was the first one again: the appliance ignores `start`, and all are asked for in one. */
   let inOne: number | undefined;
@@ -93,7 +92,7 @@ function isEnd(page: Page, had: number, total: number | undefined): boolean {
 
 /** Where records go: an array, or one message a page or a record. */
 class Outlet {
-  readonly seen = new Ids();
+  readonly seen = new Set<string>();
   readonly #records: JsonObject[] = [];
   total: number | undefined;
   loginPermission: boolean | undefined;
@@ -117,8 +116,9 @@ class Outlet {
     const { limit = Infinity } = this.input;
     const fresh: JsonObject[] = [];
     for (const record of records) {
-      if (this.seen.size >= limit) this.#cut ||= !this.seen.has(sessionId(record));
-      else if (this.seen.add(sessionId(record))) fresh.push(record);
+      const before = this.seen.size;
+      if (before >= limit) this.#cut ||= !this.seen.has(sessionId(record));
+      else if (this.seen.add(sessionId(record)).size > before) fresh.push(record);
     }
     return fresh;
   }
@@ -134,7 +134,7 @@ class Outlet {
   }
 
   /** All records, or only those of one walk: who is missing there has gone meanwhile. */
-  finish(only?: Ids): JsonObject[] {
+  finish(only?: Set<string>): JsonObject[] {
     this.#note();
     return only && only.size < this.seen.size ? this.#records.filter((record) => only.has(sessionId(record))) : this.#records;
   }
