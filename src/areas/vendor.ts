@@ -42,7 +42,10 @@ export async function vendorOf(call: Call): Promise<string> {
       found.length === 0
         ? ours('no key of the uac configuration ends in -enforcer')
         : sentence`there are several candidates: ${found.join(', ')}`;
-    throw new GatewayError('BAD_CONFIG', sentence`vendor is not set and cannot be found: ${why}. Enter the vendor in the settings of the appliance.`);
+    throw new GatewayError(
+      'BAD_CONFIG',
+      sentence`vendor is not set and cannot be found: ${why}. Enter the vendor in the settings of the appliance.`,
+    );
   });
 }
 
