@@ -14,10 +14,11 @@ import { backups } from './examples/backups';
 import { first } from './examples/first';
 import { login } from './examples/login';
 import { people } from './examples/people';
+import { snapshots } from './examples/snapshots';
 import { BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './examples/running';
 
 /** What each example has to do. A new example needs an entry in one of these. */
-const outcomes: Outcomes = { ...first, ...people, ...appliances, ...backups, ...login };
+const outcomes: Outcomes = { ...first, ...people, ...appliances, ...backups, ...snapshots, ...login };
 
 const wanted = ['gateway-appliance', ...areas.map((area) => `gateway-${area.name}`)];
 
@@ -26,7 +27,7 @@ describe.each(exampleNames())('%s', (example) => {
 
   it('has nodes of Node-RED and of this package only', () => {
     const core =
-      'tab,comment,junction,tls-config,inject,debug,catch,function,switch,change,rbe,delay,template,file in,http in,http response';
+      'tab,comment,junction,tls-config,inject,debug,catch,exec,function,switch,change,rbe,delay,template,file in,http in,http response';
     expect(nodes.map((node) => node.type).filter((type) => ![...core.split(','), ...wanted].includes(type))).toEqual([]);
   });
 

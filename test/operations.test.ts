@@ -80,6 +80,7 @@ const CONTRACT: Record<string, string> = {
   'backup.list': 'read folder*^',
   'backup.verify': 'read folder*^ backup! passphrase^',
   'backup.restore': 'destroy folder*^ backup*! kind^ import^ backup-first^ any-appliance^ password^ passphrase^',
+  'snapshot.take': 'read path! folder^ ignore^',
   'request.get': 'read path*! query^',
   'request.post': 'destroy path* query^ body! content-type^',
   'request.put': 'destroy path* query^ body! content-type^',

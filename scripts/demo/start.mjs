@@ -84,7 +84,13 @@ export async function startDemo({
     const folder = join(userDir, 'backups');
     mkdirSync(folder);
     const urls = new Map([...appliances].map(([name, { url }]) => [name, url]));
-    const places = { folder, ...writeCertificates(userDir), ...(lively && { own: '127.0.0.1' }) };
+    const places = {
+      folder,
+      snapshots: join(userDir, 'snapshots'),
+      accepted: join(userDir, 'accepted'),
+      ...writeCertificates(userDir),
+      ...(lively && { own: '127.0.0.1' }),
+    };
     const loaded = loadExamples({ urls, codeUrl: second?.url ?? '', caFile, places, username, password }, names);
     if (lively) await liven(simulator);
     const env = { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD, ...options?.env };

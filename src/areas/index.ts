@@ -12,6 +12,7 @@ import { policy } from './policy';
 import { request } from './request';
 import { users } from './users';
 import { sessions } from './sessions';
+import { snapshot } from './snapshot';
 import { system } from './system';
 import { transfer } from './transfer';
 import { ours, sentence } from '../model/sentence';
@@ -30,6 +31,7 @@ const all = [
   cluster,
   transfer,
   backup,
+  snapshot,
   request,
   login,
 ] as const;

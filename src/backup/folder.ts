@@ -1,7 +1,5 @@
-import { access, constants, rename, stat } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { badInput } from '../model/error';
-import { sentence } from '../model/sentence';
 import { inParallel } from '../model/in-parallel';
 import { fileFault } from '../transfer/file-fault';
 import { leftovers, PartialFile, syncFolder, targetOfPartial } from '../transfer/partial-file';
@@ -13,16 +11,6 @@ import { backupOfFile, backupOfManifest } from './names';
 import type { StoredOutput } from './store';
 
 const LOOKS_AT_ONCE = 16;
-
-/** Whether backups can be written there, told before anything is sent. Errors: `BAD_INPUT`. */
-export async function checkFolder(folder: string): Promise<void> {
-  try {
-    if (!(await stat(folder)).isDirectory()) throw badInput(sentence`${folder} is no folder.`);
-    await access(folder, constants.W_OK);
-  } catch (error) {
-    throw fileFault(error, folder, 'written');
-  }
-}
 
 /**
  * Brings a backup into the folder: its files, then its manifest, each renamed from beside. The manifest lies beside, whole, before the

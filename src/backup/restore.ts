@@ -10,7 +10,8 @@ import { requireAuthentic } from './authenticity';
 import { latestBackup, namedBackup, readManifests } from './catalogue';
 import type { BackupFile, Manifest } from './manifest';
 import { isThere, openRegular, type RegularFile } from './regular-file';
-import { makeBackup, readIdentity, type RunInput } from './run';
+import { readIdentity } from '../run/identity';
+import { makeBackup, type RunInput } from './run';
 import { openChecked } from './store';
 import { verifyFile } from './verify';
 

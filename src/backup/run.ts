@@ -4,7 +4,9 @@ import { sentence } from '../model/sentence';
 import type { Call } from '../model/operation';
 import { contentCheck, type Kind } from '../transfer/content';
 import { ACCEPT, download } from '../transfer/export';
+import { readIdentity } from '../run/identity';
 import { fileFault } from '../transfer/file-fault';
+import { checkFolder } from '../transfer/folder';
 import { meter } from '../transfer/meter';
 import { BINARY, MAINTENANCE } from '../transfer/names';
 import { Receiver } from '../transfer/receiver';
@@ -14,13 +16,12 @@ import { readManifests } from './catalogue';
 import { claimName, type Claim } from './claim';
 import { ENCRYPTION } from './encryption';
 import { XmlFingerprint } from './fingerprint';
-import { checkFolder, commitBackup, lastGood, recover, rotate } from './folder';
+import { commitBackup, lastGood, recover, rotate } from './folder';
 import { AUTHENTICATED_FORMAT, FORMAT, type BackupFile, type Manifest } from './manifest';
 import { openRegular } from './regular-file';
 import { openStored, StoredOutput, type Stored } from './store';
 import { binaryFingerprint } from './zip-fingerprint';
 import { unlessAborted } from '../model/cancelling';
-import { isObject, type JsonObject } from '../model/json';
 import type { Request } from '../model/request';
 
 export interface RunInput {
@@ -50,8 +51,6 @@ export interface RunResult {
   readonly rotated: readonly string[];
   readonly cleaned: readonly string[];
 }
-
-type Identity = Pick<Manifest, 'serial-number' | 'host-name' | 'hardware-model' | 'release'>;
 
 interface Exported {
   readonly output: StoredOutput;
@@ -161,20 +160,6 @@ export function summary(folder: string, manifest: Manifest): Omit<RunResult, 'ch
     time,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     files: files.map(({ file, kind, bytes, sha256 }) => ({ file, kind, bytes, sha256 })),
-  };
-}
-
-/** Serial number and release (appliance-api.md, "System information"); what the appliance does not tell is null. */
-export async function readIdentity(call: Call): Promise<Identity> {
-  const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' }, { lookUp: true });
-  const nested = document['system-information'];
-  const system: JsonObject = isObject(nested) ? nested : document;
-  const textOf = (name: string): string | null => (typeof system[name] === 'string' && system[name] !== '' ? system[name] : null);
-  return {
-    'serial-number': textOf('serial-number'),
-    'host-name': textOf('host-name'),
-    'hardware-model': textOf('hardware-model'),
-    release: textOf('os-version'),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type JsonObject } from './fields';
 import { type Reply, Refusal, json, written } from './reply';
 import type { Call, Router } from './router';
+import { policyNumber } from './seed/large-tree';
 import { type Collection, Resource, entries, plan, view } from './tree';
 import { encodeSegment } from './url';
 import type { Variants } from './variants';
@@ -50,6 +51,8 @@ function locateCall(call: Call): Place {
 function get(call: Call): Reply {
   const path = pathOf(call);
   const { variants } = call.state;
+  refuseForbidden(path, variants.forbiddenBranch);
+  vanish(call, path);
   const place = locateCall(call);
   if (path.join('/') === ESAPS && place.kind === 'resource') return esaps(call, place.resource);
   refuseQuery(call, []);
@@ -68,6 +71,19 @@ function get(call: Call): Reply {
     case 'missing':
       throw notThere(call);
   }
+}
+
+function refuseForbidden(path: readonly string[], branch: string): void {
+  if (branch !== '' && `${path.join('/')}/`.startsWith(`${branch}/`)) throw new Refusal(403, 'You are not allowed to read this resource.');
+}
+
+/** What somebody else removes between the list that links it and the link that is followed. */
+function vanish({ state }: Call, path: readonly string[]): void {
+  const every = state.variants.vanishing;
+  const number = every > 0 ? policyNumber(path.at(-1) ?? '') : undefined;
+  if (number === undefined || number % every !== 0) return;
+  const place = locate(state.configuration, path);
+  if (place.kind === 'resource') place.in?.items.delete(place.name);
 }
 
 /** `?expand&&exclude<Brand>Packages`: expand gives the packages instead of links, exclude leaves out those that came with the release. */

@@ -3,6 +3,7 @@ import type { Settings } from '../options';
 import { Collection, Resource, branch, children } from '../tree';
 import { mapRole, realms, roleUsedBy, sessionOptions } from './access';
 import { authServers, authentication } from './authentication';
+import { largeTree } from './large-tree';
 import { policy } from './policy';
 
 /** A freshly installed appliance with a little life in it (appliance-api.md, "Configuration root"). */
@@ -97,7 +98,11 @@ export function seedConfiguration(settings: Settings, onSwitch: (username: strin
     administrators: branch({ 'admin-realms': branch({ realm: adminRealms }), 'admin-roles': branch({ 'admin-role': adminRole }) }),
     authentication: authTree,
     system: system(settings),
-    users: branch({ 'user-realms': branch({ realm: userRealms }), 'user-roles': branch({ 'user-role': userRole }) }),
+    users: branch({
+      'user-realms': branch({ realm: userRealms }),
+      'user-roles': branch({ 'user-role': userRole }),
+      ...(variants.largeTree > 0 && { 'resource-policies': largeTree(variants.largeTree) }),
+    }),
   };
   if (variants.uac !== 'absent') tree.uac = policy(settings);
   const root = branch(tree);

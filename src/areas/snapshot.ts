@@ -1,0 +1,44 @@
+import { area, list, op, path, subject, text } from '../model/operation';
+
+// Loaded by the first snapshot, not by every start of Node-RED.
+const snapshots = () => import('../snapshot/index.js');
+
+const SYSTEM = 'GET /api/v1/system/system-information';
+
+const folder = text('Folder', 'Folder of the snapshot, on the machine that runs Node-RED. Each appliance needs one of its own.', {
+  guard: true,
+  example: '/var/lib/gateway/vpn-1',
+  check: (place) => (place.trim() === '' ? 'is blank.' : undefined),
+});
+const where = path(
+  'Path',
+  'Path of a part of the configuration, an `href` of the appliance, or an array of raw names. Nothing: everything.',
+  {
+    example: 'users/user-roles',
+  },
+);
+const ignore = list(
+  'Ignore',
+  'What does not count: names of fields or of resources, or pointers such as `/system/log/*/max-log-size`. `*` stands for any characters of one name.',
+  { guard: true, example: ['last-*'] },
+);
+
+/** The whole configuration, resource by resource: kept, compared, put back (contract, section 6). */
+export const snapshot = area({
+  name: 'snapshot',
+  label: 'Gateway snapshot',
+  help: 'Takes snapshots of the configuration, compares them, and puts back what was.',
+  icon: 'gateway-snapshot.svg',
+  color: '#8282BE',
+  operations: {
+    take: op({
+      effect: 'read',
+      label: 'Take a snapshot',
+      help: 'Reads every resource of the configuration by following all links, into the message, or into a folder with a file for each that can be kept in Git. `msg.envelope.forbidden` names what the account may not read.',
+      data: '`{ format, appliance, serial-number, release, time, path, resources }`, or with Folder `{ folder, resources, added, changed, removed, bytes }` (counts)',
+      fields: { path: subject(where), folder, ignore },
+      run: async (input, call) => (await snapshots()).takeSnapshot(input, call),
+      example: { input: { path: 'users/user-roles' }, request: SYSTEM },
+    }),
+  },
+});
