@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
-import { SUMMARIES } from '../src/model/summary';
+import { SUMMARIES } from '../src/model/summary-words';
 import { failure, gatewayFor, idsOf, pair } from './library/appliance';
 import { http, wire } from './library/wire';
 

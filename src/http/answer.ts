@@ -7,7 +7,7 @@ import { REST_TURNS, type Tenant } from './connections';
 import { MOST_BYTES, Share, tooLong, tooMuchAtOnce } from './budget';
 import type { Bounded } from './deadlines';
 import { networkFault, plainToTls, type Stage } from './faults';
-import type { Exchange, Reply } from './transport';
+import type { Exchange, Reply } from './exchange';
 import { afterTurns } from './turns';
 
 type Headers = Record<string, string | string[] | undefined>;

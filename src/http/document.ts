@@ -1,7 +1,7 @@
 import { GatewayError } from '../model/error';
 import { ours, sentence, type Sentence } from '../model/sentence';
 import { isObject, type JsonObject } from '../model/json';
-import type { Reply } from './transport';
+import type { Reply } from './exchange';
 
 /** Parses a body that has to be a JSON object. Errors: `BAD_RESPONSE` that says what it was instead. */
 export function parseObject(reply: Reply): JsonObject {

@@ -1,37 +1,9 @@
-import type { Readable } from 'node:stream';
 import { Answer, aborted, type Origin } from './answer';
-import type { Body } from './body';
+import type { Exchange, Reply } from './exchange';
 import { Deadlines } from './deadlines';
 import { GatewayError } from '../model/error';
 import type { Connections } from './connections';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
-import type { Sink } from '../model/stream';
-import type { Cancellable } from '../model/cancelling';
-
-/** One exchange, ready to send. `path` holds the base URL's prefix and the query. */
-export interface Exchange {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  path: string;
-  authorization: string;
-  body?: string | Buffer | Readable;
-  /** Headers of a body that is not JSON, and of an answer that is not. */
-  headers?: Readonly<Record<string, string>>;
-  /** Takes the body of a 2xx as it comes, unless that is JSON: then the appliance has something to say instead. */
-  sink?: Sink;
-  /** Time limit of this exchange instead of the usual one. */
-  seconds?: number;
-  signal?: Cancellable | undefined;
-}
-
-/** What came back, whole; the body is empty when it `streamed` into the sink. */
-export interface Reply {
-  status: number;
-  contentType: string;
-  /** As it came; undefined when it did not. */
-  retryAfter?: string | undefined;
-  body: Body;
-  streamed?: boolean;
-}
 
 /**
  * Exchanges with one appliance over a bounded pool of kept connections, one TLS context, no redirects. It does not repeat and

@@ -1,22 +1,10 @@
 import type { Redactor } from '../model/redaction';
+import type { Key } from './key';
 import type { LoginUnderWay } from './login-under-way';
 
 /** A full deploy closes every gateway and then makes it anew: for so long the key of an account outlives the last one that used it. */
 const OUTLIVES_MS = 90_000;
 const MOST_ANSWERED = 100;
-
-/** An API key as the header that carries it. Whether one is still the present one is a question of identity. */
-export class Key {
-  /** The appliance took it: it has answered a request that carried it. */
-  accepted = false;
-  /** It was refused although it was fresh. */
-  hopeless = false;
-  readonly authorization: string;
-
-  constructor(readonly apiKey: string) {
-    this.authorization = basic(apiKey, '');
-  }
-}
 
 /** What all gateways of one account share: one key, and one login however many wait for it. In memory only. */
 export class AccountState {
@@ -106,9 +94,4 @@ export function accountsKept(): number {
 /** For tests: as if the process had just started. Gateways that exist keep what they have. */
 export function forgetAccounts(): void {
   accounts.clear();
-}
-
-/** The Authorization header of Basic credentials, in UTF-8. */
-export function basic(username: string, password: string): string {
-  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
 }

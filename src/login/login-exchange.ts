@@ -1,9 +1,10 @@
-import type { Reply, Transport } from '../http/transport';
+import type { Transport } from '../http/transport';
+import type { Reply } from '../http/exchange';
 import { parseObject } from '../http/document';
 import { GatewayError, type Details } from '../model/error';
 import { ours, sentence, type Sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
-import { basic, Key } from './account-state';
+import { basic, Key } from './key';
 import { retryAfterMs } from './back-off';
 
 const REALM_LOGIN = '/api/v1/realm_auth';

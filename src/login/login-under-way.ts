@@ -1,7 +1,7 @@
 import { unlessAborted, type Cancellable } from '../model/cancelling';
 import { GatewayError } from '../model/error';
 import { sentence } from '../model/sentence';
-import type { Key } from './account-state';
+import type { Key } from './key';
 
 /** One login for all who wait for its key; its failure is theirs too. Whoever is cancelled leaves it without ending it. */
 export class LoginUnderWay {

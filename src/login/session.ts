@@ -7,13 +7,14 @@ import type { Redactor } from '../model/redaction';
 import { ours, sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
 import { accountOf } from './account';
-import { AccountState, joinAccount, Key, leaveAccount } from './account-state';
+import { AccountState, joinAccount, leaveAccount } from './account-state';
+import { Key } from './key';
 import { BackOff } from './back-off';
 import { LoginExchange, type Step } from './login-exchange';
 import { LoginUnderWay } from './login-under-way';
 import { nextCode, type OneTimeCode } from './one-time-codes';
 
-export type { Key } from './account-state';
+export type { Key } from './key';
 
 export interface SessionOptions {
   /** Logs in by itself, whatever key there is for the account: to prove that a login works. */

@@ -3,7 +3,7 @@ import type { WriteResult } from './envelope';
 import type { Fields, Input } from './field';
 import type { JsonObject } from './json';
 import type { Request } from './request';
-import type { Summaries } from './summary';
+import type { Summaries } from './summary-words';
 
 export type { Advance, Call, LoginState, ReadOptions } from './call';
 export {

@@ -1,6 +1,7 @@
 import type { Many } from './envelope';
 import type { ErrorCode } from './error-codes';
 import type { Operation } from './operation';
+import { SUMMARIES, type SummaryKey } from './summary-words';
 
 /** Puts a text into the reader's language, with values in place of `__name__`; `english` where there is none. */
 export type Say = (key: string, english: string, values: Readonly<Record<string, number | string>>) => string;
@@ -22,27 +23,6 @@ export interface Told {
   readonly code?: ErrorCode;
 }
 
-/** For operations that have no words of their own. */
-export const SUMMARIES = {
-  done: '__title__: done.',
-  found: '__title__: __n__ found.',
-  unchanged: '__title__: nothing had to be changed.',
-  many: '__title__: __ok__ of __total__ done',
-  none: '__title__: nothing to do.',
-  planned: '__title__: would send __n__ requests.',
-  'planned-one': '__title__: would send one request.',
-  failed: '__title__: failed (__code__).',
-  unknown: '__title__: it may or may not have happened.',
-  gone: '; __n__ were gone already',
-  'gone-one': '; 1 was gone already',
-  'failed-items': '; __n__ failed',
-} as const;
-
-type Key = keyof typeof SUMMARIES;
-
-/** Words of an operation's own for some of these; `__field__` is a field of the input that is text and no secret. */
-export type Summaries = Readonly<Partial<Record<Key, string>>>;
-
 export const english: Say = (_key, text, values) => text.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
 
 /** One sentence for people, of names and counts (contract, section 4). Pure. */
@@ -53,7 +33,7 @@ export function summaryOf(told: Told, say: Say): string {
   const given = valuesOf(told);
   const label = operation ? say(`${place}.label`, operation.label, {}) : name;
   const title = given.subject === undefined ? label : `${label} (${given.subject})`;
-  const tell = (key: Key, values: Record<string, number | string> = {}): string => {
+  const tell = (key: SummaryKey, values: Record<string, number | string> = {}): string => {
     const words = operation?.summary?.[key];
     const all = { ...given.fields, title, ...values };
     return words === undefined ? say(`summary.${key}`, SUMMARIES[key], all) : say(`${place}.summary.${key}`, words, all);
@@ -63,7 +43,7 @@ export function summaryOf(told: Told, say: Say): string {
 
 function sentenceOf(
   { many, planned, changed, found, code }: Told,
-  tell: (key: Key, values?: Record<string, number | string>) => string,
+  tell: (key: SummaryKey, values?: Record<string, number | string>) => string,
 ): string {
   if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? tell('unknown') : tell('failed', { code });
   if (planned !== undefined) return planned === 0 ? tell('none') : tell(planned === 1 ? 'planned-one' : 'planned', { n: planned });
@@ -74,7 +54,7 @@ function sentenceOf(
 
 function sentenceOfMany(
   { total, ok, failed, results }: Many,
-  tell: (key: Key, values?: Record<string, number | string>) => string,
+  tell: (key: SummaryKey, values?: Record<string, number | string>) => string,
 ): string {
   const gone = results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length;
   const parts = [tell('many', { total, ok, failed })];

@@ -1,7 +1,7 @@
 import { sentence } from '../model/sentence';
 import { isUtf8 } from 'node:buffer';
 import { badResponse } from '../http/document';
-import type { Reply } from '../http/transport';
+import type { Reply } from '../http/exchange';
 import { emptyResult, type ResultLists } from '../model/envelope';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';

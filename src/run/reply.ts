@@ -1,6 +1,6 @@
 import { badResponse, parseObject } from '../http/document';
 import { GatewayError } from '../model/error';
-import type { Reply } from '../http/transport';
+import type { Reply } from '../http/exchange';
 import type { ErrorCode } from '../model/error-codes';
 import { emptyResult, type ResultLists, type Message } from '../model/envelope';
 import { isObject, type JsonObject } from '../model/json';

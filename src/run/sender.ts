@@ -1,4 +1,5 @@
-import type { Exchange, Reply, Transport } from '../http/transport';
+import type { Transport } from '../http/transport';
+import type { Exchange, Reply } from '../http/exchange';
 import type { Key, Session } from '../login/session';
 import { unlessAborted, type Cancellable } from '../model/cancelling';
 import type { ResultLists } from '../model/envelope';

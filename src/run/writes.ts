@@ -1,4 +1,4 @@
-import type { Reply } from '../http/transport';
+import type { Reply } from '../http/exchange';
 import { emptyResult, type Many, type ResultLists, type WriteResult } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';

@@ -1,0 +1,20 @@
+/** For operations that have no words of their own. */
+export const SUMMARIES = {
+  done: '__title__: done.',
+  found: '__title__: __n__ found.',
+  unchanged: '__title__: nothing had to be changed.',
+  many: '__title__: __ok__ of __total__ done',
+  none: '__title__: nothing to do.',
+  planned: '__title__: would send __n__ requests.',
+  'planned-one': '__title__: would send one request.',
+  failed: '__title__: failed (__code__).',
+  unknown: '__title__: it may or may not have happened.',
+  gone: '; __n__ were gone already',
+  'gone-one': '; 1 was gone already',
+  'failed-items': '; __n__ failed',
+} as const;
+
+export type SummaryKey = keyof typeof SUMMARIES;
+
+/** Words of an operation's own for some of these; `__field__` is a field of the input that is text and no secret. */
+export type Summaries = Readonly<Partial<Record<SummaryKey, string>>>;
