@@ -15,7 +15,7 @@ import { configurationPath } from '../src/model/path';
 import { Redactor } from '../src/model/redaction';
 import { secretsIn } from '../src/model/secrets';
 import { checkSettings } from '../src/model/settings';
-import { code, readSecret } from '../src/model/totp';
+import { readSecret } from '../src/model/totp';
 import { Base64Check, Base64Decoder } from '../src/transfer/base64';
 import { XmlCheck } from '../src/transfer/xml';
 import { readDirectory } from '../src/transfer/zip';
@@ -48,21 +48,21 @@ async function fastest(work: () => unknown, times: number): Promise<number> {
 }
 
 /**
- * How much more twice as long an input costs, at the best of three doublings: what costs the square does so at each of them, but the
- * collector and the compiler step in at one size or another. Repeated until one looks good.
+ * How much more twice as long an input costs, at the middle one of three doublings: the collector and the compiler step in at one size
+ * or another. Repeated until it looks good, since what costs the square never does.
  */
 async function growth({ make, read }: Reader): Promise<number> {
   const work = (input: unknown) => (): unknown => read(input as never);
   let size = 1 << 10;
   // Enough to be measured. What costs the square is so at once; what does not gets more to do.
   let best = Infinity;
-  while (size < 1 << 20 && (await fastest(work(make(size)), 1)) < 4) size *= 2;
+  while (size < 1 << 20 && (await fastest(work(make(size)), 4)) < 3) size *= 2;
   const inputs = [1, 2, 4, 8].map((times) => make(times * size));
   const least = inputs.map(() => Infinity);
   for (let round = 0; round < 12; round++) {
     for (const [index, input] of inputs.entries()) least[index] = Math.min(least[index] as number, await fastest(work(input), 2));
     const ratios = least.slice(1).map((time, index) => time / (least[index] as number));
-    best = Math.min(...ratios);
+    best = ratios.sort((one, other) => one - other)[1] as number;
     if (best <= MOST) break;
   }
   return best;
@@ -189,7 +189,7 @@ const READERS: Row[] = [
   ['a path that leads elsewhere', (size) => 'api/v'.repeat(size), (path: string) => configurationPath(path)],
   ['links', (size) => ({ a: Array.from({ length: size }, () => ({ name: 'a', href: '/a' })) }), (document: never) => links(document)],
   ['certificates as text', (size) => '-----BEGIN A-----QUJD '.repeat(size), (text: string) => signedCertificate(text)],
-  ['the beginnings of a certificate', (size) => `-----BEGIN ${'A '.repeat(size)}`, (text: string) => signedCertificate(text)],
+  ['the beginnings of a certificate', (size) => `-----BEGIN ${'A'.repeat(size)}`, (text: string) => signedCertificate(text)],
   ['spaces in a certificate', (size) => `QUJD${' '.repeat(size)}?`, (text: string) => signedCertificate(text)],
   [
     'places of a signing request',
@@ -197,7 +197,6 @@ const READERS: Row[] = [
     (message: string) => csrOf({ info: [{ message }], warnings: [], errors: [] }),
   ],
   ['names of a backup', (size) => `x${'.'.repeat(size)}x`, (name: string) => backupName(name, `${name}-`, new Date(0))],
-  ['the secret of one-time codes', (size) => `${'A='.repeat(size)}A`, (secret: string) => code(readSecret(secret).key, 1)],
   ['padding of the secret of one-time codes', (size) => `${'='.repeat(size)}A`, (secret: string) => readSecret(secret)],
   ['slashes of an address', (size) => `https://vpn.example.com${'/'.repeat(size)}x`, (url: string) => checkSettings({ ...settings, url })],
   [

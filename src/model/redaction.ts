@@ -151,15 +151,16 @@ function hidden(value: unknown): unknown {
 function masked(text: string, spans: Span[]): string {
   if (spans.length === 0) return text;
   spans.sort(([one], [other]) => one - other);
-  let shown = '';
+  const shown: string[] = [];
   let at = 0;
   for (const [start, end] of spans) {
     if (end <= at) continue;
     // What overlaps is one gap.
-    if (start >= at) shown += text.slice(at, start) + MASK;
+    if (start >= at) shown.push(text.slice(at, start), MASK);
     at = end;
   }
-  return shown + text.slice(at);
+  shown.push(text.slice(at));
+  return shown.join('');
 }
 
 /** Not with half of a character at its end, which would be looked for as something else. */

@@ -22,30 +22,40 @@ function folded(key: string, value: string): string {
   return key === 'dn' ? withoutSpaces(lower) : lower;
 }
 
-/** Of a distinguished name, without the spaces around its separators. Character by character: names come from outside, at any length. */
+/** Of a distinguished name, without the spaces around its separators. In one pass: names come from outside, at any length. */
 function withoutSpaces(name: string): string {
-  let kept = '';
-  let spaces = '';
-  for (let at = 0; at < name.length; at++) {
-    const char = name.charAt(at);
-    if (',=+'.includes(char)) {
-      // Spaces before it go.
-      kept += char;
-      spaces = '';
-      while (isSpace(name.charAt(at + 1))) at++;
-    } else if (isSpace(char)) spaces += char;
-    else {
-      kept += spaces + char;
-      spaces = '';
+  const pieces: string[] = [];
+  for (let at = 0; at < name.length;) {
+    const start = at;
+    if (isSpace(name, at)) {
+      at = endOfSpaces(name, at);
+      // Those before a separator go.
+      if (!isSeparator(name, at)) pieces.push(name.slice(start, at));
+    } else if (isSeparator(name, at)) {
+      pieces.push(name.charAt(at));
+      at = endOfSpaces(name, at + 1);
+    } else {
       // What is escaped separates nothing.
-      if (char === '\\') kept += name.charAt(++at);
+      while (at < name.length && !isSpace(name, at) && !isSeparator(name, at)) at += name[at] === '\\' ? 2 : 1;
+      pieces.push(name.slice(start, at));
     }
   }
-  return kept + spaces;
+  return pieces.join('');
 }
 
-function isSpace(char: string): boolean {
-  return char !== '' && char.trim() === '';
+function isSeparator(name: string, at: number): boolean {
+  const char = name[at];
+  return char === ',' || char === '=' || char === '+';
+}
+
+function isSpace(name: string, at: number): boolean {
+  return at < name.length && name.charAt(at).trim() === '';
+}
+
+function endOfSpaces(name: string, at: number): number {
+  let end = at;
+  while (isSpace(name, end)) end++;
+  return end;
 }
 
 /** The groups of a list by their identities: by `sid` where both have one, else by name, because the appliance assigns the sid. */
