@@ -127,6 +127,7 @@ export class Action {
     const streams = isStream(chosen, input);
     if (streams) options.onPart = this.#sender(run, output);
     const outcome = await gateway.run(chosen.name, input, options);
+    output.declare(message, chosen.operation.contentType);
     // The appliance's own dry run, too.
     if (outcome.envelope.dryRun) run.writes = false;
     this.#succeed(run, output, outcome);

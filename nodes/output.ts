@@ -2,7 +2,7 @@ import type { NodeAPI, NodeMessage } from 'node-red';
 import { badConfig } from './properties';
 import { RESERVED } from './rules';
 import type { Message } from './sources';
-import { kindOf } from '../src/model/json';
+import { isObject, kindOf } from '../src/model/json';
 
 const PROTOTYPES = new Set<unknown>(['__proto__', 'constructor', 'prototype']);
 
@@ -55,6 +55,12 @@ export class Output {
       }
     }
     return own;
+  }
+
+  /** Tells an `http response` what the payload is, where that is no JSON. */
+  declare(message: Message, contentType: string | undefined): void {
+    if (contentType === undefined || this.#property !== 'payload') return;
+    message.headers = { ...(isObject(message.headers) && message.headers), 'content-type': contentType };
   }
 
   set(message: NodeMessage, data: unknown): void {

@@ -139,6 +139,7 @@ export class Gateway {
       return { data: writes ? redactor.value(data) : data, many, envelope, streamed };
     } catch (thrown) {
       const error = this.#failure(run, asGatewayError(thrown), call, redactor);
+      call.counters.failed(error.code);
       if (error.cause) error.cause.summary = summary(undefined, error.code);
       throw error;
     }

@@ -31,6 +31,7 @@ beforeEach(() => {
 /** Inputs beside the example that an operation needs to show all of its rows. */
 const further: Readonly<Record<string, Record<string, unknown>[]>> = {
   'system.health': [{}, { status: 'sbr' }],
+  'system.metrics': [{}],
   'system.esap-packages': [{}, { 'exclude-packages': true }, { expand: true, 'exclude-packages': true }],
   'sessions.list': [{ name: 'j.doe' }],
   'license.list-named-users': [{}],
@@ -59,7 +60,9 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
 
 /** Those that look into a folder here and ask nothing of the appliance. */
 const LOCAL = ['backup.list', 'backup.verify'];
-const registered = [...operations].filter(([name]) => !name.startsWith('login.') && !LOCAL.includes(name));
+/** A handshake is no request. */
+const HANDSHAKES = ['certificates.served'];
+const registered = [...operations].filter(([name]) => !name.startsWith('login.') && ![...LOCAL, ...HANDSHAKES].includes(name));
 
 async function requestsOf(name: string, example: Record<string, unknown>): Promise<Seen[]> {
   const input = 'folder' in example ? { ...example, folder } : example;

@@ -29,6 +29,7 @@ const CONTRACT: Record<string, string> = {
   'system.info': 'read',
   'system.health': 'read status!',
   'system.esap-packages': 'read expand exclude-packages',
+  'system.metrics': 'read parts^',
   'users.list': 'read server*!',
   'users.get': 'read server* username*!',
   'users.create':
@@ -64,6 +65,7 @@ const CONTRACT: Record<string, string> = {
   'certificates.upload': 'write cert! file^ password* internal-interfaces external-interfaces management-interface',
   'certificates.create-csr': 'write subject-common-name*! key-type ecc-curve',
   'certificates.upload-signed': 'write csr-name* certificate*! format',
+  'certificates.served': 'read host^ port^',
   'certificates.delete': 'destroy subject-name*! missing-ok^',
   'cluster.status': 'read',
   'cluster.create': 'destroy cluster-name* cluster-password* member-name*',

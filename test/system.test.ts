@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Variants } from '../src/simulator';
-import { readHealthValue } from '../src/areas/system';
+import { readHealthValue } from '../src/areas/health';
 import { appliance, failure, gatewayFor, lines, pair, USERS } from './library/appliance';
 
 const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';

@@ -1,19 +1,11 @@
-import { area, boolean, choice, op, subject } from '../model/operation';
+import { area, boolean, choice, list, op, subject } from '../model/operation';
 import { brandOf } from './vendor';
+import { ours, sentence } from '../model/sentence';
 import type { JsonObject } from '../model/json';
+import { METRICS_TYPE, PARTS, readMetrics } from './metrics';
+import { readHealthValue } from './health';
 
 const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
-
-/**
- * Numbers come as numbers or as numeric text, switches as `YES`/`NO` (appliance-api.md, "Health check values"; field-notes.md).
- * -1 stays -1: the appliance does not know the value.
- */
-export function readHealthValue(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  if (/^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
-  const word = value.trim().toUpperCase();
-  return word === 'YES' || word === 'TRUE' ? true : word === 'NO' || word === 'FALSE' ? false : value;
-}
 
 function readHealth(document: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, readHealthValue(value)]));
@@ -57,6 +49,27 @@ export const system = area({
         return readHealth(document);
       },
       example: { input: { status: 'all' }, request: 'GET /api/v1/system/healthcheck?status=all' },
+    }),
+    metrics: op({
+      effect: 'read',
+      label: 'Metrics',
+      help: 'Health, sessions by realm, licence leases, cluster members, the days of the certificate, and what this Node-RED has sent to the appliance, as text in the OpenMetrics format. An appliance that does not answer is `gateway_up` 0 and no error; `msg.envelope.leftOut` says what could not be read, and why.',
+      summary: { done: 'Read the metrics.' },
+      data: 'text in the OpenMetrics format',
+      contentType: METRICS_TYPE,
+      fields: {
+        parts: list('Parts', `What of the appliance is read, some of ${PARTS.join(', ')}. Nothing given: all of it.`, {
+          guard: true,
+          check: (given) => {
+            const odd = given.find((part) => !PARTS.some((known) => known === part));
+            if (odd !== undefined) return sentence`has ${JSON.stringify(odd)}; there are: ${ours(PARTS.join(', '))}.`;
+            return given.length > 0 ? undefined : 'is an empty array.';
+          },
+          example: ['health', 'license'],
+        }),
+      },
+      run: readMetrics,
+      example: { input: { parts: ['health'] }, request: 'GET /api/v1/system/healthcheck?status=all' },
     }),
     'esap-packages': op({
       effect: 'read',

@@ -27,6 +27,8 @@ export interface Origin {
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
 export class Answer implements Tenant, Bounded {
   index = 0;
+  /** When it had a connection; until then, when it was wanted. */
+  started: number;
   deadline: number;
   #stage: Stage = 'connecting';
   settled = false;
@@ -48,7 +50,8 @@ export class Answer implements Tenant, Bounded {
     readonly seconds: number,
     readonly settle: (error: GatewayError | undefined, reply?: Reply) => void,
   ) {
-    this.deadline = performance.now() + seconds * 1000;
+    this.started = performance.now();
+    this.deadline = this.started + seconds * 1000;
     exchange.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -75,7 +78,8 @@ export class Answer implements Tenant, Bounded {
     }
     this.#controller = controller;
     this.#stage = 'waiting';
-    this.deadline = performance.now() + this.seconds * 1000;
+    this.started = performance.now();
+    this.deadline = this.started + this.seconds * 1000;
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {

@@ -4,6 +4,10 @@ import { Deadlines } from './deadlines';
 import { GatewayError } from '../model/error';
 import type { Connections } from './connections';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
+import type { Cancellable } from '../model/cancelling';
+import { Counters } from '../model/counters';
+import type { ServedCertificate } from '../model/served';
+import type { ServedAt } from './served';
 
 /**
  * Exchanges with one appliance over a bounded pool of kept connections, one TLS context, no redirects. It does not repeat and
@@ -11,6 +15,8 @@ import type { CheckedSettings, ProxySettings } from '../model/settings';
  * `LIMIT`, `ABORTED`) whose `details.sent` tells whether a byte of the request may have left.
  */
 export class Transport {
+  /** Of every exchange, logins included. */
+  readonly counters = new Counters();
   readonly #settings: CheckedSettings;
   /** Undefined where the proxy node excepts this host. */
   readonly #proxy: ProxySettings | undefined;
@@ -23,8 +29,7 @@ export class Transport {
   constructor(settings: CheckedSettings) {
     this.#settings = settings;
     const { hostname, host, port, protocol } = new URL(settings.origin);
-    const { proxy } = settings;
-    this.#proxy = proxy && !bypasses(proxy, hostname, port) ? proxy : undefined;
+    this.#proxy = this.#proxyTo(hostname, port);
     const through = this.#proxy ? ` (through the proxy ${new URL(this.#proxy.url).host})` : '';
     this.#origin = { host: host + through, plain: protocol === 'http:', answeredAt: -Infinity };
   }
@@ -40,6 +45,7 @@ export class Transport {
       if (exchange.signal?.aborted) throw aborted(false);
       const answer = new Answer(exchange, this.#origin, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
         this.#inFlight.delete(answer);
+        this.counters.requested(exchange.method, reply?.status ?? error?.code ?? 0, (performance.now() - answer.started) / 1000);
         if (reply) resolve(reply);
         else if (error) reject(error);
       });
@@ -52,12 +58,25 @@ export class Transport {
     });
   }
 
+  /** What a TLS handshake with the appliance shows, or with somebody else; on a connection of its own. */
+  async served(elsewhere?: ServedAt, signal?: Cancellable): Promise<ServedCertificate> {
+    if (this.#closed) throw closed();
+    const { servedChain } = await import('./served.js');
+    const proxy = elsewhere ? this.#proxyTo(elsewhere.host, String(elsewhere.port)) : this.#proxy;
+    return servedChain(this.#settings, proxy, elsewhere, signal);
+  }
+
   /** Ends everything that is under way with `ABORTED` and closes every connection. */
   close(): void {
     this.#closed = true;
     this.#inFlight.close();
     for (const answer of [...this.#inFlight.items]) answer.abort();
     void this.#pool?.then((pool) => pool.destroy()).catch(() => undefined);
+  }
+
+  #proxyTo(host: string, port: string): ProxySettings | undefined {
+    const { proxy } = this.#settings;
+    return proxy && !bypasses(proxy, host, port) ? proxy : undefined;
   }
 
   async #open(): Promise<Connections> {

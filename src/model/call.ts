@@ -4,6 +4,8 @@ import type { Many, WriteResult } from './envelope';
 import type { GatewayError } from './error';
 import type { JsonObject } from './json';
 import type { Request } from './request';
+import type { Counters } from './counters';
+import type { ServedCertificate } from './served';
 import type { Download, Upload } from './stream';
 
 export type LoginState = { state: 'ready' } | { state: 'pending'; resumeId: string } | { state: 'none' };
@@ -59,6 +61,10 @@ export interface Call {
    * Errors: `ABORTED` when this call is cancelled before its work begins; nothing of it was sent.
    */
   exclusive<T>(name: string, work: () => Promise<T>, options?: Pick<ExclusiveOptions, 'onWait' | 'cancelled'>): Promise<T>;
+  /** What a TLS handshake shows, of the appliance or of somebody else. It is no request: nothing is sent beyond the handshake. */
+  served(elsewhere?: { readonly host: string; readonly port: number }): Promise<ServedCertificate>;
+  /** What this gateway has sent since it was made. */
+  readonly counters: Counters;
   /** A fact about the appliance that is found out once and then kept. */
   once(fact: string, find: () => Promise<string>): Promise<string>;
   /** The key's own operations, for `gateway-login`. */

@@ -39,6 +39,8 @@ export interface Operation<F extends Fields = Fields, D = unknown, E extends Eff
   readonly summary?: Summaries;
   /** What `msg.payload` holds afterwards, for help and README. */
   readonly data: string;
+  /** Type of data that goes on to whoever asked by HTTP as it is. */
+  readonly contentType?: string;
   readonly fields: F;
   /** Pure: the same input gives the same request. `prefix` is the path of the base URL, which an href in the input may carry. */
   request?(input: Input<F>, prefix: string): Request;

@@ -5,7 +5,10 @@ import type { JsonObject } from '../model/json';
 import type { Content } from '../model/call';
 import type { Advance, Call, LoginState, ReadOptions } from '../model/operation';
 import { AnyAnswer, ANYTHING } from './any-answer';
+import type { ServedAt } from '../http/served';
+import type { Counters } from '../model/counters';
 import type { Request } from '../model/request';
+import type { ServedCertificate } from '../model/served';
 import type { Download, Upload } from '../model/stream';
 import { outcomeOf, type Masking } from './many';
 import { Plan } from './plan';
@@ -195,6 +198,14 @@ export class OperationCall implements Call {
     const leaseMs = (Math.max(settings.timeout, settings.transferTimeout) + 60) * 1000;
     const key = coordinationKey('exclusive', this.settings.base, name);
     return coordination.exclusive(key, work, { ...options, signal: this.#options.signal, leaseMs });
+  }
+
+  served(elsewhere?: ServedAt): Promise<ServedCertificate> {
+    return this.#shared.transport.served(elsewhere, this.#options.signal);
+  }
+
+  get counters(): Counters {
+    return this.#shared.transport.counters;
   }
 
   async once(fact: string, find: () => Promise<string>): Promise<string> {

@@ -44,7 +44,10 @@ export class Sender {
   logins = 0;
   readonly #parts: SenderParts;
   readonly #signal: Cancellable | undefined;
-  readonly onLogin = (): void => void this.logins++;
+  readonly onLogin = (): void => {
+    this.logins++;
+    this.#parts.transport.counters.logins++;
+  };
 
   constructor(parts: SenderParts, signal: Cancellable | undefined) {
     this.#parts = parts;
@@ -64,6 +67,7 @@ export class Sender {
         if (!progress.sent || pause === undefined || !mayRepeat(error)) throw error;
         await this.waitFor(new Promise((resolve) => setTimeout(resolve, pause)), signal);
         this.retries++;
+        this.#parts.transport.counters.retries++;
       }
     }
   }

@@ -31,6 +31,8 @@ export interface Simulator {
   /** Queues a fault; see FaultRule. */
   fault(rule: FaultRule): void;
   clearFaults(): void;
+  /** From now on new handshakes show this certificate; connections that are open stay. */
+  serve(tls: { key: string; cert: string }): void;
   close(): Promise<void>;
 }
 
@@ -62,6 +64,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     expireKeys: () => state.login.keys.clear(),
     fault: (rule) => server.faults.add(rule),
     clearFaults: () => server.faults.clear(),
+    serve: (other) => server.https.setSecureContext(other),
     close: () => server.stop(),
   };
 }

@@ -28,7 +28,7 @@ export const serviceRows: readonly Row[] = [
     query: /^(name=[^&]+&)?number=200&start=\d+$/,
     statuses: [200],
     answer: sessions,
-    operations: ['sessions.list', 'sessions.kill-user', 'sessions.kill-matching', 'system.esap-packages'],
+    operations: ['sessions.list', 'sessions.kill-user', 'sessions.kill-matching', 'system.esap-packages', 'system.metrics'],
   },
   {
     method: 'DELETE',
@@ -44,7 +44,7 @@ export const serviceRows: readonly Row[] = [
     path: '/api/v1/license/license-server-lease-information',
     statuses: [200],
     answer: { 'leased-license-counts': {} },
-    operations: ['license.lease-info'],
+    operations: ['license.lease-info', 'system.metrics'],
   },
   {
     method: 'PUT',
@@ -126,11 +126,17 @@ export const serviceRows: readonly Row[] = [
     query: /^(status=(all|sbr))?$/,
     statuses: [200],
     answer: { 'USER-COUNT': 1 },
-    operations: ['system.health'],
+    operations: ['system.health', 'system.metrics'],
   },
 
   // Cluster
-  { method: 'GET', path: '/api/v1/cluster', statuses: [200], answer: { name: 'c', members: [] }, operations: ['cluster.status'] },
+  {
+    method: 'GET',
+    path: '/api/v1/cluster',
+    statuses: [200],
+    answer: { name: 'c', members: [] },
+    operations: ['cluster.status', 'system.metrics'],
+  },
   {
     method: 'PUT',
     path: '/api/v1/cluster',

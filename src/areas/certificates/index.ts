@@ -1,11 +1,24 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
 import { missingOk } from '../../change/missing-ok';
 import { bundleOf, csrOf, signedCertificate } from './bundle';
 import { badInput } from '../../model/error';
-import { area, boolean, choice, data, list, op, required, subject, text } from '../../model/operation';
+import { area, boolean, choice, data, list, number, op, required, subject, text } from '../../model/operation';
 import { at } from '../../model/path';
 import { MASK } from '../../model/redaction';
+import { sentence } from '../../model/sentence';
 
 const CERTIFICATES = '/api/v1/system/certificates';
+
+/** Undefined for the appliance itself. Errors: `BAD_INPUT` for a port without a host, or that is none. */
+function elsewhere(host: string | undefined, port = 443): { host: string; port: number } | undefined {
+  if (port > 65_535) throw badInput(sentence`port is ${port}; there are none above 65535.`);
+  if (host === undefined && port !== 443) throw badInput('port is given without host. Give both, or neither for the appliance.');
+  if (host === undefined) return undefined;
+  const name = host.trim().replace(/^\[|\]$/g, '');
+  if (isIP(name) > 0 || /^[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*\.?$/u.test(name)) return { host: domainToASCII(name) || name, port };
+  throw badInput(sentence`host is ${JSON.stringify(host)}, which is no name or address of a host. Give it without https:// and path.`);
+}
 
 /** Device certificates and signing requests (appliance-api.md, "Certificates"). */
 export const certificates = area({
@@ -117,6 +130,20 @@ export const certificates = area({
         request: `POST ${CERTIFICATES}/device-certificate-csrs/vpn.example.com%201/certificate`,
         body: { cert: 'MIIB' },
       },
+    }),
+    served: op({
+      effect: 'read',
+      label: 'Certificate that is served',
+      help: 'The certificate that a TLS handshake shows, with its chain and the days that it is still good for. It says what is there, trusted or not; no password and no key is sent.',
+      summary: { done: 'Looked at the certificate that is served.' },
+      data: '`{ subject, issuer, valid-from, valid-to, days, fingerprint256, names, trusted, chain }`',
+      fields: {
+        host: text('Host', 'Name or address of another host. Default: the appliance.', { guard: true, example: 'vpn.example.com' }),
+        port: number('Port', 'Port of that host. Default: 443.', { guard: true, range: 'count' }),
+      },
+      run: ({ host, port }, call) => call.served(elsewhere(host, port)),
+      // A handshake is no request of the interface.
+      example: { input: {}, request: '' },
     }),
     delete: op({
       effect: 'destroy',

@@ -1,0 +1,48 @@
+/** One line of a family. */
+export interface Sample {
+  readonly suffix?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Metrics of one name, and what they are. */
+export interface Family {
+  readonly name: string;
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  readonly help: string;
+  readonly unit?: string;
+  readonly samples: readonly Sample[];
+}
+
+/** What whoever asks is told that it is (OpenMetrics 1.0.0). */
+export const METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+
+/** Text in the OpenMetrics format, every sample with these labels too. A family without samples is left out; so are doubles. */
+export function exposition(families: readonly Family[], common: Readonly<Record<string, string>>): string {
+  const lines: string[] = [];
+  for (const { name, type, help, unit, samples } of families) {
+    if (samples.length === 0) continue;
+    lines.push(`# TYPE ${name} ${type}`);
+    if (unit !== undefined) lines.push(`# UNIT ${name} ${unit}`);
+    lines.push(`# HELP ${name} ${escaped(help)}`);
+    const written = new Set<string>();
+    for (const { suffix = '', labels = {}, value } of samples) {
+      const labelled = `${name}${suffix}{${labelsOf({ ...common, ...labels })}}`;
+      // What cannot be in a text of this format twice would cost a scraper all the rest.
+      if (written.has(labelled) || !Number.isFinite(value)) continue;
+      written.add(labelled);
+      lines.push(`${labelled} ${value}`);
+    }
+  }
+  return `${lines.join('\n')}\n# EOF\n`;
+}
+
+function labelsOf(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(',');
+}
+
+function escaped(text: string): string {
+  return text.toWellFormed().replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

@@ -1,0 +1,162 @@
+import parse from 'parse-prometheus-text-format';
+import { describe, expect, it } from 'vitest';
+import { exposition } from '../src/areas/exposition';
+import { BOUNDS, Counters } from '../src/model/counters';
+import { appliance, failure, gatewayFor, lines, pair, type AnyGateway } from './library/appliance';
+
+type Families = Map<string, { type: string; metrics: ReturnType<typeof parse>[number]['metrics'] }>;
+
+async function scrape(gateway: AnyGateway, input: Record<string, unknown> = {}): Promise<{ text: string; families: Families }> {
+  const text = String((await gateway.run('system.metrics', input)).data);
+  return { text, families: new Map(parse(text).map((family) => [family.name, family])) };
+}
+
+/** Values of a family by one of its labels. */
+function values(families: Families, name: string, label?: string): Record<string, number> {
+  const { metrics = [] } = families.get(name) ?? {};
+  return Object.fromEntries(
+    metrics.map(({ labels = {}, value }): [string, number] => [label === undefined ? '' : (labels[label] ?? ''), Number(value)]),
+  );
+}
+
+describe('metrics', () => {
+  it('are what the other operations tell, and every sample names the appliance', async () => {
+    const { simulator, gateway } = await pair({ cluster: 'active-passive', role: 'license-server' }, { name: 'vpn "1"\\' });
+    const { text, families } = await scrape(gateway);
+    expect(text.endsWith('\n# EOF\n')).toBe(true);
+    const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(samples.length).toBeGreaterThan(30);
+    for (const line of samples) expect(line).toMatch(/^gateway_[a-z_]+\{appliance="vpn \\"1\\"\\\\"[,}]/);
+    const labelled = [...families.values()].flatMap(({ metrics }) => metrics.filter(({ buckets }) => !buckets));
+    for (const { labels } of labelled) expect(labels?.appliance).toBe('vpn "1"\\');
+
+    expect(values(families, 'gateway_up')).toEqual({ '': 1 });
+    // The disk, which the appliance does not know, is no sample.
+    expect(values(families, 'gateway_health', 'name')).toEqual({
+      'CPU-UTILIZATION': 7,
+      'SSL-CONNECTION-COUNT': 50,
+      'MAX-LICENSED-USERS-REACHED': 0,
+      'SWAP-UTILIZATION': 0,
+      'USER-COUNT': 25,
+      'VPN-TUNNEL-COUNT': 20,
+    });
+    const { data: records } = await gateway.run('sessions.list');
+    const byRealm: Record<string, number> = {};
+    for (const record of records as Record<string, string>[]) {
+      const realm = String(record['authentication-realm']);
+      byRealm[realm] = (byRealm[realm] ?? 0) + 1;
+    }
+    expect(values(families, 'gateway_sessions', 'realm')).toEqual(byRealm);
+    expect(values(families, 'gateway_license_leased', 'feature')).toEqual({ 'Concurrent Users': 300, 'Named Users': 300 });
+    expect(values(families, 'gateway_license_total', 'feature')).toEqual({ 'Concurrent Users': 1000, 'Named Users': 2000 });
+    const members = simulator.state.cluster?.members ?? [];
+    expect(values(families, 'gateway_cluster_member_enabled', 'name')).toEqual(
+      Object.fromEntries(members.map(({ name, enabled }) => [name, Number(enabled)])),
+    );
+    expect(values(families, 'gateway_certificate_days')['']).toBeGreaterThan(3000);
+  });
+
+  it('leave out what the appliance does not offer, and say so in the envelope', async () => {
+    const { gateway } = await pair();
+    const { data, envelope } = await gateway.run('system.metrics');
+    expect(envelope).toMatchObject({ ok: true, changed: null, leftOut: { cluster: 'NOT_FOUND' } });
+    expect(data).not.toContain('cluster');
+    expect(data).toContain('gateway_up{appliance=');
+    expect((await scrape(gateway)).families.get('gateway_up')?.metrics[0]?.value).toBe('1');
+  });
+
+  it('read only the parts that are asked for', async () => {
+    const { simulator, gateway } = await pair();
+    const { text } = await scrape(gateway, { parts: 'health' });
+    expect(lines(simulator)).toEqual(['GET /api/v1/system/healthcheck?status=all']);
+    expect(text).not.toMatch(/gateway_sessions|gateway_certificate/);
+    for (const parts of [[], ['everything'], '']) {
+      expect(await failure(gateway.run('system.metrics', { parts }))).toMatchObject({ code: 'BAD_INPUT' });
+    }
+  });
+
+  it('tell of an appliance that does not answer, after one look at it', async () => {
+    const simulator = await appliance();
+    const gateway = gatewayFor(simulator);
+    await gateway.run('system.info');
+    await simulator.close();
+    const { families } = await scrape(gateway);
+    expect(values(families, 'gateway_up')).toEqual({ '': 0 });
+    expect(families.has('gateway_health')).toBe(false);
+    expect(values(families, 'gateway_failures_total', 'code')).toEqual({ CONNECTION: 1 });
+    expect(values(families, 'gateway_retries_total')).toEqual({ '': 2 });
+  });
+
+  it('tell of one that refuses the login', async () => {
+    const { simulator, gateway } = await pair({}, { password: 'wrong' });
+    expect(values((await scrape(gateway)).families, 'gateway_up')).toEqual({ '': 0 });
+    expect(simulator.logins).toBe(1);
+  });
+
+  it('tell of one that only answers that it cannot', async () => {
+    const { simulator, gateway } = await pair();
+    simulator.state.variants.restarting = true;
+    expect(values((await scrape(gateway, { parts: ['cluster'] })).families, 'gateway_up')).toEqual({ '': 0 });
+  });
+
+  it('count requests by method and status, logins and failures', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.expireKeys();
+    await gateway.run('system.info');
+    await failure(gateway.run('sessions.kill', { 'session-id': 'sidnone' }));
+    await failure(gateway.run('sessions.kill', { 'session-id': '' }));
+    const { text, families } = await scrape(gateway, { parts: ['health'] });
+    const counted = families.get('gateway_requests_total')?.metrics.map(({ labels, value }) => [labels?.method, labels?.code, value]);
+    expect(counted).toEqual([
+      ['POST', '200', '2'],
+      ['GET', '200', '3'],
+      ['GET', '401', '1'],
+      ['DELETE', '404', '1'],
+    ]);
+    expect(values(families, 'gateway_logins_total')).toEqual({ '': 2 });
+    expect(values(families, 'gateway_failures_total', 'code')).toEqual({ NOT_FOUND: 1, BAD_INPUT: 1 });
+    const histogram = families.get('gateway_request_seconds');
+    expect(histogram).toMatchObject({ type: 'HISTOGRAM', metrics: [{ buckets: { '+Inf': '7' } }] });
+    const below = Object.values(histogram?.metrics[0]?.buckets ?? {}).map(Number);
+    expect(below).toHaveLength(BOUNDS.length + 1);
+    expect(below).toEqual(below.toSorted((one, other) => one - other));
+    expect(text).toMatch(/^gateway_request_seconds_count\{appliance="[^"]+"\} 7$/m);
+    expect(Number(/^gateway_request_seconds_sum\{.*\} (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
+  });
+});
+
+describe('the counters', () => {
+  it('put each request into the first bucket that it is not above', () => {
+    const counters = new Counters();
+    for (const bound of BOUNDS) counters.requested('GET', 200, bound);
+    counters.requested('GET', 'TIMEOUT', 600);
+    expect(counters.buckets).toEqual(new Array<number>(BOUNDS.length + 1).fill(1));
+    expect([...(counters.requests.get('GET') ?? [])]).toEqual([
+      [200, { n: BOUNDS.length }],
+      ['TIMEOUT', { n: 1 }],
+    ]);
+  });
+});
+
+describe('the text', () => {
+  it('escapes what is from outside, drops what is no number or there twice, and leaves out empty families', () => {
+    const text = exposition(
+      [
+        { name: 'none', type: 'gauge', help: 'Nothing.', samples: [] },
+        {
+          name: 'some',
+          type: 'gauge',
+          help: 'A\nB',
+          samples: [
+            { labels: { realm: 'a"b\\c\nd} 1' }, value: 1 },
+            { labels: { realm: 'a"b\\c\nd} 1' }, value: 2 },
+            { labels: { realm: 'x' }, value: NaN },
+          ],
+        },
+      ],
+      { appliance: 'vpn' },
+    );
+    expect(text).toBe('# TYPE some gauge\n# HELP some A\\nB\nsome{appliance="vpn",realm="a\\"b\\\\c\\nd} 1"} 1\n# EOF\n');
+  });
+});
