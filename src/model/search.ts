@@ -1,5 +1,5 @@
 /** From the first character to behind the last. */
-export type Span = readonly [start: number, end: number];
+export type Span = [start: number, end: number];
 
 /** Shorter ones stand inside ordinary words: they count only where they stand alone. */
 const SHORT = 4;
@@ -31,7 +31,7 @@ export class Search {
     });
   }
 
-  /** Where they stand, from the first to the last; spans may overlap. */
+  /** Where they stand, from the first to the last; those of a short one may overlap with others. */
   spans(text: string): Span[] {
     const spans = this.#longSpans(text);
     for (const short of this.#short) addAlone(text, short, spans);
@@ -48,7 +48,7 @@ export class Search {
       if (starts[slot] === 0 || at < SHORT - 1) continue;
       const start = at - SHORT + 1;
       const length = this.#longestAt(text, start);
-      if (length > 0) spans.push([start, start + length]);
+      if (length > 0) addSpan(spans, start, start + length);
     }
     return spans;
   }
@@ -70,6 +70,13 @@ export class Search {
     }
     return 0;
   }
+}
+
+/** What overlaps is one, so that a text made of nothing else does not become a list that is longer than it. */
+function addSpan(spans: Span[], start: number, end: number): void {
+  const last = spans.at(-1);
+  if (last && start < last[1]) last[1] = Math.max(last[1], end);
+  else spans.push([start, end]);
 }
 
 function commonLength(one: string, other: string): number {
