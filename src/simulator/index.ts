@@ -33,6 +33,8 @@ export interface Simulator {
   clearFaults(): void;
   /** From now on new handshakes show this certificate; connections that are open stay. */
   serve(tls: { key: string; cert: string }): void;
+  /** Told of each handshake. */
+  onHandshake(told: () => void): void;
   close(): Promise<void>;
 }
 
@@ -65,6 +67,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     fault: (rule) => server.faults.add(rule),
     clearFaults: () => server.faults.clear(),
     serve: (other) => server.https.setSecureContext(other),
+    onHandshake: (told) => void server.https.on('secureConnection', told),
     close: () => server.stop(),
   };
 }

@@ -3,6 +3,7 @@ import { domainToASCII } from 'node:url';
 import { missingOk } from '../../change/missing-ok';
 import { bundleOf, csrOf, signedCertificate } from './bundle';
 import { badInput } from '../../model/error';
+import { fingerprintOf, proveFields, proveServed } from './prove';
 import { area, boolean, choice, data, list, number, op, required, subject, text } from '../../model/operation';
 import { at } from '../../model/path';
 import { MASK } from '../../model/redaction';
@@ -41,11 +42,13 @@ export const certificates = area({
         'internal-interfaces': list('Internal', 'Names of the internal interfaces that use it.'),
         'external-interfaces': list('External', 'Names of the external interfaces that use it.'),
         'management-interface': boolean('Management', 'Whether the management interface uses it.'),
+        ...proveFields,
       },
       run: async (input, call) => {
         const { 'internal-interfaces': internal, 'external-interfaces': external, 'management-interface': management } = input;
         const cert = await bundleOf(input);
-        return call.write({
+        const expected = input.prove ? fingerprintOf(Buffer.from(cert, 'base64'), input.password) : undefined;
+        const written = await call.write({
           method: 'POST',
           path: `${CERTIFICATES}/device-certificates`,
           body: {
@@ -57,6 +60,8 @@ export const certificates = area({
             ...(management !== undefined && { 'management-interface': management }),
           },
         });
+        if (expected !== undefined && !call.dryRun) await proveServed(expected, input['prove-within'], call);
+        return written;
       },
       example: {
         input: { cert: 'MIIB', password: 'correct horse', 'internal-interfaces': ['<Internal Port>'], 'management-interface': false },
@@ -119,12 +124,16 @@ export const certificates = area({
           ['base64', 'text'],
           { default: 'base64' },
         ),
+        ...proveFields,
       },
-      request: ({ 'csr-name': name, certificate, format }) => ({
-        method: 'POST',
-        path: at`/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`,
-        body: { cert: signedCertificate(certificate, format) },
-      }),
+      run: async ({ 'csr-name': name, certificate, format, prove, 'prove-within': within }, call) => {
+        const cert = signedCertificate(certificate, format);
+        const expected = prove ? fingerprintOf(Buffer.from(cert, format === 'text' ? 'utf8' : 'base64')) : undefined;
+        const path = at`/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`;
+        const written = await call.write({ method: 'POST', path, body: { cert } });
+        if (expected !== undefined && !call.dryRun) await proveServed(expected, within, call);
+        return written;
+      },
       example: {
         input: { 'csr-name': 'vpn.example.com 1', certificate: 'MIIB' },
         request: `POST ${CERTIFICATES}/device-certificate-csrs/vpn.example.com%201/certificate`,
