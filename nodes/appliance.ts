@@ -56,7 +56,9 @@ export class Appliance {
     if (this.#gateway) return this.#gateway;
     if (this.#fault) throw this.#fault;
     try {
-      return (this.#gateway = new Gateway(settingsOf(this.#red, this.properties, this.credentials)));
+      return (this.#gateway = new Gateway(settingsOf(this.#red, this.properties, this.credentials), {
+        others: (name) => applianceNamed(name).gateway(),
+      }));
     } catch (thrown) {
       if (thrown instanceof GatewayError) this.#fault = thrown;
       throw thrown;

@@ -36,6 +36,8 @@ export interface GatewayOptions {
   coordination?: Coordination | undefined;
   /** Logs in by itself in place of using the key that other gateways of the account have: to prove that a login works. */
   ownLogin?: boolean | undefined;
+  /** The other appliances, by name, for operations on two; throws a `GatewayError` for a name that is none. Default: there are none. */
+  others?: ((name: string) => Gateway) | undefined;
 }
 
 export interface Outcome<D = unknown> {
@@ -62,8 +64,9 @@ export class Gateway {
   readonly #settings: CheckedSettings;
   readonly #redactor: Redactor;
   readonly #shared: Shared;
+  readonly #others: GatewayOptions['others'];
 
-  constructor(settings: Settings, { coordination = processCoordination, ownLogin }: GatewayOptions = {}) {
+  constructor(settings: Settings, { coordination = processCoordination, ownLogin, others }: GatewayOptions = {}) {
     this.#settings = settingsOf(settings);
     const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.#settings;
     this.#redactor = new Redactor().add(password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase);
@@ -75,6 +78,7 @@ export class Gateway {
     const transport = new Transport(this.#settings);
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { ownLogin });
     this.#shared = { settings: this.#settings, session, transport, facts: new Map(), coordination };
+    this.#others = others;
   }
 
   get name(): string {
@@ -113,6 +117,7 @@ export class Gateway {
       onEmit: onPart && ((data, part, so) => onPart(data, part, envelopeOf(run, so))),
       onProgress,
       masking: redactor,
+      other: this.#others && ((other, work) => this.#at(other, work, signal)),
     });
     const summary = (data: unknown, code?: ErrorCode): string => {
       const { many, emitted, changed } = call.record;
@@ -142,6 +147,19 @@ export class Gateway {
       call.counters.failed(error.code);
       if (error.cause) error.cause.summary = summary(undefined, error.code);
       throw error;
+    }
+  }
+
+  /** What it says is masked by whoever knows its secrets. */
+  async #at<T>(name: string, work: (call: OperationCall) => Promise<T>, signal: Cancellable | undefined): Promise<T> {
+    const other = this.#others?.(name);
+    if (!other) throw new GatewayError('BAD_INPUT', sentence`There is no appliance of the name ${name}.`);
+    try {
+      return await work(new OperationCall(other.#shared, { dryRun: true, signal, masking: other.#redactor }));
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      const said = ours(other.#redactor.message(error));
+      throw new GatewayError(error.code, sentence`${name}: ${said}`, other.#redactor.value(error.details));
     }
   }
 

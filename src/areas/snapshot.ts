@@ -1,4 +1,4 @@
-import { area, list, op, path, subject, text } from '../model/operation';
+import { area, list, object, op, path, subject, text } from '../model/operation';
 
 // Loaded by the first snapshot, not by every start of Node-RED.
 const snapshots = () => import('../snapshot/index.js');
@@ -34,11 +34,35 @@ export const snapshot = area({
     take: op({
       effect: 'read',
       label: 'Take a snapshot',
+      summary: { done: 'Took a snapshot.' },
       help: 'Reads every resource of the configuration by following all links, into the message, or into a folder with a file for each that can be kept in Git. `msg.envelope.forbidden` names what the account may not read.',
       data: '`{ format, appliance, serial-number, release, time, path, resources }`, or with Folder `{ folder, resources, added, changed, removed, bytes }` (counts)',
       fields: { path: subject(where), folder, ignore },
       run: async (input, call) => (await snapshots()).takeSnapshot(input, call),
       example: { input: { path: 'users/user-roles' }, request: SYSTEM },
+    }),
+    compare: op({
+      effect: 'read',
+      label: 'Compare',
+      help: 'Compares the configuration as it is now with a snapshot, or with that of another appliance; give exactly one of them. `msg.envelope.text` is the same for people to read.',
+      summary: { done: 'Compared the configuration.' },
+      data: '`{ equal, added: [path], removed: [path], changed: [{ path, field, before, after }] }`',
+      fields: {
+        with: subject(
+          object('With', 'A snapshot, as *Take a snapshot* gives it.', {
+            example: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration/users', resources: {} },
+          }),
+        ),
+        folder,
+        other: text('Other appliance', 'Name of another appliance node. It is only read.', { guard: true, example: 'vpn-2' }),
+        path: where,
+        ignore,
+      },
+      run: async (input, call) => (await snapshots()).compareSnapshot(input, call),
+      example: {
+        input: { with: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration/users', resources: {} } },
+        request: 'GET /api/v1/configuration/users',
+      },
     }),
   },
 });

@@ -65,6 +65,11 @@ export interface Call {
   served(elsewhere?: { readonly host: string; readonly port: number }): Promise<ServedCertificate>;
   /** What this gateway has sent since it was made. */
   readonly counters: Counters;
+  /**
+   * Does some work at another appliance, by the name that it is configured under: reads go out, writes do not. Errors: `BAD_INPUT` and
+   * `BAD_CONFIG` where there is none of that name; those of the work, which name the appliance.
+   */
+  other<T>(name: string, work: (call: Call) => Promise<T>): Promise<T>;
   /** A fact about the appliance that is found out once and then kept. */
   once(fact: string, find: () => Promise<string>): Promise<string>;
   /** The key's own operations, for `gateway-login`. */

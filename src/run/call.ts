@@ -31,6 +31,7 @@ export interface CallOptions {
   readonly onProgress?: ((advance: Advance) => void) | undefined;
   readonly masking: Masking;
   readonly around?: AroundWrite | undefined;
+  readonly other?: Call['other'] | undefined;
 }
 
 /** What one run of one operation works with: sends or plans its exchanges, and keeps a record of them for the envelope. */
@@ -206,6 +207,12 @@ export class OperationCall implements Call {
 
   get counters(): Counters {
     return this.#shared.transport.counters;
+  }
+
+  async other<T>(name: string, work: (call: Call) => Promise<T>): Promise<T> {
+    const { other } = this.#options;
+    if (!other) throw badInput('No other appliance is known here: give the gateway others.');
+    return other(name, work);
   }
 
   async once(fact: string, find: () => Promise<string>): Promise<string> {

@@ -1,1 +1,2 @@
+export { compareSnapshot } from './compare';
 export { takeSnapshot } from './take';

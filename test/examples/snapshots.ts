@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { clock, git } from '../library/snapshot';
-import { inject, type Outcomes } from './running';
+import { clock, git, roles } from '../library/snapshot';
+import { failure, inject, type Outcomes } from './running';
 
 /** What the configuration is, was and should be. */
 export const snapshots: Outcomes = {
@@ -34,5 +34,64 @@ export const snapshots: Outcomes = {
     await inject(running, example, 'Every night at 3', { snapshots: `${folder}$(id)` });
     expect(await debug.next('Mail')).toMatchObject({ topic: '"What Git is to do" in the nightly snapshot FAILED' });
     expect(log()).toHaveLength(2);
+  },
+
+  'Mail what has changed.json': async (running, example) => {
+    const { debug, simulator } = running;
+    const accepted = join(running.folder, '..', 'accepted-in-test');
+    const mails = (): unknown[] => debug.shown.filter(({ name }) => name === 'Mail');
+    const accept = async (): Promise<void> => {
+      await inject(running, example, 'Click: this is how it should be', { accepted });
+      await debug.next('Accepted');
+    };
+    const hour = async (): Promise<void> => {
+      await inject(running, example, 'Every hour', { accepted });
+      await debug.next('Compared');
+    };
+    // After the second one, a mail of the first would be there.
+    const quiet = async (): Promise<void> => {
+      await hour();
+      await hour();
+      expect(mails()).toEqual([]);
+    };
+    const mail = async (): Promise<{ topic: string; payload: string }> => {
+      await hour();
+      return (await debug.next('Mail')) as { topic: string; payload: string };
+    };
+    await inject(running, example, 'Every hour', { accepted });
+    expect(await debug.next('Mail')).toMatchObject({ topic: 'The configuration of vpn-1 could not be compared' });
+    await accept();
+    await quiet();
+
+    const before = clock(simulator).get('time-zone') ?? '';
+    clock(simulator).set('time-zone', 'Europe/Rome');
+    const { topic, payload } = await mail();
+    expect(topic).toBe('The configuration of vpn-1 has changed');
+    expect(payload).toMatch(/1 changed\.\n\n~ system\/configuration\/date-and-time\n {4}time-zone: ".*" → "Europe\/Rome"$/);
+    await quiet();
+    clock(simulator).set('time-zone', 'Europe/Oslo');
+    expect((await mail()).payload).toContain('Europe/Oslo');
+    clock(simulator).set('time-zone', before);
+    expect(await mail()).toMatchObject({ topic: 'The configuration of vpn-1 is as it should be again' });
+    await quiet();
+  },
+
+  'Compare two appliances.json': async (running, example) => {
+    const { debug, simulator, appliances } = running;
+    const second = appliances.get('vpn-2');
+    if (!second) throw new Error('The demo has no second appliance');
+    clock(second).set('ntp-server', 'only.at.the.second');
+    roles(simulator).add({ name: 'Only at the first', description: '' });
+    await inject(running, example, 'Click: compare them');
+    const report = (await debug.next('What differs')) as string;
+    expect(report).toMatch(/^vpn-1 differs from vpn-2: /);
+    expect(report).toContain('\n+ users/user-roles/user-role/Only%20at%20the%20first\n');
+    expect(report).toMatch(/\n~ system\/configuration\/date-and-time\n {4}ntp-server: "only\.at\.the\.second" → /);
+    expect(report).not.toContain('node-name');
+    expect(report).toMatch(/The second one has the release \S+\.$/);
+    roles(simulator).items.delete('Only at the first');
+    second.fault({ match: ({ path }) => path.endsWith('/log/events'), status: 422 });
+    await inject(running, example, 'Click: compare them');
+    expect(await failure(running)).toMatch(/^vpn-2: /);
   },
 };
