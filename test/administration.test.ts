@@ -9,6 +9,8 @@ describe('administrators', () => {
     const { simulator, gateway } = await pair();
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' });
     await gateway.run('administrators.set-source-ip-mode', { realm: 'Admin Users', customized: 'selected-ip' });
+    // The key that there is goes on; the next login is refused.
+    await gateway.run('login.forget');
     const error = await failure(gatewayFor(simulator).run('system.info'));
     expect(error.code).toBe('FORBIDDEN');
   });

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
-import { GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
 import type { Field, Operation } from '../src/model/operation';
 import { startRowAppliance, type RowAppliance } from './coverage/appliance';
@@ -55,12 +54,11 @@ interface Sent {
   body: unknown;
 }
 
-/** What an operation sends besides logins. Its catalogue never changes, so what add and remove say of the read-back is no matter here. */
+/** What an operation sends besides logins. */
 async function sentBy(name: string, input: Record<string, unknown>): Promise<Sent[]> {
+  appliance.answerWith(undefined);
   appliance.seen.length = 0;
-  await gateway.run(name, input).catch((error: unknown) => {
-    if (!String(error).includes('not what was written')) throw error;
-  });
+  await gateway.run(name, input);
   const seen = appliance.seen.filter(({ request }) => !request.endsWith('/realm_auth'));
   for (const { request, row } of seen) expect(row, `${request} is no row of the interface`).toBeDefined();
   return seen.map(({ request, body }) => {
@@ -83,8 +81,10 @@ function texts(value: unknown): string[] {
 }
 
 /** The same input with another text in a field, in the form that the field takes. */
-function withText({ example }: Operation, name: string, field: Field, value: string): Record<string, unknown> {
+function withText({ example, fields }: Operation, name: string, field: Field, value: string): Record<string, unknown> {
   const input: Record<string, unknown> = { ...example.input };
+  // To a user that is there a password is sent only so.
+  if (name === 'password-cleartext' && 'set-password' in fields) input['set-password'] = true;
   // One is for licence servers, the other for everybody else.
   if (name === 'client-kind') delete input['delete-active-sessions'];
   return { ...input, [name]: field.kind === 'path' ? ['users', value] : field.kind === 'list' ? [value] : value };
@@ -139,6 +139,8 @@ const REFUSALS: [number, ErrorCode][] = [
 const NEEDED: Readonly<Record<string, Record<string, unknown>>> = {
   // The catalogue of this appliance holds one group, and removing another sends nothing.
   'groups.remove': { groups: ['Staff'] },
+  // What is so already is not written.
+  'users.ensure': { fullname: 'Somebody Else' },
   // The backup before would be what is refused.
   'backup.restore': { folder, 'backup-first': false },
 };
@@ -149,9 +151,7 @@ describe.each(writes)('the write %s', (name, { example }) => {
 
   it.each([200, 201, 204])('succeeds with %i', async (status) => {
     appliance.answerWith(status);
-    const outcome = await gateway.run(name, input).catch((error: unknown) => error);
-    if (outcome instanceof GatewayError) expect(outcome.message).toContain('not what was written');
-    else expect(outcome).toMatchObject({ envelope: { ok: true, status, changed: true } });
+    expect(await gateway.run(name, input)).toMatchObject({ envelope: { ok: true, status, changed: true } });
     expect(written().length).toBeGreaterThan(0);
   });
 

@@ -16,7 +16,7 @@ export interface Seen {
 export interface RowAppliance {
   readonly url: string;
   readonly seen: Seen[];
-  /** Writes answer with this status; undefined = the first that their row lists. */
+  /** Writes answer with this status; undefined = the first that their row lists. What was put before is forgotten. */
   answerWith(status: number | undefined): void;
   /** Writes are refused with this status, and with these words as `result.errors`. */
   refuseWith(status: number, words: string): void;
@@ -29,6 +29,8 @@ export interface RowAppliance {
  */
 export async function startRowAppliance(): Promise<RowAppliance> {
   const seen: Seen[] = [];
+  /** What was put into the configuration stands there from then on, by path. */
+  const kept = new Map<string, string>();
   let wanted: number | undefined;
   let refusal: string | undefined;
   const server = createServer((request, response) => void serve(request, response));
@@ -46,6 +48,11 @@ export async function startRowAppliance(): Promise<RowAppliance> {
     // One realm asks for a second step, the others log in at once.
     const answer = isLogin && !body.includes('Second Factor') ? { api_key: 'key' } : row.answer;
     const refused = isWrite && refusal !== undefined ? { result: { errors: [{ message: refusal }] } } : (answer ?? { result: {} });
+    const path = request.url ?? '';
+    const isKept = path.startsWith('/api/v1/configuration/');
+    if (isKept && request.method === 'PUT' && status < 300) kept.set(path, body);
+    const present = isKept && request.method === 'GET' ? kept.get(path) : undefined;
+    if (present !== undefined) return void response.writeHead(200, { 'content-type': 'application/json' }).end(present);
     if (row.content && status < 300) return void response.writeHead(status, { 'content-type': row.content.type }).end(row.content.text);
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(status === 204 ? undefined : JSON.stringify(refused));
@@ -56,10 +63,12 @@ export async function startRowAppliance(): Promise<RowAppliance> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
     answerWith: (status) => {
+      kept.clear();
       wanted = status;
       refusal = undefined;
     },
     refuseWith: (status, words) => {
+      kept.clear();
       wanted = status;
       refusal = words;
     },
