@@ -37,9 +37,10 @@ export async function testAppliance(red: NodeAPI, body: Readonly<JsonObject>, go
     // A key that is there already would prove nothing of what stands in the dialog.
     return await ask(new Gateway({ ...settings, timeout }, { ownLogin: true }), gone);
   } catch (thrown) {
-    const { code, message, details } = asGatewayError(thrown);
+    const error = asGatewayError(thrown);
+    const { code, details } = error;
     if (code === 'LOGIN_REJECTED') guesses.count();
-    return { ok: false, code, ...(details.system !== undefined && { reason: details.system }), message: redactor.text(message) };
+    return { ok: false, code, ...(details.system !== undefined && { reason: details.system }), message: redactor.message(error) };
   }
 }
 

@@ -89,7 +89,7 @@ export function applianceNamed(name: unknown): Appliance {
     );
   }
   const found = named.filter(({ label }) => label === name);
-  if (found.length > 1) throw badConfig(`Two appliance nodes have the name ${JSON.stringify(name)}. Give each a name of its own.`);
+  if (found.length > 1) throw badConfig(sentence`Two appliance nodes have the name ${JSON.stringify(name)}. Give each a name of its own.`);
   if (!found[0]) throw badInput(sentence`There is no appliance node with the name ${JSON.stringify(name)}. There are: ${ours(known())}.`);
   return found[0];
 }
@@ -144,7 +144,7 @@ function proxyOf(red: NodeAPI, id: string | undefined): ProxySettings | undefine
 }
 
 function notDeployed(what: string): GatewayError {
-  return badConfig(`The ${what} that the appliance node refers to is missing or disabled. Choose another, or deploy first.`);
+  return badConfig(sentence`The ${ours(what)} that the appliance node refers to is missing or disabled. Choose another, or deploy first.`);
 }
 
 /** Without the properties that are undefined. */

@@ -4,6 +4,7 @@ import { APPLIANCE_CREDENTIALS, applianceById, type Appliance, type Credentials 
 import { neededCredentials } from '../src/model/rules';
 import { badConfig } from './properties';
 import { variableOf } from './rules';
+import { ours, sentence } from '../src/model/sentence';
 
 /** What the editor shows in place of a stored secret. */
 const STORED = '__PWRD__';
@@ -44,7 +45,7 @@ function filled(name: string, value: unknown, texts: JsonObject, deployed: objec
   if (variableOf(value) === undefined) return value;
   if (deployed && texts[name] === value) return (deployed as JsonObject)[name];
   throw badConfig(
-    `${name} is to come from an environment variable. A test reads one only as it is deployed, and for the deployed address. Deploy first, or enter the value for the test.`,
+    sentence`${ours(name)} is to come from an environment variable. A test reads one only as it is deployed, and for the deployed address. Deploy first, or enter the value for the test.`,
   );
 }
 

@@ -4,6 +4,7 @@ import { badConfig } from './properties';
 import { mayBeWhole } from './rules';
 import { payloadUse, sourceOf, WHOLE, type Message, type Source, type Typed } from './sources';
 import { isObject, type JsonObject } from '../src/model/json';
+import { sentence } from '../src/model/sentence';
 
 type Values = Record<string, unknown>;
 type Now = readonly [name: string, read: (message: Message) => unknown];
@@ -19,7 +20,8 @@ export function readTyped({ fields: given, inputs }: Readonly<Record<string, unk
   if (!isObject(fields)) throw badConfig('fields has to be an object: one entry for each field, with type and value.');
   return new Map(
     Object.entries(fields).map(([name, entry]): [string, Typed] => {
-      if (!isObject(entry) || typeof entry.type !== 'string') throw badConfig(`fields.${name} has to be an object with type and value.`);
+      if (!isObject(entry) || typeof entry.type !== 'string')
+        throw badConfig(sentence`fields.${name} has to be an object with type and value.`);
       return [name, { type: entry.type, value: entry.value }];
     }),
   );

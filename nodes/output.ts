@@ -3,6 +3,7 @@ import { badConfig } from './properties';
 import { RESERVED } from './rules';
 import type { Message } from './sources';
 import { isObject, kindOf } from '../src/model/json';
+import { ours, sentence } from '../src/model/sentence';
 
 const PROTOTYPES = new Set<unknown>(['__proto__', 'constructor', 'prototype']);
 
@@ -20,7 +21,9 @@ export class Output {
     this.#nested = parts.length > 1;
     const first = parts[0];
     if (typeof first !== 'string' || RESERVED.has(first) || parts.some((part) => PROTOTYPES.has(part))) {
-      throw badConfig(`output may not be ${JSON.stringify(property)}: the message needs that for something else. Choose another property.`);
+      throw badConfig(
+        sentence`output may not be ${JSON.stringify(property)}: the message needs that for something else. Choose another property.`,
+      );
     }
   }
 
@@ -32,7 +35,9 @@ export class Output {
       holder = (holder as Record<string | number, unknown>)[part];
       if (holder === undefined) return;
       if (typeof holder !== 'object' || holder === null) {
-        throw badConfig(`output is msg.${this.#property}, but there the message has ${kindOf(holder)}, which cannot hold it.`);
+        throw badConfig(
+          sentence`output is msg.${this.#property}, but there the message has ${ours(kindOf(holder))}, which cannot hold it.`,
+        );
       }
     }
   }
@@ -79,7 +84,7 @@ export class Output {
     try {
       return this.#red.util.normalisePropertyExpression(this.#property, message);
     } catch {
-      throw badConfig(`output is ${JSON.stringify(this.#property)}, which is no message property. Enter one such as payload.`);
+      throw badConfig(sentence`output is ${JSON.stringify(this.#property)}, which is no message property. Enter one such as payload.`);
     }
   }
 }

@@ -1,10 +1,10 @@
 import { GatewayError } from '../src/model/error';
 import { variableOf } from './rules';
-import { ours } from '../src/model/sentence';
+import { ours, sentence, type Sentence } from '../src/model/sentence';
 
 /** The one error of a node that is not set up: what is wrong and what to do. */
-export function badConfig(message: string): GatewayError {
-  return new GatewayError('BAD_CONFIG', ours(message), { sent: false });
+export function badConfig(message: string | Sentence): GatewayError {
+  return new GatewayError('BAD_CONFIG', typeof message === 'string' ? ours(message) : message, { sent: false });
 }
 
 /**
@@ -18,13 +18,13 @@ export class Properties {
     const value = this.#value(name);
     if (value === undefined || typeof value === 'string') return value;
     if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-    throw badConfig(`${name} has to be text. Open the node and enter it again.`);
+    throw badConfig(sentence`${ours(name)} has to be text. Open the node and enter it again.`);
   }
 
   /** The text of a credential: of an unset variable only the field is told, for it may as well be an odd password. */
   secret(name: string): string | undefined {
     if (variableOf(this.values[name]) !== undefined) {
-      throw badConfig(`${name} is to come from an environment variable that is not set. Set it where Node-RED is started.`);
+      throw badConfig(sentence`${ours(name)} is to come from an environment variable that is not set. Set it where Node-RED is started.`);
     }
     return this.text(name);
   }
@@ -33,7 +33,7 @@ export class Properties {
     const value = this.text(name);
     if (value === undefined || value.trim() === '') return undefined;
     const number = Number(value);
-    if (!Number.isFinite(number)) throw badConfig(`${name} has to be a number, not ${JSON.stringify(value)}.`);
+    if (!Number.isFinite(number)) throw badConfig(sentence`${ours(name)} has to be a number, not ${JSON.stringify(value)}.`);
     return number;
   }
 
@@ -42,13 +42,14 @@ export class Properties {
     const value = this.text(name);
     if (value === undefined || value === 'false') return false;
     if (value === 'true') return true;
-    throw badConfig(`${name} has to be true or false, not ${JSON.stringify(value)}.`);
+    throw badConfig(sentence`${ours(name)} has to be true or false, not ${JSON.stringify(value)}.`);
   }
 
   choice<const C extends string>(name: string, choices: readonly [C, ...C[]]): C {
     const value = this.text(name) ?? choices[0];
     const found = choices.find((choice) => choice === value);
-    if (found === undefined) throw badConfig(`${name} has to be one of ${choices.join(', ')}, not ${JSON.stringify(value)}.`);
+    if (found === undefined)
+      throw badConfig(sentence`${ours(name)} has to be one of ${ours(choices.join(', '))}, not ${JSON.stringify(value)}.`);
     return found;
   }
 
@@ -56,7 +57,8 @@ export class Properties {
     const value = this.values[name];
     // Node-RED would have replaced it, had it been set.
     const variable = variableOf(value);
-    if (variable !== undefined) throw badConfig(`${name} is to come from the environment variable ${variable}, which is not set.`);
+    if (variable !== undefined)
+      throw badConfig(sentence`${ours(name)} is to come from the environment variable ${variable}, which is not set.`);
     return value === '' || value === null ? undefined : value;
   }
 }

@@ -61,7 +61,8 @@ export function sourceOf(red: NodeAPI, node: Node<Record<string, unknown>>, type
 function prepared(red: NodeAPI, node: Node<Record<string, unknown>>, typed: Typed, purpose: Purpose): Source {
   const { type, value } = typed;
   const variable = variableOf(value);
-  if (variable !== undefined) throw badConfig(`${purpose.name} is to come from the environment variable ${variable}, which is not set.`);
+  if (variable !== undefined)
+    throw badConfig(sentence`${ours(purpose.name)} is to come from the environment variable ${variable}, which is not set.`);
   switch (type) {
     case 'str':
       if (purpose.tags && typeof value === 'string' && value.includes('{{')) return { now: (message) => expandTags(value, message) };
@@ -76,7 +77,9 @@ function prepared(red: NodeAPI, node: Node<Record<string, unknown>>, typed: Type
       };
     case 'cred':
       if (variableOf(node.credentials[purpose.name]) !== undefined) {
-        throw badConfig(`${purpose.name} is to come from an environment variable that is not set. Set it where Node-RED is started.`);
+        throw badConfig(
+          sentence`${ours(purpose.name)} is to come from an environment variable that is not set. Set it where Node-RED is started.`,
+        );
       }
       return { constant: given(typed, purpose, node.credentials[purpose.name]) };
     case 'msg':
@@ -88,7 +91,7 @@ function prepared(red: NodeAPI, node: Node<Record<string, unknown>>, typed: Type
       return { later: readLater(red, node, typed, purpose) };
     default:
       throw badConfig(
-        `${purpose.name} has the type ${JSON.stringify(type)}, which this node does not know. Open the node and choose another.`,
+        sentence`${ours(purpose.name)} has the type ${JSON.stringify(type)}, which this node does not know. Open the node and choose another.`,
       );
   }
 }

@@ -1,6 +1,6 @@
 import { operationNamed, operations, type OperationData, type OperationInput, type OperationName } from './areas';
 import { OperationCall, type Shared } from './run/call';
-import { envelopeOf, failedEnvelope, type RunOf } from './run/envelope';
+import { envelopeOf, failedEnvelope, maskWritten, type RunOf } from './run/envelope';
 import type { ErrorCode } from './model/error-codes';
 import { english, summaryOf, type Say } from './model/summary';
 import type { Envelope, Many } from './model/envelope';
@@ -138,7 +138,7 @@ export class Gateway {
       const streamed = emitted !== undefined;
       const envelope = envelopeOf(run, call);
       envelope.summary = summary(data);
-      if (changed !== null) envelope.result = redactor.value(envelope.result);
+      if (writes) maskWritten(envelope, call, redactor);
       if (streamed) return { data: undefined, many: null, envelope, streamed };
       if (many) return { data: many, many, envelope, streamed };
       return { data: writes ? redactor.value(data) : data, many, envelope, streamed };

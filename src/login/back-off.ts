@@ -78,7 +78,7 @@ export class BackOff {
     const ms = Math.min(Math.max(pause.until - Date.now(), 1000), pause.ms);
     const until = new Date(Date.now() + ms).toISOString().replace(/\.\d+/, '');
     const wait = sentence`No login is tried for another ${Math.ceil(ms / 1000)} s (until ${ours(until)})`;
-    const extra = { pausedUntil: until, pausedBecause: pause.code };
+    const extra = { pausedUntil: ours(until), pausedBecause: ours(pause.code) };
     if (pause.code === 'SECOND_FACTOR_REQUIRED') {
       const words = sentence`The appliance asked for a step that the settings cannot answer. ${wait}; change the second factor there.`;
       throw new GatewayError('SECOND_FACTOR_REQUIRED', words, { sent: false, extra, ...(resumeId !== undefined && { resumeId }) });

@@ -15,6 +15,9 @@ const HEAD = 512;
 const MOST_SECRETS = 20_000;
 /** No document is nested deeper; what is, is not shown. */
 const DEEPEST = 200;
+/** A path, and what in one is likely to be a word of the interface: a gap in a text that everybody knows would tell the secret. */
+const PATH = /^\/\S*$/;
+const WORD = /^[a-z-]{1,15}$/;
 
 /** What is looked for: texts that end where they end, and beginnings of longer ones. */
 interface Wanted {
@@ -113,6 +116,11 @@ export class Redactor {
   }
 
   #spans(text: string): Span[] {
+    const spans = this.#found(text);
+    return PATH.test(text) ? spans.filter(([start, end]) => !WORD.test(text.slice(start, end))) : spans;
+  }
+
+  #found(text: string): Span[] {
     const views = viewsOf(text);
     const spans: Span[] = [];
     for (const { whole, begun } of this.#searches()) {

@@ -1,7 +1,7 @@
 import { GatewayError } from './error';
 import { hasColon, isConnections, isSeconds, MOST_CONNECTIONS, MOST_SECONDS, neededCredentials, urlFault, type UrlFault } from './rules';
 import { readSecret } from './totp';
-import { ours } from './sentence';
+import { ours, sentence, type Sentence } from './sentence';
 
 /**
  * How the appliance is trusted, and who we are to it: names and meanings are those of `tls.connect` and `tls.createSecureContext`.
@@ -105,6 +105,9 @@ const CREDENTIALS = {
   apiKey: 'an API key',
 } as const;
 
+/** What is sent as it is, or looked for in what comes back. */
+const TEXTS = ['realm', 'username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'] as const;
+
 /** Checks settings before anything is sent. Errors: `BAD_CONFIG` naming the property, what is wrong and what to do. */
 export function checkSettings(settings: Settings): CheckedSettings {
   const { origin, pathname, host } = checkUrl(settings.url);
@@ -112,9 +115,12 @@ export function checkSettings(settings: Settings): CheckedSettings {
   const secondFactor = oneOf('secondFactor', settings.secondFactor ?? 'none', ['none', 'password', 'totp', 'flow']);
   const needed = neededCredentials(login, secondFactor) as (keyof typeof CREDENTIALS)[];
   for (const name of needed) need(settings[name], name, CREDENTIALS[name]);
+  for (const name of TEXTS) {
+    if (settings[name] !== undefined && typeof settings[name] !== 'string') throw bad(sentence`${ours(name)} has to be text.`);
+  }
   if (login !== 'key') {
     for (const name of ['username', 'secondUsername'] as const) {
-      if (hasColon(settings[name])) throw bad(`${name} has a colon, which HTTP Basic authentication cannot carry.`);
+      if (hasColon(settings[name])) throw bad(sentence`${ours(name)} has a colon, which HTTP Basic authentication cannot carry.`);
     }
   }
   if (login === 'realm') need(settings.realm, 'realm', 'the admin realm to log in to, for example Admin Users');
@@ -135,13 +141,13 @@ export function checkSettings(settings: Settings): CheckedSettings {
   };
 }
 
-const URL_FAULTS: Readonly<Record<UrlFault, (shown: string, protocol: string) => string>> = {
-  missing: () => 'url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.',
-  invalid: (shown) => `url${shown} is not an address. Enter it with https://, for example https://vpn.example.com.`,
-  credentials: () => 'url holds credentials. Enter them in their own fields, where they are stored encrypted.',
-  query: () => 'url has a query or a fragment. Enter only the base URL.',
-  http: () => 'url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)',
-  protocol: (_, protocol) => `url begins with ${protocol}. Use https://.`,
+const URL_FAULTS: Readonly<Record<UrlFault, (shown: string, protocol: string) => Sentence>> = {
+  missing: () => sentence`url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.`,
+  invalid: (shown) => sentence`url${shown} is not an address. Enter it with https://, for example https://vpn.example.com.`,
+  credentials: () => sentence`url holds credentials. Enter them in their own fields, where they are stored encrypted.`,
+  query: () => sentence`url has a query or a fragment. Enter only the base URL.`,
+  http: () => sentence`url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)`,
+  protocol: (_, protocol) => sentence`url begins with ${protocol}. Use https://.`,
 };
 
 function checkUrl(text: string): URL {
@@ -159,7 +165,7 @@ function checkProxy(text: string): void {
 
 /** A part of a name in an address. */
 function checkWord(property: string, value: string | undefined): void {
-  if (value && !/^[A-Za-z0-9_-]+$/.test(value)) throw bad(`${property} has to be one word of letters and digits.`);
+  if (value && !/^[A-Za-z0-9_-]+$/.test(value)) throw bad(sentence`${ours(property)} has to be one word of letters and digits.`);
 }
 
 /** Without those at its end. */
@@ -170,18 +176,18 @@ function withoutSlashes(path: string): string {
 }
 
 function need(value: string | undefined, property: string, what: string): void {
-  if (!value) throw bad(`${property} is missing. Enter ${what} in the settings of the appliance.`);
+  if (!value) throw bad(sentence`${ours(property)} is missing. Enter ${ours(what)} in the settings of the appliance.`);
 }
 
 function oneOf<T extends string>(property: string, value: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
-  if (!found) throw bad(`${property} is ${JSON.stringify(value)}; it has to be one of ${choices.join(', ')}.`);
+  if (!found) throw bad(sentence`${ours(property)} is ${JSON.stringify(value)}; it has to be one of ${ours(choices.join(', '))}.`);
   return found;
 }
 
 function seconds(property: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
-  if (!isSeconds(value)) throw bad(`${property} has to be between 0 and ${MOST_SECONDS} seconds.`);
+  if (!isSeconds(value)) throw bad(sentence`${ours(property)} has to be between 0 and ${MOST_SECONDS} seconds.`);
   return value;
 }
 
@@ -191,6 +197,7 @@ function connections(value: number | undefined): number {
   return value;
 }
 
-function bad(message: string): GatewayError {
-  return new GatewayError('BAD_CONFIG', ours(message));
+/** A plain text is ours. */
+function bad(message: string | Sentence): GatewayError {
+  return new GatewayError('BAD_CONFIG', message);
 }

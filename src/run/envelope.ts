@@ -41,6 +41,17 @@ export function envelopeOf({ operation, appliance, writes, started }: RunOf, { r
   return envelope;
 }
 
+/** What a write that succeeded tells of itself beyond our own words. */
+export function maskWritten(envelope: Envelope, { record }: OperationCall, masking: Masking): void {
+  Object.assign(envelope, masking.value(record.notes));
+  envelope.request = shownRequest(envelope.request, masking);
+  envelope.result = masking.value(envelope.result);
+}
+
+function shownRequest(request: Envelope['request'], masking: Masking): Envelope['request'] {
+  return request && { ...masking.value(request), method: request.method };
+}
+
 /** The envelope of a failure. Masked is what comes from outside, not the words that are ours. */
 export function failedEnvelope(run: RunOf, error: GatewayError, call: OperationCall, masking: Masking): Envelope {
   const { status, result, reason, resumeId, extra } = error.details;
@@ -52,7 +63,7 @@ export function failedEnvelope(run: RunOf, error: GatewayError, call: OperationC
     ...envelope,
     ...masking.value(record.notes),
     ok: false,
-    request: envelope.request && { ...masking.value(envelope.request), method: envelope.request.method },
+    request: shownRequest(envelope.request, masking),
     changed: record.changed ?? (refused && !record.many ? false : null),
     status: status ?? record.status,
     result: masking.value(result ?? envelope.result),

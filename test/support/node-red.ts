@@ -1,3 +1,4 @@
+import { once, type EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { inspect } from 'node:util';
 import type { Node, NodeInitializer, NodeMessage } from 'node-red';
@@ -30,6 +31,12 @@ interface Deployment {
   credentials?: Record<string, Record<string, string>>;
   /** Further nodes, as they are. */
   more?: Definition[];
+}
+
+/** Of the helper. */
+interface Insides {
+  readonly _events: EventEmitter;
+  readonly _redNodes: { setFlows(flow: Definition[], credentials: object, type: string): Promise<unknown> };
 }
 
 /** What has no place on a tab counts as a configuration node. */
@@ -82,7 +89,11 @@ export class Rig {
 
   /** A deploy on top of the running one; comes back when the new flow has started. */
   async redeploy(deployment: Deployment, type: 'full' | 'flows' | 'nodes' = 'full'): Promise<void> {
-    await helper.setFlows(this.flow(deployment) as never, type, this.#credentials(deployment));
+    const { _events, _redNodes } = helper as unknown as Insides;
+    // The helper's own way gives up after 0.3 s, which a busy machine takes.
+    const started = once(_events, 'flows:started');
+    await _redNodes.setFlows(this.flow(deployment), this.#credentials(deployment), type);
+    await started;
     this.#listen();
   }
 
