@@ -134,7 +134,7 @@ export class Gateway {
     try {
       const operation = operationNamed(name);
       const data = await this.#perform(operation, readInput(operation, input), call);
-      const { many = null, emitted, changed } = call.record;
+      const { many = null, emitted } = call.record;
       const streamed = emitted !== undefined;
       const envelope = envelopeOf(run, call);
       envelope.summary = summary(data);
