@@ -10,35 +10,41 @@ export type Work = (body: Readonly<JsonObject>, signal: AbortSignal) => Promise<
 
 /** Each may hold a connection to an appliance for half a minute. */
 const AT_ONCE = 2;
-let running = 0;
+
+/** How many of the requests to one route are under way. */
+interface Load {
+  running: number;
+  readonly most: number;
+}
 
 /**
  * A route of the editor that touches an appliance: only for who may change appliance nodes, only from Node-RED's own pages, and only so
  * many at once. A page of another origin must not be able to use the browser of somebody who may: without `adminAuth` that is everybody.
  */
-export function adminRoute(red: NodeAPI, path: string, work: Work): void {
+export function adminRoute(red: NodeAPI, path: string, work: Work, most = AT_ONCE): void {
+  const load: Load = { running: 0, most };
   red.httpAdmin.post(path, red.auth.needsPermission('gateway-appliance.write'), (request, response) => {
-    const refusal = refusalOf(request);
+    const refusal = refusalOf(request, load);
     if (refusal) refuse(response, ...refusal);
-    else void answer(request.body as JsonObject, response, work);
+    else void answer(request.body as JsonObject, response, work, load);
   });
 }
 
-async function answer(body: JsonObject, response: Response, work: Work): Promise<void> {
+async function answer(body: JsonObject, response: Response, work: Work, load: Load): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
-  running++;
+  load.running++;
   try {
     response.json(await work(body, gone.signal));
   } catch {
     // Work answers its own faults: of what else there may be nothing is told.
     refuse(response, 500, 'INTERNAL', 'Something is wrong in Node-RED or in this package.');
   } finally {
-    running--;
+    load.running--;
   }
 }
 
-function refusalOf(request: Request): [status: number, code: string, message: string] | undefined {
+function refusalOf(request: Request, { running, most }: Load): [status: number, code: string, message: string] | undefined {
   if (!isJson(request.headers['content-type']))
     return [415, 'BAD_INPUT', 'The body has to be JSON, with the content type application/json.'];
   if (!isOwn(request)) {
@@ -49,7 +55,7 @@ function refusalOf(request: Request): [status: number, code: string, message: st
     ];
   }
   if (!isObject(request.body)) return [400, 'BAD_INPUT', 'The body has to be an object.'];
-  if (running >= AT_ONCE) return [429, 'LIMIT', `At most ${AT_ONCE} of these run at once. Wait until one has ended.`];
+  if (running >= most) return [429, 'LIMIT', `At most ${most} of these run at once. Wait until one has ended.`];
   return undefined;
 }
 

@@ -5,14 +5,13 @@ import { isObject, type JsonObject } from '../src/model/json';
 import { Redactor } from '../src/model/redaction';
 import { adminRoute } from './admin';
 import { settingsOf } from './appliance';
-import { fromDialog } from './draft';
+import { fromDialog, secretTexts } from './draft';
 import { sentence } from '../src/model/sentence';
 
 /** What the button "Test" is told. `reason` is what the operating system or TLS called the fault. */
 export type TestAnswer =
   { ok: true; system: unknown; ms: number } | { ok: false; code: string; reason?: string | undefined; message: string };
 
-const SECRETS = ['password', 'secondPassword', 'totpSecret', 'apiKey'] as const;
 /** Somebody waits at the dialog: less patience than a flow has. */
 const EXCHANGE_SECONDS = 15;
 const LONGEST_MS = 30_000;
@@ -30,7 +29,7 @@ export async function testAppliance(red: NodeAPI, body: Readonly<JsonObject>, go
   const redactor = new Redactor();
   try {
     const { properties, credentials } = fromDialog(red, body);
-    redactor.add(...SECRETS.map((name) => textOr(credentials[name])));
+    redactor.add(...secretTexts(credentials));
     const settings = settingsOf(red, properties, credentials);
     guesses.check();
     const timeout = Math.min(settings.timeout ?? EXCHANGE_SECONDS, EXCHANGE_SECONDS);
@@ -58,7 +57,7 @@ async function ask(gateway: Gateway, gone: AbortSignal): Promise<TestAnswer> {
 }
 
 /** The button must be no way to try passwords, whoever presses it: every one is a login, and accounts lock. */
-const guesses = {
+export const guesses = {
   refused: [] as number[],
   check(): void {
     const [first] = (this.refused = this.refused.filter((at) => at > performance.now() - GUESSES_MS));
@@ -77,8 +76,4 @@ const guesses = {
 /** For tests: as if none had been refused. */
 export function forgetTests(): void {
   guesses.refused = [];
-}
-
-function textOr(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -6,6 +6,13 @@ import { badConfig } from './properties';
 import { variableOf } from './rules';
 import { ours, sentence } from '../src/model/sentence';
 
+const SECRETS = ['password', 'secondPassword', 'totpSecret', 'apiKey'] as const;
+
+/** What no answer may show. */
+export function secretTexts(credentials: Credentials): string[] {
+  return SECRETS.map((name) => credentials[name]).filter((value) => typeof value === 'string');
+}
+
 /** What the editor shows in place of a stored secret. */
 const STORED = '__PWRD__';
 

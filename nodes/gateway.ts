@@ -4,6 +4,7 @@ import type { Area } from '../src/model/operation';
 import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';
+import { registerPickers } from './pickers';
 
 /** Registers the appliance node and one action node for each area of the registry; called by Node-RED once. */
 export default function gatewayNodes(red: NodeAPI): void {
@@ -18,6 +19,7 @@ export default function gatewayNodes(red: NodeAPI): void {
   );
   for (const area of areas) registerArea(red, area);
   registerTest(red);
+  registerPickers(red);
 }
 
 function registerArea(red: NodeAPI, area: Area): void {

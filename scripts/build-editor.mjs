@@ -8,15 +8,28 @@ import { buildHelp } from './editor/help.mjs';
 import { buildHtml } from './editor/html.mjs';
 import { buildTable } from './editor/table.mjs';
 
-/** One readable script that defines the global `gatewayEditor`: what Node-RED's users see in their browser is what stands here. @param {string} root */
-async function bundle(root) {
+/** What the rules of the library use of Node.js, as it is in a browser. @type {import('esbuild').Plugin} */
+const inBrowser = {
+  name: 'in-browser',
+  setup: ({ onResolve, initialOptions }) => {
+    onResolve({ filter: /^node:net$/ }, () => ({ path: `${initialOptions.absWorkingDir}/nodes/editor/net.ts` }));
+  },
+};
+
+/**
+ * One readable script that defines a global: what Node-RED's users see in their browser is what stands here.
+ * @param {string} root @param {string} entry @param {string} globalName
+ */
+async function bundle(root, entry, globalName) {
   const result = await build({
-    entryPoints: [`${root}/nodes/editor/index.ts`],
+    absWorkingDir: root.replace(/\/$/, ''),
+    entryPoints: [`${root}/nodes/editor/${entry}`],
+    plugins: [inBrowser],
     tsconfig: `${root}/nodes/editor/tsconfig.json`,
     bundle: true,
     write: false,
     format: 'iife',
-    globalName: 'gatewayEditor',
+    globalName,
     target: 'es2020',
     charset: 'utf8',
     legalComments: 'none',
@@ -47,13 +60,14 @@ export async function buildEditor({ root, compiled, out }) {
     buildHtml({
       areas,
       table,
-      script: await bundle(root),
+      script: await bundle(root, 'index.ts', 'gatewayEditor'),
       style: readFileSync(`${root}/nodes/editor/gateway.css`, 'utf8'),
       appliance: readFileSync(`${root}/nodes/editor/appliance.html`, 'utf8'),
     }),
   );
   writeFileSync(`${locale}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
   writeFileSync(`${locale}/gateway.html`, buildHelp(areas, readFileSync(`${root}/nodes/locales/appliance.en-US.md`, 'utf8')));
+  writeFileSync(`${out}/late.js`, await bundle(root, 'late.ts', 'gatewayLate'));
   cpSync(`${root}/icons`, `${out}/icons`, { recursive: true });
 }
 

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { operationsTable } from '../scripts/readme-table.mjs';
@@ -20,6 +21,12 @@ const templates = new Map(
     body,
   ]),
 );
+const late = readFileSync(join(nodes, 'late.js'), 'utf8');
+/** What the script in the browser is started with. */
+const table = JSON.parse(/gatewayEditor\.start\((.*)\);/.exec(html)?.[1] ?? '{}') as Record<
+  string,
+  { operations: Record<string, { fields: Record<string, unknown> }> }
+>;
 const definitions = new Map(scripts.flatMap(registrations));
 
 type Tree = { [key: string]: string | Tree };
@@ -78,10 +85,19 @@ describe('gateway.html', () => {
     }
   });
 
-  it.each(each)('gives %s a row for every field and keeps its secrets as credentials', (name, area) => {
+  it('is small, and what is needed later comes later', () => {
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(190_000);
+    expect(gzipSync(html).length).toBeLessThanOrEqual(45_000);
+    for (const part of ['gateway-list-note', 'gateway-browser', 'gateway-condition']) {
+      expect(late).toContain(part);
+      expect(scripts.join('')).not.toContain(`"${part}`);
+    }
+  });
+
+  it.each(each)('tells the dialog of %s of every field and keeps its secrets as credentials', (name, area) => {
     const template = templates.get(`gateway-${name}`) ?? '';
-    const rows = [...template.matchAll(/data-field="([^"]*)"/g)].map(([, row]) => row);
-    expect(rows.sort()).toEqual([...new Set(fieldsOf(area).map(([field]) => field))].sort());
+    const told = Object.entries(table[name]?.operations ?? {}).map(([operation, { fields }]) => [operation, Object.keys(fields)]);
+    expect(told).toEqual(Object.entries(area.operations).map(([operation, { fields }]) => [operation, Object.keys(fields)]));
     const secrets = [...new Set(fieldsOf(area).flatMap(([field, { secret }]) => (secret ? [field] : [])))];
     const definition = definitions.get(`gateway-${name}`);
     expect(keysOf(property(definition, 'credentials')).sort()).toEqual(secrets.sort());
@@ -137,13 +153,18 @@ describe('the catalogue', () => {
   const code = sources.map((file) => readFileSync(join(root, 'nodes', 'editor', file), 'utf8')).join('\n');
   const literal = [...`${code}\n${scripts.slice(1).join('\n')}`.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => key);
   /** `test.code.${code}` in the code: whatever is below is used. */
-  const composed = [...code.matchAll(/`((?:action|appliance|check|source|test)\.[\w.-]*)\$\{/g)].map(([, prefix = '']) => prefix);
+  const composed = [...code.matchAll(/`((?:action|appliance|check|current|filter|list|source|test|tool|tree)\.[\w.-]*)\$\{/g)].map(
+    ([, prefix = '']) => prefix,
+  );
   const ofTable = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
   const isOfTable = (key: string): boolean =>
     ofTable.has(key) || areas.some(({ name }) => key.startsWith(`${name}.operation.`) || key.startsWith(`${name}.field.`));
 
   it('has every text that a template or a script asks for', () => {
-    const asked = [...inTemplates, ...literal.filter((key) => /^(action|appliance|check|common|source|test)\./.test(key))];
+    const asked = [
+      ...inTemplates,
+      ...literal.filter((key) => /^(action|appliance|check|common|current|filter|list|source|test|tool|tree)\./.test(key)),
+    ];
     expect(asked.filter((key) => !catalogue.has(key))).toEqual([]);
     for (const prefix of composed)
       expect(
@@ -195,8 +216,9 @@ describe('the build', () => {
 
   it('takes the rules of the runtime into the browser, and nothing that needs Node.js', () => {
     const [script = ''] = scripts;
-    for (const rule of ['urlFault', 'isOutOf', 'neededCredentials', 'variableOf', 'mayBeWhole', 'RESERVED']) expect(script).toContain(rule);
-    expect(script).not.toMatch(/\brequire\(|\bBuffer\b|\bprocess\./);
+    for (const rule of ['urlFault', 'isOutOf', 'neededCredentials', 'variableOf', 'mayBeWhole', 'RESERVED', 'readFilter', 'keeps'])
+      expect(script).toContain(rule);
+    for (const text of [script, late]) expect(text).not.toMatch(/\brequire\(|\bBuffer\.|\bprocess\./);
   });
 });
 

@@ -1,12 +1,15 @@
 import { mayBeWhole } from '../rules';
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
+import { likelyAppliance } from './likely';
 import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
+import { Tools } from './tools';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo, type OperationInfo } from './table';
 import { prose, tell } from './words';
 
 let rows: FieldRow[] = [];
+let tools: Tools | undefined;
 /** The operation whose rows are shown; every one that is only known later shows the same. */
 let shown: OperationInfo | 'later' | undefined;
 
@@ -14,7 +17,9 @@ let shown: OperationInfo | 'later' | undefined;
 export function openAction(node: RedNode): void {
   setOpen(node);
   const entries = entriesIn(node.fields);
-  rows = Object.keys(everyField(node)).map((name) => new FieldRow(node, name, entries[name], () => describeDefaults(node)));
+  const help = (tools = new Tools(node, givenTexts));
+  const changed = (): void => describeDefaults(node);
+  rows = Object.keys(everyField(node)).map((name) => new FieldRow(node, name, entries[name], changed, help));
   openAppliance(node);
   openOperation(node);
   openOutput(node);
@@ -43,9 +48,21 @@ function inOrder(node: RedNode): FieldRow[] {
 }
 
 export function closeAction(): void {
+  tools?.close();
+  tools = undefined;
   rows = [];
   shown = undefined;
   setOpen(undefined);
+}
+
+/** What stands in the rows as text: by some of it others are listed. */
+function givenTexts(): Record<string, string> {
+  return Object.fromEntries(
+    rows.flatMap((row) => {
+      const entry = row.get();
+      return entry?.type === 'str' && entry.value !== '' ? [[row.name, entry.value]] : [];
+    }),
+  );
 }
 
 function openAppliance(node: RedNode): void {
@@ -145,6 +162,11 @@ function openFailures(node: RedNode): void {
   const select = $('#node-input-failures');
   if (node.failures === undefined) select.val('catch');
   select.on('change', () => $('#node-input-outputs').val(select.val() === 'output' ? '2' : '1'));
+}
+
+/** A node that was just placed means the appliance that the tab uses. */
+export function addAction(node: RedNode): void {
+  node.appliance = likelyAppliance(node) ?? '';
 }
 
 /** Label in the workspace: its name, else the verb. */

@@ -1,10 +1,13 @@
-import { isOutOf } from '../../src/model/rules';
+import { readFilter } from '../../src/areas/sessions/filter';
+import { isOutOf, keeps } from '../../src/model/rules';
 import { RESERVED } from '../rules';
+import { likelyMissing } from './likely';
 import { entriesIn, sourcesOf, type Entry } from './sources';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
 import { editing, live } from './state';
 import { isVariable, textOf } from './words';
 
+type JsonObject = Record<string, unknown>;
 type Verdict = true | string;
 
 /** The appliance is chosen here, unless each message names it. */
@@ -40,7 +43,12 @@ export function checkFields(node: RedNode, value: unknown): true | string[] {
     const complaint = checkField(node, field, entries[name], hasCredential(node, name));
     return complaint === undefined ? [] : [`${node._(`${areaNameOf(node)}.${field.text}.label`)}: ${complaint}`];
   });
-  return complaints.length === 0 ? true : complaints;
+  const missing = likelyMissing(node).map((name) => {
+    const label = node._(`${areaNameOf(node)}.${fields[name]?.text ?? ''}.label`);
+    return `${label}: ${node._('check.nowhere')}`;
+  });
+  const all = [...missing, ...complaints];
+  return all.length === 0 ? true : all;
 }
 
 /** Credentials that the editor has not asked for are thought to be there. */
@@ -64,7 +72,7 @@ function checkEntry(node: RedNode, field: FieldInfo, entry: Entry, credential: b
   if (type === 'cred') return credential ? undefined : node._('check.empty');
   if (value === '') return node._('check.empty');
   if (isVariable(value)) return undefined;
-  if (type === 'str') return checkChoice(node, field, value);
+  if (type === 'str') return checkChoice(node, field, value) ?? checkRule(node, field, value);
   if (type === 'bool' || type === 'env') return undefined;
   const verdict = RED.utils.validateTypedProperty(value, type, {});
   if (verdict !== true) return verdict;
@@ -77,13 +85,28 @@ function checkChoice(node: RedNode, field: FieldInfo, value: string): string | u
   return node._('check.choice', { choices: field.choices.join(', ') });
 }
 
+function checkRule(node: RedNode, { rule }: FieldInfo, value: string): string | undefined {
+  return rule === undefined || keeps(rule, value) ? undefined : node._(`check.rule-${rule}`);
+}
+
+/** What the runtime would say of it. */
+function filterFault(filter: JsonObject): string | undefined {
+  try {
+    readFilter(filter);
+    return undefined;
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+}
+
 function checkRange(node: RedNode, { range }: FieldInfo, value: number): string | undefined {
   return !isOutOf(range, value) ? undefined : node._(`check.${range}`);
 }
 
 function checkShape(node: RedNode, field: FieldInfo, value: unknown): string | undefined {
   const object = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (field.kind === 'object') return object ? undefined : node._('check.object');
+  if (field.kind === 'object' && !object) return node._('check.object');
+  if (field.editor === 'session-filter') return filterFault(value as JsonObject);
   if (field.kind === 'list' || field.kind === 'path')
     return Array.isArray(value) || typeof value === 'string' ? undefined : node._('check.array');
   return undefined;

@@ -1,8 +1,8 @@
 import { readOldFlows } from './old-flows';
-import { use, type AreaInfo } from './table';
+import { hasArea, use, type AreaInfo } from './table';
 
 /** Everything that gateway.html calls, as members of the global `gatewayEditor`. */
-export { closeAction, label, openAction, outputLabel, saveAction } from './action';
+export { addAction, closeAction, label, openAction, outputLabel, saveAction } from './action';
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
 export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
 export { checkAppliance, checkFields, checkOperation, checkOutput } from './check';
@@ -11,4 +11,16 @@ export { checkAppliance, checkFields, checkOperation, checkOutput } from './chec
 export function start(table: Record<string, AreaInfo>): void {
   use(table);
   readOldFlows();
+  followWires();
+}
+
+/** Whether a field comes from nowhere depends on what is wired to the node. */
+function followWires(): void {
+  const look = (link: unknown): void => {
+    const { target } = link as { target?: RedNode };
+    // While a flow is loaded, nodes are validated when all of it is there.
+    if (target && hasArea(target.type) && typeof target.valid === 'boolean') RED.editor.validateNode(target);
+  };
+  RED.events.on('links:add', look);
+  RED.events.on('links:remove', look);
 }

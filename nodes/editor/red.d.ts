@@ -38,17 +38,37 @@ interface JQuery {
   typedInput(options: TypedInputOptions): JQuery;
   typedInput(method: 'type' | 'value'): string;
   typedInput(method: 'type' | 'value', value: string): void;
+  treeList(options: { data: unknown[] }): JQuery;
+  treeList(method: 'filter', keep: ((item: never) => boolean) | null): JQuery;
   typedInput(method: 'types', types: (string | TypedInputType)[]): void;
 }
+
+/** The script that is loaded when a tool is first used. */
+declare const gatewayLate: import('./late').Late;
 
 declare const RED: {
   nodes: {
     node(id: string): RedNode | null;
+    eachNode(visit: (node: RedNode) => void): void;
+    eachConfig(visit: (node: RedNode) => void): void;
+    filterLinks(filter: { target: RedNode }): { source: RedNode; target: RedNode }[];
     getType(type: string): { defaults?: Record<string, unknown> } | undefined;
   };
   events: { on(event: string, listener: (argument: unknown) => void): void };
   editor: { validateNode(node: RedNode): boolean };
-  tray: { resize(): void };
+  tray: {
+    resize(): void;
+    close(): void;
+    show(options: {
+      title: string;
+      width: number;
+      buttons: { id: string; text: string; class?: string; click: () => void }[];
+      open: (tray: JQuery) => void;
+      close: () => void;
+      show: () => void;
+    }): void;
+  };
+  notify(text: string, type: 'error' | 'warning'): void;
   utils: {
     /** true, or in words what is wrong. */
     validateTypedProperty(value: string, type: string, options: object): true | string;

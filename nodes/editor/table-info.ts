@@ -1,3 +1,6 @@
+import type { Thing } from '../../src/model/field';
+import type { Rule } from '../../src/model/rules';
+
 /** The operation table as scripts/editor/table.mjs writes it into gateway.html. */
 export interface FieldInfo {
   kind: 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
@@ -10,6 +13,11 @@ export interface FieldInfo {
   secret?: boolean;
   choices?: readonly string[];
   range?: 'count' | 'positive';
+  rule?: Rule;
+  /** Values that the interface is known to take; others too. */
+  known?: readonly string[];
+  names?: Thing;
+  editor?: 'session-filter' | 'resource';
   default?: unknown;
   example?: string;
 }

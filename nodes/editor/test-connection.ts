@@ -1,3 +1,4 @@
+import { headingOf } from './asking';
 import { prose } from './words';
 
 /** Answer of `POST gateway-appliance/test`. */
@@ -20,13 +21,6 @@ const properties = [
   'brand',
 ];
 const credentials = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
-
-/** Headings that say more than the code alone: reasons of the connection itself. */
-const REASONS = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ECONNRESET'];
-const CODES = [
-  ...['BAD_CONFIG', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'],
-  ...['FORBIDDEN', 'NOT_FOUND', 'BAD_RESPONSE', 'TIMEOUT', 'CONNECTION', 'TLS'],
-];
 
 /** Latest press of the button; the answer to an earlier one comes too late. */
 let latest = 0;
@@ -71,7 +65,7 @@ function values(node: RedNode): Record<string, unknown> {
 
 function showAnswer(node: RedNode, answer: Answer): void {
   if (!answer.ok) {
-    show('gateway-bad', 'fa-times-circle', heading(node, answer), [answer.message, advice(node, answer.code)]);
+    show('gateway-bad', 'fa-times-circle', headingOf(node, answer), [answer.message, advice(node, answer.code)]);
     return;
   }
   const { system } = answer;
@@ -79,11 +73,6 @@ function showAnswer(node: RedNode, answer: Answer): void {
   const serial = system['serial-number'] ? node._('test.serial', { serial: system['serial-number'] }) : '';
   const good = node._('test.good', { host: system['host-name'] || node._('test.the-appliance'), ms: Math.round(answer.ms) });
   show('gateway-good', 'fa-check-circle', good, [model, serial]);
-}
-
-function heading(node: RedNode, { code, reason }: { code: string; reason?: string }): string {
-  if (reason && REASONS.includes(reason)) return node._(`test.reason.${reason}`);
-  return node._(CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
 }
 
 function advice(node: RedNode, code: string): string {

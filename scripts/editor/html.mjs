@@ -1,28 +1,9 @@
 // @ts-check
 // gateway.html: one shared script, one template and one registration for each node type.
-import { fieldsOf, firstOperation, secretsOf } from './table.mjs';
+import { firstOperation, secretsOf } from './table.mjs';
 
-/** @import { Area, Field } from '../../src/model/operation.js' */
+/** @import { Area } from '../../src/model/operation.js' */
 
-/** @type {Record<Field['kind'], string>} */
-const icons = {
-  text: 'fa-font',
-  number: 'fa-hashtag',
-  boolean: 'fa-toggle-on',
-  choice: 'fa-list-ul',
-  object: 'fa-file-code-o',
-  list: 'fa-list',
-  path: 'fa-sitemap',
-  records: 'fa-user',
-  names: 'fa-user',
-  data: 'fa-file-o',
-  content: 'fa-file-code-o',
-};
-
-/** Guards: a number limits something, a text is the place of something. */
-/** @type {Partial<Record<Field['kind'], string>>} */
-const guards = { number: 'fa-shield', text: 'fa-folder-open-o' };
-const iconOf = (/** @type {Field} */ field) => (field.secret ? 'fa-lock' : (field.guard && guards[field.kind]) || icons[field.kind]);
 const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('</', '<\\/');
 
 /** @param {string} id @param {string} icon @param {string} key */
@@ -30,18 +11,11 @@ function label(id, icon, key) {
   return `<label for="${id}"><i class="fa ${icon}"></i> <span data-i18n="${key}"></span></label>`;
 }
 
-/** @param {Area} area @param {{ name: string, field: Field }} entry */
-function fieldRow(area, { name, field }) {
-  const id = `gateway-field-${name}`;
-  const stored = secretsOf(area).includes(name) ? `\n      <input type="password" id="node-input-${name}" class="gateway-hidden">` : '';
-  return `  <div class="form-row gateway-row gateway-field" data-field="${name}">
-    ${label(id, iconOf(field), `${area.name}.field.${name}.label`)}
-    <div>
-      <input type="text" id="${id}" style="width: 100%">${stored}
-      <div class="gateway-error"></div>
-      <div class="gateway-note" data-note="field"></div>
-    </div>
-  </div>`;
+/** What Node-RED reads and stores by itself; the rows of the fields are made by the script. @param {Area} area */
+function secretInputs(area) {
+  return secretsOf(area)
+    .map((name) => `\n    <input type="password" id="node-input-${name}" class="gateway-hidden">`)
+    .join('');
 }
 
 const dryRunRow = `
@@ -81,10 +55,7 @@ function actionTemplate(area) {
     <label for="node-input-allowDestroy"><span data-i18n="action.allow-destroy"></span><span class="gateway-note" data-i18n="action.allow-destroy-help"></span></label>
   </div>
   <hr class="gateway-line gateway-before-fields">
-  <div class="gateway-fields">
-${fieldsOf(area)
-  .map((entry) => fieldRow(area, entry))
-  .join('\n')}
+  <div class="gateway-fields">${secretInputs(area)}
   </div>
   <hr class="gateway-line">
   <div class="form-row gateway-row">
@@ -142,6 +113,7 @@ function actionRegistration(area) {
     outputLabels: function (index) { return gatewayEditor.outputLabel(this, index); },
     label: function () { return gatewayEditor.label(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
+    onadd: function () { gatewayEditor.addAction(this); },
     oneditprepare: function () { gatewayEditor.openAction(this); },
     oneditsave: function () { return gatewayEditor.saveAction(this); },
     oneditcancel: function () { gatewayEditor.closeAction(); }

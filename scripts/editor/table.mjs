@@ -58,6 +58,10 @@ function fieldInfo(field, key) {
     ...Object.fromEntries(flags.filter((flag) => field[flag]).map((flag) => [flag, true])),
     ...(field.choices && { choices: field.choices }),
     ...(field.range && { range: field.range }),
+    ...(field.rule && { rule: field.rule }),
+    ...(field.known && { known: field.known }),
+    ...(field.names && { names: field.names }),
+    ...(field.editor && { editor: field.editor }),
     ...(field.default !== undefined && { default: field.default }),
     ...example(field.example),
   };
@@ -108,11 +112,6 @@ export function buildTable(areas) {
 export function firstOperation(area) {
   const names = Object.keys(area.operations);
   return names.find((name) => area.operations[name]?.effect !== 'destroy') ?? names[0] ?? '';
-}
-
-/** Every field of an area once, in the order of the table. @param {Area} area */
-export function fieldsOf(area) {
-  return [...firstFields(area)].map(([name, field]) => ({ name, field }));
 }
 
 /** Names of the fields that are credentials of the node. @param {Area} area */

@@ -3,7 +3,7 @@ import { at } from '../model/path';
 import { type JsonObject } from '../model/json';
 import { truths } from '../model/json-text';
 
-const realm = required(text('Realm', 'Name of the admin realm.', { example: 'Admin Users' }));
+const realm = required(text('Realm', 'Name of the admin realm.', { example: 'Admin Users', names: 'admin-realm' }));
 const sourceIp = (realm: string): string =>
   at`/api/v1/configuration/administrators/admin-realms/realm/${realm}/authentication-policy/source-ip`;
 
@@ -41,7 +41,12 @@ export const administrators = area({
       fields: {
         realm,
         customized: subject(
-          required(text('Mode', 'The mode; `selected-ip` admits only the addresses that were added.', { example: 'selected-ip' })),
+          required(
+            text('Mode', 'The mode; `selected-ip` admits only the addresses that were added.', {
+              example: 'selected-ip',
+              known: ['any-ip', 'selected-ip'],
+            }),
+          ),
         ),
       },
       request: ({ realm, customized }) => ({ method: 'PUT', path: `${sourceIp(realm)}/customized`, body: { customized } }),
@@ -62,9 +67,14 @@ export const administrators = area({
       data: 'result',
       fields: {
         realm,
-        access: text('Access', 'What becomes of administrators who come from there.', { default: 'allow' }),
-        address: subject(required(text('Address', 'Address of the host or network.', { example: '198.51.100.0' }))),
-        netmask: required(text('Netmask', 'Netmask of the network; 255.255.255.255 for one host.', { example: '255.255.255.0' })),
+        access: text('Access', 'What becomes of administrators who come from there.', { default: 'allow', known: ['allow', 'deny'] }),
+        address: subject(required(text('Address', 'Address of the host or network.', { example: '198.51.100.0', rule: 'address' }))),
+        netmask: required(
+          text('Netmask', 'Netmask of the network; 255.255.255.255 for one host.', {
+            example: '255.255.255.0',
+            rule: 'mask',
+          }),
+        ),
       },
       request: ({ realm, access, address, netmask }) => ({
         method: 'POST',
@@ -98,7 +108,12 @@ export const administrators = area({
       summary: { done: 'Set the session options of __role__.', 'planned-one': 'Would set the session options of __role__.' },
       data: 'result',
       fields: {
-        role: required(text('Role', 'Name of the admin role; a leading dot is part of it.', { example: '.Administrators' })),
+        role: required(
+          text('Role', 'Name of the admin role; a leading dot is part of it.', {
+            example: '.Administrators',
+            names: 'admin-role',
+          }),
+        ),
         'idle-timeout': subject(
           required(
             text('Idle timeout', 'Idle time after which a session ends, in the unit that the appliance’s own pages show.', {

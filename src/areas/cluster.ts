@@ -1,36 +1,13 @@
-import { isIPv4 } from 'node:net';
 import { missingOk } from '../change/missing-ok';
 import { area, op, required, subject, text } from '../model/operation';
 import { at } from '../model/path';
-import { ours, sentence } from '../model/sentence';
 
 const CLUSTER = '/api/v1/cluster';
 const name = required(text('Cluster', 'Name of the cluster.', { example: 'Edge' }));
 const password = required(text('Password', 'Password that members join with.', { secret: true }));
 
-const address = (label: string, help: string, example: string) =>
-  required(
-    text(label, help, {
-      example,
-      check: (value) =>
-        isIPv4(value) ? undefined : sentence`has to be an IPv4 address such as ${ours(example)}; ${JSON.stringify(value)} came.`,
-    }),
-  );
-const netmask = (label: string, help: string) =>
-  required(
-    text(label, help, {
-      example: '255.255.255.0',
-      check: (value) =>
-        isNetmask(value) ? undefined : sentence`has to be a netmask such as 255.255.255.0; ${JSON.stringify(value)} came.`,
-    }),
-  );
-
-/** Ones from the left and zeros from there on. */
-function isNetmask(value: string): boolean {
-  if (!isIPv4(value)) return false;
-  const bits = value.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-  return /^1*0*$/.test(bits.toString(2).padStart(32, '0')) && bits !== 0;
-}
+const address = (label: string, help: string, example: string) => required(text(label, help, { example, rule: 'ipv4' }));
+const netmask = (label: string, help: string) => required(text(label, help, { example: '255.255.255.0', rule: 'netmask' }));
 
 const member = {
   'member-name': 'node-b',
@@ -120,7 +97,10 @@ export const cluster = area({
       help: 'Removes a member from the cluster.',
       summary: { done: 'Removed the member __member-name__.', 'planned-one': 'Would remove the member __member-name__.' },
       data: 'result',
-      fields: { 'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b' }))), 'missing-ok': missingOk },
+      fields: {
+        'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b', names: 'cluster-member' }))),
+        'missing-ok': missingOk,
+      },
       request: ({ 'member-name': name }) => ({ method: 'DELETE', path: at`/api/v1/cluster/members/${name}` }),
       example: { input: { 'member-name': 'node-b' }, request: `DELETE ${CLUSTER}/members/node-b` },
     }),

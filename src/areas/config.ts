@@ -12,8 +12,11 @@ import { truths } from '../model/json-text';
 
 const where = path('Path', 'Path below the configuration root, an `href` of the appliance, or an array of raw names.', {
   example: 'users/user-roles/user-role/Staff',
+  names: 'path',
 });
-const body = required(object('Body', 'The resource as the appliance wants it: an object, or one field as `{ "field": value }`.'));
+const body = required(
+  object('Body', 'The resource as the appliance wants it: an object, or one field as `{ "field": value }`.', { editor: 'resource' }),
+);
 
 function at(to: string | string[], prefix: string, method: Request['method'], content?: JsonObject): Request {
   const path = configurationPath(to, prefix);

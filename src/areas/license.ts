@@ -11,6 +11,7 @@ const kind = text(
   {
     example: 'gateway',
     filter: true,
+    names: 'client-kind',
   },
 );
 const deleteSessions = boolean('End sessions', 'Also ends the sessions of the users that are removed. Not on a licence server.');
@@ -79,7 +80,7 @@ export const license = area({
       summary: { done: 'Took the licence from named users.', 'planned-one': 'Would take the licence from named users.' },
       data: 'result',
       fields: {
-        users: subject(required(list('Users', 'One user name or an array of them.', { example: ['j.doe'] }))),
+        users: subject(required(list('Users', 'One user name or an array of them.', { example: ['j.doe'], names: 'named-user' }))),
         'client-kind': kind,
         'delete-active-sessions': deleteSessions,
       },

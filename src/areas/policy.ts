@@ -6,7 +6,7 @@ import { vendorOf } from './vendor';
 import { links } from './links';
 
 const UAC = '/api/v1/configuration/uac';
-const radius = required(text('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1' }));
+const radius = required(text('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1', names: 'radius-client' }));
 const radiusClient = (name: string): string => at`/api/v1/configuration/uac/network-access/radius-clients/radius-client/${name}`;
 const client = { name: 'Switch 3/1', 'location-group': 'Default' };
 const radiusSettings = object('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: client });
@@ -99,7 +99,10 @@ export const policy = area({
       help: 'Deletes one client of SNMP enforcement.',
       summary: { done: 'Deleted the SNMP client __name__.', 'planned-one': 'Would delete the SNMP client __name__.' },
       data: 'result',
-      fields: { name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7' }))), 'missing-ok': missingOk },
+      fields: {
+        name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7', names: 'snmp-client' }))),
+        'missing-ok': missingOk,
+      },
       request: ({ name }) => ({ method: 'DELETE', path: at`/api/v1/configuration/uac/snmpEnforcement/clients/client/${name}` }),
       example: { input: { name: 'Switch 7' }, request: `DELETE ${UAC}/snmpEnforcement/clients/client/Switch%207` },
     }),

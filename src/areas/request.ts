@@ -9,7 +9,10 @@ import { ours, sentence } from '../model/sentence';
 import { readQuery } from './query';
 
 const where = required(
-  path('Path', 'Path below `/api/v1/`, an `href` of the appliance, or an array of raw names.', { example: 'system/status/overview' }),
+  path('Path', 'Path below `/api/v1/`, an `href` of the appliance, or an array of raw names.', {
+    example: 'system/status/overview',
+    names: 'path',
+  }),
 );
 const query = content(
   'Query',

@@ -1,8 +1,32 @@
 import type { JsonObject } from './json';
+import type { Rule } from './rules';
 import type { Sentence } from './sentence';
 
 /** How a value is read and checked; `input.ts` has one reader for each kind. */
 export type Kind = 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
+
+/** Kinds of what an appliance holds and a field can name; `areas/catalogue.ts` has the list of each. */
+export type Thing =
+  | 'path'
+  | 'auth-server'
+  | 'local-server'
+  | 'directory-server'
+  | 'local-user'
+  | 'directory-group'
+  | 'admin-realm'
+  | 'admin-role'
+  | 'user-realm'
+  | 'user-role'
+  | 'session'
+  | 'session-user'
+  | 'radius-client'
+  | 'snmp-client'
+  | 'cluster-member'
+  | 'certificate'
+  | 'csr'
+  | 'named-user'
+  | 'client-kind'
+  | 'interface';
 
 /** One input field of an operation: everything that dialog, help, checks and README need to know about it. */
 export interface Field<T = unknown, R extends boolean = boolean> {
@@ -23,6 +47,14 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** A subject that a number payload may be; elsewhere an Inject node's timestamp must not become one. */
   readonly numberPayload?: boolean;
   readonly choices?: readonly string[];
+  /** Values that the interface is known to take, where it may take others too: the dialog offers them. */
+  readonly known?: readonly string[];
+  /** What it names on the appliance: the dialog offers what is there. */
+  readonly names?: Thing;
+  /** What the dialog has of its own for it, beside text. */
+  readonly editor?: 'session-filter' | 'resource';
+  /** What a text has to be; the dialog checks it too. */
+  readonly rule?: Rule;
   /** What a number may be; a count is whole and at least 1. The dialog checks it too. */
   readonly range?: 'count' | 'positive';
   readonly default?: T;

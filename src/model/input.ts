@@ -1,7 +1,7 @@
 import { badInput } from './error';
 import type { Field, Input, Operation } from './operation';
-import { isOutOf } from './rules';
-import { ours, sentence } from './sentence';
+import { isOutOf, keeps, type Rule } from './rules';
+import { ours, sentence, type Sentence } from './sentence';
 import { isObject, kindOf } from './json';
 
 type Reader = (value: unknown, name: string, field: Field) => unknown;
@@ -103,7 +103,7 @@ export function readField(name: string, field: Field, value: unknown): unknown {
   if (value === '' && (field.required || field.filter || field.kind !== 'text'))
     throw badInput(sentence`${ours(name)} (${ours(field.label)}) is empty.`);
   const read = readers[field.kind](value, name, field);
-  const complaint = rangeComplaint(field, read) ?? field.check?.(read);
+  const complaint = rangeComplaint(field, read) ?? ruleComplaint(field, read) ?? field.check?.(read);
   if (complaint !== undefined) throw badInput(sentence`${ours(name)} ${typeof complaint === 'string' ? ours(complaint) : complaint}`);
   return read;
 }
@@ -111,6 +111,18 @@ export function readField(name: string, field: Field, value: unknown): unknown {
 function rangeComplaint({ range }: Field, value: unknown): string | undefined {
   if (!isOutOf(range, value)) return undefined;
   return range === 'count' ? 'has to be a whole number of at least 1.' : 'has to be more than 0.';
+}
+
+const WANTED: Readonly<Record<Rule, string>> = {
+  ipv4: 'an IPv4 address such as 192.0.2.10',
+  netmask: 'a netmask such as 255.255.255.0',
+  address: 'an address such as 198.51.100.0 or 2001:db8::1',
+  mask: 'a netmask such as 255.255.255.0, or the length of a network such as 64',
+};
+
+function ruleComplaint({ rule }: Field, value: unknown): Sentence | undefined {
+  if (rule === undefined || typeof value !== 'string' || keeps(rule, value)) return undefined;
+  return sentence`has to be ${ours(WANTED[rule])}; ${JSON.stringify(value)} came.`;
 }
 
 function wrong(name: string, wanted: string, came: unknown): Error {

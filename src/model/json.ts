@@ -24,7 +24,8 @@ export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (value === '') return 'empty text';
   if (Array.isArray(value)) return 'an array';
-  if (Buffer.isBuffer(value)) return 'a Buffer';
+  // By its name: the dialogs say this too, and in a browser there is none.
+  if (value instanceof Uint8Array && value.constructor.name === 'Buffer') return 'a Buffer';
   if (typeof value === 'string') return 'text';
   if (typeof value !== 'object') return `a ${typeof value}`;
   // `[object Map]`

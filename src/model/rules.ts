@@ -52,3 +52,30 @@ export function neededCredentials(login: unknown, secondFactor: unknown): readon
 export function hasColon(username: string | undefined): boolean {
   return username?.includes(':') === true;
 }
+
+/** What a text of a field can be asked to be. */
+export type Rule = 'ipv4' | 'netmask' | 'address' | 'mask';
+
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+
+/** Ones from the left and zeros from there on; not zeros only, which would be every address. */
+function isNetmask(text: string): boolean {
+  if (!IPV4.test(text)) return false;
+  const bits = text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+  return /^1+0*$/.test(bits.toString(2).padStart(32, '0'));
+}
+
+const isIPv6 = (text: string): boolean => /^[0-9a-f:.]+$/i.test(text) && text.includes(':') && URL.canParse(`http://[${text}]`);
+/** A length such as 24 or 64, as some releases want it. */
+const isLength = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= 128;
+
+const rules: Readonly<Record<Rule, (text: string) => boolean>> = {
+  ipv4: (text) => IPV4.test(text),
+  netmask: isNetmask,
+  address: (text) => IPV4.test(text) || isIPv6(text),
+  mask: (text) => isNetmask(text) || isLength(text),
+};
+
+export function keeps(rule: Rule, text: string): boolean {
+  return rules[rule](text);
+}

@@ -107,6 +107,10 @@ export class Rig {
       { id: 'f1', type: 'tab', label: 'Flow' },
       APPLIANCE,
       { ...APPLIANCE, id: 'ap2', name: 'vpn-2' },
+      // For the simulator, whose certificate nobody knows.
+      { id: 'tls1', type: 'tls-config', name: 'lab', cert: '', key: '', ca: '', verifyservercert: false },
+      { id: 'f2', type: 'tab', label: 'Second' },
+      { id: 'stamp', type: 'inject', z: 'f1', name: '', props: [{ p: 'payload' }], payloadType: 'date', x: 60, y: 300, wires: [[]] },
       { id: 'start', type: 'link in', z: 'f1', name: '', links: [], x: 60, y: 80, wires: [['sessions-list', 'tr1']] },
       { id: 'end', type: 'debug', z: 'f1', name: '', x: 460, y: 80, wires: [] },
       ...this.operations().map(([area, name]) => nodeFor(area, name)),

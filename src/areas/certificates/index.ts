@@ -39,8 +39,8 @@ export const certificates = area({
         cert: subject(data('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
         file: text('File', 'Path of a file with the bundle, on the machine that Node-RED runs on.', { guard: true }),
         password: required(text('Password', 'Password of the bundle.', { secret: true })),
-        'internal-interfaces': list('Internal', 'Names of the internal interfaces that use it.'),
-        'external-interfaces': list('External', 'Names of the external interfaces that use it.'),
+        'internal-interfaces': list('Internal', 'Names of the internal interfaces that use it.', { names: 'interface' }),
+        'external-interfaces': list('External', 'Names of the external interfaces that use it.', { names: 'interface' }),
         'management-interface': boolean('Management', 'Whether the management interface uses it.'),
         ...proveFields,
       },
@@ -87,8 +87,8 @@ export const certificates = area({
         'subject-common-name': subject(
           required(text('Common name', 'Common name of the certificate: the host name.', { example: 'vpn.example.com' })),
         ),
-        'key-type': text('Key type', 'Kind of key.', { default: 'ECDSA' }),
-        'ecc-curve': text('Curve', 'Curve of an ECDSA key.', { default: 'P-384' }),
+        'key-type': text('Key type', 'Kind of key.', { default: 'ECDSA', known: ['ECDSA', 'RSA'] }),
+        'ecc-curve': text('Curve', 'Curve of an ECDSA key.', { default: 'P-384', known: ['P-256', 'P-384'] }),
       },
       run: async (body, call) => {
         const outcome = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificate-csrs`, body });
@@ -113,7 +113,10 @@ export const certificates = area({
       data: 'result',
       fields: {
         'csr-name': required(
-          text('CSR', 'Name of the CSR: `msg.envelope.csr.name` of Create a signing request.', { example: 'vpn.example.com 1' }),
+          text('CSR', 'Name of the CSR: `msg.envelope.csr.name` of Create a signing request.', {
+            example: 'vpn.example.com 1',
+            names: 'csr',
+          }),
         ),
         certificate: subject(
           required(data('Certificate', 'The signed certificate: PEM text, or a Buffer with PEM or DER.', { example: 'MIIB' })),
@@ -161,7 +164,9 @@ export const certificates = area({
       summary: { done: 'Deleted the certificate __subject-name__.', 'planned-one': 'Would delete the certificate __subject-name__.' },
       data: 'result',
       fields: {
-        'subject-name': subject(required(text('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com' }))),
+        'subject-name': subject(
+          required(text('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com', names: 'certificate' })),
+        ),
         'missing-ok': missingOk,
       },
       request: ({ 'subject-name': name }) => {

@@ -1,7 +1,12 @@
 import { clearCatalog, ensureCatalog, groupsOf, readCatalog, replaceCatalog, changeCatalog, type Catalog } from './catalog';
 import { area, choice, op, records, required, subject, text } from '../../model/operation';
 
-const server = required(text('Auth server', 'Name of the AD or LDAP authentication server.', { example: 'Corporate AD' }));
+const server = required(
+  text('Auth server', 'Name of the AD or LDAP authentication server.', {
+    example: 'Corporate AD',
+    names: 'directory-server',
+  }),
+);
 const directory = required(choice('Directory', 'Kind of the server: `ad` or `ldap`.', ['ad', 'ldap']));
 const groups = required(
   records(
@@ -9,6 +14,7 @@ const groups = required(
     'A group or an array of them: for AD objects with `name` and `group`, for LDAP with `dn`, `name` and `group-type`. To remove one, its `sid`, `name` or `dn` as text is enough.',
     {
       example: [{ name: 'VPN Users', group: 'EXAMPLE/VPN Users' }],
+      names: 'directory-group',
     },
   ),
 );

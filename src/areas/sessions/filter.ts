@@ -34,6 +34,9 @@ const FIELDS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   [AGE, readAges],
 ]);
 
+/** The names that a filter may have. */
+export const SESSION_FIELDS: readonly string[] = [...FIELDS.keys()];
+
 /**
  * A filter object as a test of one record; all fields have to match. Errors: `BAD_INPUT` for an unknown field, an empty value, one
  * that can match nothing of its kind or that matches everything; `LIMIT` for an empty filter, which would mean everyone, and for

@@ -27,7 +27,11 @@ export const sessions = area({
       summary: { found: '__n__ sessions.' },
       data: 'array of session records',
       fields: {
-        name: text('User', 'Only the sessions of this user, as the appliance compares names.', { filter: true, example: 'j.doe' }),
+        name: text('User', 'Only the sessions of this user, as the appliance compares names.', {
+          filter: true,
+          example: 'j.doe',
+          names: 'session-user',
+        }),
         limit: number('Limit', 'Stop after this many records; `msg.envelope.truncated` then says so.', {
           guard: true,
           range: 'count',
@@ -59,7 +63,9 @@ export const sessions = area({
       data: 'many; for a single id or record the plain result',
       fields: {
         'session-id': subject(
-          required(records('Session', 'A session id, a session record, or an array of either.', { example: 'sid1a2b3c' })),
+          required(
+            records('Session', 'A session id, a session record, or an array of either.', { example: 'sid1a2b3c', names: 'session' }),
+          ),
         ),
         max,
       },
@@ -80,7 +86,12 @@ export const sessions = area({
         none: '__name__ has no session.',
       },
       data: 'many',
-      fields: { name: subject(required(text('User', 'The user name, exactly as in the session record.', { example: 'j.doe' }))), max },
+      fields: {
+        name: subject(
+          required(text('User', 'The user name, exactly as in the session record.', { example: 'j.doe', names: 'session-user' })),
+        ),
+        max,
+      },
       run: async ({ name, max }, call) =>
         endSessions(await matching({ name }, (record) => record['active-user-name'] === name, call), max, call),
       example: { input: { name: 'j.doe' }, request: `GET ${SESSIONS}?name=j.doe&number=200&start=0` },
@@ -102,7 +113,10 @@ export const sessions = area({
             object(
               'Filter',
               'Record fields and what they have to be: text with `*` as wildcard, for an address also a network such as `203.0.113.0/24`, or an array of such texts, of which one is enough. `older-than` is the age of the session: hours, or text such as `90 min`.',
-              { example: { 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.0/24', 'older-than': '8 h' } },
+              {
+                editor: 'session-filter',
+                example: { 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.0/24', 'older-than': '8 h' },
+              },
             ),
           ),
         ),

@@ -3,8 +3,10 @@ import { area, boolean, names, number, object, op, required, subject, text } fro
 import { LocalUsers } from './local-users';
 import { eachUser, ensureUsers } from './several';
 
-const server = required(text('Auth server', 'Name of the local authentication server.', { example: 'System Local' }));
-const username = required(text('User', 'User name of the local user.', { example: 'j.doe' }));
+const server = required(
+  text('Auth server', 'Name of the local authentication server.', { example: 'System Local', names: 'local-server' }),
+);
+const username = required(text('User', 'User name of the local user.', { example: 'j.doe', names: 'local-user' }));
 const password = text('Password', 'Password in clear; it is never given back.', { secret: true });
 
 /** What a user has besides name and password; booleans travel as text (appliance-api.md, "Local user"). */
@@ -30,6 +32,7 @@ const several = subject(
   required(
     names('User', 'A user name, or an array of names or users: then each is done by itself, and the results name the users.', {
       example: 'j.doe',
+      names: 'local-user',
     }),
   ),
 );

@@ -1,0 +1,64 @@
+import { likelyAppliance } from './likely';
+import { live } from './state';
+
+/** What a route answers, and what stands for an answer that did not come. */
+export type Answer = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string; message: string };
+
+const PROPERTIES = [
+  ...['name', 'url', 'login', 'realm', 'secondFactor', 'tls', 'proxy'],
+  ...['timeout', 'transferTimeout', 'connections', 'vendor', 'brand'],
+];
+const CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
+
+/** The appliance of an action node as the routes want it: its name, or all of it where it is not deployed as it stands in the editor. */
+export function applianceOf(node: RedNode): Record<string, unknown> | undefined {
+  const chosen = live(node, 'applianceFrom') === 'msg' ? likelyAppliance(node) : live(node, 'appliance');
+  const appliance = typeof chosen === 'string' ? RED.nodes.node(chosen) : null;
+  if (!appliance) return undefined;
+  if (appliance.changed !== true) return { id: appliance.id };
+  const stored = appliance.credentials ?? {};
+  return {
+    id: appliance.id,
+    ...Object.fromEntries(PROPERTIES.map((name) => [name, appliance[name] ?? ''])),
+    dryRun: appliance.dryRun === true,
+    // What is stored and was not touched is not here; Node-RED fills it in for the address it was deployed for.
+    credentials: Object.fromEntries(CREDENTIALS.flatMap((name) => (typeof stored[name] === 'string' ? [[name, stored[name]]] : []))),
+  };
+}
+
+/** Asks one of our routes. Never rejects: what goes wrong is an answer too. */
+export function ask(node: RedNode, route: string, body: Record<string, unknown>): Promise<Answer> {
+  return new Promise((resolve) => {
+    $.ajax({
+      url: `gateway-appliance/${route}`,
+      method: 'POST',
+      contentType: 'application/json',
+      data: JSON.stringify(body),
+      dataType: 'json',
+    })
+      .done((answer: Answer) => resolve(answer))
+      .fail((request) => resolve(failure(node, request)));
+  });
+}
+
+function failure(node: RedNode, { status, responseJSON }: JQuery.jqXHR): Answer {
+  const told = responseJSON as { message?: unknown } | undefined;
+  if (status === 429 && typeof told?.message === 'string') return { ok: false, code: 'LIMIT', message: told.message };
+  if (status === 401 || status === 403) return { ok: false, code: 'DENIED', message: node._('test.denied-help') };
+  return { ok: false, code: 'UNREACHABLE', message: node._('test.unreachable-help') };
+}
+
+/** Headings that say more than the code alone: reasons of the connection itself. */
+const REASONS = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ECONNRESET'];
+const CODES = [
+  ...['BAD_CONFIG', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'],
+  ...['FORBIDDEN', 'NOT_FOUND', 'BAD_RESPONSE', 'TIMEOUT', 'CONNECTION', 'TLS'],
+];
+
+/** A few words for what went wrong; the message beside it says the rest. */
+export function headingOf(node: RedNode, { code, reason }: { code: string; reason?: string }): string {
+  if (code === 'DENIED') return node._('test.denied');
+  if (code === 'UNREACHABLE') return node._('test.unreachable');
+  if (reason !== undefined && REASONS.includes(reason)) return node._(`test.reason.${reason}`);
+  return node._(CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
+}

@@ -1,0 +1,278 @@
+import { compareGiven } from '../../src/change/compare';
+import type { Answer } from './asking';
+import type { Opened, Opening } from './late';
+import { prose } from './words';
+
+interface Link {
+  name: string;
+  href: string | null;
+}
+
+/** One resource in the tree; those below are fetched when it is opened. */
+interface Item {
+  label: string;
+  icon: string;
+  path: string;
+  resource?: unknown;
+  parent?: Item;
+  children?: (done: (items: Item[]) => void, item: Item) => void;
+  treeList?: { expand(done?: () => void): void };
+}
+
+const ROOTS = { config: '/api/v1/configuration', request: '/api/v1' };
+const TAG = '{{payload.name}}';
+
+/** The tree of the appliance in a tray of its own: level by level on the left, the chosen resource on the right, its path on top. */
+export function openTree(opening: Opening): Opened {
+  const browser = new Browser(opening);
+  browser.open();
+  return browser;
+}
+
+class Browser implements Opened {
+  private readonly path = $('<input type="text" class="gateway-path">');
+  private readonly crumbs = $('<div class="gateway-crumbs">');
+  private readonly tree = $('<div class="gateway-tree">');
+  private readonly resource = $('<div class="gateway-resource" tabindex="0">');
+  private readonly root: string;
+  private listener: () => void = () => undefined;
+  private latest = 0;
+
+  constructor(private readonly opening: Opening) {
+    this.root = opening.node.type === 'gateway-request' ? ROOTS.request : ROOTS.config;
+  }
+
+  open(): void {
+    const { node } = this.opening;
+    RED.tray.show({
+      title: node._('tree.title'),
+      width: 700,
+      buttons: [
+        { id: 'gateway-tree-cancel', text: node._('tree.cancel'), click: () => this.leave() },
+        { id: 'gateway-tree-ok', text: node._('tree.use'), class: 'primary', click: () => this.use() },
+      ],
+      open: (tray) => this.fill(tray.find('.red-ui-tray-body')),
+      close: () => this.listener(),
+      show: () => undefined,
+    });
+  }
+
+  /** The tray stays until somebody leaves it. */
+  close(): void {
+    return undefined;
+  }
+
+  closed(listener: () => void): void {
+    this.listener = listener;
+  }
+
+  private fill(body: JQuery): void {
+    const { node, row } = this.opening;
+    const entry = row.get();
+    const search = $('<input type="text">').attr({ placeholder: node._('tree.search'), 'aria-label': node._('tree.search') });
+    search.on('input', () => this.search(String(search.val())));
+    this.path.attr('aria-label', node._('tree.path')).val(entry?.type === 'str' ? entry.value : '');
+    this.path.on('input', () => this.drawCrumbs());
+    this.resource.attr('aria-label', node._('tree.resource'));
+    const left = $('<div class="gateway-tree-side">').append(search, this.tree);
+    const panes = $('<div class="gateway-panes">').append(left, this.resource);
+    const note = $('<div class="gateway-note">').text(node._('tree.crumbs'));
+    $('<div class="gateway-late gateway-browser">').append(this.path, this.crumbs, note, panes).appendTo(body);
+    const root = this.item({ name: this.root, href: this.root }, '');
+    this.tree.treeList({ data: [root] });
+    this.tree.on('treelistselect', (_event, item) => void this.choose(item as Item));
+    root.treeList?.expand();
+    this.drawCrumbs();
+    this.say(node._('tree.begin'));
+  }
+
+  private item({ name, href }: Link, parent: string): Item {
+    const path = pathOf(href, name, parent, this.root);
+    return {
+      label: name,
+      icon: 'fa fa-folder-o',
+      path,
+      children: (done, item) => void this.below(item).then(done),
+    };
+  }
+
+  private async below(item: Item): Promise<Item[]> {
+    const answer = await this.read(item);
+    if (!answer.ok) {
+      this.fail(answer);
+      return [];
+    }
+    return (answer.links as Link[]).map((link) => this.item(link, item.path));
+  }
+
+  private async read(item: Item): Promise<Answer> {
+    const root = this.root === ROOTS.request ? 'request' : 'config';
+    const answer = await this.opening.ask('read', { root, path: item.path === '' ? '/' : item.path });
+    if (answer.ok) item.resource = answer.resource;
+    return answer;
+  }
+
+  private async choose(item: Item): Promise<void> {
+    const run = (this.latest += 1);
+    if (item.path !== '') this.path.val(item.path);
+    this.drawCrumbs();
+    if (item.resource === undefined) {
+      this.say(this.opening.node._('list.searching'));
+      const answer = await this.read(item);
+      if (run !== this.latest) return;
+      if (!answer.ok) {
+        this.fail(answer);
+        return;
+      }
+    }
+    this.resource.empty().append($('<pre>').text(JSON.stringify(item.resource, null, 2)));
+  }
+
+  /** Every name of the path is a button that makes a tag of it, and back. */
+  private drawCrumbs(): void {
+    const text = String(this.path.val() ?? '');
+    this.crumbs.empty();
+    if (text.startsWith('/')) return;
+    const parts = text.split('/').filter(Boolean);
+    parts.forEach((part, index) => {
+      const tag = part.startsWith('{{');
+      const button = $('<button type="button" class="red-ui-button red-ui-button-small">').text(part).toggleClass('gateway-tag', tag);
+      button.attr({ 'aria-pressed': String(tag), title: this.opening.node._(tag ? 'tree.to-name' : 'tree.to-tag') });
+      button.on('click', () => {
+        const before = button.data('name') as string | undefined;
+        parts[index] = tag ? (this.names.get(index) ?? before ?? part) : TAG;
+        if (!tag) this.names.set(index, part);
+        this.path.val(parts.join('/'));
+        this.drawCrumbs();
+      });
+      this.crumbs.append(button, index < parts.length - 1 ? $('<span>').text('/') : '');
+    });
+  }
+
+  /** What stood where a tag stands now. */
+  private readonly names = new Map<number, string>();
+
+  /** Within what was opened: names, and what the resources hold. */
+  private search(text: string): void {
+    const wanted = text.trim().toLowerCase();
+    const holds = (item: Item): boolean =>
+      wanted === '' ||
+      item.label.toLowerCase().includes(wanted) ||
+      (item.resource !== undefined && JSON.stringify(item.resource).toLowerCase().includes(wanted));
+    this.tree.treeList('filter', wanted === '' ? null : (item: Item) => holds(item));
+  }
+
+  private say(text: string): void {
+    this.resource.empty().append($('<div class="gateway-note">').text(text));
+  }
+
+  private fail(answer: { code: string; reason?: string; message: string }): void {
+    const { node, heading } = this.opening;
+    this.resource.empty().append($('<b>').text(heading(node, answer)), prose($('<div>'), answer.message));
+  }
+
+  private use(): void {
+    const text = String(this.path.val() ?? '').trim();
+    if (text !== '') this.opening.row.set('str', text);
+    this.leave();
+  }
+
+  private leave(): void {
+    RED.tray.close();
+  }
+}
+
+/** As a person writes it where that means the same; of a name with a slash in it, as the appliance encodes it. */
+function pathOf(href: string | null, name: string, parent: string, root: string): string {
+  if (href === root) return '';
+  const at = href?.indexOf(`${root}/`) ?? -1;
+  if (href === null || at < 0) return `${parent}${parent === '' ? '' : '/'}${encodeURIComponent(name)}`;
+  return href
+    .slice(at + root.length + 1)
+    .split('/')
+    .map(readable)
+    .join('/');
+}
+
+function readable(segment: string): string {
+  try {
+    const name = decodeURIComponent(segment);
+    return /[/%?#\\{}]/.test(name) ? segment : name;
+  } catch {
+    return segment;
+  }
+}
+
+/** What is there now, put into the body; a second press shows what would become different. */
+export function openCurrent(opening: Opening): Opened {
+  const { node, row } = opening;
+  const panel = $('<div class="gateway-late gateway-difference" role="status" aria-live="polite">');
+  let listener = (): void => undefined;
+  row.element.find('.gateway-difference').remove();
+  row.element.find('.gateway-input').after(panel.text(node._('list.searching')));
+  void show(opening, panel);
+  return {
+    close: () => {
+      panel.remove();
+      listener();
+    },
+    closed: (then) => (listener = then),
+  };
+}
+
+async function show(opening: Opening, panel: JQuery): Promise<void> {
+  const { node, row } = opening;
+  const { path } = opening.given();
+  if (path === undefined || path.includes('{{')) {
+    panel.text(node._('current.path'));
+    return;
+  }
+  const answer = await opening.ask('read', { root: node.type === 'gateway-request' ? 'request' : 'config', path });
+  if (!answer.ok) {
+    panel.empty().append($('<b>').text(opening.heading(node, answer)), prose($('<div>'), answer.message));
+    return;
+  }
+  const present = withoutLinks(answer.resource);
+  const entry = row.get();
+  const given = entry?.type === 'json' ? parsed(entry.value) : undefined;
+  if (given === undefined) {
+    row.set('json', JSON.stringify(present));
+    panel.text(node._('current.loaded'));
+  } else compare(node, panel, present, given);
+  RED.tray.resize();
+}
+
+function compare(node: RedNode, panel: JQuery, present: Record<string, unknown>, given: Record<string, unknown>): void {
+  const { diff } = compareGiven('', given, present);
+  const unknown = Object.keys(given).filter((key) => !(key in present));
+  panel.empty().append($('<b>').text(node._(diff.length === 0 ? 'current.same' : 'current.differs', { count: diff.length })));
+  for (const { field, before, after } of diff) {
+    const line = $('<div>').append($('<code>').text(field), ' ', $('<del>').text(words(before)), ' → ', $('<ins>').text(words(after)));
+    panel.append(line);
+  }
+  if (unknown.length > 0) panel.append($('<div>').text(node._('current.unknown', { keys: unknown.join(', ') })));
+  const keys = Object.keys(present).filter((key) => !(key in given));
+  if (keys.length > 0) panel.append($('<div>').text(node._('current.keys', { keys: keys.join(', ') })));
+}
+
+const words = (value: unknown): string => (value === undefined || value === null ? '–' : JSON.stringify(value));
+
+/** Links go by their own paths, and nobody sends back a secret that is masked. */
+function withoutLinks(resource: unknown): Record<string, unknown> {
+  if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) return {};
+  const isLink = (value: unknown): boolean => typeof value === 'object' && value !== null && 'href' in value;
+  return Object.fromEntries(
+    Object.entries(resource).filter(
+      ([, value]) => !isLink(value) && value !== '••••' && !(Array.isArray(value) && value.length > 0 && value.every(isLink)),
+    ),
+  );
+}
+
+function parsed(json: string): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(json) as unknown;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

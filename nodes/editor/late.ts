@@ -1,0 +1,44 @@
+import type { Answer } from './asking';
+import { openKnown, openList } from './late-list';
+import { openFilter } from './late-filter';
+import { openCurrent, openTree } from './late-tree';
+import type { FieldInfo } from './table-info';
+
+/** A row as the tools see it. */
+export interface Target {
+  readonly name: string;
+  readonly element: JQuery;
+  readonly box: JQuery;
+  get(): { type: string; value: string } | undefined;
+  set(type: string, value: string): void;
+}
+
+/** What a tool is opened with. It shares no state with the rest: it is a script of its own. */
+export interface Opening {
+  readonly node: RedNode;
+  readonly row: Target;
+  readonly field: FieldInfo;
+  ask(route: string, body: Record<string, unknown>): Promise<Answer>;
+  heading(node: RedNode, answer: { code: string; reason?: string }): string;
+  given(): Record<string, string>;
+}
+
+export interface Opened {
+  close(): void;
+  closed(listener: () => void): void;
+}
+
+export interface Late {
+  pick(opening: Opening): Opened;
+  known(opening: Opening): Opened;
+  tree(opening: Opening): Opened;
+  filter(opening: Opening): Opened;
+  current(opening: Opening): Opened;
+}
+
+/** Members of the global `gatewayLate`. */
+export const pick = openList;
+export const known = openKnown;
+export const tree = openTree;
+export const filter = openFilter;
+export const current = openCurrent;

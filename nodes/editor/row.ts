@@ -1,0 +1,84 @@
+import type { FieldInfo } from './table';
+
+/** The elements of one row of the dialog. */
+export interface Row {
+  readonly all: JQuery;
+  readonly label: JQuery;
+  readonly input: JQuery;
+  readonly reset: JQuery;
+  readonly tools: JQuery;
+  readonly error: JQuery;
+  readonly note: JQuery;
+}
+
+const icons: Record<FieldInfo['kind'], string> = {
+  text: 'fa-font',
+  number: 'fa-hashtag',
+  boolean: 'fa-toggle-on',
+  choice: 'fa-list-ul',
+  object: 'fa-file-code-o',
+  list: 'fa-list',
+  path: 'fa-sitemap',
+  records: 'fa-user',
+  names: 'fa-user',
+  data: 'fa-file-o',
+  content: 'fa-file-code-o',
+};
+/** Guards: a number limits something, a text is the place of something. */
+const guards: Partial<Record<FieldInfo['kind'], string>> = { number: 'fa-shield', text: 'fa-folder-open-o' };
+
+export function iconOf(field: FieldInfo): string {
+  if (field.secret) return 'fa-lock';
+  return (field.guard && guards[field.kind]) || icons[field.kind];
+}
+
+/** A button of icon alone, whose words are for those who point at it or cannot see it. */
+export function toolButton(icon: string, words: string, press: () => void): JQuery {
+  return $('<button type="button" class="red-ui-button gateway-tool">')
+    .attr({ title: words, 'aria-label': words })
+    .append($('<i aria-hidden="true">').addClass(`fa ${icon}`))
+    .on('click', press);
+}
+
+/** Makes the row of a field at the end of the form's fields. */
+export function makeRow(node: RedNode, name: string, reset: () => void): Row {
+  const id = `gateway-field-${name}`;
+  const row = {
+    all: $('<div class="form-row gateway-row gateway-field">').attr('data-field', name),
+    label: $(`<label for="${id}-value"><i class="fa" aria-hidden="true"></i> <span></span></label>`),
+    input: $('<input type="text" style="width: 100%">').attr('id', id),
+    reset: toolButton('fa-times', node._('source.back'), reset).addClass('gateway-reset'),
+    tools: $('<span class="gateway-tools">'),
+    error: $('<div class="gateway-error">').attr('id', `${id}-error`),
+    note: $('<div class="gateway-note" data-note="field">').attr('id', `${id}-note`),
+  };
+  const line = $('<div class="gateway-input">').append(row.input, row.tools, row.reset);
+  row.all.append(row.label, $('<div>').append(line, row.error, row.note)).appendTo('.gateway-fields');
+  return row;
+}
+
+/** What the field is called: for the eye with a star where it is required, and for the controls that Node-RED makes. */
+export function nameRow({ all, label, input }: Row, field: FieldInfo, words: string, required: string): void {
+  label
+    .find('.fa')
+    .attr('class', `fa ${iconOf(field)}`)
+    .end()
+    .find('span')
+    .text(words)
+    .append(field.required ? $('<b class="gateway-star" aria-hidden="true">*</b>').attr('title', required) : '');
+  all.find('.red-ui-typedInput-input').attr({
+    id: `${String(input.attr('id'))}-value`,
+    'aria-required': String(field.required === true),
+    'aria-describedby': `${String(input.attr('id'))}-error ${String(input.attr('id'))}-note`,
+  });
+}
+
+/** Node-RED gives its buttons no names: each gets the field's, and what it is set to. */
+export function nameControls(row: JQuery, words: string): void {
+  const type = row.find('.red-ui-typedInput-type-select');
+  type.attr('aria-label', `${words}: ${type.attr('title') ?? ''}`);
+  const option = row.find('.red-ui-typedInput-option-trigger');
+  option.attr('aria-label', `${words}: ${option.text().trim()}`);
+  row.find('.red-ui-typedInput-option-expand').attr('aria-label', `${words}: …`);
+  row.find('.gateway-default').attr('aria-label', `${words}: ${row.find('.gateway-default').text()}`);
+}

@@ -1,0 +1,246 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator';
+import { inBothEditors, TRIAL } from './rig';
+
+declare const RED: {
+  nodes: {
+    import(nodes: unknown[]): void;
+    node(id: string): { changed?: boolean } | null;
+    addLink(link: { source: unknown; sourcePort: number; target: unknown }): void;
+  };
+  tray: unknown;
+};
+
+inBothEditors('a field', (rig) => {
+  let sim: Simulator;
+  beforeAll(async () => {
+    sim = await startSimulator({ sessions: 300, cluster: 'active-passive' });
+  });
+  afterAll(() => sim.close());
+
+  const node = { ...TRIAL, wires: [[]], appliance: 'ap3', type: 'gateway-users', operation: 'disable' };
+  let made = 0;
+
+  /** An appliance that is not deployed, and a node that uses it, open. */
+  async function open(more: object = {}): Promise<string> {
+    const id = `fresh${(made += 1)}`;
+    const login = { login: 'realm', realm: 'Admin Users', secondFactor: 'none', tls: 'tls1' };
+    const credentials = { username: 'api-admin', password: 'simulator' };
+    const nodes = [{ id: 'ap3', type: 'gateway-appliance', name: 'lab', url: sim.url, ...login, credentials }];
+    await rig.editor.page.evaluate(
+      ([appliance, fresh]) => {
+        if (!RED.nodes.node('ap3')) RED.nodes.import(appliance as unknown[]);
+        const there = RED.nodes.node('ap3');
+        if (there) there.changed = true;
+        RED.nodes.import([fresh]);
+      },
+      [nodes, { ...node, ...more, id }] as const,
+    );
+    await rig.editor.openNode(id);
+    return id;
+  }
+
+  const keyboard = {
+    type: (text: string): Promise<void> => rig.editor.page.keyboard.type(text),
+    press: (key: string): Promise<void> => rig.editor.page.keyboard.press(key),
+  };
+  const click = (name: string): Promise<void> => rig.editor.page.click(`[data-field="${name}"] .gateway-default`);
+  const options = async (): Promise<string[]> => {
+    await rig.editor.page.waitForSelector('.gateway-list [role="option"]');
+    return rig.editor.page.$$eval('.gateway-list [role="option"] > span:first-child', (found) => found.map((one) => one.textContent ?? ''));
+  };
+
+  describe('that nothing is entered in', () => {
+    afterEach(() => rig.editor.cancel());
+
+    it('takes what is typed after a click, and after Tab', async () => {
+      await open({ type: 'gateway-trial', operation: 'create' });
+      await click('server');
+      await keyboard.type('Local 1');
+      expect(await rig.editor.field('server')).toEqual({ type: 'str', value: 'Local 1' });
+      await rig.editor.page.focus('[data-field="amount"] .gateway-default');
+      await keyboard.type('42');
+      expect(await rig.editor.field('amount')).toEqual({ type: 'num', value: '42' });
+      await click('password');
+      await keyboard.type('hunter2');
+      expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
+    });
+
+    it('is as before for who clicks and goes on', async () => {
+      await open({ type: 'gateway-trial', operation: 'create' });
+      await click('server');
+      expect(await rig.editor.complaint('server')).toBe('');
+      await click('people');
+      expect((await rig.editor.field('server')).type).toBe('default');
+      await rig.editor.page.click('#node-input-name');
+      expect((await rig.editor.field('people')).type).toBe('default');
+    });
+
+    it('opens the menu of a choice, and takes what is chosen there', async () => {
+      await open({ type: 'gateway-trial', operation: 'create' });
+      await click('mode');
+      await rig.editor.page.click('.red-ui-typedInput-options:visible a[value="slow"]');
+      expect(await rig.editor.field('mode')).toEqual({ type: 'str', value: 'slow' });
+    });
+
+    it('has its default back by one click', async () => {
+      await open({ type: 'gateway-trial', operation: 'create' });
+      await click('server');
+      await keyboard.type('x');
+      await rig.editor.page.click('[data-field="server"] .gateway-reset');
+      expect((await rig.editor.field('server')).type).toBe('default');
+      expect(await rig.editor.visible('[data-field="server"] .gateway-reset')).toBe(false);
+    });
+
+    it('has a label that leads to its control, and a name for each control', async () => {
+      await open({ type: 'gateway-trial', operation: 'create' });
+      await rig.editor.setField('server', { type: 'str', value: 'x' });
+      expect(await rig.editor.page.getByLabel('Server', { exact: false }).first().isVisible()).toBe(true);
+      const names = await rig.editor.page.$$eval('.gateway-field button, .gateway-field [role="button"]', (controls) =>
+        controls.filter((control) => control.checkVisibility()).map((control) => control.getAttribute('aria-label') ?? ''),
+      );
+      expect(names).not.toContain('');
+      const defaults = names.filter((name) => name.endsWith(': default'));
+      expect(new Set(defaults).size).toBe(defaults.length);
+      expect(defaults.length).toBeGreaterThan(5);
+    });
+  });
+
+  describe('that names something', () => {
+    it('offers what is there, filtered by what is typed, from an appliance that is not deployed', async () => {
+      const id = await open();
+      await click('server');
+      expect(await options()).toEqual(['Administrators', 'System Local']);
+      await keyboard.type('sys');
+      await rig.editor.page.waitForFunction(() => document.querySelectorAll('.gateway-list [role="option"]').length === 1);
+      await keyboard.press('ArrowDown');
+      await keyboard.press('Enter');
+      expect(await rig.editor.field('server')).toEqual({ type: 'str', value: 'System Local' });
+      await click('username');
+      expect(await options()).toContain('jürgen.müller');
+      await rig.editor.page.click('.gateway-list [role="option"]:has-text("contractor1")');
+      await rig.editor.done();
+      const fields = { server: { type: 'str', value: 'System Local' }, username: { type: 'str', value: 'contractor1' } };
+      expect(await rig.editor.exported(id)).toMatchObject({ fields });
+      expect((await rig.editor.verdict(id)).errors).toEqual([]);
+    });
+
+    it('keeps and marks what is not there, and says when nobody answers', async () => {
+      await open({ fields: { server: { type: 'str', value: 'Gone' } } });
+      await rig.editor.page.click('[data-field="server"] [data-tool="pick"]');
+      expect(await options()).toContain('System Local');
+      expect(await rig.editor.text('.gateway-list-note')).toBe('Gone is not there now.');
+      expect(await rig.editor.field('server')).toEqual({ type: 'str', value: 'Gone' });
+      await keyboard.press('Escape');
+      expect(await rig.editor.page.locator('.gateway-list').count()).toBe(0);
+      await rig.editor.cancel();
+      await open({ type: 'gateway-sessions', operation: 'kill-user', appliance: 'ap2' });
+      await click('name');
+      await rig.editor.page.waitForSelector('.gateway-list-bad');
+      expect(await rig.editor.text('.gateway-list-bad b')).toMatch(/\w/);
+      await keyboard.type('j.doe');
+      expect(await rig.editor.field('name')).toEqual({ type: 'str', value: 'j.doe' });
+      await rig.editor.cancel();
+    });
+
+    it('offers the values that the interface knows, and others', async () => {
+      await open({ type: 'gateway-administrators', operation: 'add-source-ip' });
+      await click('access');
+      await rig.editor.page.click('.gateway-list [role="option"]:has-text("deny")');
+      expect(await rig.editor.field('access')).toEqual({ type: 'str', value: 'deny' });
+      await rig.editor.setField('address', { type: 'str', value: '10.0.0.999' });
+      expect(await rig.editor.complaint('address')).toMatch(/address/);
+      await rig.editor.cancel();
+    });
+  });
+
+  describe('a filter', () => {
+    it('is built of conditions, and is JSON one click away', async () => {
+      await open({ type: 'gateway-sessions', operation: 'kill-matching' });
+      await click('filter');
+      await rig.editor.page.waitForSelector('.gateway-condition');
+      await rig.editor.page.selectOption('.gateway-condition select >> nth=0', 'source-ip');
+      await rig.editor.page.selectOption('.gateway-condition select >> nth=1', 'network');
+      await rig.editor.page.fill('.gateway-condition input >> nth=0', '203.0.113.0/24');
+      await rig.editor.page.click('.gateway-filter-end button >> nth=0');
+      await rig.editor.page.selectOption('.gateway-condition >> nth=1 >> select >> nth=0', 'active-user-name');
+      await rig.editor.page.selectOption('.gateway-condition >> nth=1 >> select >> nth=1', 'begins');
+      await rig.editor.page.fill('.gateway-condition >> nth=1 >> input', 'j.');
+      const filter = { 'source-ip': '203.0.113.0/24', 'active-user-name': 'j.*' };
+      expect(JSON.parse((await rig.editor.field('filter')).value)).toEqual(filter);
+      await rig.editor.page.click('.gateway-filter-end button >> nth=1');
+      expect(await rig.editor.page.locator('.gateway-condition').count()).toBe(0);
+      await rig.editor.page.click('[data-field="filter"] [data-tool="filter"]');
+      await rig.editor.page.waitForSelector('.gateway-condition');
+      expect(await rig.editor.page.inputValue('.gateway-condition >> nth=1 >> input')).toBe('j.');
+      await rig.editor.done();
+    });
+
+    it.each([
+      ['{}', /empty/],
+      ['{"nope":"x"}', /nope/],
+      ['{"source-ip":"10.0.0.999"}', /no address/],
+      ['{"source-ip":"10.0.0.9"}', /^$/],
+    ])('%s is told of as it would be at run time', async (value, words) => {
+      await open({ type: 'gateway-sessions', operation: 'kill-matching', fields: { filter: { type: 'json', value } } });
+      expect(await rig.editor.complaint('filter')).toMatch(words);
+      await rig.editor.cancel();
+    });
+  });
+
+  describe('a path', () => {
+    it('is found level by level, and a name in it becomes a value of the message', async () => {
+      const id = await open({ type: 'gateway-config', operation: 'get' });
+      await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
+      await rig.editor.page.waitForSelector('.gateway-browser');
+      const item = (name: string): ReturnType<typeof rig.editor.page.locator> =>
+        rig.editor.page.locator('.gateway-tree .red-ui-treeList-label', { has: rig.editor.page.getByText(name, { exact: true }) });
+      for (const name of ['users', 'user-roles', 'Büro #1/EU & 50%']) {
+        await item(name).click();
+        await rig.editor.page.waitForFunction(() => document.querySelector('.gateway-resource pre'));
+        await keyboard.press('ArrowRight');
+      }
+      await rig.editor.page.waitForFunction(() => document.querySelector('.gateway-resource pre')?.textContent?.includes('"general"'));
+      expect(await rig.editor.page.inputValue('.gateway-path')).toBe('users/user-roles/user-role/B%C3%BCro%20%231%2FEU%20%26%2050%25');
+      await rig.editor.page.click('.gateway-crumbs button >> nth=3');
+      expect(await rig.editor.page.inputValue('.gateway-path')).toBe('users/user-roles/user-role/{{payload.name}}');
+      await rig.editor.page.click('#gateway-tree-ok');
+      await rig.editor.page.waitForSelector('.gateway-browser', { state: 'detached' });
+      await rig.editor.done();
+      const path = { type: 'str', value: 'users/user-roles/user-role/{{payload.name}}' };
+      expect(await rig.editor.exported(id)).toMatchObject({ fields: { path } });
+    });
+
+    it('brings what is there into the body, and tells what would change', async () => {
+      const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
+      await open({ type: 'gateway-config', operation: 'update', fields: { path } });
+      await rig.editor.page.click('[data-field="body"] [data-tool="current"]');
+      await rig.editor.page.waitForFunction(() => document.querySelector('.gateway-difference')?.textContent?.includes('now'));
+      expect(JSON.parse((await rig.editor.field('body')).value)).toEqual({ name: 'Users', description: '' });
+      await rig.editor.setField('body', { type: 'json', value: '{"description":"Day shift"}' });
+      await rig.editor.page.click('[data-field="body"] [data-tool="current"]');
+      await rig.editor.page.waitForSelector('.gateway-difference ins');
+      expect(await rig.editor.text('.gateway-difference')).toMatch(/1 .*\/description "" → "Day shift".*name/);
+      await rig.editor.cancel();
+      expect(sim.requests.filter(({ method }) => method !== 'GET' && method !== 'POST')).toEqual([]);
+    });
+  });
+
+  describe('of a node on the canvas', () => {
+    it('that no wire can bring is told of, until one may', async () => {
+      const id = await open();
+      await rig.editor.done();
+      expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: nothing[^]*User: nothing/);
+      const wire = (from: string): Promise<void> =>
+        rig.editor.page.evaluate(
+          ([source, target]) =>
+            RED.nodes.addLink({ source: RED.nodes.node(source as string), sourcePort: 0, target: RED.nodes.node(target as string) }),
+          [from, id],
+        );
+      await wire('stamp');
+      expect((await rig.editor.verdict(id)).errors).toHaveLength(2);
+      await wire('end');
+      expect((await rig.editor.verdict(id)).errors).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { areas } from '../src/areas';
+import { catalogue, listThings, type Read } from '../src/areas/catalogue';
+import type { SimulatorOptions } from '../src/simulator';
+import { failure, pair } from './library/appliance';
+
+async function reader(options: SimulatorOptions = {}): Promise<Read> {
+  const { gateway } = await pair(options);
+  return async (operation, input = {}) => (await gateway.run(operation, input)).data;
+}
+
+const values = async (kind: string, read: Read, given: Record<string, string> = {}): Promise<string[]> =>
+  (await listThings(kind, given, read)).map(({ value }) => value);
+
+describe('the catalogue', () => {
+  it('has a list for everything that a field names', () => {
+    const fields = areas.flatMap(({ operations }) => Object.values(operations).flatMap((operation) => Object.values(operation.fields)));
+    const named = new Set(fields.flatMap(({ names }) => (names === undefined || names === 'path' ? [] : [names])));
+    expect(named.size).toBeGreaterThan(10);
+    for (const name of named) expect(Object.keys(catalogue), name).toContain(name);
+  });
+
+  it.each([
+    ['local-server', {}, 'System Local'],
+    ['directory-server', {}, 'Corp AD'],
+    ['auth-server', {}, 'Corp SAML'],
+    ['local-user', { server: 'System Local' }, 'jürgen.müller'],
+    ['directory-group', { server: 'Corp AD', directory: 'ad' }, 'VPN Users'],
+    ['admin-realm', {}, 'Admin Users'],
+    ['admin-role', {}, '.Administrators'],
+    ['user-realm', {}, 'Büro #1 / EU'],
+    ['user-role', {}, 'Büro #1/EU & 50%'],
+    ['radius-client', {}, 'WLAN Büro/EU #2'],
+    ['snmp-client', {}, 'access switch 2'],
+    ['cluster-member', {}, 'gateway-1-b'],
+    ['interface', {}, '<Internal Port>'],
+  ])('lists each %s', async (kind, given, one) => {
+    expect(await values(kind, await reader({ cluster: 'active-passive' }), given as Record<string, string>)).toContain(one);
+  });
+
+  it('tells kinds of servers apart', async () => {
+    const read = await reader();
+    expect(await values('local-server', read)).not.toContain('Corp AD');
+    expect(await values('directory-server', read)).toEqual(['Corp AD', 'Partner LDAP']);
+  });
+
+  it('lists sessions with what tells them apart, and each of their users once', async () => {
+    const read = await reader({ sessions: 250 });
+    const sessions = await listThings('session', {}, read);
+    expect(sessions).toHaveLength(250);
+    expect(sessions[0]?.note).toMatch(/\d+\.\d+\.\d+\.\d+/);
+    const users = await values('session-user', read);
+    expect(new Set(users).size).toBe(users.length);
+    expect(users.length).toBeGreaterThan(0);
+  });
+
+  it('lists named users and the kinds of a licence server', async () => {
+    const server = await reader({ role: 'license-server' });
+    expect(await values('client-kind', server)).toEqual(['gateway', 'policy']);
+    expect((await values('named-user', server, { 'client-kind': 'gateway' })).length).toBeGreaterThan(0);
+    expect(await values('client-kind', await reader())).toEqual([]);
+  });
+
+  it('says what is missing, and that there is no such kind', async () => {
+    const read = await reader();
+    expect(await failure(listThings('local-user', {}, read))).toMatchObject({
+      code: 'BAD_INPUT',
+      message: 'server is needed for this list.',
+    });
+    expect((await failure(listThings('toString', {}, read))).code).toBe('BAD_INPUT');
+  });
+
+  it('says that an appliance has no list', async () => {
+    expect(await failure(listThings('certificate', {}, await reader()))).toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringMatching(/no list/) as string,
+    });
+  });
+});

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import helper from 'node-red-node-test-helper';
+import { forgetTests } from '../nodes/appliance-test';
+import { Rig } from './support/node-red';
+
+const PASSWORD = 'planted "pass word" + /1';
+
+interface Answer {
+  ok: boolean;
+  code?: string;
+  message?: string;
+  entries?: { value: string }[];
+  found?: number;
+  total?: number;
+  unknown?: string[];
+  resource?: Record<string, unknown>;
+  links?: { name: string }[];
+}
+
+describe('what a dialog asks of an appliance', () => {
+  const rig = new Rig('node-red', { password: PASSWORD, sessions: 400 });
+  beforeAll(() => rig.start());
+  afterEach(async () => {
+    forgetTests();
+    await rig.reset();
+  });
+  afterAll(() => rig.stop());
+
+  const deployed = { nodes: [], credentials: { a1: { username: 'api-admin', password: PASSWORD } } };
+  const draft = (more: object = {}): object => ({
+    id: 'new',
+    url: rig.sim.url,
+    login: 'realm',
+    realm: 'Admin Users',
+    tls: 'tls1',
+    ...more,
+  });
+  const typed = { credentials: { username: 'api-admin', password: PASSWORD } };
+
+  async function ask(route: string, body: object): Promise<Answer> {
+    const response = await helper.request().post(`/gateway-appliance/${route}`).send(body);
+    expect(response.status).toBe(200);
+    expect(response.text).not.toContain('planted');
+    return response.body as Answer;
+  }
+  const list = (body: object): Promise<Answer> => ask('list', { given: {}, search: '', ...body });
+
+  it('is answered by the deployed node, and by one that is not deployed', async () => {
+    await rig.deploy(deployed);
+    const wanted = { ok: true, entries: expect.arrayContaining([{ value: 'System Local', note: 'local' }]) as unknown };
+    expect(await list({ kind: 'local-server', appliance: { id: 'a1' } })).toMatchObject(wanted);
+    expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject(wanted);
+  });
+
+  it('is a part of a long list, searched here; what is not there any more is told', async () => {
+    await rig.deploy(deployed);
+    const appliance = { id: 'a1' };
+    const all = await list({ kind: 'session', appliance });
+    expect(all).toMatchObject({ found: 400, total: 400 });
+    expect(all.entries).toHaveLength(100);
+    const one = all.entries?.at(-1)?.value ?? '';
+    const requests = rig.sim.requests.length;
+    const found = await list({ kind: 'session', appliance, search: ` ${one.toUpperCase()} `, values: [one, 'sidgone'] });
+    expect(found).toMatchObject({ entries: [expect.objectContaining({ value: one })], found: 1, unknown: ['sidgone'] });
+    // Each letter that is typed must not fetch every session anew.
+    expect(rig.sim.requests.length).toBe(requests);
+    await list({ kind: 'session', appliance, again: true });
+    expect(rig.sim.requests.length).toBeGreaterThan(requests);
+  });
+
+  it('is a resource with what is below it, its secrets masked', async () => {
+    await rig.deploy(deployed);
+    const appliance = { id: 'a1' };
+    const root = await ask('read', { appliance, path: '/' });
+    expect(root.links?.map(({ name }) => name)).toContain('users');
+    const user = ['authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user', 'contractor1'];
+    const read = await ask('read', { appliance, path: user });
+    expect(read.resource).toMatchObject({ username: 'contractor1' });
+    expect(rig.sim.requests.every(({ method, path }) => method === 'GET' || path.endsWith('/realm_auth'))).toBe(true);
+  });
+
+  it('never sends a stored password to an address that it was not deployed for', async () => {
+    await rig.deploy(deployed);
+    const elsewhere = draft({ id: 'a1', url: 'https://127.0.0.1:9', credentials: { username: 'api-admin', password: '__PWRD__' } });
+    expect(await list({ kind: 'local-server', appliance: elsewhere })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
+  });
+
+  it.each([
+    ['an unknown kind', 'list', { kind: 'constructor', appliance: { id: 'a1' } }, 'BAD_INPUT'],
+    ['a field that is missing', 'list', { kind: 'local-user', appliance: { id: 'a1' } }, 'BAD_INPUT'],
+    ['a node that is not deployed', 'list', { kind: 'session', appliance: { id: 'gone' } }, 'BAD_CONFIG'],
+    ['no appliance', 'read', { path: '/' }, 'BAD_CONFIG'],
+    ['no path', 'read', { appliance: { id: 'a1' } }, 'BAD_INPUT'],
+    ['a path that leaves the tree', 'read', { appliance: { id: 'a1' }, path: '../realm_auth' }, 'BAD_INPUT'],
+  ])('says of %s what is wrong', async (_what, route, body, code) => {
+    await rig.deploy(deployed);
+    expect(await ask(route, { given: {}, ...body })).toMatchObject({ ok: false, code, message: expect.stringMatching(/\w/) as string });
+  });
+
+  it('says that nobody answers', async () => {
+    await rig.deploy(deployed);
+    const nobody = draft({ url: 'https://127.0.0.1:9', ...typed });
+    expect(await list({ kind: 'session', appliance: nobody })).toMatchObject({ ok: false, code: 'CONNECTION', reason: 'ECONNREFUSED' });
+  });
+
+  it('is refused to pages of other addresses', async () => {
+    await rig.deploy(deployed);
+    const before = rig.sim.requests.length;
+    for (const route of ['list', 'read']) {
+      const response = await helper
+        .request()
+        .post(`/gateway-appliance/${route}`)
+        .set('Origin', 'https://evil.example')
+        .send({ appliance: { id: 'a1' }, kind: 'session', path: '/' });
+      expect(response.status).toBe(403);
+    }
+    expect(rig.sim.requests.length).toBe(before);
+  });
+});
