@@ -52,6 +52,8 @@ export const TRIAL = {
 /** A value of the dialog's own that fits the field. */
 function literal(field: Field): Entry {
   if (field.secret) return { type: 'msg', value: 'token' };
+  if (field.rule) return { type: 'str', value: String(field.example) };
+  if (field.editor === 'session-filter') return { type: 'json', value: JSON.stringify(field.example) };
   switch (field.kind) {
     case 'number':
       return { type: 'num', value: '7' };
