@@ -2,8 +2,7 @@ import { SESSION_FIELDS } from '../../src/areas/sessions/filter';
 import type { Opened, Opening } from './late';
 import { toolButton } from './row';
 
-const OPERATORS = ['is', 'begins', 'like', 'any', 'network', 'older'] as const;
-type Operator = (typeof OPERATORS)[number];
+type Operator = 'is' | 'begins' | 'like' | 'any' | 'network' | 'older';
 
 interface Condition {
   field: string;
@@ -37,8 +36,8 @@ export function conditionsOf(filter: unknown): Condition[] | undefined {
 function conditionOf(field: string, wanted: unknown): Condition | undefined {
   if (!SESSION_FIELDS.includes(field)) return undefined;
   if (Array.isArray(wanted)) {
-    const plain = wanted.every((one) => typeof one === 'string' && !/[,*/]/.test(one));
-    return plain ? { field, operator: 'any', value: wanted.join(', ') } : undefined;
+    const texts = (wanted as unknown[]).filter((one) => typeof one === 'string' && !/[,*/]/.test(one));
+    return texts.length === wanted.length ? { field, operator: 'any', value: texts.join(', ') } : undefined;
   }
   if (typeof wanted !== 'string' && typeof wanted !== 'number') return undefined;
   const value = String(wanted);
@@ -54,7 +53,7 @@ export function filterOf(conditions: readonly Condition[]): Record<string, unkno
   return Object.fromEntries(
     conditions
       .filter(({ value }) => value.trim() !== '')
-      .map(({ field, operator, value }) => {
+      .map(({ field, operator, value }): [string, string | string[]] => {
         if (operator === 'any') return [field, value.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]))];
         return [field, operator === 'begins' ? `${value.trim()}*` : value.trim()];
       }),

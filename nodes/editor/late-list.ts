@@ -57,7 +57,7 @@ class DropDown implements Opened {
     this.items.attr({ id: this.id, 'aria-label': opening.row.element.find('label').text().trim() });
     this.panel.append(this.items, this.status).appendTo(document.body);
     this.panel.on('mousedown', (event) => event.preventDefault());
-    this.items.on('click', '[role="option"]', (event) => this.choose($(event.currentTarget)));
+    this.items.on('click', '[role="option"]', (event) => this.choose($(event.currentTarget as HTMLElement)));
     this.box
       .attr({ role: 'combobox', 'aria-expanded': 'true', 'aria-controls': this.id, 'aria-autocomplete': 'list' })
       .on('input.gateway-list', () => this.later())

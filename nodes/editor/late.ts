@@ -18,9 +18,9 @@ export interface Opening {
   readonly node: RedNode;
   readonly row: Target;
   readonly field: FieldInfo;
-  ask(route: string, body: Record<string, unknown>): Promise<Answer>;
-  heading(node: RedNode, answer: { code: string; reason?: string }): string;
-  given(): Record<string, string>;
+  readonly ask: (route: string, body: Record<string, unknown>) => Promise<Answer>;
+  readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
+  readonly given: () => Record<string, string>;
 }
 
 export interface Opened {

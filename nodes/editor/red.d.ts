@@ -43,9 +43,6 @@ interface JQuery {
   typedInput(method: 'types', types: (string | TypedInputType)[]): void;
 }
 
-/** The script that is loaded when a tool is first used. */
-declare const gatewayLate: import('./late').Late;
-
 declare const RED: {
   nodes: {
     node(id: string): RedNode | null;

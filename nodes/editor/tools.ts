@@ -24,6 +24,9 @@ export function iconsOfTools(field: FieldInfo): Tool[] {
   return tools;
 }
 
+/** What the script defines that is loaded when a tool is first used. */
+declare const gatewayLate: Late;
+
 let late: Promise<Late> | undefined;
 
 /** The part of the editor half that nobody needs who only looks at a flow. */

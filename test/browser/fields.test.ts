@@ -29,7 +29,7 @@ inBothEditors('a field', (rig) => {
     const nodes = [{ id: 'ap3', type: 'gateway-appliance', name: 'lab', url: sim.url, ...login, credentials }];
     await rig.editor.page.evaluate(
       ([appliance, fresh]) => {
-        if (!RED.nodes.node('ap3')) RED.nodes.import(appliance as unknown[]);
+        if (!RED.nodes.node('ap3')) RED.nodes.import(appliance);
         const there = RED.nodes.node('ap3');
         if (there) there.changed = true;
         RED.nodes.import([fresh]);
