@@ -8,6 +8,7 @@ import { root } from '../scripts/tools.mjs';
 import { CLOSED } from '../nodes/closing';
 import { ENGLISH } from '../nodes/status';
 import { areas } from '../src/areas';
+import { SUMMARIES } from '../src/model/summary-words';
 import type { Area, Field } from '../src/model/operation';
 
 const nodes = join(process.env.GATEWAY_PACKAGE ?? root, 'dist', 'nodes');
@@ -175,7 +176,8 @@ describe('the catalogue', () => {
 
   it('has no text that nobody asks for', () => {
     const statuses = [...Object.keys(ENGLISH).map((key) => `status.${key}`), ...Object.keys(CLOSED).map((key) => `closed.${key}`)];
-    const asked = new Set([...inTemplates, ...literal, ...statuses, 'palette.label.gateway']);
+    const summaries = Object.keys(SUMMARIES).map((key) => `summary.${key}`);
+    const asked = new Set([...inTemplates, ...literal, ...statuses, ...summaries, 'palette.label.gateway']);
     const unused = [...catalogue.keys()].filter(
       (key) => !asked.has(key) && !isOfTable(key) && !composed.some((prefix) => key.startsWith(prefix)),
     );
