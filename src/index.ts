@@ -19,3 +19,4 @@ export type { Summaries } from './model/summary-words';
 export type { Download, Flow, Sink, Upload } from './model/stream';
 export type { Kind as ConfigurationKind, Verified } from './transfer/content';
 export type { ExportedFile } from './transfer/export';
+export { Watcher, type Clock, type Limit, type WatchEvent, type WatchKind, type WatchOptions, type WatchState } from './watch';

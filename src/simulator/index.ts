@@ -2,18 +2,21 @@ import { once } from 'node:events';
 import { type AddressInfo, isIP } from 'node:net';
 import { selfSigned } from './certificate';
 import type { FaultRule } from './faults';
+import { type Happenings, happeningsOf } from './happenings';
 import { type SimulatorOptions, settle } from './options';
 import { type JournalEntry, ApplianceServer } from './server';
 import { type State, createState } from './state';
 
 export type { FaultRule, JournalEntry, SimulatorOptions, State };
 export type { SecondFactor } from './options';
+export type { Happenings } from './happenings';
+export type { ScriptOptions, SessionScript } from './script';
 export { type Variants, VARIANTS, defaultVariants } from './variants';
 export { totpCode } from './totp';
 export { selfSigned } from './certificate';
 export { type FastAppliance, startFastAppliance } from './fast';
 
-export interface Simulator {
+export interface Simulator extends Happenings {
   readonly url: string;
   readonly port: number;
   /** PEM of the certificate to trust. */
@@ -68,6 +71,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     clearFaults: () => server.faults.clear(),
     serve: (other) => server.https.setSecureContext(other),
     onHandshake: (told) => void server.https.on('secureConnection', told),
+    ...happeningsOf(state, server),
     close: () => server.stop(),
   };
 }

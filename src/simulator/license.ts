@@ -3,7 +3,6 @@ import { type JsonObject, type Shape, checkBody, flag, oneOf, required, texts } 
 import { type Reply, Refusal, info, json } from './reply';
 import type { Call, Router } from './router';
 import { APPLIANCES, type NamedUser } from './state/license';
-import { RELEASE, serialNumber } from './system';
 
 /** License leases and named users (appliance-api.md, "License", "License lease information", "Named user"). */
 const onServer = (call: Call): boolean => call.state.settings.role === 'license-server';
@@ -89,7 +88,7 @@ function removeOwn(call: Call): Reply {
 }
 
 function leaseInformation(call: Call): Reply {
-  const { settings } = call.state;
+  const { settings, system } = call.state;
   if (settings.role === 'license-client') throw new Refusal(404, 'Lease information does not exist: this appliance is a license client.');
   const clients = onServer(call) ? APPLIANCES.map((name, index) => ({ name, 'leased-count': 50 * (index + 1) })) : [];
   const feature = ['Concurrent Users', 'Named Users'].map((name, index) => ({
@@ -102,8 +101,8 @@ function leaseInformation(call: Call): Reply {
       features: { feature },
       'machine-id': createHash('sha256').update(settings.name).digest('hex').slice(0, 20).toUpperCase(),
       'query-summary': {},
-      'release-info': { 'build-number': RELEASE.build, version: RELEASE.version },
-      'serial-number': onServer(call) ? serialNumber(settings.name) : null,
+      'release-info': { 'build-number': system.build, version: system.release },
+      'serial-number': onServer(call) ? system.serialNumber : null,
       signature: createHash('sha256').update(`signature ${settings.name}`).digest('base64'),
       'time-stamp': new Date().toUTCString(),
     },

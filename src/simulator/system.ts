@@ -4,28 +4,22 @@ import { type Reply, Refusal, json } from './reply';
 import type { Call, Router } from './router';
 
 /** System information and health (appliance-api.md, "System", "System information" and "Health check values"). */
-export const RELEASE = { version: '25.1R3.1', build: '12345' };
-
 function information(call: Call): Reply {
-  const { settings, variants } = call.state;
+  const { settings, variants, system: own } = call.state;
   const system: JsonObject = {
     'hardware-model': 'VA-Simulator',
-    'host-name': settings.name,
+    'host-name': own.hostName,
     'os-name': 'gateway-os',
-    'os-version': RELEASE.version,
-    'serial-number': serialNumber(settings.name),
+    'os-version': own.release,
+    'serial-number': own.serialNumber,
   };
   if (variants.machineId) system['machine-id'] = createHash('sha256').update(settings.name).digest('hex').slice(0, 20).toUpperCase();
   if (variants.clusterNode) system['cluster-node'] = { name: settings.name, enabled: true };
   return json({
     'rollback-partition-information': { build: '11892', 'os-name': 'gateway-os', 'os-version': '22.7R2.8' },
-    'software-inventory': { software: { build: RELEASE.build, name: 'gateway-os', type: 'system', version: RELEASE.version } },
+    'software-inventory': { software: { build: own.build, name: 'gateway-os', type: 'system', version: own.release } },
     'system-information': system,
   });
-}
-
-export function serialNumber(name: string): string {
-  return `SIM${createHash('sha256').update(`serial ${name}`).digest('hex').slice(0, 12).toUpperCase()}`;
 }
 
 function health(call: Call): Reply {

@@ -6,6 +6,7 @@ import { LoginState } from './login';
 import type { Settings } from '../options';
 import { seedConfiguration } from '../seed';
 import { SessionStore } from './sessions';
+import { newSystem, type SystemState } from './system';
 import { type TransferState, newTransfer } from './transfer';
 import type { Resource } from '../tree';
 import type { Variants } from '../variants';
@@ -21,6 +22,7 @@ export interface State {
   readonly certificates: CertificateState;
   readonly transfer: TransferState;
   readonly beyond: BeyondState;
+  readonly system: SystemState;
   /** Undefined while the node is not in a cluster. */
   cluster: ClusterState | undefined;
 }
@@ -37,6 +39,7 @@ export function createState(settings: Settings): State {
     certificates: seedCertificates(settings.name),
     transfer: newTransfer(),
     beyond: newBeyond(),
+    system: newSystem(settings.name),
     cluster: seedCluster(settings),
   };
 }

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+
+/** What the appliance says that it is; another release or another box can be put in its place. */
+export interface SystemState {
+  release: string;
+  build: string;
+  hostName: string;
+  serialNumber: string;
+}
+
+export function newSystem(name: string): SystemState {
+  const serial = createHash('sha256').update(`serial ${name}`).digest('hex').slice(0, 12).toUpperCase();
+  return { release: '25.1R3.1', build: '12345', hostName: name, serialNumber: `SIM${serial}` };
+}

@@ -1,0 +1,182 @@
+import { readFilter } from '../areas/sessions/filter';
+import { isObject, type JsonObject } from '../model/json';
+import type { Found, Look, Tracker } from './tracker';
+
+/** What is remembered of a session, in this order; the last two are the same for many. */
+const OWN = ['active-user-name', 'source-ip', 'sign-in-time-micro'] as const;
+const SHARED = ['user-roles', 'authentication-realm'] as const;
+const SEPARATOR = '\u0000';
+
+type Row = readonly string[];
+type Change = { add: Row[]; gone: string[] };
+
+/**
+ * The sessions of the last check, by id: of each what an event needs, as one text of some 60 characters. What many have in common is
+ * kept once. A session that was told as started stays in it until it has ended, though its record may not match the filter any more.
+ */
+export class SessionTracker implements Tracker {
+  readonly #filter: JsonObject | undefined;
+  readonly #known = new Map<string, string>();
+  readonly #shared = new SharedTexts();
+  #first = true;
+
+  /** Errors: those of `readFilter`. */
+  constructor(filter?: JsonObject) {
+    this.#filter = filter;
+    if (filter) readFilter(filter);
+  }
+
+  look(data: unknown): Look {
+    const records = data as readonly JsonObject[];
+    // Each time anew: an age in it is counted from now.
+    const matches = this.#filter ? readFilter(this.#filter) : undefined;
+    const fresh: JsonObject[] = [];
+    const changed: { record: JsonObject; before: string }[] = [];
+    let met = 0;
+    for (const record of records) {
+      const id = String(record['session-id']);
+      const before = this.#known.get(id);
+      if (before === undefined) {
+        if (!matches || matches(record)) fresh.push(record);
+        continue;
+      }
+      met++;
+      if (before !== this.#shared.packed(record)) changed.push({ record, before });
+    }
+    const gone = met === this.#known.size ? [] : this.#missing(records);
+    return this.#take(fresh, changed, gone);
+  }
+
+  save(): unknown {
+    if (this.#first) return undefined;
+    return [...this.#known].map(([id, packed]) => this.#shared.row(id, packed));
+  }
+
+  restore(saved: unknown): void {
+    this.#known.clear();
+    this.#shared.clear();
+    this.apply({ add: saved, gone: [] });
+  }
+
+  apply(change: unknown): void {
+    if (!isChange(change)) throw new Error('another shape');
+    for (const id of change.gone) this.#forget(id);
+    for (const [id = '', ...values] of change.add) this.#learn(id, values);
+    this.#first = false;
+  }
+
+  #missing(records: readonly JsonObject[]): string[] {
+    const present = new Set(records.map((record) => String(record['session-id'])));
+    return [...this.#known.keys()].filter((id) => !present.has(id));
+  }
+
+  /** Who has ended comes first: a person who signed in again is then told in the order in which it happened. */
+  #take(fresh: readonly JsonObject[], changed: readonly { record: JsonObject; before: string }[], gone: readonly string[]): Look {
+    const ended = gone.map((id): Found => ({ event: 'ended', session: recordOf(this.#shared.row(id, this.#known.get(id) ?? '')) }));
+    const others = changed.flatMap(({ record, before }): Found[] => {
+      const old = recordOf(this.#shared.row('', before));
+      const moved = (['source-ip', 'user-roles'] as const).filter((field) => old[field] !== textOf(record[field]));
+      if (moved.length === 0) return [];
+      return [{ event: 'changed', session: record, before: Object.fromEntries(moved.map((field) => [field, old[field]])) }];
+    });
+    const started = this.#first ? [] : fresh.map((session): Found => ({ event: 'started', session }));
+    const add = [...changed.map(({ record }) => record), ...fresh].map((record) => [String(record['session-id']), ...valuesOf(record)]);
+    const any = add.length + gone.length > 0 || this.#first;
+    for (const id of gone) this.#forget(id);
+    for (const [id = '', ...values] of add) this.#learn(id, values);
+    this.#first = false;
+    const change: Change | undefined = any ? { add, gone: [...gone] } : undefined;
+    return { events: [...ended, ...others, ...started], change, seen: { key: 'sessions', n: this.#known.size } };
+  }
+
+  #learn(id: string, values: Row): void {
+    this.#forget(id);
+    this.#known.set(id, this.#shared.pack(values));
+  }
+
+  #forget(id: string): void {
+    const packed = this.#known.get(id);
+    if (packed === undefined) return;
+    this.#shared.release(packed);
+    this.#known.delete(id);
+  }
+}
+
+/** Texts that many sessions have, each kept once for as long as one of them is there. */
+class SharedTexts {
+  readonly #numbers = new Map<string, number>();
+  #texts: { text: string; uses: number }[] = [];
+  #free: number[] = [];
+
+  clear(): void {
+    this.#numbers.clear();
+    this.#texts = [];
+    this.#free = [];
+  }
+
+  /** As it would be packed, or what no packed one is like, where its texts are not known yet. */
+  packed(record: JsonObject): string {
+    const values = valuesOf(record);
+    return join(values, this.#numbers.get(sharedOf(values)) ?? -1);
+  }
+
+  pack(values: Row): string {
+    const text = sharedOf(values);
+    let number = this.#numbers.get(text);
+    if (number === undefined) {
+      number = this.#free.pop() ?? this.#texts.length;
+      this.#numbers.set(text, number);
+      this.#texts[number] = { text, uses: 0 };
+    }
+    const entry = this.#texts[number];
+    if (entry) entry.uses++;
+    return join(values, number);
+  }
+
+  release(packed: string): void {
+    const number = numberOf(packed);
+    const entry = this.#texts[number];
+    if (!entry || --entry.uses > 0) return;
+    this.#numbers.delete(entry.text);
+    this.#free.push(number);
+  }
+
+  row(id: string, packed: string): Row {
+    const own = packed.split(SEPARATOR).slice(0, OWN.length);
+    return [id, ...own, ...(this.#texts[numberOf(packed)]?.text ?? SEPARATOR).split(SEPARATOR)];
+  }
+}
+
+/** One flat text: pieces that are merely put behind one another would keep all of them. */
+function join(values: Row, number: number): string {
+  return [values[0], values[1], values[2], number].join(SEPARATOR);
+}
+
+function numberOf(packed: string): number {
+  return Number(packed.slice(packed.lastIndexOf(SEPARATOR) + 1));
+}
+
+function sharedOf(values: Row): string {
+  return `${values[3] ?? ''}${SEPARATOR}${values[4] ?? ''}`;
+}
+
+function valuesOf(record: JsonObject): string[] {
+  return [textOf(record[OWN[0]]), textOf(record[OWN[1]]), textOf(record[OWN[2]]), textOf(record[SHARED[0]]), textOf(record[SHARED[1]])];
+}
+
+function recordOf(row: Row): Record<string, string> {
+  return Object.fromEntries(['session-id', ...OWN, ...SHARED].map((name, index) => [name, row[index] ?? '']));
+}
+
+/** Absent, null and empty are the same; what is remembered has no separator in it. */
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.includes(SEPARATOR) ? text.replaceAll(SEPARATOR, ' ') : text;
+}
+
+function isChange(change: unknown): change is Change {
+  if (!isObject(change) || !Array.isArray(change.add) || !Array.isArray(change.gone)) return false;
+  const isRow = (row: unknown): boolean => Array.isArray(row) && row.length === 6 && row.every((value) => typeof value === 'string');
+  return change.add.every(isRow) && change.gone.every((id) => typeof id === 'string');
+}

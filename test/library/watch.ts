@@ -1,0 +1,95 @@
+import { onTestFinished } from 'vitest';
+import { Watcher, type Clock, type Watched, type WatchEvent, type WatchOptions, type WatchState } from '../../src/watch';
+import type { GatewayError } from '../../src/model/error';
+
+/** A clock that a test moves: from one thing that is due to the next. */
+export class TestClock implements Clock {
+  #now: number;
+  readonly #timers = new Set<{ at: number; work: () => void }>();
+
+  constructor(start = Date.UTC(2026, 0, 15, 8)) {
+    this.#now = start;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, work: () => void): () => void {
+    const timer = { at: this.#now + ms, work };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  random(): number {
+    return 0.5;
+  }
+
+  /** When something is due; once everything that is under way has planned what comes next, so many things are. */
+  async due(timers = 1): Promise<number> {
+    while (this.#timers.size < timers) await new Promise((resolve) => setImmediate(resolve));
+    return Math.min(...[...this.#timers].map(({ at }) => at));
+  }
+
+  /** Does what is due first, `before` it is told when that is. Ends when it has led to the next. */
+  async step(timers = 1, before: (at: number) => void = () => undefined): Promise<void> {
+    const at = await this.due(timers);
+    const [first] = [...this.#timers].filter((timer) => timer.at === at);
+    this.#now = at;
+    before(at);
+    if (first) {
+      this.#timers.delete(first);
+      first.work();
+    }
+    await this.due(timers);
+  }
+}
+
+export interface Watch {
+  readonly watcher: Watcher;
+  readonly clock: TestClock;
+  readonly events: WatchEvent[];
+  readonly errors: GatewayError[];
+  readonly states: WatchState[];
+  /** The topics of all events so far, which are then forgotten. */
+  topics: () => string[];
+  /** The events so far, without what differs each time. */
+  told: () => Record<string, unknown>[];
+}
+
+/** A watch that is closed with the test, after its first check. */
+export async function watch(
+  gateway: Watched,
+  options: Partial<WatchOptions> & Pick<WatchOptions, 'watch'>,
+  clock = new TestClock(),
+): Promise<Watch> {
+  const made = newWatch(gateway, options, clock);
+  await made.watcher.start();
+  await made.watcher.check();
+  return made;
+}
+
+export function newWatch(gateway: Watched, options: Partial<WatchOptions> & Pick<WatchOptions, 'watch'>, clock = new TestClock()): Watch {
+  const events: WatchEvent[] = [];
+  const errors: GatewayError[] = [];
+  const states: WatchState[] = [];
+  const watcher = new Watcher(gateway, {
+    every: 10,
+    clock,
+    onEvent: (event) => events.push(event),
+    onError: (error) => errors.push(error),
+    onState: (state) => states.push(state),
+    ...options,
+  });
+  onTestFinished(() => watcher.close());
+  const take = (): WatchEvent[] => events.splice(0);
+  return {
+    watcher,
+    clock,
+    events,
+    errors,
+    states,
+    topics: () => take().map(({ topic }) => topic),
+    told: () => take().map(({ payload }) => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== 'id' && name !== 'at'))),
+  };
+}

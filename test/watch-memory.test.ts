@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '../src/model/json';
+import { SessionTracker } from '../src/watch/sessions';
+import { appliance, gatewayFor, pair, settingsFor } from './library/appliance';
+import { child } from './library/transfer';
+import { newWatch, watch } from './library/watch';
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-watch-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+interface Told {
+  readonly event: string;
+  readonly id: string;
+  readonly session: string;
+}
+
+it('tells every start and end of a seeded hour once, across two kills', async () => {
+  const simulator = await appliance({ sessions: 0 });
+  const remember = join(folder(), 'sessions.jsonl');
+  const script = simulator.script({ seed: 12, starts: 10_300, seconds: 3600 });
+  expect(script.length).toBeGreaterThan(20_000);
+
+  /** Who was there in each check that its process lived on after, which is then whole. */
+  const checks: string[][] = [];
+  let second = 0;
+  let present: string[] | undefined;
+  // With the first page of a check the world goes on by five seconds, and then stands still until the next.
+  const match = ({ path }: { path: string }): boolean => {
+    if (!path.includes('start=0')) return false;
+    if (present) checks.push(present);
+    script.play((second += 5));
+    present = simulator.state.sessions.ids();
+    return false;
+  };
+  simulator.fault({ match, times: Infinity });
+
+  const told: Told[] = [];
+  const errors: unknown[] = [];
+  for (const until of [1200, 2400, 3700]) {
+    const watching = child('watch-child.ts', { settings: settingsFor(simulator), remember });
+    const ended = once(watching, 'exit');
+    for await (const text of createInterface({ input: watching.stdout ?? process.stdin })) {
+      const line = JSON.parse(text) as Told | { error: string };
+      if ('error' in line) errors.push(line);
+      else told.push(line);
+      // In the midst of the events of a check; at the end after those of the last.
+      if (second >= until) watching.kill('SIGKILL');
+      if (second < 3600) continue;
+      while (second < until) await new Promise((resolve) => setTimeout(resolve, 20));
+      watching.kill('SIGKILL');
+    }
+    await ended;
+    // Nobody knows whether that check was over.
+    present = undefined;
+  }
+  console.log(
+    second,
+    told.length,
+    checks.length,
+    told.filter((l) => l.session === undefined),
+  );
+  expect(errors).toEqual([]);
+
+  const first = new Set(checks[0]);
+  const seen = new Set(checks.flat());
+  const last = new Set(checks.at(-1));
+  const ids = new Map(told.map((line) => [line.id, line]));
+  const count = (event: string): Map<string, number> => {
+    const counts = new Map<string, number>();
+    for (const line of ids.values()) if (line.event === event) counts.set(line.session, (counts.get(line.session) ?? 0) + 1);
+    return counts;
+  };
+  const [started, over] = [count('started'), count('ended')];
+  expect([...seen].filter((id) => !first.has(id) && started.get(id) !== 1)).toEqual([]);
+  expect([...seen].filter((id) => !last.has(id) && over.get(id) !== 1)).toEqual([]);
+  expect([...started.values(), ...over.values()].filter((times) => times !== 1)).toEqual([]);
+  expect([...started.keys()].filter((id) => first.has(id))).toEqual([]);
+  expect([...over.keys()].filter((id) => last.has(id))).toEqual([]);
+  // What was told again has the same id, and that is at most the one event at which it was killed.
+  expect(told.length - ids.size).toBeLessThanOrEqual(2);
+  expect(started.size).toBeGreaterThan(9000);
+});
+
+it('remembers across its end what it saw, and that the appliance was away', async () => {
+  const { simulator, gateway } = await pair({ sessions: 300 });
+  const remember = join(folder(), 'deep', 'sessions.jsonl');
+  const one = await watch(gateway, { watch: 'sessions', remember });
+  expect(one.topics()).toEqual([]);
+  simulator.state.sessions.add({ 'active-user-name': 'while.watched' });
+  await one.watcher.check();
+  expect(one.topics()).toEqual(['sessions/started']);
+  await one.watcher.close();
+  expect(statSync(remember).mode & 0o777).toBe(0o600);
+
+  const [first = ''] = simulator.state.sessions.ids();
+  simulator.state.sessions.end(first);
+  simulator.state.sessions.add({ 'active-user-name': 'while.away' });
+  const two = await watch(gateway, { watch: 'sessions', remember });
+  expect(two.told()).toMatchObject([
+    { event: 'ended', session: { 'session-id': first } },
+    { event: 'started', session: { 'active-user-name': 'while.away' } },
+  ]);
+  const back = simulator.restart();
+  await two.watcher.check();
+  await two.watcher.close();
+  expect(two.topics()).toEqual(['sessions/unreachable']);
+
+  const three = await watch(gateway, { watch: 'sessions', remember });
+  expect(three.topics()).toEqual([]);
+  back();
+  await three.watcher.check();
+  expect(three.topics()).toEqual(['sessions/reachable']);
+});
+
+it('begins anew for another filter or appliance', async () => {
+  const simulator = await appliance({ sessions: 5 });
+  const remember = join(folder(), 'sessions.jsonl');
+  const filter = { 'active-user-name': 'new' };
+  const watches = [
+    { gateway: gatewayFor(simulator), filter: undefined },
+    { gateway: gatewayFor(simulator), filter },
+    { gateway: gatewayFor(simulator, { name: 'another' }), filter },
+  ];
+  for (const { gateway, filter } of watches) {
+    simulator.state.sessions.add({ 'active-user-name': 'new' });
+    const one = await watch(gateway, { watch: 'sessions', remember, filter });
+    expect([one.topics(), one.errors]).toEqual([[], []]);
+    await one.watcher.close();
+  }
+});
+
+it('takes half a line for nothing, and says what is no memory', async () => {
+  const { simulator, gateway } = await pair({ sessions: 5 });
+  const path = folder();
+  const remember = join(path, 'sessions.jsonl');
+  const one = await watch(gateway, { watch: 'sessions', remember });
+  await one.watcher.close();
+  // It was killed while it wrote: the events of that check had not gone out.
+  appendFileSync(remember, '{"number":2,"change":{"add":[');
+  simulator.state.sessions.add();
+  const two = await watch(gateway, { watch: 'sessions', remember });
+  expect([two.topics(), two.errors]).toEqual([['sessions/started'], []]);
+  await two.watcher.close();
+
+  writeFileSync(remember, 'something else\n');
+  const three = await watch(gateway, { watch: 'sessions', remember });
+  expect(three.errors).toMatchObject([{ code: 'BAD_INPUT', message: expect.stringContaining('damaged') as unknown }]);
+  simulator.state.sessions.add();
+  await three.watcher.check();
+  expect(three.topics()).toEqual(['sessions/started']);
+  expect(readFileSync(remember, 'utf8')).toContain('gateway-watch');
+  expect(readdirSync(path)).toEqual(['sessions.jsonl']);
+});
+
+it('goes on without a folder that cannot be written, and says so once', async () => {
+  const { simulator, gateway } = await pair();
+  const path = folder();
+  writeFileSync(join(path, 'file'), '');
+  const made = newWatch(gateway, { watch: 'sessions', remember: join(path, 'file', 'sessions.jsonl') });
+  await made.watcher.check();
+  simulator.state.sessions.add();
+  await made.watcher.check();
+  simulator.state.sessions.add();
+  await made.watcher.check();
+  expect(made.topics()).toEqual(['sessions/started', 'sessions/started']);
+  expect(new Set(made.errors.map(({ message }) => message)).size).toBe(made.errors.length);
+  expect(made.errors.length).toBeLessThanOrEqual(2);
+});
+
+it('remembers a session in at most 200 bytes', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const { simulator } = await pair({ sessions: 10_000 });
+  const { sessions, variants } = simulator.state;
+  const tracker = new SessionTracker();
+  const records = (): JsonObject[] => sessions.numbers().map((index) => JSON.parse(sessions.text(index, false, variants)) as JsonObject);
+  // What the simulator keeps is there before, too.
+  records();
+  gc();
+  const before = process.memoryUsage().heapUsed;
+  // Not here: the records of a call would stay with this function.
+  const look = (): number => tracker.look(records()).events.length;
+  look();
+  look();
+  gc();
+  expect((process.memoryUsage().heapUsed - before) / sessions.count).toBeLessThan(200);
+  expect(look()).toBe(0);
+});
