@@ -1,5 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../src/model/json';
+import { selfSigned } from '../src/simulator';
 import { appliance, calls, codeOf, gatewayFor, lines, pair } from './library/appliance';
 import { newWatch, TestClock, watch } from './library/watch';
 
@@ -21,7 +26,7 @@ describe('sessions', () => {
     const before = sessions.record(1);
     simulator.fault({
       match: ({ path }) => path.includes('start=0'),
-      body: (answer) => answer.replace(`"source-ip":"${String(before['source-ip'])}"`, '"source-ip":"198.51.100.77"'),
+      body: (answer) => answer.replace(`"source-ip":"${before['source-ip'] as string}"`, '"source-ip":"198.51.100.77"'),
     });
     await watcher.check();
     expect(events.map(({ topic }) => topic)).toEqual(['sessions/ended', 'sessions/changed', 'sessions/started']);
@@ -188,6 +193,48 @@ it('tells licences that run out, of one feature or of any', async () => {
   expect(told()).toEqual([{ event: 'above', feature: 'Concurrent Users', share: 95, limit: 90 }]);
   await watcher.check();
   expect(told()).toEqual([{ event: 'below', feature: 'Concurrent Users', share: 30, limit: 90 }]);
+});
+
+describe('a certificate', () => {
+  const DAY = 86_400_000;
+
+  it('tells once for each of the days before its end, and when it is another one', async () => {
+    const { simulator, gateway } = await pair();
+    const { data } = await gateway.run('certificates.served');
+    const { 'valid-to': until, fingerprint256 } = data as { 'valid-to': string; fingerprint256: string };
+    const at = (days: number): TestClock => new TestClock(Date.parse(until) - days * DAY);
+    const path = join(mkdtempSync(join(tmpdir(), 'gateway-watch-')), 'certificate.jsonl');
+    onTestFinished(() => rmSync(dirname(path), { recursive: true }));
+    const seen: unknown[] = [];
+    // What was passed while nobody watched is told once: of 14, and of 7, 3 and 1.
+    for (const days of [40, 30.5, 29.5, 29, 10, 9, 1.5]) {
+      const one = await watch(gateway, { watch: 'certificate', remember: path }, at(days));
+      await one.watcher.check();
+      seen.push(one.told().map((payload) => [payload.event, payload.days, payload.fingerprint256]));
+      await one.watcher.close();
+    }
+    const told = (days: number) => [['expires', days, fingerprint256]];
+    expect(seen).toEqual([[], told(30), [], [], told(10), [], told(1)]);
+
+    const two = await watch(gateway, { watch: 'certificate' }, at(400));
+    const other = selfSigned();
+    simulator.serve(other);
+    await two.watcher.check();
+    await two.watcher.check();
+    const { fingerprint256: after } = new X509Certificate(other.cert);
+    expect(two.told()).toMatchObject([{ event: 'renewed', before: fingerprint256, after }]);
+    // Nobody logged in for that.
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('is begun with as it is: what has passed before the first check is not told', async () => {
+    const { gateway } = await pair();
+    const { data } = await gateway.run('certificates.served');
+    const clock = new TestClock(Date.parse((data as { 'valid-to': string })['valid-to']) - 10 * DAY);
+    const { watcher, events, states } = await watch(gateway, { watch: 'certificate' }, clock);
+    await watcher.check();
+    expect([events, states.at(-1)]).toMatchObject([[], { state: 'seen', seen: { key: 'days', n: 10 } }]);
+  });
 });
 
 describe('away', () => {

@@ -77,11 +77,11 @@ export function kindNamed(name: unknown): Kind {
 }
 
 /** One look at the appliance. An error that is an answer becomes one, with its envelope. */
-export async function ask(watched: Watched, { operation, input = {}, instead }: Kind, signal: Canceller): Promise<Outcome> {
+export async function ask(watched: Watched, kind: Kind, signal: Canceller): Promise<Outcome> {
   try {
-    return await watched.run(operation, input, { signal });
+    return await watched.run(kind.operation, kind.input ?? {}, { signal });
   } catch (thrown) {
-    const data = thrown instanceof GatewayError ? instead?.(thrown) : undefined;
+    const data = thrown instanceof GatewayError ? kind.instead?.(thrown) : undefined;
     if (data === undefined || !(thrown instanceof GatewayError) || !thrown.cause) throw thrown;
     return { data, many: null, envelope: thrown.cause, streamed: false };
   }
