@@ -6,11 +6,13 @@ import { failureEnvelope } from '../src/run/envelope';
 import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
 import { applianceById, applianceNamed, type Appliance } from './appliance';
+import { answerOf, Approver, type Answer } from './approver';
 import { tellClosed } from './closing';
 import { isOurs, plainFailure, type Failure } from './failure';
 import { Operations, type Chosen } from './operations';
 import { Output, owned } from './output';
 import { badConfig, Properties } from './properties';
+import { portsOf } from './rules';
 import type { Message } from './sources';
 import { shownFailure, shownOutcome, Status } from './status';
 import { isObject } from '../src/model/json';
@@ -31,6 +33,8 @@ interface Setup {
   readonly operations: Operations;
   readonly output: Output;
   readonly dryRun: boolean;
+  /** Undefined: nothing has to be approved. */
+  readonly approver: Approver | undefined;
   /** Undefined: the message names it. */
   readonly applianceId: string | undefined;
 }
@@ -87,6 +91,8 @@ export class Action {
       return;
     }
     const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', writes: false, sent: 0, index: 0 };
+    const answer = answerOf(message);
+    if (answer) return this.#answer(run, answer, done);
     this.#runs.add(run);
     this.#status.begin();
     let error: GatewayError | undefined;
@@ -104,12 +110,25 @@ export class Action {
     }
   }
 
+  /** A message that decides of another one has no outcome of its own but a failure. */
+  #answer(run: Run, answer: Answer, done: Done): void {
+    let error: GatewayError | undefined;
+    try {
+      const approver = this.#setup instanceof GatewayError ? undefined : this.#setup.approver;
+      if (!approver) throw badInput(`msg.${answer.property} is set, but nothing waits to be approved in this node: its Approval is off.`);
+      approver.decide(answer, run.message.actor);
+    } catch (thrown) {
+      error = this.#failure(run, asGatewayError(thrown));
+    }
+    this.#conclude(run, done, error);
+  }
+
   /** From the message to its outcome, which leaves through the first output. */
   async #perform(run: Run): Promise<Outcome> {
-    const { message } = run;
+    const { message, send } = run;
     if (this.#closed) throw new GatewayError('ABORTED', 'The node was being closed when this message came.', { sent: false });
     if (this.#setup instanceof GatewayError) throw this.#setup;
-    const { operations, output, dryRun } = this.#setup;
+    const { operations, output, dryRun, approver } = this.#setup;
     const appliance = this.#appliance(this.#setup, message);
     run.appliance = appliance.label;
     const choice = operations.choose(message);
@@ -120,6 +139,7 @@ export class Action {
     run.appliance = gateway.name;
     output.check(message);
     const options = this.#options(run, dryRun);
+    options.approve = approver?.asks({ message, output, signal: run.abort.signal, send, status: this.#status, run });
     run.writes = writes && options.dryRun !== true;
     if (writes && isObject(message.payload)) run.ignored = chosen.fields.ignored(message.payload);
     const values = chosen.fields.read(message);
@@ -212,6 +232,7 @@ export class Action {
         operations: new Operations(this.#red, this.#node, this.#area, definition),
         output: new Output(this.#red, output),
         dryRun: properties.flag('dryRun'),
+        approver: this.#area.dryRun === false ? undefined : approverOf(properties, this.#failsToOutput),
         applianceId: appliance,
       };
     } catch (thrown) {
@@ -253,6 +274,11 @@ export class Action {
     const say: RunOptions['say'] = (key, english, values) => textOf(this.#red, key, english, values);
     return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say };
   }
+}
+
+function approverOf(properties: Properties, failsToOutput: boolean): Approver | undefined {
+  if (!properties.flag('approval')) return undefined;
+  return new Approver(properties.number('approvalMinutes'), portsOf(failsToOutput, true).indexOf('approve'));
 }
 
 function isStream({ operation }: Chosen, { emit }: Record<string, unknown>): boolean {

@@ -74,10 +74,13 @@ export class Output {
   }
 
   /** A message of its own for one part of a stream: it shares nothing with the others, but what hangs on an HTTP request. */
-  copy(message: Message): Message {
+  copy(message: Message, replaced = this.#replaced): Message {
     // What is replaced anyway need not be copied: a payload may be large.
-    const replaced = ['envelope', 'parts', ...(this.#nested ? [] : [this.#property])];
     return this.#red.util.cloneMessage(Object.fromEntries(Object.entries(message).filter(([name]) => !replaced.includes(name))) as Message);
+  }
+
+  get #replaced(): string[] {
+    return ['envelope', 'parts', ...(this.#nested ? [] : [this.#property])];
   }
 
   #parts(message?: Message): (string | number)[] {

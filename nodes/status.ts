@@ -43,6 +43,9 @@ export const ENGLISH = {
   cancelled: 'cancelled',
   limit: 'limit reached',
   conflict: 'conflict',
+  'to-approve': '__n__ to approve',
+  declined: 'declined',
+  expired: 'expired',
 } as const;
 
 type Key = keyof typeof ENGLISH;
@@ -67,6 +70,8 @@ const WORDS: Readonly<Record<ErrorCode, Key>> = {
   ABORTED: 'cancelled',
   LIMIT: 'limit',
   CONFLICT: 'conflict',
+  DECLINED: 'declined',
+  EXPIRED: 'expired',
 };
 
 /** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */
@@ -112,6 +117,8 @@ export class Status {
   #running = 0;
   /** How far those of the messages under way are that have told: transfers. */
   readonly #advances = new Map<object, Advance>();
+  /** Those that wait for somebody to approve them. */
+  readonly #held = new Set<object>();
   #last: Last | undefined;
   #batch: Batch = { total: 0, failed: 0, kinds: new Set() };
   #idleSince = -Infinity;
@@ -137,9 +144,20 @@ export class Status {
     this.#show();
   }
 
+  hold(run: object): void {
+    this.#held.add(run);
+    this.#show();
+  }
+
+  /** It goes on, or is about to settle. */
+  release(run: object): void {
+    if (this.#held.delete(run)) this.#show();
+  }
+
   /** One message less; once for every `begin`. */
   settle(run: object, last: Last): void {
     this.#running--;
+    this.#held.delete(run);
     if (this.#advances.size > 0) this.#advances.delete(run);
     if (last.key === 'partly' || last.shape === 'ring') {
       this.#batch.failed++;
@@ -182,6 +200,8 @@ export class Status {
   }
 
   #busy(): NodeStatus {
+    const held = this.#held.size;
+    if (held === this.#running) return { fill: 'yellow', shape: 'ring', text: this.#text('to-approve', { n: short(held) }) };
     return { fill: 'blue', shape: 'dot', text: this.#progress() };
   }
 

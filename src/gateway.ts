@@ -1,4 +1,5 @@
 import { operationNamed, operations, type OperationData, type OperationInput, type OperationName } from './areas';
+import { Approval, type Approve, type PlanBy } from './run/approval';
 import { OperationCall, type Shared } from './run/call';
 import { envelopeOf, failedEnvelope, maskWritten, type RunOf } from './run/envelope';
 import type { ErrorCode } from './model/error-codes';
@@ -10,6 +11,8 @@ import type { Advance, Operation } from './model/operation';
 import { Redactor } from './model/redaction';
 import { ours, sentence } from './model/sentence';
 import { secretsOfInput } from './model/secrets';
+import type { Sender } from './run/sender';
+import type { Gate } from './run/write';
 import { removeIfThere } from './change/missing-ok';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
@@ -23,6 +26,11 @@ export interface RunOptions {
   signal?: Cancellable | undefined;
   /** Plan writes instead of sending them; the appliance's own `dryRun` cannot be switched off here. */
   dryRun?: boolean;
+  /**
+   * Asked before anything is written, with the plan: what is approved is the most that happens, what it rejects with is the outcome. Not asked
+   * for reads and dry runs, nor where nothing would be written.
+   */
+  approve?: Approve | undefined;
   /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
   onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
   /** Puts `envelope.summary` into another language than English. */
@@ -48,6 +56,12 @@ export interface Outcome<D = unknown> {
   envelope: Envelope;
   /** True when everything went out through `onPart`. */
   streamed: boolean;
+}
+
+/** What a run that plans for another one has of that. */
+interface PartOf {
+  readonly gate: Gate;
+  readonly sender: Sender;
 }
 
 /** Input and options of a run; the input may be left out where no field is required. */
@@ -105,20 +119,28 @@ export class Gateway {
     return this.#run(name, input, { ...given, signal: stop }).finally(leave);
   }
 
-  async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions): Promise<Outcome> {
-    const { signal, dryRun = false, onPart, onProgress, say = english } = options;
+  async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions, part?: PartOf): Promise<Outcome> {
+    const { signal, onPart, onProgress, say = english } = options;
+    const dryRun = options.dryRun === true || this.#settings.dryRun === true;
     const known = operations.get(name);
     const writes = known?.effect !== 'read';
+    const approval = options.approve && writes && !dryRun ? new Approval(options.approve) : undefined;
     const run: RunOf = { operation: name, appliance: this.name, writes, started: performance.now() };
     const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
     const call = new OperationCall(this.#shared, {
-      dryRun: dryRun || this.#settings.dryRun === true,
+      dryRun,
       signal,
       onEmit: onPart && ((data, part, so) => onPart(data, part, envelopeOf(run, so))),
       onProgress,
       masking: redactor,
       other: this.#others && ((other, work) => this.#at(other, work, signal)),
+      gate: part?.gate ?? approval,
+      sender: part?.sender,
     });
+    const plan: PlanBy = async (gate) => {
+      const { envelope } = await this.#run(name, input, { ...options, dryRun: true }, { gate, sender: call.sender });
+      return { operation: name, appliance: this.name, summary: envelope.summary ?? '', plan: envelope.plan ?? [] };
+    };
     const summary = (data: unknown, code?: ErrorCode): string => {
       const { many, emitted, changed } = call.record;
       const found = emitted ?? (Array.isArray(data) ? data.length : undefined);
@@ -133,7 +155,9 @@ export class Gateway {
     };
     try {
       const operation = operationNamed(name);
-      const data = await this.#perform(operation, readInput(operation, input), call);
+      const read = readInput(operation, input);
+      await approval?.obtain(plan, signal, (approved) => call.note({ approved }));
+      const data = await this.#perform(operation, read, call);
       const { many = null, emitted } = call.record;
       const streamed = emitted !== undefined;
       const envelope = envelopeOf(run, call);

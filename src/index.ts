@@ -1,4 +1,6 @@
 export { areas, operations, type OperationData, type OperationInput, type OperationName } from './areas';
+export { Approvals, type Held } from './run/approvals';
+export type { Approve, Approved, Proposal } from './run/approval';
 export type { BackupFile } from './backup/manifest';
 export type { RunResult as BackupResult } from './backup/run';
 export { Gateway, type GatewayOptions, type Outcome, type RunArguments, type RunOptions } from './gateway';

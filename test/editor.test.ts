@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { mayWrite } from '../scripts/editor/table.mjs';
 import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
 import { CLOSED } from '../nodes/closing';
@@ -122,6 +123,7 @@ describe('gateway.html', () => {
       'failures',
       'dryRun',
       'allowDestroy',
+      ...(mayWrite(area) ? ['approval', 'approvalMinutes'] : []),
       'outputs',
     ];
     const defaults = property(definition, 'defaults');

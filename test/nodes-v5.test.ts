@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { approval } from './support/nodes-approval';
 import { areas, login } from './support/nodes-areas';
 import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
@@ -13,6 +14,7 @@ describe('nodes in Node-RED 5.0', () => {
   describe('setup', () => setup('node-red-v5'));
   describe('life', () => life('node-red-v5'));
   describe('areas', () => areas('node-red-v5'));
+  describe('approval', () => approval('node-red-v5'));
   describe('a login by message', () => login('node-red-v5'));
   describe('transfers and backups', () => transfers('node-red-v5'));
   describe('the test button', () => testButton('node-red-v5'));

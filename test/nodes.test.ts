@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { approval } from './support/nodes-approval';
 import { areas, login } from './support/nodes-areas';
 import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
@@ -13,6 +14,7 @@ describe('nodes in Node-RED 4.1', () => {
   describe('setup', () => setup('node-red'));
   describe('life', () => life('node-red'));
   describe('areas', () => areas('node-red'));
+  describe('approval', () => approval('node-red'));
   describe('a login by message', () => login('node-red'));
   describe('transfers and backups', () => transfers('node-red'));
   describe('progress', () => progress());

@@ -1,11 +1,11 @@
-import { mayBeWhole } from '../rules';
+import { mayBeWhole, portsOf, type Port } from '../rules';
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
 import { likelyAppliance } from './likely';
 import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
 import { Tools } from './tools';
-import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo, type OperationInfo } from './table';
+import { areaNameOf, everyField, operationOf, operationsOf, portsOfNode, type FieldInfo, type OperationInfo } from './table';
 import { prose, tell } from './words';
 
 let rows: FieldRow[] = [];
@@ -115,7 +115,7 @@ function showOperation(node: RedNode): void {
   prose($('.gateway-about'), about).toggleClass('gateway-destroys', operation?.effect === 'destroy');
   $('.gateway-before-fields').toggle(Object.keys(fields).length > 0);
   $('.gateway-allow-destroy').toggle(dynamic && Object.values(operationsOf(node)).some(({ effect }) => effect === 'destroy'));
-  $('.gateway-dry-run').toggle(operation?.effect !== 'read');
+  $('.gateway-dry-run, .gateway-approval').toggle(operation?.effect !== 'read');
   RED.tray.resize();
 }
 
@@ -161,7 +161,24 @@ function openOutput(node: RedNode): void {
 function openFailures(node: RedNode): void {
   const select = $('#node-input-failures');
   if (node.failures === undefined) select.val('catch');
-  select.on('change', () => $('#node-input-outputs').val(select.val() === 'output' ? '2' : '1'));
+  const approval = $('#node-input-approval');
+  const show = (): void => {
+    const approved = approval.prop('checked') === true;
+    $('#node-input-outputs').val(outputs(portsOfNode(node), portsOf(select.val() === 'output', approved)));
+    $('.gateway-approval-minutes').toggle(approved);
+  };
+  select.on('change', show);
+  approval.on('change', show);
+  show();
+}
+
+/** For Node-RED: how many outputs there are now, or, where one moves, which becomes which, so that its wires go with it. */
+function outputs(before: readonly Port[], after: readonly Port[]): string {
+  if (before.every((port, index) => index >= after.length || after[index] === port)) return String(after.length);
+  const moved = before.map((port, index) => [index, after.indexOf(port)]);
+  // A key that is no number is an output that was not there.
+  const fresh = after.filter((port) => !before.includes(port)).map((port) => [port, after.indexOf(port)]);
+  return JSON.stringify(Object.fromEntries([...moved, ...fresh]));
 }
 
 /** A node that was just placed means the appliance that the tab uses. */
@@ -179,5 +196,5 @@ export function label(node: RedNode): string {
 }
 
 export function outputLabel(node: RedNode, index: number): string {
-  return node._(index === 0 ? 'action.port-result' : 'action.port-failure');
+  return node._(`action.port-${portsOfNode(node)[index] ?? 'failure'}`);
 }

@@ -1,6 +1,6 @@
 import { readFilter } from '../../src/areas/sessions/filter';
 import { isOutOf, keeps } from '../../src/model/rules';
-import { RESERVED } from '../rules';
+import { MOST_MINUTES, RESERVED } from '../rules';
 import { likelyMissing } from './likely';
 import { entriesIn, sourcesOf, type Entry } from './sources';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
@@ -32,6 +32,15 @@ export function checkOutput(node: RedNode, value: unknown): Verdict {
   const first = property.split(/[.[]/, 1)[0] ?? '';
   if (RESERVED.has(first)) return node._('check.output-reserved', { property: first });
   return RED.utils.validateTypedProperty(property, 'msg', {});
+}
+
+/** How long a plan waits to be approved; more than a timer can be is none. */
+export function checkMinutes(node: RedNode, value: unknown): Verdict {
+  const text = textOf(value);
+  const minutes = Number(text);
+  return text === '' || isVariable(text) || (minutes > 0 && minutes <= MOST_MINUTES)
+    ? true
+    : node._('check.minutes', { most: MOST_MINUTES });
 }
 
 /** All complaints about the fields of a node that is not open; the dialog tells them one by one. */

@@ -5,7 +5,7 @@ import { hasArea, use, type AreaInfo } from './table';
 export { addAction, closeAction, label, openAction, outputLabel, saveAction } from './action';
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
 export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
-export { checkAppliance, checkFields, checkOperation, checkOutput } from './check';
+export { checkAppliance, checkFields, checkMinutes, checkOperation, checkOutput } from './check';
 
 /** Called once, by the line that the build adds, with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {

@@ -1,5 +1,5 @@
 import { entriesIn } from './sources';
-import { hasArea } from './table';
+import { hasArea, portsOfNode } from './table';
 
 /*
  * Flows of 0.1 hold `fields` under the name `inputs`, under which Node-RED counts a node's input ports. Of an imported property Node-RED
@@ -25,8 +25,13 @@ function complete(proxy: RedNode): void {
   node.inputs = 1;
   const imported = node._config;
   if (!imported) return;
+  if (RED.nodes.getType(node.type)?.defaults?.approval) {
+    // Older ones have none: that must not look like a change when the dialog is closed.
+    node.approval ??= false;
+    node.approvalMinutes ??= 60;
+  }
   // Such a flow need not tell the number of its ports.
-  if (imported.outputs === undefined) node.outputs = node.failures === 'output' ? 2 : 1;
+  if (imported.outputs === undefined) node.outputs = portsOfNode(node).length;
   if (imported.fields !== undefined) return;
   node.fields = entriesIn(JSON.parse(imported.inputs ?? 'null'));
   // After a deletion is undone the node comes by again, with fields that may have been changed since.

@@ -1,3 +1,4 @@
+import { portsOf, type Port } from '../rules';
 import type { AreaInfo, FieldInfo, OperationInfo } from './table-info';
 
 export type { AreaInfo, FieldInfo, OperationInfo };
@@ -19,6 +20,11 @@ export function areaNameOf(node: RedNode): string {
 
 export function operationsOf(node: RedNode): Record<string, OperationInfo> {
   return areas[areaNameOf(node)]?.operations ?? {};
+}
+
+/** Its outputs as it stands in the flow, not in an open dialog. */
+export function portsOfNode(node: RedNode): Port[] {
+  return portsOf(node.failures === 'output', String(node.approval) === 'true');
 }
 
 /** Where a choice between operations leads: one of the table's, or whatever a message, a context or an expression names. */

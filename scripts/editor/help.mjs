@@ -1,6 +1,8 @@
 // @ts-check
 // Sidebar help of every node type, in the order that Node-RED's help style guide asks for.
 
+import { mayWrite } from './table.mjs';
+
 /** @import { Area, Field, Operation } from '../../src/model/operation.js' */
 
 /** @type {Record<Operation['effect'], string>} */
@@ -73,6 +75,22 @@ const more = [
   line('cancel', 'boolean | string', '`true` aborts everything that this node is doing, a `_msgid` what it does for that message.'),
 ].join('\n');
 
+const approvalInputs = [
+  line('approve', 'string', 'The id of a plan that waits here: it is approved.'),
+  line('reject', 'string', 'The same, and it is declined.'),
+  line('actor', 'string', 'Who sends this, for the record.'),
+].join('\n');
+
+const approvalOutputs = [
+  '',
+  '3. To approve (the last output, where Approval is on)',
+  line(
+    'payload',
+    'object',
+    'The plan, with `id`, `operation`, `appliance`, `summary`, `plan`, `expires` and, where the message has it, `actor`.',
+  ),
+].join('\n');
+
 const outputs = [
   '1. Result',
   line('payload', 'any', 'What the operation gives; another property where the dialog says so.'),
@@ -92,11 +110,16 @@ it is an error, which goes to Catch nodes or to the second output.
 
 The codes of an error are \`BAD_INPUT\` and \`BAD_CONFIG\` (nothing was sent), \`LOGIN_REJECTED\`, \`LOGIN_PAUSED\`, \`SECOND_FACTOR_REQUIRED\`,
 \`UNAUTHORIZED\`, \`FORBIDDEN\`, \`INVALID_REQUEST\`, \`NOT_FOUND\`, \`REJECTED\`, \`APPLIANCE_ERROR\`, \`BAD_RESPONSE\`, \`TIMEOUT\`, \`CONNECTION\`, \`TLS\`,
-\`LIMIT\` (a guard stopped it), \`ABORTED\`, and \`OUTCOME_UNKNOWN\`: a change was sent and its answer never came, so it may or may not have happened.
+\`LIMIT\` (a guard stopped it), \`ABORTED\`, \`CONFLICT\` (somebody else changed it meanwhile), \`DECLINED\`, \`EXPIRED\`, and \`OUTCOME_UNKNOWN\`: a change was sent and its answer never came, so it may or may not have happened.
 
 Reads are repeated after a connection fault, changes never.`;
 
 const dryRun = `In a dry run reads go out and changes do not: \`msg.envelope.plan\` lists the requests that would be sent, secrets masked.`;
+
+const approving = `With Approval, a message that would change something is planned and held, and the plan leaves by the last output. A message with its id in
+\`msg.approve\` or \`msg.reject\`, sent to this node, decides; it has no output itself. What was approved is the most that happens: if something else would be
+sent by then, it is \`CONFLICT\`, and of many the approved ones that are still there are done. Otherwise the held message ends with \`DECLINED\`, or with
+\`EXPIRED\`. After a deploy it ends with \`ABORTED\`.`;
 
 const destroying = `An operation that is chosen by a message may only end, delete or replace something if the dialog allows it.`;
 
@@ -112,6 +135,7 @@ function areaHelp(area) {
     details,
     ...(isMany ? [many] : []),
     ...(effects.some((effect) => effect !== 'read') && area.dryRun !== false ? [dryRun] : []),
+    ...(mayWrite(area) ? [approving] : []),
     ...(effects.includes('destroy') ? [destroying] : []),
   ];
   return [
@@ -120,9 +144,9 @@ function areaHelp(area) {
     inputs,
     ...operations.map(operationHelp),
     '#### Every operation',
-    more,
+    mayWrite(area) ? `${more}\n${approvalInputs}` : more,
     '### Outputs',
-    outputs,
+    mayWrite(area) ? `${outputs}\n${approvalOutputs}` : outputs,
     '### Details',
     ...notes,
     ...references,

@@ -1,6 +1,6 @@
 // @ts-check
 // gateway.html: one shared script, one template and one registration for each node type.
-import { firstOperation, secretsOf } from './table.mjs';
+import { firstOperation, mayWrite, secretsOf } from './table.mjs';
 
 /** @import { Area } from '../../src/model/operation.js' */
 
@@ -17,6 +17,18 @@ function secretInputs(area) {
     .map((name) => `\n    <input type="password" id="node-input-${name}" class="gateway-hidden">`)
     .join('');
 }
+
+const approvalRows = `
+  <div class="gateway-approval">
+  <div class="form-row gateway-row gateway-check">
+    <input type="checkbox" id="node-input-approval">
+    <label for="node-input-approval"><span data-i18n="action.approval"></span><span class="gateway-note" data-i18n="action.approval-help"></span></label>
+  </div>
+  <div class="form-row gateway-row gateway-approval-minutes">
+    ${label('node-input-approvalMinutes', 'fa-clock-o', 'action.approval-minutes')}
+    <div><input type="text" id="node-input-approvalMinutes" style="width: 6em"> <span data-i18n="action.minutes"></span></div>
+  </div>
+  </div>`;
 
 const dryRunRow = `
   <div class="form-row gateway-row gateway-check gateway-dry-run">
@@ -75,7 +87,7 @@ function actionTemplate(area) {
       </select>
       <input type="hidden" id="node-input-outputs">
     </div>
-  </div>${area.dryRun === false ? '' : dryRunRow}
+  </div>${area.dryRun === false ? '' : dryRunRow}${mayWrite(area) ? approvalRows : ''}
 </div>
 </script>`;
 }
@@ -87,6 +99,10 @@ function actionTemplate(area) {
  */
 function actionRegistration(area) {
   const secrets = secretsOf(area);
+  const approval = mayWrite(area)
+    ? `      approval: { value: false },
+      approvalMinutes: { value: 60, validate: function (value, opt) { return gatewayEditor.checkMinutes(this, value, opt); } },\n`
+    : '';
   const credentials = secrets.map((name) => `      ${json(name)}: { type: 'password' }`).join(',\n');
   return `<script type="text/javascript">
   RED.nodes.registerType('gateway-${area.name}', {
@@ -105,11 +121,11 @@ function actionRegistration(area) {
       failures: { value: 'catch' },
       dryRun: { value: false },
       allowDestroy: { value: false },
-      outputs: { value: 1 }
+${approval}      outputs: { value: 1 }
     },
     credentials: {${credentials ? `\n${credentials}\n    ` : ''}},
     inputs: 1,
-    outputs: 2,
+    outputs: ${mayWrite(area) ? 3 : 2},
     outputLabels: function (index) { return gatewayEditor.outputLabel(this, index); },
     label: function () { return gatewayEditor.label(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },

@@ -114,6 +114,11 @@ export function firstOperation(area) {
   return names.find((name) => area.operations[name]?.effect !== 'destroy') ?? names[0] ?? '';
 }
 
+/** Whether there can be something to approve. @param {Area} area */
+export function mayWrite(area) {
+  return area.dryRun !== false && Object.values(area.operations).some(({ effect }) => effect !== 'read');
+}
+
 /** Names of the fields that are credentials of the node. @param {Area} area */
 export function secretsOf(area) {
   /** @type {Set<string>} */

@@ -5,6 +5,7 @@ import { finished, pipeline as whole } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { badInput, GatewayError } from '../model/error';
 import { sentence } from '../model/sentence';
+import { CheckedContent } from '../transfer/checked-content';
 import { fileFault } from '../transfer/file-fault';
 import { PartialFile } from '../transfer/partial-file';
 import type { Output } from '../transfer/receiver';
@@ -111,61 +112,22 @@ export function openStored(handle: FileHandle, file: BackupFile, passphrase: str
   return stages.length === 0 ? source : (pipeline([source, ...stages], () => undefined) as unknown as Readable);
 }
 
-/**
- * The same on its way to an appliance. The last bytes are held back until everything behind them is known to be what the manifest says:
- * what was changed meanwhile ends the stream with `BAD_INPUT`, and what has left by then is too short to be taken for anything.
- */
+/** The same on its way to an appliance. What was changed meanwhile ends the stream with `BAD_INPUT`, before its end was sent. */
 export function openChecked({ path, handle }: RegularFile, file: BackupFile, passphrase: string | undefined): CheckedContent {
   const stored = createHash('sha256');
-  const content = new CheckedContent(path, file, stored);
+  const changed = (): GatewayError =>
+    badInput(sentence`${path} was changed while it was sent, so it was cut off before its end. Nothing was restored.`);
+  // The end comes after the code of the file was checked, where it has one.
+  const content = new CheckedContent({ ...file.content, changed, isWhole: () => stored.digest('hex') === file.sha256 });
   const source = openStored(handle, file, passphrase, stored);
   // It was whole a moment ago: what cannot be decrypted or unpacked any more was changed.
-  source.once('error', (error) => content.destroy(isOfContent(error) ? content.changed() : fileFault(error, path, 'read')));
+  source.once('error', (error) => content.destroy(isOfContent(error) ? changed() : fileFault(error, path, 'read')));
   content.once('close', () => source.destroy());
   return source.pipe(content);
 }
 
 function isOfContent(error: Error): boolean {
   return error instanceof GatewayError || ((error as NodeJS.ErrnoException).code?.startsWith('Z_') ?? false);
-}
-
-class CheckedContent extends Transform {
-  readonly #path: string;
-  readonly #file: BackupFile;
-  readonly #stored: Hash;
-  readonly #content = createHash('sha256');
-  #held: Buffer | undefined;
-  bytesRead = 0;
-
-  constructor(path: string, file: BackupFile, stored: Hash) {
-    super();
-    this.#path = path;
-    this.#file = file;
-    this.#stored = stored;
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    const { bytes } = this.#file.content;
-    this.#content.update(chunk);
-    this.bytesRead += chunk.length;
-    if (this.bytesRead > bytes) return done(this.changed());
-    if (this.bytesRead < bytes) this.push(chunk);
-    else if (chunk.length > 0) this.#held = chunk;
-    done();
-  }
-
-  /** Comes after the code of the file was checked, where it has one. */
-  override _flush(done: TransformCallback): void {
-    const { sha256, content } = this.#file;
-    const isSame = this.#stored.digest('hex') === sha256 && this.#content.digest('hex') === content.sha256;
-    if (!isSame || !this.#held) return done(this.changed());
-    this.push(this.#held);
-    done();
-  }
-
-  changed(): GatewayError {
-    return badInput(sentence`${this.#path} was changed while it was sent, so it was cut off before its end. Nothing was restored.`);
-  }
 }
 
 class Tap extends Transform {

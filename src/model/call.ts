@@ -30,8 +30,8 @@ export interface Content {
 export interface Call {
   /** Reads a document: JSON of a 2xx, checked to be an object. */
   read(request: Request, options?: ReadOptions): Promise<JsonObject>;
-  /** Sends a write and reads its result envelope; in a dry run plans it. */
-  write(request: Request): Promise<WriteResult>;
+  /** Sends a write and reads its result envelope; in a dry run plans it, with the body that is `shown` where its own has to stay secret. */
+  write(request: Request, shown?: JsonObject): Promise<WriteResult>;
   /** Reads whatever a path answers: a document of JSON, else text, or a Buffer where it is neither. Nothing at all is an empty object. */
   readAny(request: Request): Promise<unknown>;
   /** Sends a write whose answer may be a result envelope, anything else or nothing; `content` takes the place of a body of JSON. */
@@ -52,8 +52,8 @@ export interface Call {
   emit(data: unknown, part: { index: number; count?: number }): void;
   /** A read whose answer streams into what `open` makes, anew for every try; gives what its `finish` gives. */
   download<T>(request: Request, open: () => Promise<Download<T>>): Promise<T>;
-  /** A write whose body streams, opened anew for a replay; a dry run plans it with the body that is `shown`. */
-  upload(request: Request, shown: JsonObject, open: () => Promise<Upload>): Promise<WriteResult>;
+  /** A write whose body streams, opened anew for a replay; a dry run plans it with the body that is `shown`. `digest`: hash of what is sent. */
+  upload(request: Request, shown: JsonObject, open: () => Promise<Upload>, digest?: () => Promise<string>): Promise<WriteResult>;
   /** Tells whoever watches how far it is. */
   report(progress: Advance): void;
   /**

@@ -19,6 +19,8 @@ export const ERROR_CODES = [
   'ABORTED',
   'LIMIT',
   'CONFLICT',
+  'DECLINED',
+  'EXPIRED',
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
+import type { Reply } from '../http/exchange';
 import { abortSignalOf, type Cancellable } from '../model/cancelling';
-import { emptyResult, type Many, type ManyItem, type WriteResult } from '../model/envelope';
+import { emptyResult, type Many, type ManyItem, type ResultLists, type WriteResult } from '../model/envelope';
 import { asGatewayError, badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { Content } from '../model/call';
@@ -17,6 +19,7 @@ import { notContent, readDocument } from './reply';
 import { Sender, type SenderParts } from './sender';
 import { coordinationKey, type Coordination, type ExclusiveOptions } from '../model/coordination';
 import { Writes, type AroundWrite } from './writes';
+import type { Gate } from './write';
 
 /** What all calls of one gateway share. */
 export interface Shared extends SenderParts {
@@ -32,6 +35,9 @@ export interface CallOptions {
   readonly masking: Masking;
   readonly around?: AroundWrite | undefined;
   readonly other?: Call['other'] | undefined;
+  readonly gate?: Gate | undefined;
+  /** That of the run which this is a part of: it counts what is sent. */
+  readonly sender?: Sender | undefined;
 }
 
 /** What one run of one operation works with: sends or plans its exchanges, and keeps a record of them for the envelope. */
@@ -50,7 +56,7 @@ export class OperationCall implements Call {
     this.#shared = shared;
     this.#options = options;
     this.record = new RunRecord(parent?.record);
-    this.sender = parent?.sender ?? new Sender(shared, options.signal);
+    this.sender = parent?.sender ?? options.sender ?? new Sender(shared, options.signal);
     this.plan = parent ? parent.plan : options.dryRun ? new Plan(options.masking) : undefined;
     this.#writes = new Writes({
       sender: this.sender,
@@ -58,6 +64,7 @@ export class OperationCall implements Call {
       plan: this.plan,
       masking: options.masking,
       around: options.around,
+      gate: options.gate,
     });
   }
 
@@ -103,7 +110,7 @@ export class OperationCall implements Call {
     });
   }
 
-  async upload(request: Request, shown: JsonObject, open: () => Promise<Upload>): Promise<WriteResult> {
+  async upload(request: Request, shown: JsonObject, open: () => Promise<Upload>, digest?: () => Promise<string>): Promise<WriteResult> {
     const opened: Upload[] = [];
     const stream = async () => {
       const upload = await open();
@@ -111,15 +118,15 @@ export class OperationCall implements Call {
       return { body: upload.body, headers: upload.headers, seconds: this.#shared.settings.transferTimeout };
     };
     try {
-      return await this.#writes.one({ request, shown, stream });
+      return await this.#writes.one({ request, shown, stream, ...(digest && { digest }) });
     } finally {
       // An exchange that was cut off leaves its file open.
       for (const upload of opened) upload.close();
     }
   }
 
-  write(request: Request): Promise<WriteResult> {
-    return this.#writes.one({ request });
+  write(request: Request, shown?: JsonObject): Promise<WriteResult> {
+    return this.#writes.one({ request, ...(shown && { shown }) });
   }
 
   readAny(request: Request): Promise<unknown> {
@@ -140,7 +147,9 @@ export class OperationCall implements Call {
       return Promise.resolve({ sink: answer, headers, ...(content && { body: content.bytes }) });
     };
     const shown = content && { 'content-type': content.type, bytes: content.bytes.length };
-    const written = await this.#writes.one({ request, stream, read: (reply) => answer.readWritten(reply), ...(shown && { shown }) });
+    const digest = content && (() => Promise.resolve(createHash('sha256').update(content.bytes).digest('hex')));
+    const read = (reply: Reply): ResultLists => answer.readWritten(reply);
+    const written = await this.#writes.one({ request, stream, read, ...(shown && { shown }), ...(digest && { digest }) });
     return answer.document ?? written;
   }
 

@@ -1,21 +1,12 @@
-import type { Reply } from '../http/exchange';
-import { emptyResult, type Many, type ResultLists, type WriteResult } from '../model/envelope';
-import type { JsonObject } from '../model/json';
+import { emptyResult, type Many, type WriteResult } from '../model/envelope';
 import type { Request } from '../model/request';
 import { workOnEach, type ItemDone, type Masking } from './many';
 import type { Plan } from './plan';
 import type { RunRecord } from './record';
-import type { Sender, Stream, Written } from './sender';
+import type { Sender, Written } from './sender';
+import type { Gate, Write } from './write';
 
-/** One write, as it is about to be sent or planned. */
-export interface Write {
-  readonly request: Request;
-  /** What a plan shows of a body that streams. */
-  readonly shown?: JsonObject;
-  readonly stream?: Stream;
-  /** Of an answer that may be something else than a result envelope. */
-  readonly read?: (reply: Reply) => ResultLists;
-}
+export type { Write } from './write';
 
 /**
  * Stands around every write of a run, dry runs included: it may read before, compare, hold or record the write, let it proceed, read
@@ -30,6 +21,8 @@ export interface WritesParts {
   /** Undefined where writes are sent. */
   readonly plan: Plan | undefined;
   readonly around: AroundWrite | undefined;
+  /** Lets through what was approved; undefined where nothing has to be. */
+  readonly gate: Gate | undefined;
 }
 
 /** The one way that every write takes, whichever operation it is of. */
@@ -41,6 +34,7 @@ export class Writes {
   }
 
   async one(write: Write): Promise<WriteResult> {
+    await this.#parts.gate?.pass(write);
     const { status, result } = await this.#pass(write);
     this.#parts.record.wrote(status, result);
     return { result };
@@ -49,9 +43,13 @@ export class Writes {
   /** One write per item. They are all made before the first is sent: an item that cannot be is the end of it while nothing has happened. */
   async each<T>(items: readonly T[], request: (item: T) => Request, shown: (item: T) => unknown, atOnce: number): Promise<Many> {
     const { record } = this.#parts;
-    const requests = items.map(request);
-    return this.many(items, shown, atOnce, async (_item, index) => {
-      const { status } = await this.#pass({ request: requests[index] as Request });
+    const shownOf = ({ item }: { item: T }): unknown => shown(item);
+    const writes = this.#admitted(
+      items.map((item) => ({ item, request: request(item) })),
+      shownOf,
+    );
+    return this.many(writes, shownOf, atOnce, async ({ request }) => {
+      const { status } = await this.#pass({ request });
       record.answered('write', status);
       return { status, changed: true };
     });
@@ -69,6 +67,16 @@ export class Writes {
     record.wroteMany(many, changed);
     if (failure) throw failure;
     return many;
+  }
+
+  /** Without the items whose write was not approved: they were not there when the others were. */
+  #admitted<W extends { readonly request: Request }>(writes: readonly W[], shown: (write: W) => unknown): readonly W[] {
+    const { gate, record, masking } = this.#parts;
+    if (!gate) return writes;
+    const beyond: W[] = [];
+    const admitted = writes.filter((write) => gate.admits(write.request) || void beyond.push(write));
+    if (beyond.length > 0) record.notes['notApproved'] = beyond.map((write) => masking.value(shown(write)));
+    return admitted;
   }
 
   #pass(write: Write): Promise<Written> {

@@ -62,6 +62,6 @@ export class FileContent extends Readable {
 }
 
 /** Not the connection's fault; a part of it may have left. */
-function unreadable({ message }: Error): GatewayError {
+export function unreadable({ message }: Error): GatewayError {
   return new GatewayError('ABORTED', sentence`The file could not be read to its end, so the rest was not sent: ${message}`, { sent: true });
 }

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { WriteResult } from '../model/envelope';
-import { badInput } from '../model/error';
+import { badInput, GatewayError } from '../model/error';
 import { ours, sentence } from '../model/sentence';
 import type { Call } from '../model/operation';
-import { FileContent } from './file-content';
+import { CheckedContent } from './checked-content';
+import { FileContent, unreadable } from './file-content';
 import { fileFault } from './file-fault';
 import { meter } from './meter';
 import { BINARY, MAINTENANCE } from './names';
@@ -14,6 +16,7 @@ import { exclusiveImport } from './exclusive-import';
 import type { JsonObject } from '../model/json';
 
 const WATCH_MS = 250;
+const READ_BYTES = 512 * 1024;
 /** What the interface wants for the base64 text, odd as it is. */
 const BASE64_TYPE = 'text/html; charset=utf-8';
 
@@ -21,7 +24,10 @@ const BASE64_TYPE = 'text/html; charset=utf-8';
 export interface Source {
   /** For a plan. */
   readonly shown: string;
-  open(): Promise<Opened>;
+  /** With the hash of what was looked at before, nothing else is sent whole. */
+  open(sha256?: string): Promise<Opened>;
+  /** SHA-256 of the content, in hexadecimal digits. */
+  digest(): Promise<string>;
   /** Fails before anything is sent, a login included. */
   check?(): Promise<void>;
 }
@@ -38,10 +44,17 @@ export interface Opened {
 export function sourceOf(name: string, value: Buffer | string | undefined, file: string | undefined): Source {
   if ((value === undefined) === (file === undefined))
     throw badInput(sentence`${ours(name)} or file has to be given, and only one of them.`);
-  if (file !== undefined) return { shown: file, open: () => openFile(file), check: async () => (await handleOf(file)).handle.close() };
+  if (file !== undefined) {
+    const check = async (): Promise<void> => (await handleOf(file)).handle.close();
+    return { shown: file, open: (sha256) => openFile(file, sha256), digest: () => digestOf(file), check };
+  }
   const content = typeof value === 'string' ? Buffer.from(value, 'utf8') : (value as Buffer);
   if (content.length === 0) throw badInput(sentence`${ours(name)} is empty.`);
-  return { shown: `${content.length} bytes`, open: () => Promise.resolve({ content, length: content.length }) };
+  return {
+    shown: `${content.length} bytes`,
+    open: () => Promise.resolve({ content, length: content.length }),
+    digest: () => Promise.resolve(createHash('sha256').update(content).digest('hex')),
+  };
 }
 
 /** Imports to one appliance wait for each other, `sendXml` and `sendBinary` do not: whoever calls those has the turn. */
@@ -83,10 +96,12 @@ type Wrapped = Pick<Upload, 'body' | 'headers'>;
 type Wrap = (content: Readable | Buffer, length: number) => Wrapped | Promise<Wrapped>;
 
 function send(request: Parameters<Call['upload']>[0], source: Source, shown: JsonObject, call: Call, wrap: Wrap): Promise<WriteResult> {
-  return call.upload(request, shown, async () => {
-    const opened = await source.open();
+  let known: string | undefined;
+  const open = async (): Promise<Upload> => {
+    const opened = await source.open(known);
     return { ...(await wrap(opened.content, opened.length)), close: watch(opened, call) };
-  });
+  };
+  return call.upload(request, shown, open, async () => (known = await source.digest()));
 }
 
 /** Reports how much of a stream was read, until it is closed. */
@@ -100,10 +115,31 @@ function watch({ content, length, read }: Opened, call: Call): () => void {
   };
 }
 
-async function openFile(file: string): Promise<Opened> {
+async function openFile(file: string, sha256?: string): Promise<Opened> {
   const { handle, size } = await handleOf(file);
+  if (sha256 !== undefined) {
+    const changed = (): GatewayError =>
+      new GatewayError('CONFLICT', sentence`${file} was changed while it was sent, so it was cut off before its end.`, { sent: true });
+    const content = new CheckedContent({ bytes: size, sha256, changed });
+    // Not the pieces that are read into over and over: what checks holds some of them for longer.
+    const source = handle.createReadStream({ highWaterMark: READ_BYTES });
+    source.once('error', (error) => content.destroy(unreadable(error)));
+    content.once('close', () => source.destroy());
+    return { content: source.pipe(content), length: size, read: () => content.bytesRead };
+  }
   const content = new FileContent(handle, size);
   return { content, length: size, read: () => content.bytesRead };
+}
+
+async function digestOf(file: string): Promise<string> {
+  const { handle } = await handleOf(file);
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of handle.createReadStream({ highWaterMark: READ_BYTES })) hash.update(chunk as Buffer);
+  } catch (error) {
+    throw fileFault(error, file, 'read');
+  }
+  return hash.digest('hex');
 }
 
 async function handleOf(file: string): Promise<{ handle: FileHandle; size: number }> {

@@ -13,10 +13,17 @@ interface Query {
 declare const $: ((selector: string) => Query) & { fx: { off: boolean } };
 declare const RED: {
   nodes: {
-    node(id: string): { valid: boolean; validationErrors: string[]; inputs: unknown; _def: { category: string }; type: string } | null;
+    node(id: string): {
+      valid: boolean;
+      validationErrors: string[];
+      inputs: unknown;
+      _def: { category: string; outputLabels(index: number): string };
+      type: string;
+    } | null;
     createCompleteNodeSet(): { id: string }[];
     createExportableNodeSet(nodes: unknown[]): unknown[];
     import(nodes: unknown[]): void;
+    addLink(link: object): void;
     dirty(): boolean;
     eachConfig(visit: (node: { id: string; users: unknown[]; _def: { hasUsers?: boolean } }) => void): void;
   };
@@ -226,6 +233,20 @@ export class Editor {
     return this.page.evaluate((nodeId) => {
       const node = RED.nodes.node(nodeId);
       return { valid: node?.valid ?? false, errors: node?.validationErrors ?? [], ports: node?.inputs };
+    }, id);
+  }
+
+  async wire(from: string, port: number, to: string): Promise<void> {
+    await this.page.evaluate(
+      ([source, sourcePort, target]) => RED.nodes.addLink({ source: RED.nodes.node(source), sourcePort, target: RED.nodes.node(target) }),
+      [from, port, to] as const,
+    );
+  }
+
+  async portLabels(id: string): Promise<string[]> {
+    return this.page.evaluate((nodeId) => {
+      const node = RED.nodes.node(nodeId);
+      return [0, 1, 2].map((index) => node?._def.outputLabels.call(node, index) ?? '');
     }, id);
   }
 

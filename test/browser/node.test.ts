@@ -139,6 +139,35 @@ inBothEditors('a node', (rig) => {
       expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
     });
 
+    it('gets a last port for what is to be approved, whose wires stay with it', async () => {
+      const id = 'sessions-kill';
+      const minutes = (): Promise<boolean> => rig.editor.visible('.gateway-approval-minutes');
+      const set = async (values: Record<string, string | boolean>): Promise<Record<string, unknown>> => {
+        await rig.editor.openNode(id);
+        for (const [name, value] of Object.entries(values)) await rig.editor.input(`node-input-${name}`, value);
+        await rig.editor.done();
+        return rig.editor.exported(id);
+      };
+      await rig.editor.openNode('sessions-list');
+      expect(await rig.editor.visible('.gateway-approval')).toBe(false);
+      await rig.editor.cancel();
+      await rig.editor.openNode(id);
+      expect([await rig.editor.visible('#node-input-approval'), await minutes()]).toEqual([true, false]);
+      await rig.editor.input('node-input-approval', true);
+      expect([await minutes(), await rig.editor.page.inputValue('#node-input-approvalMinutes')]).toEqual([true, '60']);
+      await rig.editor.cancel();
+      expect(await set({ approval: true, approvalMinutes: '90' })).toMatchObject({ approval: true, outputs: 2, wires: [['end'], []] });
+      await rig.editor.wire(id, 1, 'end');
+      expect(await set({ failures: 'output' })).toMatchObject({ outputs: 3, wires: [['end'], [], ['end']] });
+      expect(String((await rig.editor.exported(id)).approvalMinutes)).toBe('90');
+      expect(await rig.editor.portLabels(id)).toEqual(['result', 'failure', 'to approve']);
+      expect(await set({ failures: 'catch' })).toMatchObject({ outputs: 2, wires: [['end'], ['end']] });
+      expect(await set({ approval: false })).toMatchObject({ approval: false, outputs: 1, wires: [['end']] });
+      await set({ approval: true, approvalMinutes: '0' });
+      expect((await rig.editor.verdict(id)).errors.join()).toMatch(/approvalMinutes|Approval expires/);
+      await set({ approval: false, approvalMinutes: '60' });
+    });
+
     it('shows what runs where a flow written by hand says nothing, and keeps that and its wires', async () => {
       const silent = { type: 'gateway-trial', z: 'f1', x: 200, y: 240, appliance: 'ap1', operation: 'create' };
       await rig.editor.import([

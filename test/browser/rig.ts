@@ -35,6 +35,8 @@ const common = {
   failures: 'catch',
   dryRun: false,
   allowDestroy: false,
+  approval: false,
+  approvalMinutes: 60,
 };
 /** A node of the trial area without an id. */
 export const TRIAL = {

@@ -48,18 +48,15 @@ export const certificates = area({
         const { 'internal-interfaces': internal, 'external-interfaces': external, 'management-interface': management } = input;
         const cert = await bundleOf(input);
         const expected = input.prove ? fingerprintOf(Buffer.from(cert, 'base64'), input.password) : undefined;
-        const written = await call.write({
-          method: 'POST',
-          path: `${CERTIFICATES}/device-certificates`,
-          body: {
-            // It holds the private key: a plan must not show it.
-            cert: call.dryRun ? MASK : cert,
-            password: input.password,
-            ...(internal && { 'internal-interfaces': { 'internal-interface': internal } }),
-            ...(external && { 'external-interfaces': { 'external-interface': external } }),
-            ...(management !== undefined && { 'management-interface': management }),
-          },
-        });
+        const body = {
+          cert,
+          password: input.password,
+          ...(internal && { 'internal-interfaces': { 'internal-interface': internal } }),
+          ...(external && { 'external-interfaces': { 'external-interface': external } }),
+          ...(management !== undefined && { 'management-interface': management }),
+        };
+        // It holds the private key: a plan must not show it.
+        const written = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificates`, body }, { ...body, cert: MASK });
         if (expected !== undefined && !call.dryRun) await proveServed(expected, input['prove-within'], call);
         return written;
       },

@@ -4,7 +4,6 @@ import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import { isObject, type JsonObject } from '../../model/json';
 import type { Call } from '../../model/operation';
 import { at } from '../../model/path';
-import { MASK } from '../../model/redaction';
 import { sentence, type Sentence } from '../../model/sentence';
 
 const serverPath = (server: string): string => at`/api/v1/configuration/authentication/auth-servers/auth-server/${server}`;
@@ -85,7 +84,7 @@ export class LocalUsers {
       const [first, second] = Object.keys(changes);
       if (first === undefined) return call.unchanged();
       if (second === undefined) return call.write({ method: 'PUT', path: `${path}${at`/${first}`}`, body: changes });
-      return call.write({ method: 'PUT', path, body: { ...putBack(present, changes, call.dryRun), ...changes } });
+      return call.write({ method: 'PUT', path, body: { ...putBack(present, changes), ...changes } });
     });
   }
 
@@ -146,9 +145,9 @@ function withoutPassword(user: JsonObject): JsonObject {
 }
 
 /** What was read, without the password: in clear it never goes back, and in whatever other form it must not meet a new one. */
-function putBack(present: JsonObject, changes: JsonObject, planned: boolean): JsonObject {
+function putBack(present: JsonObject, changes: JsonObject): JsonObject {
   const rest = withoutPassword(present);
   const kept = present['password-encrypted'];
   if (kept === undefined || Object.hasOwn(changes, 'password-cleartext')) return rest;
-  return { ...rest, 'password-encrypted': planned ? MASK : kept };
+  return { ...rest, 'password-encrypted': kept };
 }
