@@ -68,6 +68,7 @@ async function requestsOf(name: string, example: Record<string, unknown>): Promi
   const input = 'folder' in example ? { ...example, folder } : example;
   // There has to be one that holds both kinds.
   if (name === 'backup.restore') await gateway.run('backup.run', { folder, what: 'both' });
+  if (name === 'snapshot.revert') await gateway.run('snapshot.take', { folder, path: input['path'] });
   appliance.seen.length = 0;
   // The catalogue of this appliance never changes, so the read-back of add and remove complains: what it sent is what counts here.
   await gateway.run(name, input).catch((error: unknown) => {

@@ -84,6 +84,7 @@ const CONTRACT: Record<string, string> = {
   'backup.restore': 'destroy folder*^ backup*! kind^ import^ backup-first^ any-appliance^ password^ passphrase^',
   'snapshot.take': 'read path! folder^ ignore^',
   'snapshot.compare': 'read with! folder^ other^ path ignore^',
+  'snapshot.revert': 'destroy folder*^ path*!',
   'request.get': 'read path*! query^',
   'request.post': 'destroy path* query^ body! content-type^',
   'request.put': 'destroy path* query^ body! content-type^',

@@ -1,4 +1,4 @@
-import { area, list, object, op, path, subject, text } from '../model/operation';
+import { area, list, object, op, path, required, subject, text } from '../model/operation';
 
 // Loaded by the first snapshot, not by every start of Node-RED.
 const snapshots = () => import('../snapshot/index.js');
@@ -63,6 +63,21 @@ export const snapshot = area({
         input: { with: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration/users', resources: {} } },
         request: 'GET /api/v1/configuration/users',
       },
+    }),
+    revert: op({
+      effect: 'destroy',
+      label: 'Revert',
+      help: 'Puts back what a snapshot in a folder holds: each resource is compared first, and written only where it differs. Secrets cannot come back, and what was created since stays: `msg.envelope.incomplete` names what is not as it was.',
+      summary: { many: '__ok__ of __total__ resources are as in the snapshot' },
+      data: 'many; `item` is the path',
+      fields: {
+        folder: required(folder),
+        path: subject(
+          required(list('Path', 'Path of a resource, or of a part of the configuration; or several.', { example: ['users/user-roles'] })),
+        ),
+      },
+      run: async (input, call) => (await snapshots()).revertSnapshot(input, call),
+      example: { input: { folder: '/var/tmp', path: 'system/log' }, request: '' },
     }),
   },
 });

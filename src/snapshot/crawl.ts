@@ -64,7 +64,7 @@ class Crawl implements Crawled {
   constructor(options: CrawlOptions, call: Call) {
     this.#options = options;
     this.#call = call;
-    this.#prefix = new URL(call.settings.base).pathname.replace(/\/$/, '');
+    this.#prefix = call.settings.prefix;
   }
 
   async run(): Promise<Crawled> {

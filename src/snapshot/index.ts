@@ -1,2 +1,3 @@
 export { compareSnapshot } from './compare';
+export { revertSnapshot } from './revert';
 export { takeSnapshot } from './take';

@@ -45,7 +45,7 @@ const WAITED = 'Cancelled while it waited for another snapshot of the same appli
 
 /** The place that was asked for: everything, where nothing was. Errors: `BAD_INPUT`. */
 export function rootOf(path: string | readonly string[] | undefined, call: Call): string {
-  return placeOf(path ?? '/', new URL(call.settings.base).pathname.replace(/\/$/, ''));
+  return placeOf(path ?? '/', call.settings.prefix);
 }
 
 /** The appliance that a snapshot is taken of. An account that may not read it all the same may read the configuration. */
@@ -136,11 +136,16 @@ async function takeToFolder(path: string, root: string, given: Ignore, call: Cal
   return { folder: path, ...taking.counts() };
 }
 
-/** Two appliances in one folder would each undo what the other wrote. */
-function refuseOther(before: Origin, now: Origin, folder: string): void {
+/** Errors: `BAD_INPUT` for a folder of an appliance that has neither this name nor this serial number. */
+export function refuseOtherAppliance(before: Origin, now: Origin, folder: string): void {
   const isSame =
     before.appliance === now.appliance || (before['serial-number'] !== null && before['serial-number'] === now['serial-number']);
   if (!isSame) throw badInput(sentence`${folder} holds the snapshot of ${before.appliance}. Give ${now.appliance} a folder of its own.`);
+}
+
+/** Two snapshots in one folder would each undo what the other wrote. */
+function refuseOther(before: Origin, now: Origin, folder: string): void {
+  refuseOtherAppliance(before, now, folder);
   if (!isWithin(now.path, before.path) && !isWithin(before.path, now.path))
     throw badInput(sentence`${folder} holds the snapshot of ${before.path}. Give that of ${now.path} a folder of its own.`);
 }

@@ -118,7 +118,7 @@ export const serviceRows: readonly Row[] = [
     path: '/api/v1/system/system-information',
     statuses: [200],
     answer: { 'system-information': { 'host-name': 'h', 'serial-number': 'S1' } },
-    operations: ['system.info', 'backup.run', 'backup.restore', 'snapshot.take'],
+    operations: ['system.info', 'backup.run', 'backup.restore', 'snapshot.take', 'snapshot.revert'],
   },
   {
     method: 'GET',

@@ -51,7 +51,7 @@ export const treeRows: readonly Row[] = [
     query: /^[\w=&%-]+$/,
     statuses: [200],
     answer: { name: 'Staff' },
-    operations: ['config.get', 'config.ensure', 'config.ensure-all', 'snapshot.take', 'snapshot.compare'],
+    operations: ['config.get', 'config.ensure', 'config.ensure-all', 'snapshot.take', 'snapshot.compare', 'snapshot.revert'],
   },
   {
     method: 'POST',
