@@ -38,7 +38,8 @@ export async function testAppliance(red: NodeAPI, body: Readonly<JsonObject>, go
   } catch (thrown) {
     const error = asGatewayError(thrown);
     const { code, details } = error;
-    if (code === 'LOGIN_REJECTED') guesses.count();
+    // Some releases answer wrong credentials with 403.
+    if (code === 'LOGIN_REJECTED' || code === 'FORBIDDEN') guesses.count();
     return { ok: false, code, ...(details.system !== undefined && { reason: details.system }), message: redactor.message(error) };
   }
 }

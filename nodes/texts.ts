@@ -6,5 +6,5 @@ export type Values = Readonly<Record<string, number | string>>;
 export function textOf(red: NodeAPI, key: string, english: string, values: Values = {}): string {
   const found: unknown = red._(key, values);
   if (typeof found === 'string' && found !== '' && !found.endsWith(key)) return found;
-  return english.replace(/__(\w+?)__/g, (_, name: string) => String(values[name] ?? ''));
+  return english.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
 }

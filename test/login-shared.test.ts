@@ -42,6 +42,16 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
+  it('share nothing where another way leads to the same address', async () => {
+    const simulator = await appliance();
+    await gatewayFor(simulator).run('system.info');
+    // Not gone through, but named: what is behind it could be another appliance.
+    const proxy = { url: 'http://127.0.0.1:9', noproxy: ['*'] };
+    await gatewayFor(simulator, { proxy }).run('system.info');
+    await gatewayFor(simulator, { proxy: { ...proxy } }).run('system.info');
+    expect(simulator.logins).toBe(2);
+  });
+
   it('keep the key when one of them is closed', async () => {
     const simulator = await appliance();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];

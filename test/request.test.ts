@@ -238,6 +238,8 @@ describe('paths', () => {
     'realm_auth;x=1',
     'realm_auth%3Bx',
     'realm_auth%20',
+    'realm_auth%00',
+    'realm_auth%2500.json',
     'auth%2Fx',
     ['realm_auth'],
     ['realm%5Fauth'],

@@ -63,6 +63,7 @@ const write = (method: 'POST' | 'PUT') =>
     effect: 'destroy',
     label: method === 'POST' ? 'Post' : 'Put',
     help: `Sends a ${method} to any path of the interface. Nobody here knows what it does to the appliance.`,
+    summary: { done: `Sent a ${method} to __path__.`, 'planned-one': `Would send a ${method} to __path__.` },
     data: 'result, or the document that came',
     fields: { path: where, query, body: subject(body), 'content-type': contentType },
     run: async (input, call) => {
@@ -88,6 +89,7 @@ export const request = area({
       effect: 'read',
       label: 'Get',
       help: 'Reads any path of the interface. An answer of nothing is an empty object.',
+      summary: { done: 'Read __path__.', found: 'Read __path__: __n__ entries.' },
       data: 'the document, else text or a Buffer',
       fields: { path: subject(where), query },
       run: async (input, call) => call.readAny(requestTo(input, call.settings.base, 'GET')),
@@ -99,6 +101,7 @@ export const request = area({
       effect: 'destroy',
       label: 'Delete',
       help: 'Sends a DELETE to any path of the interface. What is there is gone for good.',
+      summary: { done: 'Deleted __path__.', 'planned-one': 'Would delete __path__.' },
       data: 'result, or the document that came',
       fields: { path: subject(where), query },
       run: async (input, call) => call.writeAny(requestTo(input, call.settings.base, 'DELETE')),

@@ -7,3 +7,15 @@ export function accountOf(settings: CheckedSettings): string {
   const parts = [origin, prefix, login, realm, secondFactor, username, password, secondUsername, secondPassword, totpSecret];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
+
+/**
+ * Names what may share a key: one account, reached in one way. Behind another proxy the same address may be another appliance, and a
+ * client certificate may be what a login was granted for.
+ */
+export function keySharingOf(settings: CheckedSettings): string {
+  const { proxy, tls } = settings;
+  const way = [proxy?.url, proxy?.username, proxy?.noproxy, tls?.servername, tls?.cert, tls?.pfx];
+  return createHash('sha256')
+    .update(JSON.stringify([accountOf(settings), way]))
+    .digest('hex');
+}

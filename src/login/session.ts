@@ -6,7 +6,7 @@ import type { LoginState } from '../model/operation';
 import type { Redactor } from '../model/redaction';
 import { ours, sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
-import { accountOf } from './account';
+import { keySharingOf } from './account';
 import { AccountState, joinAccount, leaveAccount } from './account-state';
 import { Key } from './key';
 import { BackOff } from './back-off';
@@ -49,7 +49,7 @@ export class Session {
     this.#redactor = redactor;
     this.#coordination = coordination;
     this.#exchange = new LoginExchange(settings, transport);
-    this.#account = accountOf(settings);
+    this.#account = keySharingOf(settings);
     this.#backOff = new BackOff(settings, coordination);
     if (ownLogin || settings.login === 'key') {
       this.#state = new AccountState();

@@ -66,11 +66,15 @@ export function apiPath(path: string | readonly string[], prefix = ''): string {
   return whole;
 }
 
+/** What servers cut off a segment: its parameters, and what stands behind a control character such as NUL. */
+// eslint-disable-next-line no-control-regex
+const PARAMETERS = /[;\x00-\x08\x0e-\x1f\x7f]/;
+
 /** Read as laxly as any server might: escapes of escapes, either slash, dots, parameters of segments, either case. */
 function reachesLogin(path: string): boolean {
   const names: string[] = [];
   for (const segment of decodedWholly(path).toLowerCase().split(/[/\\]/)) {
-    const name = (segment.split(';')[0] ?? '').trim();
+    const name = (segment.split(PARAMETERS, 1)[0] ?? '').trim();
     if (name === '..') names.pop();
     else if (name !== '' && name !== '.') names.push(name);
   }

@@ -198,6 +198,16 @@ export function testButton(runtime: Runtime): void {
       }
       expect(codes).toEqual(['LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'LOGIN_PAUSED']);
     });
+
+    it('nor where wrong ones are answered 403', async () => {
+      await rig.deploy(deployed);
+      rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, times: 9 });
+      const codes = [];
+      for (const guess of ['a', 'b', 'c', 'd']) {
+        codes.push((await ask(body({ credentials: { username: `user-${guess}`, password: `planted ${guess}` } }))).code);
+      }
+      expect(codes).toEqual(['FORBIDDEN', 'FORBIDDEN', 'FORBIDDEN', 'LOGIN_PAUSED']);
+    });
   });
 
   describe('with another address than the deployed one', () => {

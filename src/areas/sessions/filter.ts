@@ -2,7 +2,7 @@ import { readAddresses } from './addresses';
 import { badInput, GatewayError } from '../../model/error';
 import { type JsonObject, kindOf } from '../../model/json';
 import { ours, sentence } from '../../model/sentence';
-import { ofShape, quoted, readAges, readNumbers, readTexts, type Test } from './patterns';
+import { ofShape, quoted, readAges, readHardware, readNumbers, readTexts, type Test } from './patterns';
 
 /** Whether one session record is meant. */
 export type Matcher = (record: JsonObject) => boolean;
@@ -24,10 +24,10 @@ const FIELDS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['source-ip', readAddresses],
   ['network-connect-ip', readAddresses],
   ['network-connect-ipv6', (patterns, field) => readAddresses(patterns, field, 6)],
-  ['mac-address', ofShape(/^[0-9a-f:.*-]+$/i, 'a hardware address such as 02:00:5e:10:00:01', { anyCase: true })],
+  ['mac-address', readHardware],
   [
     'user-sign-in-time',
-    ofShape(/^[0-9/: *]+$/, 'a time such as 2026/01/15 09:30:00, with * for the rest', { like: 'dddd/dd/dd dd:dd:dd' }),
+    ofShape(/^[/: *]*[0-9][0-9/: *]*$/, 'a time such as 2026/01/15 09:30:00, with * for the rest', 'dddd/dd/dd dd:dd:dd'),
   ],
   ['events', readNumbers],
   [SIGN_IN, readNumbers],

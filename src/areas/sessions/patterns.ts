@@ -31,26 +31,35 @@ export function readTexts(patterns: readonly string[], field: string): Test {
   return (text) => exact.has(text) || tests.some((test) => test(text));
 }
 
-interface ShapeOptions {
-  /** Upper and lower case are the same. */
-  readonly anyCase?: boolean;
-  /** How every value looks, `d` for a digit. */
-  readonly like?: string;
-}
-
-/** Texts of which nothing else can be in the record. `what` is for the error. */
-export function ofShape(
-  allowed: RegExp,
-  what: string,
-  { anyCase = false, like }: ShapeOptions,
-): (patterns: readonly string[], field: string) => Test {
+/** Texts of which nothing else can be in the record, all of which look `like` that, `d` for a digit. `what` is for the error. */
+export function ofShape(allowed: RegExp, what: string, like: string): (patterns: readonly string[], field: string) => Test {
   return (patterns, field) => {
     const given = patterns.map((pattern) => pattern.trim());
-    const odd = given.find((pattern) => !allowed.test(pattern) || (like !== undefined && !fits(pattern, like)));
-    if (odd !== undefined) throw badInput(sentence`filter.${field} has to be ${ours(what)}; ${quoted(odd)} can match none.`);
-    const test = readTexts(anyCase ? given.map((pattern) => pattern.toLowerCase()) : given, field);
-    return anyCase ? (text) => test(text.toLowerCase()) : test;
+    refuseOdd(given, field, what, (pattern) => allowed.test(pattern) && fits(pattern, like));
+    return readTexts(given, field);
   };
+}
+
+const HARDWARE_DIGITS = 12;
+
+/** Hardware addresses, in either case, with `:` or `-` between their bytes. */
+export function readHardware(patterns: readonly string[], field: string): Test {
+  const plain = (text: string): string => text.trim().toLowerCase().replaceAll('-', ':');
+  refuseOdd(patterns, field, 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *', (pattern) => {
+    const digits = plain(pattern).replace(/[:.*]/g, '');
+    const fewEnough = pattern.includes('*') ? digits.length <= HARDWARE_DIGITS : digits.length === HARDWARE_DIGITS;
+    return /^[0-9a-f]+$/.test(digits) && fewEnough;
+  });
+  const test = readTexts(patterns.map(plain), field);
+  return (text) => test(plain(text));
+}
+
+/** Errors: `BAD_INPUT` for a pattern that can match none, or that has nothing but wildcards and separators and matches all. */
+function refuseOdd(patterns: readonly string[], field: string, what: string, possible: (pattern: string) => boolean): void {
+  const odd = patterns.find((pattern) => !possible(pattern));
+  if (odd === undefined) return;
+  const why = /[0-9a-z]/i.test(odd) ? 'can match none' : 'says nothing of it';
+  throw badInput(sentence`filter.${field} has to be ${ours(what)}; ${quoted(odd)} ${ours(why)}.`);
 }
 
 /** Whether the pieces between the wildcards can stand in a text of that look. */

@@ -120,7 +120,7 @@ function asTexts(known: JsonObject): JsonObject {
 
 /** Fields that the interface does not name, as they are. */
 function further(more: JsonObject, known: JsonObject, name: string): JsonObject {
-  const twice = Object.keys(more).find((key) => key === 'username' || known[key] !== undefined);
+  const twice = Object.keys(more).find((key) => key === 'username' || (Object.hasOwn(known, key) && known[key] !== undefined));
   if (twice !== undefined) throw badInput(sentence`more.${twice} is given beside the field of that name, for ${ours(name)}. Give it once.`);
   return more;
 }
