@@ -2,6 +2,7 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { UnorderedList } from '../src/model/unordered-list';
 import { asGatewayError, badInput, GatewayError } from '../src/model/error';
 import type { Outcome, RunOptions } from '../src/gateway';
+import type { By } from '../src/journal/around';
 import { failureEnvelope } from '../src/run/envelope';
 import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
@@ -64,6 +65,7 @@ export class Action {
   readonly #setup: Setup | GatewayError;
   readonly #runs = new UnorderedList<Run>();
   #failsToOutput = false;
+  #known: By | undefined;
   #closed = false;
   #whenIdle: (() => void) | undefined;
 
@@ -272,8 +274,28 @@ export class Action {
       if (run.index >= 0) this.#status.advance(run, advance);
     };
     const say: RunOptions['say'] = (key, english, values) => textOf(this.#red, key, english, values);
-    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say };
+    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say, by: this.#by(run.message) };
   }
+
+  /** Who asks, as a journal tells it. */
+  #by({ actor }: Message): By {
+    return { ...this.#place(), actor: typeof actor === 'string' && actor !== '' ? actor : undefined };
+  }
+
+  /** This node and its flow, by name and id: a name alone may be that of several. */
+  #place(): By {
+    if (this.#known) return this.#known;
+    const { id, name, z } = this.#node;
+    let label = '';
+    this.#red.nodes.eachNode((other) => {
+      if (other.id === z) label = String((other as { label?: unknown }).label ?? '');
+    });
+    return (this.#known = { node: named(name, id), flow: named(label, z) });
+  }
+}
+
+function named(name: string | undefined, id: string): string {
+  return name ? `${name} (${id})` : id;
 }
 
 function approverOf(properties: Properties, failsToOutput: boolean): Approver | undefined {

@@ -111,6 +111,7 @@ export function settingsOf(red: NodeAPI, properties: Readonly<Record<string, unk
     connections: from.number('connections'),
     vendor: from.text('vendor'),
     brand: from.text('brand'),
+    journal: from.text('journal'),
     dryRun: from.flag('dryRun'),
     ...Object.fromEntries(Object.keys(APPLIANCE_CREDENTIALS).map((name) => [name, secrets.secret(name)])),
   };

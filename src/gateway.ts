@@ -14,6 +14,9 @@ import { secretsOfInput } from './model/secrets';
 import type { Sender } from './run/sender';
 import type { Gate } from './run/write';
 import { removeIfThere } from './change/missing-ok';
+import { journalled, type By } from './journal/around';
+import { JournalWriter } from './journal/writer';
+import type { AroundWrite } from './run/writes';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import { Transport } from './http/transport';
@@ -35,6 +38,8 @@ export interface RunOptions {
   onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
   /** Puts `envelope.summary` into another language than English. */
   say?: Say;
+  /** Who asks for it, for the journal. */
+  by?: By | undefined;
   /** Told a few times a second how far an import or export is. */
   onProgress?: (progress: Advance) => void;
 }
@@ -127,8 +132,9 @@ export class Gateway {
     const approval = options.approve && writes && !dryRun ? new Approval(options.approve) : undefined;
     const run: RunOf = { operation: name, appliance: this.name, writes, started: performance.now() };
     const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
-    const call = new OperationCall(this.#shared, {
+    const call: OperationCall = new OperationCall(this.#shared, {
       dryRun,
+      around: dryRun ? undefined : this.#around(name, redactor, options, () => call),
       signal,
       onEmit: onPart && ((data, part, so) => onPart(data, part, envelopeOf(run, so))),
       onProgress,
@@ -191,6 +197,18 @@ export class Gateway {
   close(): void {
     this.#shared.session.close();
     this.#shared.transport.close();
+  }
+
+  /** What stands around the writes of one run, if anything does. */
+  #around(operation: string, redactor: Redactor, { by = {} }: RunOptions, call: () => OperationCall): AroundWrite | undefined {
+    const { journal } = this.#settings;
+    if (!journal) return undefined;
+    let around: AroundWrite | undefined;
+    const mask = <T>(value: T): T => redactor.value(value);
+    return (write, proceed) => {
+      around ??= journalled({ writer: JournalWriter.of(journal), call: call(), appliance: this.name, operation, by, mask });
+      return around(write, proceed);
+    };
   }
 
   #perform(operation: Operation, input: ReturnType<typeof readInput>, call: OperationCall): Promise<unknown> {

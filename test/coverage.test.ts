@@ -59,10 +59,10 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
 };
 
 /** Those that look into a folder here and ask nothing of the appliance. */
-const LOCAL = ['backup.list', 'backup.verify'];
-/** A handshake is no request. */
-const HANDSHAKES = ['certificates.served'];
-const registered = [...operations].filter(([name]) => !name.startsWith('login.') && ![...LOCAL, ...HANDSHAKES].includes(name));
+const LOCAL = ['backup.list', 'backup.verify', 'journal.list', 'journal.verify'];
+/** A handshake is no request, and what an undo sends is what its entry tells (test/undo.test.ts). */
+const OTHERS = ['certificates.served', 'journal.undo'];
+const registered = [...operations].filter(([name]) => !name.startsWith('login.') && ![...LOCAL, ...OTHERS].includes(name));
 
 async function requestsOf(name: string, example: Record<string, unknown>): Promise<Seen[]> {
   const input = 'folder' in example ? { ...example, folder } : example;
@@ -157,7 +157,8 @@ describe.each(LOCAL)('%s', (name) => {
   it('sends nothing, not even a login', async () => {
     await gateway.run('backup.run', { folder });
     appliance.seen.length = 0;
-    await new Gateway({ url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p' }).run(name, { folder });
+    const settings = { url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p', journal: folder };
+    await new Gateway(settings).run(name, name.startsWith('backup.') ? { folder } : {});
     expect(appliance.seen).toEqual([]);
   });
 });

@@ -81,7 +81,7 @@ function showRows(node: RedNode): void {
 
 /** The fold opens by itself where something in it is not as it comes. */
 function openAdvanced(node: RedNode): void {
-  const usual: Record<string, unknown> = { timeout: 30, transferTimeout: 600, connections: 8, vendor: '', brand: '' };
+  const usual: Record<string, unknown> = { timeout: 30, transferTimeout: 600, connections: 8, vendor: '', brand: '', journal: '' };
   const changed = Object.entries(usual).some(([property, value]) => Boolean(node[property]) && node[property] != value);
   $('.gateway-fold').prop('open', changed || node.dryRun === true);
 }

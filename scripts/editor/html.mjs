@@ -150,6 +150,7 @@ const applianceRegistration = `<script type="text/javascript">
       tls: { value: '', type: 'tls-config', required: false },
       proxy: { value: '', type: 'http proxy', required: false },
       timeout: { value: 30, validate: function (value, opt) { return gatewayEditor.checkSeconds(this, value, opt); } },
+      journal: { value: '' },
       transferTimeout: { value: 600, validate: function (value, opt) { return gatewayEditor.checkSeconds(this, value, opt); } },
       connections: { value: 8, validate: function (value, opt) { return gatewayEditor.checkConnections(this, value, opt); } },
       vendor: { value: '' },

@@ -6,6 +6,7 @@ import { certificates } from './certificates';
 import { cluster } from './cluster';
 import { config } from './config';
 import { groupsArea } from './groups';
+import { journal } from './journal';
 import { license } from './license';
 import { login } from './login';
 import { policy } from './policy';
@@ -32,6 +33,7 @@ const all = [
   transfer,
   backup,
   snapshot,
+  journal,
   request,
   login,
 ] as const;

@@ -7,6 +7,7 @@ import { ours, sentence } from '../model/sentence';
 import { compareGiven } from './compare';
 import { ensure, ensureAbsent, noteEnsured, type Ensured } from './ensure';
 import { readIfThere } from './read';
+import { Turns } from './turns';
 
 /** One resource of a desired state. */
 interface Item {
@@ -60,30 +61,6 @@ async function lookedAt({ path, body }: Item, call: Call): Promise<Ensured | und
   if (diff.length > 0) return undefined;
   call.unchanged();
   return { resource, differs: false, diff, notCompared, implicit: [] };
-}
-
-/** Lets each item wait until those before it are done. */
-class Turns<T> {
-  readonly #done = new Map<T, () => void>();
-  readonly #before = new Map<T, Promise<void>>();
-
-  constructor(items: readonly T[]) {
-    let last = Promise.resolve();
-    for (const item of items) {
-      const before = last;
-      this.#before.set(item, before);
-      const own = new Promise<void>((resolve) => this.#done.set(item, resolve));
-      last = before.then(() => own);
-    }
-  }
-
-  before(item: T): Promise<void> {
-    return this.#before.get(item) ?? Promise.resolve();
-  }
-
-  done(item: T): void {
-    this.#done.get(item)?.();
-  }
 }
 
 function readItems(resources: readonly unknown[], allowAbsent: boolean, prefix: string): Item[] {

@@ -86,6 +86,8 @@ export interface Call {
     readonly connections: number;
     readonly base: string;
     readonly prefix: string;
+    /** Folder of the journal; empty = none. */
+    readonly journal: string;
   };
   readonly dryRun: boolean;
   readonly signal: AbortSignal | undefined;

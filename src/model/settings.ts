@@ -80,6 +80,8 @@ export interface Settings {
   vendor?: string;
   /** The word in `exclude<Brand>Packages`. Default: found once from a session's record. */
   brand?: string;
+  /** A folder in which every write is recorded, before it is sent and after. Default: none. */
+  journal?: string;
   /** Plan every write instead of sending it. Default: false. */
   dryRun?: boolean;
 }

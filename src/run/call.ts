@@ -69,8 +69,8 @@ export class OperationCall implements Call {
   }
 
   get settings(): Call['settings'] {
-    const { name, vendor = '', brand = '', connections, origin, prefix } = this.#shared.settings;
-    return { name, vendor, brand, connections, base: origin + prefix, prefix };
+    const { name, vendor = '', brand = '', connections, origin, prefix, journal = '' } = this.#shared.settings;
+    return { name, vendor, brand, connections, base: origin + prefix, prefix, journal };
   }
 
   get dryRun(): boolean {

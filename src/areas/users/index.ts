@@ -163,7 +163,7 @@ export const users = area({
         max,
       },
       run: (input, call) => ensureUsers(input, call, { ...own, more }),
-      example: { input: { ...example, enabled: true }, request: `GET ${examplePath}/j.doe` },
+      example: { input: { ...example, fullname: 'Jane M. Doe' }, request: `GET ${examplePath}/j.doe` },
     }),
     delete: op({
       effect: 'destroy',

@@ -1,0 +1,175 @@
+import { compareGiven, withoutSecrets, type Difference } from '../change/compare';
+import { isTracked, stateBefore, stateNow, type Found, type State, type Subject } from '../change/state';
+import { isoTime } from '../model/envelope';
+import { asGatewayError } from '../model/error';
+import type { JsonObject } from '../model/json';
+import type { Call } from '../model/operation';
+import type { Request } from '../model/request';
+import { leavesUnchanged } from '../run/repeat';
+import type { AroundWrite, Write } from '../run/writes';
+import { MASK } from '../model/redaction';
+import type { Kept } from './kept';
+import type { JournalWriter, Told } from './writer';
+
+/** Who does it: what a journal tells besides the write itself. */
+export interface By {
+  readonly node?: string | undefined;
+  readonly flow?: string | undefined;
+  readonly actor?: string | undefined;
+}
+
+export interface JournalParts {
+  readonly writer: JournalWriter;
+  readonly call: Call;
+  readonly appliance: string;
+  readonly operation: string;
+  readonly by: By;
+  readonly mask: <T>(value: T) => T;
+}
+
+const SYSTEM = '/api/v1/system/system-information';
+
+/**
+ * Records every write that leaves: announced, flushed, before it is sent, and completed after it. Of a write of the configuration tree
+ * what was there is read before, and what it left after. Errors: `BAD_CONFIG` when the
+ * journal cannot be written; nothing was sent.
+ */
+export function journalled(parts: JournalParts): AroundWrite {
+  const { call } = parts;
+  const ids: string[] = [];
+  const announced = (id: string): void => {
+    ids.push(id);
+    call.note({ journal: ids.length === 1 ? id : ids });
+  };
+  return (write, proceed) => {
+    const recorded = (): Promise<Outcome> => new Recording(parts, write, announced).run(proceed);
+    // The next one of the same resource begins when it is known what this one left.
+    return isTracked(write.request) ? call.exclusive(`journal ${placeOf(write.request)}`, recorded) : recorded();
+  };
+}
+
+type Outcome = Awaited<ReturnType<AroundWrite>>;
+
+class Recording {
+  readonly #parts: JournalParts;
+  readonly #write: Write;
+  readonly #announced: (id: string) => void;
+
+  constructor(parts: JournalParts, write: Write, announced: (id: string) => void) {
+    this.#parts = parts;
+    this.#write = write;
+    this.#announced = announced;
+  }
+
+  async run(proceed: () => Promise<Outcome>): Promise<Outcome> {
+    const { writer, call } = this.#parts;
+    const { request } = this.#write;
+    const found = isTracked(request) ? await stateBefore(request, call) : undefined;
+    const undo = found !== undefined && found.subject.paths.length > 0;
+    const told = await this.#told(undo);
+    const id = await writer.announce(told, undo ? { ...found, ...sent(request) } : undefined);
+    this.#announced(id);
+    try {
+      const written = await proceed();
+      const after = undo ? await this.#after(found, true) : undefined;
+      const diff = found ? this.#mask(differences(request, found.before, found.subject)) : null;
+      await this.#complete(id, { ...told, status: written.status, ok: true, changed: diff ? changes(request, diff) : true, diff }, after);
+      return written;
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      const unchanged = leavesUnchanged(error);
+      const after = undo && !unchanged ? await this.#after(found, false) : undefined;
+      const how = { ok: false, status: error.details.status ?? null, code: error.code, changed: unchanged ? false : null };
+      await this.#complete(id, { ...told, ...how, undo: undo && !unchanged }, after);
+      throw thrown;
+    }
+  }
+
+  /** What the write left; where that cannot be read, an undo goes by what was there and what was sent. */
+  async #after({ subject }: Found, done: boolean): Promise<{ after: State } | undefined> {
+    if (done && this.#write.request.method === 'DELETE') return { after: {} };
+    try {
+      return { after: await stateNow(subject, this.#parts.call) };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The write has happened: nothing that is wrong with the journal now may make it look as if it had not. The next one is stopped. */
+  async #complete(id: string, told: Told, after: object | undefined): Promise<void> {
+    try {
+      await this.#parts.writer.complete(id, { ...told, at: isoTime() }, after);
+    } catch {
+      this.#parts.call.note({ 'journal-incomplete': true });
+    }
+  }
+
+  async #told(undo: boolean): Promise<Told> {
+    const { appliance, operation, by, call } = this.#parts;
+    const { method, path, query, body } = this.#write.request;
+    const shown = this.#write.shown ?? body;
+    return {
+      at: isoTime(),
+      appliance,
+      'serial-number': (await serialNumber(call)) || null,
+      node: by.node ?? null,
+      flow: by.flow ?? null,
+      actor: by.actor ?? null,
+      operation,
+      request: this.#mask({ method, path, ...(query && { query }), ...(shown && { body: withoutSecrets(shown) }) }),
+      status: null,
+      ok: null,
+      code: null,
+      changed: null,
+      diff: null,
+      undo,
+    };
+  }
+
+  /** Masked as everywhere, in the way of a journal. */
+  #mask<T>(value: T): T {
+    return JSON.parse(JSON.stringify(this.#parts.mask(value)).replaceAll(MASK, '***')) as T;
+  }
+}
+
+/** What was sent, without its secrets: nothing compares them. */
+function sent({ method, body }: Request): Pick<Kept, 'method' | 'body'> {
+  return { method, ...(body && { body: withoutSecrets(body) }) };
+}
+
+function differences({ method, body = {} }: Request, before: State, { paths }: Subject): readonly Difference[] {
+  const [path = ''] = paths;
+  if (method === 'DELETE')
+    return Object.entries(before).map(([path, resource]) => ({ path, field: '', before: withoutSecrets(resource), after: null }));
+  const present = before[path];
+  if (!present) return [{ path, field: '', before: null, after: withoutSecrets(body) }];
+  return compareGiven(path, body, present).diff;
+}
+
+/** A secret may have changed although nothing that can be compared did. */
+function changes({ body = {} }: Request, diff: readonly Difference[]): boolean {
+  return diff.length > 0 || compareGiven('', body, {}).notCompared.length > 0;
+}
+
+/** A field is part of its resource: two writes of both are one after the other. */
+function placeOf({ path, body = {} }: Request): string {
+  const place = path.replace(/\/$/, '');
+  const [key, second] = Object.keys(body);
+  return key !== undefined && second === undefined && place.endsWith(`/${key}`) ? place.slice(0, place.lastIndexOf('/')) : place;
+}
+
+function serialNumber(call: Call): Promise<string> {
+  return call.once('serial-number', async () => {
+    try {
+      const { 'system-information': system } = (await call.read({ method: 'GET', path: SYSTEM }, { lookUp: true })) as {
+        'system-information'?: JsonObject;
+      };
+      const serial = system?.['serial-number'];
+      return typeof serial === 'string' ? serial : '';
+    } catch (thrown) {
+      const { code } = asGatewayError(thrown);
+      if (code === 'FORBIDDEN' || code === 'NOT_FOUND' || code === 'APPLIANCE_ERROR' || code === 'BAD_RESPONSE') return '';
+      throw thrown;
+    }
+  });
+}

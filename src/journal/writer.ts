@@ -1,0 +1,179 @@
+import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { asGatewayError, GatewayError } from '../model/error';
+import { sentence } from '../model/sentence';
+import { fileFault } from '../transfer/file-fault';
+import { syncFolder } from '../transfer/partial-file';
+import { ends, KEPT, newName, today, writing } from './files';
+import { sealed, sha256, type Entry, type Link } from './line';
+
+/** What stands in a line besides the chain and the id, which it gets when it is written. */
+export type Told = Omit<Entry, 'id'>;
+
+interface Pending {
+  /** Undefined: it gets a new one. */
+  readonly id: string | undefined;
+  readonly told: Told;
+  /** What an undo needs, kept apart. */
+  readonly kept: object | undefined;
+  /** A write waits for it: it has to be on the disk, not only in the memory of the system. */
+  readonly announces: boolean;
+  readonly done: (id: string) => void;
+  readonly failed: (error: GatewayError) => void;
+}
+
+interface Files {
+  readonly day: string;
+  readonly name: string;
+  readonly journal: FileHandle;
+  readonly kept: FileHandle;
+  follows: readonly Link[] | undefined;
+  /** Bytes of whole lines. */
+  size: number;
+  prev: string;
+  count: number;
+}
+
+const writers = new Map<string, JournalWriter>();
+
+/**
+ * Writes the journal of one folder for all gateways of this process: a file a day, into which nobody else writes. Lines that come while
+ * others are on their way to the disk share one flush.
+ */
+export class JournalWriter {
+  readonly folder: string;
+  readonly #queue: Pending[] = [];
+  #files: Files | undefined;
+  #running = false;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static of(folder: string): JournalWriter {
+    const place = resolve(folder);
+    let writer = writers.get(place);
+    if (!writer) writers.set(place, (writer = new JournalWriter(place)));
+    return writer;
+  }
+
+  /** Resolves with the id of the entry once it is on the disk. Errors: `BAD_CONFIG`; the write must not be sent. */
+  announce(told: Told, kept: object | undefined): Promise<string> {
+    return this.#add(undefined, told, kept, true);
+  }
+
+  /** Resolves when the system has it: it is there also if this process is killed. */
+  async complete(id: string, told: Told, kept?: object): Promise<void> {
+    await this.#add(id, told, kept, false);
+  }
+
+  #add(id: string | undefined, told: Told, kept: object | undefined, announces: boolean): Promise<string> {
+    return new Promise((done, failed) => {
+      this.#queue.push({ id, told, kept, announces, done, failed });
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0);
+      try {
+        const ids = await this.#write(batch);
+        batch.forEach(({ done }, index) => done(ids[index] as string));
+      } catch (thrown) {
+        const error = this.#fault(thrown);
+        for (const { failed } of batch) failed(error);
+      }
+    }
+    this.#running = false;
+  }
+
+  async #write(batch: readonly Pending[]): Promise<string[]> {
+    const files = await this.#present();
+    let { prev, count } = files;
+    let { follows } = files;
+    let lines = '';
+    let kept = '';
+    const ids = batch.map((pending) => {
+      const id = pending.id ?? `${files.name.slice(0, -'.jsonl'.length)}-${++count}`;
+      const keptText = pending.kept && JSON.stringify({ id, ...pending.kept });
+      const { text, hash } = sealed({
+        id,
+        ...pending.told,
+        ...(keptText !== undefined && { kept: sha256(keptText) }),
+        ...(follows && { follows }),
+        prev,
+      });
+      follows = undefined;
+      prev = hash;
+      lines += text;
+      if (keptText !== undefined) kept += `${keptText}\n`;
+      return id;
+    });
+    const bytes = Buffer.from(lines, 'utf8');
+    try {
+      if (kept !== '') await files.kept.appendFile(kept);
+      await writeAll(files.journal, bytes, files.size);
+      if (batch.some(({ announces }) => announces)) await files.journal.datasync();
+    } catch (error) {
+      await this.#undoHalf(files);
+      throw error;
+    }
+    Object.assign(files, { prev, count, follows, size: files.size + bytes.length });
+    return ids;
+  }
+
+  /** After a fault the file ends where it ended before; a file of which this is not sure is left to lie. */
+  async #undoHalf(files: Files): Promise<void> {
+    try {
+      await files.journal.truncate(files.size);
+    } catch {
+      this.#files = undefined;
+      await close(files, this.folder);
+    }
+  }
+
+  /** The file of today. Somebody may have removed it: what is written into it then is lost. */
+  async #present(): Promise<Files> {
+    const files = this.#files;
+    const day = today();
+    if (files?.day === day && (await files.journal.stat()).nlink > 0) return files;
+    this.#files = undefined;
+    if (files) await close(files, this.folder);
+    return (this.#files = await this.#open(day));
+  }
+
+  async #open(day: string): Promise<Files> {
+    const apart = join(this.folder, KEPT);
+    await mkdir(apart, { recursive: true, mode: 0o700 });
+    const follows = await ends(this.folder);
+    const name = newName(day);
+    const path = join(this.folder, name);
+    const kept = await open(join(apart, name), 'ax', 0o600);
+    writing.add(path);
+    try {
+      const journal = await open(path, 'wx', 0o600);
+      await syncFolder(this.folder);
+      return { day, name, journal, kept, follows, size: 0, prev: '', count: 0 };
+    } catch (error) {
+      writing.delete(path);
+      await kept.close();
+      throw error;
+    }
+  }
+
+  #fault(thrown: unknown): GatewayError {
+    const { message } = asGatewayError(fileFault(thrown, this.folder, 'written'));
+    return new GatewayError('BAD_CONFIG', sentence`The journal cannot be written, so nothing is sent: ${message}`, { sent: false });
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+}
+
+async function close({ journal, kept, name }: Files, folder: string): Promise<void> {
+  await Promise.all([journal.close(), kept.close()]).catch(() => undefined);
+  writing.delete(join(folder, name));
+}

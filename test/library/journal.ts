@@ -1,0 +1,68 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Entry, Line } from '../../src/journal/line';
+import type { Verified } from '../../src/journal/verify';
+import type { Settings } from '../../src/model/settings';
+import { Resource } from '../../src/simulator/tree';
+import type { Simulator, SimulatorOptions } from '../../src/simulator';
+import { pair, type AnyGateway } from './appliance';
+
+/** A folder that goes with the test. */
+export function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'journal-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+export interface Journalled {
+  readonly simulator: Simulator;
+  readonly gateway: AnyGateway;
+  readonly journal: string;
+}
+
+/** An appliance with a journal. */
+export async function journalled(options: SimulatorOptions = {}, more: Partial<Settings> = {}): Promise<Journalled> {
+  const journal = more.journal ?? folder();
+  return { ...(await pair(options, { name: 'vpn-1', ...more, journal })), journal };
+}
+
+export async function list(gateway: AnyGateway, input: Record<string, unknown> = {}): Promise<Entry[]> {
+  return (await gateway.run('journal.list', input)).data as Entry[];
+}
+
+export async function verify(gateway: AnyGateway): Promise<Verified> {
+  return (await gateway.run('journal.verify')).data as Verified;
+}
+
+/** Names of the files, and what stands in them. */
+export function files(journal: string): string[] {
+  return readdirSync(journal).filter((name) => name.endsWith('.jsonl'));
+}
+
+export function linesOf(journal: string): Line[] {
+  return files(journal).flatMap((name) =>
+    readFileSync(join(journal, name), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Line),
+  );
+}
+
+/** All of the configuration but its secrets, in the order of names. */
+export function configuration({ state }: Simulator): string {
+  const shown = (child: unknown): unknown => {
+    if (child instanceof Resource) {
+      const own = [...child.values].filter(([name]) => !child.shape[name]?.secret);
+      return Object.fromEntries([...own, ...[...child.children].map(([name, one]) => [`>${name}`, shown(one)] as const)].sort(byName));
+    }
+    const { items } = child as { items: Map<string, Resource> };
+    return Object.fromEntries([...items].map(([name, item]) => [name, shown(item)] as const).sort(byName));
+  };
+  return JSON.stringify(shown(state.configuration), null, 1);
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
+}

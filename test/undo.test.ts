@@ -1,0 +1,147 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Place } from '../src/change/compare';
+import type { Simulator } from '../src/simulator';
+import { failure, gatewayFor, many, writes, type AnyGateway } from './library/appliance';
+import { configuration, files, journalled, list, verify } from './library/journal';
+import { mixedWrites } from './library/mixed-writes';
+
+const ROLES = 'users/user-roles/user-role';
+const ROLE = `${ROLES}/Users`;
+
+/** The id of the one write of a run. */
+async function idOf(run: ReturnType<AnyGateway['run']>): Promise<string> {
+  return (await run).envelope.journal as string;
+}
+
+const role = ({ state }: Simulator) => state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
+
+describe('undo', () => {
+  it('of 200 mixed writes, the newest first, gives the configuration of before, and is itself in the journal', async () => {
+    const { simulator, gateway } = await journalled();
+    const before = configuration(simulator);
+    for (const [operation, input] of mixedWrites(200)) await gateway.run(operation, input);
+    const entries = await list(gateway);
+    expect(entries.length).toBeGreaterThanOrEqual(200);
+    expect(entries.filter(({ undo }) => !undo)).toEqual([]);
+    expect(configuration(simulator)).not.toBe(before);
+    const { data, envelope } = await gateway.run('journal.undo', { id: entries });
+    expect(many(data).results.filter((result) => 'ok' in result && !result.ok)).toEqual([]);
+    expect(configuration(simulator)).toBe(before);
+    expect(envelope).toMatchObject({ ok: true, changed: true });
+    // The passwords of users that were deleted.
+    expect(new Set((envelope.incomplete as Place[]).map(({ field }) => field))).toEqual(new Set(['/password-cleartext']));
+    expect((await list(gateway, { 'operation-name': 'journal.undo' })).length).toBeGreaterThanOrEqual(200);
+    expect(await verify(gateway)).toMatchObject({ ok: true });
+  });
+
+  it('of an undo does it again', async () => {
+    const { simulator, gateway } = await journalled();
+    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    const [undone] = [await idOf(gateway.run('journal.undo', { id }))].flat();
+    expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(true);
+    await gateway.run('journal.undo', { id: undone });
+    expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(false);
+  });
+
+  it.each([true, false])('of a field that the write added; a PUT merges: %s', async (putMerges) => {
+    const { simulator, gateway } = await journalled({ variants: { putMerges } });
+    const before = configuration(simulator);
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    expect(many((await gateway.run('journal.undo', { id })).data)).toMatchObject({ total: 1, ok: 1, results: [{ item: id, ok: true }] });
+    expect(configuration(simulator)).toBe(before);
+  });
+
+  it('refuses when somebody else has written since, and shows what', async () => {
+    const { simulator, gateway } = await journalled();
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
+    role(simulator).values.set('description', 'theirs');
+    simulator.requests.length = 0;
+    const error = await failure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({
+      code: 'CONFLICT',
+      cause: { changed: false, diff: [{ path: `/api/v1/configuration/${ROLE}`, field: '/description', before: 'ours', after: 'theirs' }] },
+    });
+    expect(writes(simulator)).toEqual([]);
+    role(simulator).values.set('description', 'ours');
+    await gateway.run('journal.undo', { id });
+    expect((await failure(gateway.run('journal.undo', { id }))).code).toBe('CONFLICT');
+  });
+
+  it('does not take away what somebody else has put below what was created', async () => {
+    const { simulator, gateway } = await journalled();
+    const server = 'authentication/auth-servers/auth-server/Extra';
+    const id = await idOf(gateway.run('config.update', { path: server, body: { 'auth-server-type': 'local' } }));
+    const users = simulator.state.configuration.collection(...server.split('/'), 'local', 'users', 'user');
+    users.add({ username: 'theirs', fullname: '' });
+    const error = await failure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({ code: 'CONFLICT', cause: { diff: [{ field: '', before: null, after: { username: 'theirs' } }] } });
+    users.items.clear();
+    await gateway.run('journal.undo', { id });
+    expect((await failure(gateway.run('config.get', { path: server }))).code).toBe('NOT_FOUND');
+  });
+
+  it('brings back all that was below what was deleted', async () => {
+    const { simulator, gateway } = await journalled();
+    const before = configuration(simulator);
+    const server = 'authentication/auth-servers/auth-server/System Local';
+    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    const users = await idOf(gateway.run('users.delete', { server: 'System Local', username: 'jürgen.müller' }));
+    expect(configuration(simulator)).not.toBe(before);
+    const { envelope } = await gateway.run('journal.undo', { id: [id, users] });
+    expect(configuration(simulator)).toBe(before);
+    expect(envelope.incomplete).toMatchObject([
+      { field: '/password-cleartext', path: expect.stringContaining(encodeURI(server)) as string },
+    ]);
+  });
+
+  it('names a password that was there before and cannot come back', async () => {
+    const { gateway } = await journalled();
+    const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };
+    const id = await idOf(gateway.run('users.update', input));
+    const { envelope } = await gateway.run('journal.undo', { id });
+    expect(envelope.incomplete).toMatchObject([{ field: '/password-cleartext' }]);
+    expect(JSON.stringify(await list(gateway))).not.toContain('s3cret');
+  });
+
+  it('of a write whose outcome is not known does what is right, whether it happened or not', async () => {
+    const { simulator, gateway } = await journalled();
+    const before = configuration(simulator);
+    for (const afterEffect of [true, false]) {
+      simulator.fault({ match: ({ method }) => method === 'PUT', cut: 'before-headers', afterEffect });
+      const error = await failure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+      expect(error.code).toBe('OUTCOME_UNKNOWN');
+      const { envelope } = await gateway.run('journal.undo', { id: error.cause?.journal });
+      expect(envelope.changed).toBe(afterEffect);
+      expect(configuration(simulator)).toBe(before);
+    }
+  });
+
+  it('says of what cannot be undone that it cannot, and of what there is not that there is not', async () => {
+    const { gateway, journal, simulator } = await journalled({ sessions: 3 });
+    const kills = (await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } })).envelope.journal as string[];
+    const error = await failure(gateway.run('journal.undo', { id: kills }));
+    expect(error).toMatchObject({ code: 'BAD_INPUT' });
+    expect(error.message).toContain('has no undo');
+    const refused = await failure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
+    expect((await failure(gateway.run('journal.undo', { id: refused.cause?.journal }))).message).toContain('changed nothing');
+    expect((await failure(gateway.run('journal.undo', { id: 'nonsense' }))).message).toContain('no entry "nonsense"');
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    const other = gatewayFor(simulator, { name: 'vpn-2', journal });
+    expect((await failure(other.run('journal.undo', { id }))).message).toContain('"vpn-1"');
+    // What was kept is believed only as it was written.
+    const kept = join(journal, 'undo', files(journal)[0] ?? '');
+    writeFileSync(kept, readFileSync(kept, 'utf8').replaceAll('"description":""', '"description":"forged"'));
+    expect((await failure(gateway.run('journal.undo', { id }))).message).toContain('was changed');
+  });
+
+  it('can be planned', async () => {
+    const { simulator, gateway } = await journalled();
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    simulator.requests.length = 0;
+    const { envelope } = await gateway.run('journal.undo', { id }, { dryRun: true });
+    expect(envelope.plan).toMatchObject([{ method: 'PUT', body: { description: '' } }]);
+    expect(writes(simulator)).toEqual([]);
+  });
+});
