@@ -41,13 +41,14 @@ export function files(journal: string): string[] {
   return readdirSync(journal).filter((name) => name.endsWith('.jsonl'));
 }
 
-export function linesOf(journal: string): Line[] {
-  return files(journal).flatMap((name) =>
-    readFileSync(join(journal, name), 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Line),
-  );
+/** With `torn`, what a killed process has left half of is passed over. */
+export function linesOf(journal: string, torn = false): Line[] {
+  return files(journal).flatMap((name) => {
+    const lines = readFileSync(join(journal, name), 'utf8').split('\n');
+    const rest = lines.pop() ?? '';
+    if (!torn && rest !== '') throw new Error(`${name} ends in half of a line`);
+    return lines.map((line) => JSON.parse(line) as Line);
+  });
 }
 
 /** All of the configuration but its secrets, in the order of names. */
