@@ -286,9 +286,9 @@ export class Action {
   #place(): By {
     if (this.#known) return this.#known;
     const { id, name, z } = this.#node;
-    let label = '';
-    this.#red.nodes.eachNode((other) => {
-      if (other.id === z) label = String((other as { label?: unknown }).label ?? '');
+    let label: string | undefined;
+    this.#red.nodes.eachNode((other: { id: string; label?: unknown }) => {
+      if (other.id === z && typeof other.label === 'string') label = other.label;
     });
     return (this.#known = { node: named(name, id), flow: named(label, z) });
   }
