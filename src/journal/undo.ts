@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { compareGiven, compareTrees, isLinks, isSecretKey, step, type Difference, type Place } from '../change/compare';
 import { overlay } from '../change/overlay';
 import { stateNow, type State } from '../change/state';
@@ -13,6 +13,8 @@ import type { Found } from './read';
 
 const LOCAL_USER = /\/local\/users\/user\/[^/]+$/;
 const PASSWORD = 'password-cleartext';
+/** Passwords that nobody knows come from it: the same for a plan and for what is done by it. */
+const UNKNOWN = randomBytes(32);
 
 /**
  * Puts back what was there before one write, if what is there now is what it left. Gives what cannot come back. Errors: `CONFLICT` with
@@ -86,7 +88,7 @@ async function recreate(path: string, resource: JsonObject, call: Call): Promise
   await call.write({
     method: 'PUT',
     path,
-    body: needsPassword ? { ...body, [PASSWORD]: `aA1!${randomBytes(24).toString('base64url')}` } : body,
+    body: needsPassword ? { ...body, [PASSWORD]: `aA1!${createHmac('sha256', UNKNOWN).update(path).digest('base64url')}` } : body,
   });
   return needsPassword ? [{ path, field: step(PASSWORD) }] : [];
 }
