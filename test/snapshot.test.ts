@@ -66,6 +66,21 @@ describe('a snapshot in a message', () => {
     expect(filled(await take(gateway))).toEqual(filled(await take(plain)));
   });
 
+  it.each(['none', 'text'] as const)('is the same where entries of a collection have no links (%s)', async (entryLinks) => {
+    const { gateway: plain } = await pair();
+    const { simulator, gateway } = await pair({ variants: { entryLinks } });
+    for (const path of ['users', 'administrators', 'authentication/auth-servers', 'uac']) {
+      const [one, other] = [await take(gateway, { path }), await take(plain, { path })];
+      expect(one.resources).toEqual(other.resources);
+    }
+    // What is a list of texts and nothing else is asked for once, and stays one.
+    simulator.fault({ match: ({ path }) => path === `${TREE}/system/log/events`, body: '{"servers":["10.0.0.1","10.0.0.2"]}' });
+    expect((await take(gateway, { path: 'system' })).resources).toHaveProperty([`${TREE}/system/log/events`], {
+      servers: ['10.0.0.1', '10.0.0.2'],
+    });
+    expect(lines(simulator).filter((line) => line.includes('10.0.0.'))).toEqual([`GET ${TREE}/system/log/events/servers/10.0.0.1`]);
+  });
+
   it('leaves out what does not count', async () => {
     const { simulator, gateway } = await pair();
     const ignore = ['description', 'log', '/users/user-roles/user-role/*/general', '/system/configuration/date-and-time/ntp-*', '/uac/'];

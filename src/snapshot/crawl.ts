@@ -3,6 +3,7 @@ import type { JsonObject } from '../model/json';
 import type { Call } from '../model/operation';
 import { CONFIGURATION, encodeSegment } from '../model/path';
 import { sentence } from '../model/sentence';
+import { namesIn, type Names } from './entries';
 import type { Ignore } from './ignore';
 import { DEEPEST, isWithin, placeOf, segmentsOf } from './place';
 import { isBare, partsOf } from './resource';
@@ -133,7 +134,9 @@ class Crawl implements Crawled {
       return;
     }
     const places = new Set<string>();
-    const { resource, hrefs } = partsOf(document, (href) => this.#leads(href));
+    const { resource: own, hrefs } = partsOf(document, (href) => this.#leads(href));
+    const { resource, entries } = await this.#withEntries(place, own);
+    for (const entry of entries) places.add(entry);
     for (const href of hrefs) {
       const to = this.#resolve(href);
       if (to !== undefined && to !== place && isWithin(to, this.#options.root)) places.add(to);
@@ -142,6 +145,29 @@ class Crawl implements Crawled {
     for (const to of places) this.#found({ place: to, parent: place });
     if (Object.keys(resource).length > 0 && !isEmptyCollection(place, resource))
       await this.#options.take(place, this.#options.ignore.resource(place, resource));
+  }
+
+  /** Names without links become those of resources, where the first of them is one. */
+  async #withEntries(place: string, own: JsonObject): Promise<{ resource: JsonObject; entries: readonly string[] }> {
+    const found: Names[] = [];
+    for (const names of namesIn(place, own)) if (await this.#isThere(names.places[0] ?? '')) found.push(names);
+    if (found.length === 0) return { resource: own, entries: [] };
+    const keys = new Set(found.map(({ key }) => key));
+    const rest = Object.entries(own).filter(([key]) => !keys.has(key));
+    return { resource: Object.fromEntries(rest), entries: found.flatMap(({ places }) => places) };
+  }
+
+  async #isThere(place: string): Promise<boolean> {
+    if (this.#options.ignore.place(place)) return true;
+    try {
+      await this.#call.read({ method: 'GET', path: place });
+      return true;
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      if (error.code === 'FORBIDDEN') return true;
+      if (isMissing(error) || error.code === 'INVALID_REQUEST' || error.code === 'REJECTED') return false;
+      throw error;
+    }
   }
 
   #unread(place: string, parent: string | undefined, error: GatewayError): void {
