@@ -46,6 +46,7 @@ export const ENGLISH = {
   'to-approve': '__n__ to approve',
   declined: 'declined',
   expired: 'expired',
+  'locked-out': 'locked out',
 } as const;
 
 type Key = keyof typeof ENGLISH;
@@ -72,6 +73,7 @@ const WORDS: Readonly<Record<ErrorCode, Key>> = {
   CONFLICT: 'conflict',
   DECLINED: 'declined',
   EXPIRED: 'expired',
+  LOCKED_OUT: 'locked-out',
 };
 
 /** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */

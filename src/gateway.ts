@@ -13,7 +13,9 @@ import { ours, sentence } from './model/sentence';
 import { secretsOfInput } from './model/secrets';
 import type { Sender } from './run/sender';
 import type { Gate } from './run/write';
+import { guardLogin } from './change/lock-out';
 import { removeIfThere } from './change/missing-ok';
+import { proveLogin, unprovable } from './login/proof';
 import { journalled, type By } from './journal/around';
 import { JournalWriter } from './journal/writer';
 import type { AroundWrite } from './run/writes';
@@ -132,9 +134,15 @@ export class Gateway {
     const approval = options.approve && writes && !dryRun ? new Approval(options.approve) : undefined;
     const run: RunOf = { operation: name, appliance: this.name, writes, started: performance.now() };
     const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
+    let proves = true;
+    let standing: AroundWrite | undefined;
+    const around: AroundWrite = (write, proceed) => {
+      standing ??= this.#around(name, redactor, options.by ?? {}, call, proves);
+      return standing(write, proceed);
+    };
     const call: OperationCall = new OperationCall(this.#shared, {
       dryRun,
-      around: dryRun ? undefined : this.#around(name, redactor, options, () => call),
+      around: dryRun ? undefined : around,
       signal,
       onEmit: onPart && ((data, part, so) => onPart(data, part, envelopeOf(run, so))),
       onProgress,
@@ -162,6 +170,7 @@ export class Gateway {
     try {
       const operation = operationNamed(name);
       const read = readInput(operation, input);
+      proves = read['prove-login'] !== false;
       await approval?.obtain(plan, signal, (approved) => call.note({ approved }));
       const data = await this.#perform(operation, read, call);
       const { many = null, emitted } = call.record;
@@ -199,16 +208,30 @@ export class Gateway {
     this.#shared.transport.close();
   }
 
-  /** What stands around the writes of one run, if anything does. */
-  #around(operation: string, redactor: Redactor, { by = {} }: RunOptions, call: () => OperationCall): AroundWrite | undefined {
+  /** What stands around the writes of one run: whether they lock this account out, and within that the journal. */
+  #around(operation: string, redactor: Redactor, by: By, call: OperationCall, wanted: boolean): AroundWrite {
+    const mending = (): OperationCall => {
+      const mends: OperationCall = new OperationCall(this.#shared, {
+        dryRun: false,
+        masking: redactor,
+        around: (write, proceed) => journal(mends)(write, proceed),
+      });
+      return mends;
+    };
+    const journal = (of: OperationCall): AroundWrite => this.#journal(operation, redactor, by, of) ?? ((_write, proceed) => proceed());
+    const { settings, transport, coordination } = this.#shared;
+    const proof = { settings, transport, redactor: this.#redactor, coordination };
+    const login = unprovable(settings) === undefined ? () => proveLogin(proof) : undefined;
+    const guard = guardLogin({ call, mending, wanted, login });
+    const own = journal(call);
+    return (write, proceed) => guard(write, () => own(write, proceed));
+  }
+
+  #journal(operation: string, redactor: Redactor, by: By, call: OperationCall): AroundWrite | undefined {
     const { journal } = this.#settings;
     if (!journal) return undefined;
-    let around: AroundWrite | undefined;
     const mask = <T>(value: T): T => redactor.value(value);
-    return (write, proceed) => {
-      around ??= journalled({ writer: JournalWriter.of(journal), call: call(), appliance: this.name, operation, by, mask });
-      return around(write, proceed);
-    };
+    return journalled({ writer: JournalWriter.of(journal), call, appliance: this.name, operation, by, mask });
   }
 
   #perform(operation: Operation, input: ReturnType<typeof readInput>, call: OperationCall): Promise<unknown> {

@@ -8,7 +8,7 @@ describe('administrators', () => {
   it('are shut out of a realm by source address', async () => {
     const { simulator, gateway } = await pair();
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' });
-    await gateway.run('administrators.set-source-ip-mode', { realm: 'Admin Users', customized: 'selected-ip' });
+    await gateway.run('administrators.set-source-ip-mode', { realm: 'Admin Users', customized: 'selected-ip', 'prove-login': false });
     // The key that there is goes on; the next login is refused.
     await gateway.run('login.forget');
     const error = await failure(gatewayFor(simulator).run('system.info'));
@@ -21,7 +21,7 @@ describe('administrators', () => {
       'user-selects-role': false,
       rule: [{ name: 'Ops', roles: ['.Administrators'], 'stop-rules-processing': true, group: { 'group-names': ['Ops'] } }],
     };
-    await gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules });
+    await gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules, 'prove-login': false });
     expect(bodyOf(calls(simulator)[0]?.body)).toEqual({
       'user-selects-role': 'false',
       rule: [{ ...rules.rule[0], 'stop-rules-processing': 'true' }],
@@ -30,7 +30,7 @@ describe('administrators', () => {
 
   it('have session options under a role with a leading dot', async () => {
     const { simulator, gateway } = await pair();
-    await gateway.run('administrators.set-session-options', { role: '.Administrators', 'idle-timeout': 20 });
+    await gateway.run('administrators.set-session-options', { role: '.Administrators', 'idle-timeout': 20, 'prove-login': false });
     expect(lines(simulator)).toEqual([
       'PUT /api/v1/configuration/administrators/admin-roles/admin-role/%2EAdministrators/general/session-options',
     ]);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { areas, operations } from '../src/areas';
 import { readField, readInput } from '../src/model/input';
 import type { Field, Operation } from '../src/model/operation';
-import { gatewayFor, LOGIN, USERS } from './library/appliance';
+import { gatewayFor, LOGIN, unguarded, USERS } from './library/appliance';
 import { http, wire, type Asked, type Wire } from './library/wire';
 
 const table = [...operations];
@@ -16,11 +16,11 @@ const fields = table.flatMap(([name, { fields: own }]) =>
 const CONTRACT: Record<string, string> = {
   'config.get': 'read path*! query^',
   'config.list': 'read path*!',
-  'config.create': 'write path* body*!',
-  'config.update': 'write path* body*!',
-  'config.ensure': 'write path* body*!',
-  'config.ensure-all': 'write resources*! allow-absent^',
-  'config.delete': 'destroy path*! missing-ok^',
+  'config.create': 'write path* body*! prove-login^',
+  'config.update': 'write path* body*! prove-login^',
+  'config.ensure': 'write path* body*! prove-login^',
+  'config.ensure-all': 'write resources*! allow-absent^ prove-login^',
+  'config.delete': 'destroy path*! missing-ok^ prove-login^',
   'sessions.list': 'read name limit^ emit^',
   'sessions.kill': 'destroy session-id*! max^',
   'sessions.kill-user': 'destroy name*! max^',
@@ -47,10 +47,10 @@ const CONTRACT: Record<string, string> = {
   'groups.remove': 'write server* directory* groups*!',
   'groups.ensure': 'destroy server* directory* groups*!',
   'groups.clear': 'destroy server*! directory*',
-  'administrators.set-source-ip-mode': 'destroy realm* customized*!',
-  'administrators.add-source-ip': 'write realm* access address*! netmask*',
-  'administrators.set-role-mapping': 'destroy realm* rules*!',
-  'administrators.set-session-options': 'write role* idle-timeout*! max-timeout reminder-time',
+  'administrators.set-source-ip-mode': 'destroy realm* customized*! prove-login^',
+  'administrators.add-source-ip': 'write realm* access address*! netmask* prove-login^',
+  'administrators.set-role-mapping': 'destroy realm* rules*! prove-login^',
+  'administrators.set-session-options': 'write role* idle-timeout*! max-timeout reminder-time prove-login^',
   'policy.list': 'read',
   'policy.add-enforcer': 'write enforcer*!',
   'policy.get-radius-client': 'read name*!',
@@ -118,7 +118,7 @@ async function sentBy(name: string, { example }: Operation, dryRun = false): Pro
   const server = await recorder();
   const gateway = gatewayFor(server, { vendor: 'acme', brand: 'apex' });
   // What the recorder answers may not be what the operation needs next; its first request is what counts here.
-  await gateway.run(name, example.input, { dryRun, onPart: () => undefined }).catch(() => undefined);
+  await gateway.run(name, unguarded(name, example.input), { dryRun, onPart: () => undefined }).catch(() => undefined);
   return server.asked.filter(({ path }) => path !== LOGIN || example.request.endsWith(LOGIN));
 }
 

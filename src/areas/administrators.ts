@@ -1,3 +1,4 @@
+import { proveLoginField } from '../change/lock-out';
 import { area, object, op, required, subject, text } from '../model/operation';
 import { at } from '../model/path';
 import { type JsonObject } from '../model/json';
@@ -48,6 +49,7 @@ export const administrators = area({
             }),
           ),
         ),
+        'prove-login': proveLoginField,
       },
       request: ({ realm, customized }) => ({ method: 'PUT', path: `${sourceIp(realm)}/customized`, body: { customized } }),
       example: {
@@ -75,6 +77,7 @@ export const administrators = area({
             rule: 'mask',
           }),
         ),
+        'prove-login': proveLoginField,
       },
       request: ({ realm, access, address, netmask }) => ({
         method: 'POST',
@@ -93,7 +96,11 @@ export const administrators = area({
       help: 'Replaces all role-mapping rules of an admin realm.',
       summary: { done: 'Set the role mapping of __realm__.', 'planned-one': 'Would set the role mapping of __realm__.' },
       data: 'result',
-      fields: { realm, rules: subject(required(object('Rules', 'The whole role-mapping object with its rules.', { example: rules }))) },
+      fields: {
+        realm,
+        rules: subject(required(object('Rules', 'The whole role-mapping object with its rules.', { example: rules }))),
+        'prove-login': proveLoginField,
+      },
       request: ({ realm, rules }) => ({
         method: 'PUT',
         path: at`/api/v1/configuration/administrators/admin-realms/realm/${realm}/role-mapping-rules`,
@@ -124,8 +131,9 @@ export const administrators = area({
         ),
         'max-timeout': text('Longest session', 'Time after which a session ends in any case, in the same unit.'),
         'reminder-time': text('Reminder', 'Time before the end at which the administrator is reminded.'),
+        'prove-login': proveLoginField,
       },
-      request: ({ role, ...options }) => ({
+      request: ({ role, 'prove-login': _prove, ...options }) => ({
         method: 'PUT',
         path: at`/api/v1/configuration/administrators/admin-roles/admin-role/${role}/general/session-options`,
         body: options,

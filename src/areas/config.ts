@@ -1,5 +1,6 @@
 import { ensureAll, resourcePath } from '../change/ensure-all';
 import { ensureOne } from '../change/ensure';
+import { proveLoginField } from '../change/lock-out';
 import { missingOk } from '../change/missing-ok';
 import { badInput } from '../model/error';
 import { links } from './links';
@@ -65,7 +66,7 @@ export const config = area({
       help: 'Posts a new resource to a collection.',
       summary: { done: 'Created a resource at __path__.', 'planned-one': 'Would create a resource at __path__.' },
       data: 'result',
-      fields: { path: required(where), body: subject(body) },
+      fields: { path: required(where), body: subject(body), 'prove-login': proveLoginField },
       request: ({ path, body }, prefix) => at(path, prefix, 'POST', body),
       example: {
         input: { path: 'users/user-roles/user-role', body: { name: 'Staff' } },
@@ -79,7 +80,7 @@ export const config = area({
       help: 'Puts a resource, or one field of it. A path that does not exist yet is created by most appliances.',
       summary: { done: 'Updated __path__.', 'planned-one': 'Would update __path__.' },
       data: 'result',
-      fields: { path: required(where), body: subject(body) },
+      fields: { path: required(where), body: subject(body), 'prove-login': proveLoginField },
       request: ({ path, body }, prefix) => at(path, prefix, 'PUT', body),
       example: {
         input: { path: ['users', 'user-roles', 'user-role', '.Staff #1', 'description'], body: { description: 'Day shift' } },
@@ -92,7 +93,7 @@ export const config = area({
       label: 'Ensure a resource',
       help: 'Makes a resource so: reads it, compares what is given but links and secrets, writes only if something differs, and reads it back. What is not given stays; `msg.envelope.changed` and `msg.envelope.diff` tell what it did.',
       data: 'the resource as it stands afterwards',
-      fields: { path: required(where), body: subject(body) },
+      fields: { path: required(where), body: subject(body), 'prove-login': proveLoginField },
       run: ({ path, body }, call) => ensureOne({ path: resourcePath(path, call.settings.prefix), body }, call),
       example: { input: { ...example, body: { description: 'Day shift' } }, request: `GET ${examplePath}` },
     }),
@@ -112,6 +113,7 @@ export const config = area({
         'allow-absent': boolean('May delete', 'Resources with `absent: true` are deleted. Without it such a one is an error.', {
           guard: true,
         }),
+        'prove-login': proveLoginField,
       },
       run: ({ resources, 'allow-absent': allowAbsent = false }, call) =>
         ensureAll(Array.isArray(resources) ? resources : [resources], allowAbsent, call),
@@ -123,7 +125,7 @@ export const config = area({
       help: 'Deletes one resource for good.',
       summary: { done: 'Deleted __path__.', 'planned-one': 'Would delete __path__.' },
       data: 'result',
-      fields: { path: subject(required(where)), 'missing-ok': missingOk },
+      fields: { path: subject(required(where)), 'missing-ok': missingOk, 'prove-login': proveLoginField },
       request: ({ path }, prefix) => at(path, prefix, 'DELETE'),
       example: { input: example, request: `DELETE ${examplePath}` },
     }),

@@ -21,6 +21,7 @@ export const ERROR_CODES = [
   'CONFLICT',
   'DECLINED',
   'EXPIRED',
+  'LOCKED_OUT',
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { operations } from '../../src/areas';
 import { forgetAccounts } from '../../src/login/account-state';
 import { GatewayError } from '../../src/model/error';
 import type { Many } from '../../src/model/envelope';
@@ -77,6 +78,11 @@ export function refusalOf(attempt: () => unknown): GatewayError | undefined {
     throw error;
   }
   return undefined;
+}
+
+/** The input of an operation whose login is not to be proved: what the proof sends is a matter of test/lock-out.test.ts. */
+export function unguarded(name: string, input: Record<string, unknown>): Record<string, unknown> {
+  return operations.get(name)?.fields['prove-login'] ? { ...input, 'prove-login': false } : input;
 }
 
 /** What reached the appliance besides logins. */

@@ -1,0 +1,43 @@
+import type { Transport } from '../http/transport';
+import type { Coordination } from '../model/coordination';
+import { ProcessCoordination } from '../model/process-coordination';
+import type { Redactor } from '../model/redaction';
+import type { CheckedSettings } from '../model/settings';
+import { Session } from './session';
+
+export interface ProofParts {
+  readonly settings: CheckedSettings;
+  readonly transport: Transport;
+  readonly redactor: Redactor;
+  readonly coordination: Coordination;
+}
+
+/** Why no login by itself can prove that the account gets in; undefined where one can. */
+export function unprovable({ login, secondFactor }: CheckedSettings): 'flow' | 'key' | undefined {
+  if (login === 'key') return 'key';
+  return secondFactor === 'flow' ? 'flow' : undefined;
+}
+
+/**
+ * Logs in by itself, to see whether the account still gets in: the key that there is stays as it is. It spends one-time codes like any
+ * other login, but heeds no pause and begins none: what it finds says nothing of the credentials. Errors: those of a login.
+ */
+export async function proveLogin({ settings, transport, redactor, coordination }: ProofParts): Promise<void> {
+  const session = new Session(settings, transport, redactor, withOwnPauses(coordination), { ownLogin: true });
+  try {
+    await session.key(() => undefined);
+  } finally {
+    session.close();
+  }
+}
+
+function withOwnPauses(shared: Coordination): Coordination {
+  const own = new ProcessCoordination();
+  const of = (key: string): Coordination => (key.startsWith('one-time-codes:') ? shared : own);
+  return {
+    exclusive: (key, work, options) => of(key).exclusive(key, work, options),
+    remembered: (key) => of(key).remembered(key),
+    remember: (key, value, ttlMs) => of(key).remember(key, value, ttlMs),
+    update: (key, change, ttlMs) => of(key).update(key, change, ttlMs),
+  };
+}

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { totpCode } from '../src/simulator/totp';
+import { failure, gatewayFor, lines, pair, writes } from './library/appliance';
+
+const REALM = '/api/v1/configuration/administrators/admin-realms/realm/Admin%20Users';
+const MODE = { realm: 'Admin Users', customized: 'selected-ip' };
+const ONE = { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' };
+const SECRET = 'JBSWY3DPEHPK3PXP';
+
+const rules = (name: string) => ({
+  rule: [{ name: 'Ops', roles: ['.Administrators'], 'stop-rules-processing': 'true', 'user-name': { test: 'is', 'user-names': [name] } }],
+});
+
+describe('the lock-out guard', () => {
+  it('lets through what still admits the account, proved by a login of its own', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    const { logins } = simulator;
+    const { envelope } = await gateway.run('administrators.add-source-ip', ONE);
+    expect(envelope).toMatchObject({ ok: true, changed: true });
+    expect(simulator.logins).toBe(logins + 1);
+    await gateway.run('system.info');
+    // The key that all share is the one of before.
+    expect(simulator.logins).toBe(logins + 1);
+  });
+
+  it('puts back selected-ip without the address of this machine', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('administrators.add-source-ip', ONE);
+    const before = (await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data;
+    const error = await failure(gateway.run('administrators.set-source-ip-mode', MODE));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { ok: false, restored: true, changed: false, refused: 'FORBIDDEN' } });
+    expect((await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data).toEqual(before);
+    expect(writes(simulator).slice(-2)).toEqual(new Array(2).fill(`PUT ${REALM}/authentication-policy/source-ip/customized`));
+    // Logins do not pause because of the one that was refused.
+    await gateway.run('login.forget');
+    await gateway.run('system.info');
+  });
+
+  it('takes away an address that was added and shuts this one out', async () => {
+    const { gateway } = await pair();
+    await gateway.run('administrators.add-source-ip', { ...ONE, address: '127.0.0.0', netmask: '255.0.0.0' });
+    await gateway.run('administrators.set-source-ip-mode', MODE);
+    const deny = { realm: 'Admin Users', access: 'deny', address: '127.0.0.1', netmask: '255.255.255.255' };
+    const error = await failure(gateway.run('administrators.add-source-ip', deny));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    const { data } = await gateway.run('config.list', { path: `${REALM}/authentication-policy/source-ip/ips` });
+    expect(JSON.stringify(data)).not.toContain('127.0.0.1');
+  });
+
+  it('puts back a role mapping that drops the account', async () => {
+    const { gateway } = await pair({ variants: { ruleUserNames: true } });
+    const path = `${REALM}/role-mapping-rules`;
+    await gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules: rules('api-admin') });
+    const before = (await gateway.run('config.get', { path })).data;
+    const error = await failure(gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules: rules('somebody.else') }));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    expect(error.message).toMatch(/put back/);
+    expect((await gateway.run('config.get', { path })).data).toEqual(before);
+  });
+
+  it.each(['config.update', 'config.ensure', 'config.delete'])(
+    'puts back what %s made of a realm that admits the account no more',
+    async (name) => {
+      const { simulator, gateway } = await pair();
+      const before = (await gateway.run('config.get', { path: REALM })).data;
+      const body = { 'authentication-server': 'System Local' };
+      const error = await failure(gateway.run(name, { path: REALM, ...(name !== 'config.delete' && { body }) }));
+      expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+      expect((await gateway.run('config.get', { path: REALM })).data).toEqual(before);
+      expect(lines(simulator).length).toBeGreaterThan(2);
+    },
+  );
+
+  it('also when nobody knows whether the write has happened, and when the run is cancelled meanwhile', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
+    simulator.fault({ match: isPut, cut: 'before-headers', afterEffect: true });
+    const unknown = await failure(gateway.run('administrators.set-source-ip-mode', MODE));
+    expect(unknown).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    const stop = new AbortController();
+    simulator.fault({ match: isPut, meanwhile: () => stop.abort() });
+    const cancelled = await failure(gateway.run('administrators.set-source-ip-mode', MODE, stop.signal));
+    expect(cancelled).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    await gateway.run('login.forget');
+    await gateway.run('system.info');
+  });
+
+  it('says so when it cannot be put back', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.fault({ match: ({ method }) => method === 'PUT', skip: 1, status: 403, body: '{"result":{"errors":[{"message":"No"}]}}' });
+    const error = await failure(gateway.run('administrators.set-source-ip-mode', MODE));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: false, changed: true } });
+    expect(error.message).toMatch(/by hand/);
+  });
+
+  it('a login that the appliance refuses after the change counts as well, one that only fails once does not', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    const isLogin = ({ path }: { path: string }): boolean => path.endsWith('/realm_auth');
+    simulator.fault({ match: isLogin, status: 503 });
+    expect((await gateway.run('administrators.add-source-ip', ONE)).envelope.ok).toBe(true);
+    simulator.fault({ match: isLogin, status: 401, body: '{"result":{"errors":[{"message":"No"}]}}' });
+    const error = await failure(gateway.run('administrators.set-session-options', { role: '.Administrators', 'idle-timeout': 20 }));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true, refused: 'LOGIN_REJECTED' } });
+  });
+
+  it('is switched off by prove-login, and asks nothing of other writes, reads and plans', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    const { logins } = simulator;
+    const { envelope } = await gateway.run('administrators.add-source-ip', { ...ONE, 'prove-login': false });
+    expect(envelope.requests).toBe(1);
+    await gateway.run('administrators.set-source-ip-mode', MODE, { dryRun: true });
+    await gateway.run('config.get', { path: REALM });
+    await gateway.run('sessions.kill-user', { name: 'nobody-of-that-name' });
+    expect(simulator.logins).toBe(logins);
+    expect(writes(simulator)).toHaveLength(1);
+  });
+
+  it('spends no one-time code twice: the proof takes the next one', async () => {
+    const step = Math.ceil(Date.now() / 30_000) * 30_000;
+    // The clock stands a third of a second before the next step, the waiting is real.
+    vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
+    onTestFinished(() => void vi.useRealTimers());
+    const { simulator, gateway } = await pair({ secondFactor: { totpSecret: SECRET } }, { secondFactor: 'totp', totpSecret: SECRET });
+    await gateway.run('system.info');
+    expect((await gateway.run('administrators.add-source-ip', ONE)).envelope).toMatchObject({ ok: true, changed: true });
+    const answers = simulator.requests.filter(({ body }) => body.includes('resume_id')).map(({ headers }) => headers.authorization);
+    expect(answers).toHaveLength(2);
+    expect(new Set(answers).size).toBe(2);
+  });
+
+  it('says where it cannot prove anything: a flow has the second factor, or the key was pasted', async () => {
+    const { simulator, gateway } = await pair({ secondFactor: { totpSecret: SECRET } }, { secondFactor: 'flow' });
+    await gateway.run('login.login');
+    await gateway.run('login.resume', { code: totpCode(SECRET, Math.floor(Date.now() / 30_000)) });
+    const { logins } = simulator;
+    expect((await gateway.run('administrators.add-source-ip', ONE)).envelope).toMatchObject({ ok: true, unproved: true });
+    const [{ key } = { key: '' }] = simulator.state.login.keys.values();
+    const pasted = gatewayFor(simulator, { login: 'key', apiKey: key });
+    const other = { ...ONE, address: '192.0.2.0' };
+    expect((await pasted.run('administrators.add-source-ip', other)).envelope).toMatchObject({ ok: true, unproved: true });
+    expect(simulator.logins).toBe(logins);
+  });
+
+  it('records what is put back in the journal as well', async () => {
+    const journal = mkdtempSync(join(tmpdir(), 'lock-out-'));
+    onTestFinished(() => rmSync(journal, { recursive: true }));
+    const { gateway } = await pair({}, { journal });
+    expect((await failure(gateway.run('administrators.set-source-ip-mode', MODE))).code).toBe('LOCKED_OUT');
+    const entries = (await gateway.run('journal.list')).data as { request: { body: object } }[];
+    expect(entries.map(({ request }) => request.body)).toEqual([{ customized: 'any-ip' }, { customized: 'selected-ip' }]);
+    expect((await gateway.run('journal.verify')).data).toMatchObject({ ok: true });
+  });
+});
