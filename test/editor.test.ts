@@ -156,9 +156,9 @@ describe('the catalogue', () => {
   const code = sources.map((file) => readFileSync(join(root, 'nodes', 'editor', file), 'utf8')).join('\n');
   const literal = [...`${code}\n${scripts.slice(1).join('\n')}`.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => key);
   /** `test.code.${code}` in the code: whatever is below is used. */
-  const composed = [...code.matchAll(/`((?:action|appliance|check|current|filter|list|source|test|tool|tree)\.[\w.-]*)\$\{/g)].map(
-    ([, prefix = '']) => prefix,
-  );
+  const composed = [
+    ...code.matchAll(/`((?:action|appliance|check|current|filter|list|search|source|test|title|tool|tree)\.[\w.-]*)\$\{/g),
+  ].map(([, prefix = '']) => prefix);
   const ofTable = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
   const isOfTable = (key: string): boolean =>
     ofTable.has(key) || areas.some(({ name }) => key.startsWith(`${name}.operation.`) || key.startsWith(`${name}.field.`));
@@ -179,7 +179,9 @@ describe('the catalogue', () => {
   it('has no text that nobody asks for', () => {
     const statuses = [...Object.keys(ENGLISH).map((key) => `status.${key}`), ...Object.keys(CLOSED).map((key) => `closed.${key}`)];
     const summaries = Object.keys(SUMMARIES).map((key) => `summary.${key}`);
-    const asked = new Set([...inTemplates, ...literal, ...statuses, ...summaries, 'palette.label.gateway']);
+    const titles = areas.flatMap(({ name, operations }) => Object.keys(operations).map((of) => `${name}.${of}`));
+    const ofTitles = ['title.of', 'title.at'].flatMap((place) => titles.map((title) => `${place}.${title}`));
+    const asked = new Set([...inTemplates, ...literal, ...statuses, ...summaries, ...ofTitles, 'palette.label.gateway']);
     const unused = [...catalogue.keys()].filter(
       (key) => !asked.has(key) && !isOfTable(key) && !composed.some((prefix) => key.startsWith(prefix)),
     );

@@ -141,6 +141,12 @@ describe('the registry', () => {
     const near = (one: number[], other: number[]): boolean => Math.hypot(...one.map((part, at) => part - (other[at] ?? 0))) < 28;
     const alike = areas.filter((_, index) => colours.slice(0, index).some((colour) => near(colour, colours[index] ?? [])));
     expect(alike.map(({ name }) => name)).toEqual([]);
+    // One family, green and blue together, that none of Node-RED's own nodes has. Free: #33DBE1 #21DE99 #21BEDE #31B987 #1ECCBB.
+    const others = areas.filter((_, index) => {
+      const [red = 0, green = 0, blue = 0] = colours[index] ?? [];
+      return red >= Math.min(green, blue) || Math.abs(green - blue) > 70;
+    });
+    expect(others.map(({ name }) => name)).toEqual([]);
   });
 
   it.each(Object.entries(CONTRACT))('has %s as the contract does', (name, row) => {

@@ -1,7 +1,6 @@
 import { mayBeWhole, portsOf, type Port } from '../rules';
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
-import { likelyAppliance } from './likely';
 import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
 import { Tools } from './tools';
@@ -179,22 +178,4 @@ function outputs(before: readonly Port[], after: readonly Port[]): string {
   // A key that is no number is an output that was not there.
   const fresh = after.filter((port) => !before.includes(port)).map((port) => [port, after.indexOf(port)]);
   return JSON.stringify(Object.fromEntries([...moved, ...fresh]));
-}
-
-/** A node that was just placed means the appliance that the tab uses. */
-export function addAction(node: RedNode): void {
-  node.appliance = likelyAppliance(node) ?? '';
-}
-
-/** Label in the workspace: its name, else the verb. */
-export function label(node: RedNode): string {
-  if (node.name) return node.name;
-  const area = areaNameOf(node);
-  return operationOf(node, node.operation, node.operationType)
-    ? node._(`${area}.operation.${String(node.operation)}.label`)
-    : node._(`${area}.label`);
-}
-
-export function outputLabel(node: RedNode, index: number): string {
-  return node._(`action.port-${portsOfNode(node)[index] ?? 'failure'}`);
 }

@@ -1,16 +1,19 @@
 import { readOldFlows } from './old-flows';
+import { addSearchWords } from './palette';
 import { hasArea, use, type AreaInfo } from './table';
 
 /** Everything that gateway.html calls, as members of the global `gatewayEditor`. */
-export { addAction, closeAction, label, openAction, outputLabel, saveAction } from './action';
+export { closeAction, openAction, saveAction } from './action';
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
 export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
+export { addAction, inputLabel, label, outputLabel } from './label';
 export { checkAppliance, checkFields, checkMinutes, checkOperation, checkOutput } from './check';
 
 /** Called once, by the line that the build adds, with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {
   use(table);
   readOldFlows();
+  addSearchWords();
   followWires();
 }
 

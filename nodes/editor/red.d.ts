@@ -49,7 +49,7 @@ declare const RED: {
     eachNode(visit: (node: RedNode) => void): void;
     eachConfig(visit: (node: RedNode) => void): void;
     filterLinks(filter: { target: RedNode }): { source: RedNode; target: RedNode }[];
-    getType(type: string): { defaults?: Record<string, unknown> } | undefined;
+    getType(type: string): { defaults?: Record<string, unknown>; _?: (key: string) => string } | undefined;
   };
   events: { on(event: string, listener: (argument: unknown) => void): void };
   editor: { validateNode(node: RedNode): boolean };

@@ -126,6 +126,7 @@ ${approval}      outputs: { value: 1 }
     credentials: {${credentials ? `\n${credentials}\n    ` : ''}},
     inputs: 1,
     outputs: ${mayWrite(area) ? 3 : 2},
+    inputLabels: function () { return gatewayEditor.inputLabel(this); },
     outputLabels: function (index) { return gatewayEditor.outputLabel(this, index); },
     label: function () { return gatewayEditor.label(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },

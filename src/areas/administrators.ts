@@ -28,7 +28,7 @@ export const administrators = area({
   label: 'Gateway administrators',
   help: 'Sets from where administrators may sign in, which role they get, and how long their sessions last.',
   icon: 'gateway-administrators.svg',
-  color: '#C6DB7C',
+  color: '#83B9A5',
   operations: {
     'set-source-ip-mode': op({
       effect: 'destroy',

@@ -29,7 +29,7 @@ export const backup = area({
   label: 'Gateway backup',
   help: 'Makes backups of the configuration in a folder, lists, checks and restores them.',
   icon: 'gateway-backup.svg',
-  color: '#E9D8A6',
+  color: '#56E1E6',
   operations: {
     run: op({
       effect: 'read',

@@ -25,7 +25,7 @@ export const cluster = area({
   label: 'Gateway cluster',
   help: 'Reads the cluster, manages its members and fails the virtual address over.',
   icon: 'gateway-cluster.svg',
-  color: '#AFA3E3',
+  color: '#56BBE6',
   operations: {
     status: op({
       effect: 'read',

@@ -34,7 +34,7 @@ export const config = area({
   label: 'Gateway configuration',
   help: 'Reads and writes any resource of the configuration tree.',
   icon: 'gateway-config.svg',
-  color: '#A6BBCF',
+  color: '#75C4C7',
   operations: {
     get: op({
       effect: 'read',

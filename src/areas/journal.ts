@@ -66,7 +66,7 @@ export const journal = area({
   label: 'Gateway journal',
   help: 'Shows the journal of an appliance, proves that nobody changed it, and undoes writes.',
   icon: 'gateway-journal.svg',
-  color: '#F3B567',
+  color: '#31B9AC',
   operations: {
     list: op({
       effect: 'read',

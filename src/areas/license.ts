@@ -40,7 +40,7 @@ export const license = area({
   label: 'Gateway licence',
   help: 'Reads licence leases and manages named users.',
   icon: 'gateway-license.svg',
-  color: '#9FD8CB',
+  color: '#66D6AD',
   operations: {
     'lease-info': op({
       effect: 'read',

@@ -6,7 +6,7 @@ export const login = area({
   label: 'Gateway login',
   help: 'Logs in where a person or another system supplies the second factor.',
   icon: 'gateway-login.svg',
-  color: '#F2A07B',
+  color: '#46CE9C',
   operations: {
     login: op({
       effect: 'write',

@@ -17,7 +17,7 @@ export const policy = area({
   label: 'Gateway policy',
   help: 'Manages enforcers, RADIUS clients and SNMP clients of the network policy appliance.',
   icon: 'gateway-policy.svg',
-  color: '#D7BDE2',
+  color: '#7AEBE0',
   operations: {
     list: op({
       effect: 'read',

@@ -83,7 +83,7 @@ export const request = area({
   label: 'Gateway request',
   help: 'Sends a request to any path of the interface below `/api/v1/`, with the same login, limits and guards.',
   icon: 'gateway-request.svg',
-  color: '#A89C8E',
+  color: '#46A5CE',
   operations: {
     get: op({
       effect: 'read',

@@ -29,7 +29,7 @@ export const snapshot = area({
   label: 'Gateway snapshot',
   help: 'Takes snapshots of the configuration, compares them, and puts back what was.',
   icon: 'gateway-snapshot.svg',
-  color: '#8282BE',
+  color: '#33E1B8',
   operations: {
     take: op({
       effect: 'read',

@@ -17,7 +17,7 @@ export const system = area({
   label: 'Gateway system',
   help: 'Reads system information, health values and host-checker ESAP packages.',
   icon: 'gateway-system.svg',
-  color: '#87A980',
+  color: '#9DEEF0',
   operations: {
     info: op({
       effect: 'read',

@@ -23,7 +23,7 @@ export const transfer = area({
   label: 'Gateway transfer',
   help: 'Exports and imports the configuration, as XML or binary, from and to messages or files.',
   icon: 'gateway-transfer.svg',
-  color: '#E2D96E',
+  color: '#58BBB1',
   operations: {
     'export-xml': op({
       effect: 'read',

@@ -27,7 +27,7 @@ export const certificates = area({
   label: 'Gateway certificates',
   help: 'Uploads and deletes device certificates, creates signing requests and uploads what the CA signed.',
   icon: 'gateway-certificates.svg',
-  color: '#F4B6C2',
+  color: '#46C9CE',
   operations: {
     upload: op({
       effect: 'write',

@@ -30,7 +30,7 @@ export const groupsArea = area({
   label: 'Gateway groups',
   help: 'Manages which directory groups role mapping can choose from.',
   icon: 'gateway-groups.svg',
-  color: '#C7E9C0',
+  color: '#69AB92',
   operations: {
     list: op({
       effect: 'read',

@@ -18,7 +18,7 @@ export const sessions = area({
   label: 'Gateway sessions',
   help: 'Lists the active user sessions and ends them.',
   icon: 'gateway-sessions.svg',
-  color: '#C0DEED',
+  color: '#7AC9EB',
   operations: {
     list: op({
       effect: 'read',

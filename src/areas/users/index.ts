@@ -46,7 +46,7 @@ export const users = area({
   label: 'Gateway users',
   help: 'Manages the local users of an authentication server.',
   icon: 'gateway-users.svg',
-  color: '#DEB887',
+  color: '#A6E7D0',
   operations: {
     list: op({
       effect: 'read',

@@ -1,0 +1,16 @@
+import { hasArea } from './table';
+
+/** Whoever looks for *vpn* or *kill* finds our nodes in the palette: its search goes through the type and this text. */
+export function addSearchWords(): void {
+  RED.events.on('registry:node-type-added', (type) => {
+    if (typeof type !== 'string' || !hasArea(type)) return;
+    // The palette has its entry once everybody has heard of the type.
+    setTimeout(() => {
+      const entry = $(`.red-ui-palette-node[data-palette-type="${type}"]`);
+      const say = RED.nodes.getType(type)?._;
+      if (!say) return;
+      const words = [entry.attr('data-palette-label') ?? '', say('search.all'), say(`search.${type.slice('gateway-'.length)}`)];
+      entry.attr('data-palette-label', words.join(' '));
+    });
+  });
+}

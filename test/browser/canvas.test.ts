@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest';
+import { inBothEditors, TRIAL } from './rig';
+
+declare const RED: {
+  nodes: { import(nodes: unknown[]): void; node(id: string): unknown };
+  utils: { getNodeLabel(node: unknown): string };
+};
+
+/** Texts that are shown with less contrast than 4.5 : 1, computed from the styles: axe finds nothing to check inside Node-RED. */
+function tooFaint(): string[] {
+  const parts = (colour: string): number[] => (colour.match(/[\d.]+/g) ?? []).map(Number);
+  const share = (part: number): number => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4);
+  const light = ([red = 0, green = 0, blue = 0]: number[]): number => 0.2126 * share(red) + 0.7152 * share(green) + 0.0722 * share(blue);
+  const behind = (element: Element | null): number[] => {
+    if (!element) return [255, 255, 255];
+    const colour = parts(getComputedStyle(element).backgroundColor);
+    return (colour[3] ?? 1) > 0.99 ? colour : behind(element.parentElement);
+  };
+  let seen = 0;
+  const faint = [...document.querySelectorAll('.gateway-form *, .gateway-late *')].flatMap((element) => {
+    const texts = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim());
+    if (!element.checkVisibility() || !(texts || element.tagName === 'SELECT' || (element instanceof HTMLInputElement && element.value)))
+      return [];
+    seen += 1;
+    const [one = 0, other = 0] = [light(parts(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
+    const ratio = (one + 0.05) / (other + 0.05);
+    return ratio < 4.5 ? [`${ratio.toFixed(2)} ${element.className || element.tagName}: ${element.textContent?.slice(0, 30)}`] : [];
+  });
+  return seen > 10 ? faint : [`only ${seen} texts were looked at`];
+}
+
+inBothEditors('what is seen', (rig) => {
+  it('has enough contrast in the dialogs, light and dark', async () => {
+    const themes = rig.version === 5 ? [false, true] : [false];
+    for (const dark of themes) {
+      await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
+      await rig.editor.openNode('sessions-kill-matching');
+      await rig.editor.page.click('[data-field="filter"] [data-tool="filter"]');
+      await rig.editor.page.waitForSelector('.gateway-condition');
+      await rig.editor.setField('max', { type: 'num', value: 'x' });
+      expect(await rig.editor.page.evaluate(tooFaint), `dark: ${dark}`).toEqual([]);
+      await rig.editor.cancel();
+      await rig.editor.openNode('ap1');
+      await rig.editor.input('node-config-input-url', 'ftp://x');
+      expect(await rig.editor.page.evaluate(tooFaint), `dark: ${dark}`).toEqual([]);
+      await rig.editor.cancel();
+    }
+    await rig.editor.page.evaluate(() => document.documentElement.classList.remove('nr-theme-dark'));
+  });
+
+  it.each([
+    ['gateway-sessions', { operation: 'kill-user', fields: { name: { type: 'str', value: 'j.doe' } } }, "End j.doe's sessions ⚠"],
+    [
+      'gateway-config',
+      { operation: 'get', fields: { path: { type: 'str', value: 'users/user-roles/user-role/B%C3%BCro' } } },
+      'Get …/Büro',
+    ],
+    ['gateway-config', { operation: 'delete', dryRun: true, fields: {} }, 'Delete a resource: vpn-1 ⚠ (dry run)'],
+    ['gateway-backup', { operation: 'run' }, 'Back up vpn-1'],
+    ['gateway-users', { operation: 'disable', fields: { username: { type: 'msg', value: 'x' } }, name: 'My own' }, 'My own'],
+    [
+      'gateway-users',
+      { operation: 'create', fields: { 'password-cleartext': { type: 'cred', value: '' }, username: { type: 'str', value: 'a/b <c>' } } },
+      'Create a/b <c>',
+    ],
+  ])('%s is labelled %s', async (type, more, words) => {
+    const id = `label-${words.length}-${type}`;
+    await rig.editor.page.evaluate((node) => RED.nodes.import([node]), { ...TRIAL, wires: [[]], type, id, ...more });
+    expect(await rig.editor.page.evaluate((of) => RED.utils.getNodeLabel(RED.nodes.node(of)), id)).toBe(words);
+  });
+
+  it('is found in the palette by what people call it', async () => {
+    const found = async (word: string): Promise<string[]> => {
+      await rig.editor.page.fill('#red-ui-palette-search input', '');
+      await rig.editor.page.locator('#red-ui-palette-search input').pressSequentially(word);
+      await rig.editor.page.waitForFunction(
+        () => !document.querySelector('.red-ui-palette-node[data-palette-type="inject"]')?.checkVisibility(),
+      );
+      return rig.editor.page.$$eval('.red-ui-palette-node', (nodes) =>
+        nodes.filter((node) => node.checkVisibility()).map((node) => node.getAttribute('data-palette-type') ?? ''),
+      );
+    };
+    for (const [word, type] of [
+      ['kill', 'sessions'],
+      ['disable', 'users'],
+      ['health', 'system'],
+      ['export', 'transfer'],
+      ['radius', 'policy'],
+      ['backup', 'backup'],
+    ] as const)
+      expect(await found(word), word).toContain(`gateway-${type}`);
+    expect((await found('vpn')).length).toBeGreaterThan(10);
+    await rig.editor.page.fill('#red-ui-palette-search input', '');
+  });
+});
