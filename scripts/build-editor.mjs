@@ -27,6 +27,9 @@ async function bundle(root, entry, globalName) {
     plugins: [inBrowser],
     tsconfig: `${root}/nodes/editor/tsconfig.json`,
     bundle: true,
+    // Every page of the editor has it: names stay as they are, white space does not.
+    minifyWhitespace: true,
+    lineLimit: 160,
     write: false,
     format: 'iife',
     globalName,

@@ -4,6 +4,8 @@ import { firstOperation, mayWrite, secretsOf } from './table.mjs';
 
 /** @import { Area } from '../../src/model/operation.js' */
 
+/** It stands there once for each node type. @param {string} html */
+const unindented = (html) => html.replace(/\n +/g, '\n');
 const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('</', '<\\/');
 
 /** @param {string} id @param {string} icon @param {string} key */
@@ -185,6 +187,6 @@ export function buildHtml({ areas, table, script, style, appliance }) {
     `<script type="text/javascript">\n${shared}\n</script>`,
     `<script type="text/html" data-template-name="gateway-appliance">\n${appliance.trim()}\n</script>`,
     applianceRegistration,
-    ...areas.flatMap((area) => [actionTemplate(area), actionRegistration(area)]),
+    ...areas.flatMap((area) => [unindented(actionTemplate(area)), actionRegistration(area)]),
   ].join('\n\n')}\n`;
 }
