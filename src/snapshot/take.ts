@@ -23,8 +23,13 @@ export interface TakeInput {
 }
 
 /** A snapshot as a message carries it; keys of `resources` are paths. */
-export interface Snapshot extends Omit<Origin, 'ignore'> {
-  readonly format: typeof FORMAT;
+export interface Snapshot {
+  readonly format: 'gateway-snapshot/1';
+  readonly appliance: string;
+  readonly 'serial-number': string | null;
+  readonly release: string | null;
+  /** Where it begins. */
+  readonly path: string;
   readonly time: string;
   readonly ignore?: readonly string[];
   readonly resources: Readonly<Record<string, JsonObject>>;
