@@ -10,6 +10,7 @@ import { root } from '../scripts/tools.mjs';
 import { areas } from '../src/areas';
 import { selfSigned } from '../src/simulator';
 import { appliances } from './examples/appliances';
+import { approval } from './examples/approval';
 import { backups } from './examples/backups';
 import { first } from './examples/first';
 import { login } from './examples/login';
@@ -18,7 +19,7 @@ import { snapshots } from './examples/snapshots';
 import { BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './examples/running';
 
 /** What each example has to do. A new example needs an entry in one of these. */
-const outcomes: Outcomes = { ...first, ...people, ...appliances, ...backups, ...snapshots, ...login };
+const outcomes: Outcomes = { ...first, ...approval, ...people, ...appliances, ...backups, ...snapshots, ...login };
 
 const wanted = ['gateway-appliance', ...areas.map((area) => `gateway-${area.name}`)];
 

@@ -1,0 +1,53 @@
+import { expect } from 'vitest';
+import { failure, inject, writes, type Outcomes, type Running } from './running';
+
+const FILE = 'Approve a change on a page.json';
+
+/** Presses a button of the page, as a browser would. */
+async function decide({ nodeRed }: Running, id: string, decision: string): Promise<void> {
+  const response = await fetch(`${nodeRed.url}/approvals`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { authorization: `Basic ${Buffer.from('a.boss:secret').toString('base64')}` },
+    body: new URLSearchParams({ id, decision }),
+  });
+  expect([response.status, response.headers.get('location')]).toEqual([303, 'approvals']);
+}
+
+/** Changes that wait for a person. */
+export const approval: Outcomes = {
+  [FILE]: async (running) => {
+    const { debug, simulator, nodeRed } = running;
+    const { sessions } = simulator.state;
+    const page = async (): Promise<string> => (await fetch(`${nodeRed.url}/approvals`)).text();
+    const ask = async (user: string): Promise<{ id: string; summary: string; plan: object[] }> => {
+      await inject(running, FILE, 'Click: end sessions', { user });
+      return (await debug.next('To approve')) as { id: string; summary: string; plan: object[] };
+    };
+    expect(await page()).toContain('Nothing waits.');
+    const before = writes(running).length;
+    const user = 'waits <b>here</b>';
+    const [first, second] = [1, 2].map(() => sessions.add({ 'active-user-name': user })) as [string, string];
+    const plan = await ask(user);
+    expect(plan.plan).toHaveLength(2);
+    const shown = await page();
+    expect(shown).toContain('asked for by night shift');
+    expect(shown).toContain('waits &lt;b&gt;here&lt;');
+    expect(shown.match(/DELETE /g)).toHaveLength(2);
+    expect(writes(running)).toHaveLength(before);
+
+    await decide(running, 'forged', 'approve');
+    sessions.end(first);
+    const later = sessions.add({ 'active-user-name': user });
+    await decide(running, plan.id, 'approve');
+    expect(await debug.next('Done')).toMatchObject({ ok: true, changed: true, approved: { by: 'a.boss' } });
+    expect([sessions.has(second), sessions.has(later)]).toEqual([false, true]);
+    expect(writes(running)).toHaveLength(before + 1);
+    expect(await page()).toContain('Nothing waits.');
+
+    await decide(running, (await ask(user)).id, 'reject');
+    expect(await failure(running)).toContain('declined by a.boss');
+    expect(sessions.has(later)).toBe(true);
+    sessions.end(later);
+  },
+};
