@@ -110,7 +110,8 @@ it is an error, which goes to Catch nodes or to the second output.
 
 The codes of an error are \`BAD_INPUT\` and \`BAD_CONFIG\` (nothing was sent), \`LOGIN_REJECTED\`, \`LOGIN_PAUSED\`, \`SECOND_FACTOR_REQUIRED\`,
 \`UNAUTHORIZED\`, \`FORBIDDEN\`, \`INVALID_REQUEST\`, \`NOT_FOUND\`, \`REJECTED\`, \`APPLIANCE_ERROR\`, \`BAD_RESPONSE\`, \`TIMEOUT\`, \`CONNECTION\`, \`TLS\`,
-\`LIMIT\` (a guard stopped it), \`ABORTED\`, \`CONFLICT\` (somebody else changed it meanwhile), \`DECLINED\`, \`EXPIRED\`, and \`OUTCOME_UNKNOWN\`: a change was sent and its answer never came, so it may or may not have happened.
+\`LIMIT\` (a guard stopped it), \`ABORTED\`, \`CONFLICT\` (somebody else changed it meanwhile), \`DECLINED\`, \`EXPIRED\`,
+\`LOCKED_OUT\` (the account did not get in after it; \`cause.restored\`), and \`OUTCOME_UNKNOWN\`: a change was sent and its answer never came, so it may or may not have happened.
 
 Reads are repeated after a connection fault, changes never.`;
 
