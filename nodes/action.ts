@@ -10,6 +10,7 @@ import { applianceById, applianceNamed, type Appliance } from './appliance';
 import { answerOf, Approver, type Answer } from './approver';
 import { tellClosed } from './closing';
 import { isOurs, plainFailure, type Failure } from './failure';
+import { fixedFolder, NodeKeeper } from './keeper';
 import { Operations, type Chosen } from './operations';
 import { Output, owned } from './output';
 import { badConfig, Properties } from './properties';
@@ -36,6 +37,8 @@ interface Setup {
   readonly dryRun: boolean;
   /** Undefined: nothing has to be approved. */
   readonly approver: Approver | undefined;
+  /** Undefined: nothing happens without a message. */
+  readonly keeper: NodeKeeper | undefined;
   /** Undefined: the message names it. */
   readonly applianceId: string | undefined;
 }
@@ -130,7 +133,7 @@ export class Action {
     const { message, send } = run;
     if (this.#closed) throw new GatewayError('ABORTED', 'The node was being closed when this message came.', { sent: false });
     if (this.#setup instanceof GatewayError) throw this.#setup;
-    const { operations, output, dryRun, approver } = this.#setup;
+    const { operations, output, dryRun, approver, keeper } = this.#setup;
     const appliance = this.#appliance(this.#setup, message);
     run.appliance = appliance.label;
     const choice = operations.choose(message);
@@ -139,6 +142,7 @@ export class Action {
     const writes = chosen.operation.effect !== 'read';
     const gateway = appliance.gateway();
     run.appliance = gateway.name;
+    keeper?.at(appliance);
     output.check(message);
     const options = this.#options(run, dryRun);
     options.approve = approver?.asks({ message, output, signal: run.abort.signal, send, status: this.#status, run });
@@ -209,6 +213,7 @@ export class Action {
   #close(done: () => void): void {
     this.#closed = true;
     this.#status.close();
+    if (!(this.#setup instanceof GatewayError)) this.#setup.keeper?.close();
     if (this.#runs.items.length === 0) return done();
     const timer = setTimeout(() => {
       for (const run of this.#runs.items) if (run.writes) tellClosed(this.#red, this.#node, run, 'under-way');
@@ -234,12 +239,20 @@ export class Action {
         operations: new Operations(this.#red, this.#node, this.#area, definition),
         output: new Output(this.#red, output),
         dryRun: properties.flag('dryRun'),
-        approver: this.#area.dryRun === false ? undefined : approverOf(properties, this.#failsToOutput),
+        approver: this.#area.dryRun === false ? undefined : approverOf(properties, this.#failsToOutput, this.#area),
+        keeper: this.#keeper(properties, appliance, definition.fields),
         applianceId: appliance,
       };
     } catch (thrown) {
       return asGatewayError(thrown);
     }
+  }
+
+  #keeper(properties: Properties, applianceId: string | undefined, fields: unknown): NodeKeeper | undefined {
+    const { events } = this.#area;
+    if (!events) return undefined;
+    const folder = fixedFolder(this.#red, this.#node, fields);
+    return new NodeKeeper(this.#node, this.#status, { properties, ...events, failsToOutput: this.#failsToOutput, applianceId, folder });
   }
 
   /** The message as these nodes can write into it. A fault of its own is told later, when there is somebody to tell. */
@@ -298,9 +311,9 @@ function named(name: string | undefined, id: string): string {
   return name ? `${name} (${id})` : id;
 }
 
-function approverOf(properties: Properties, failsToOutput: boolean): Approver | undefined {
+function approverOf(properties: Properties, failsToOutput: boolean, { events }: Area): Approver | undefined {
   if (!properties.flag('approval')) return undefined;
-  return new Approver(properties.number('approvalMinutes'), portsOf(failsToOutput, true).indexOf('approve'));
+  return new Approver(properties.number('approvalMinutes'), portsOf(failsToOutput, true, events !== undefined).indexOf('approve'));
 }
 
 function isStream({ operation }: Chosen, { emit }: Record<string, unknown>): boolean {

@@ -79,9 +79,14 @@ export function applianceById(id: string): Appliance | undefined {
   return deployed.get(id);
 }
 
+/** Those that a message can name. */
+export function namedAppliances(): Appliance[] {
+  return [...deployed.values()].filter(({ label }) => label !== '');
+}
+
 /** The appliance that a message names. Errors: `BAD_INPUT` listing the names there are, `BAD_CONFIG` when two share the name. */
 export function applianceNamed(name: unknown): Appliance {
-  const named = [...deployed.values()].filter(({ label }) => label !== '');
+  const named = namedAppliances();
   const known = () => [...new Set(named.map(({ label }) => label))].sort().join(', ') || 'none';
   if (typeof name !== 'string' || name === '') {
     throw badInput(

@@ -8,11 +8,16 @@ export const RESERVED: ReadonlySet<unknown> = new Set(['envelope', 'error', '_ms
 /** The longest that a timer can be, and so what waits to be approved: 24 days. */
 export const MOST_MINUTES = Math.floor((2 ** 31 - 1) / 60_000);
 
-export type Port = 'result' | 'failure' | 'approve';
+export type Port = 'result' | 'failure' | 'event' | 'approve';
 
-/** The outputs of a node: the result, failures where they have one of their own, and what is to be approved as the last. */
-export function portsOf(failsToOutput: boolean, approval: boolean): Port[] {
-  return ['result', ...(failsToOutput ? (['failure'] as const) : []), ...(approval ? (['approve'] as const) : [])];
+/** The outputs of a node: the result, failures where they have one of their own, what happens by itself, and what is to be approved as the last. */
+export function portsOf(failsToOutput: boolean, approval: boolean, events = false): Port[] {
+  return [
+    'result',
+    ...(failsToOutput ? (['failure'] as const) : []),
+    ...(events ? (['event'] as const) : []),
+    ...(approval ? (['approve'] as const) : []),
+  ];
 }
 
 /** A whole value that Node-RED replaces by that of an environment variable, if there is one of that name. */

@@ -47,6 +47,7 @@ export const ENGLISH = {
   declined: 'declined',
   expired: 'expired',
   'locked-out': 'locked out',
+  contained: '__n__ contained',
 } as const;
 
 type Key = keyof typeof ENGLISH;
@@ -98,6 +99,11 @@ export function shownOutcome({ data, many, envelope }: Outcome, sent: number): L
   if (many.failed === 0)
     return { ...green, key: envelope.operation.startsWith('sessions.') ? 'ended' : 'items', values: { n: many.total } };
   return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: many.failed, n: many.total } };
+}
+
+/** How many a node keeps out. */
+export function shownContained(n: number): Last {
+  return { fill: n > 0 ? 'yellow' : 'green', shape: 'dot', key: 'contained', values: { n } };
 }
 
 export function shownFailure(code: ErrorCode): Last {

@@ -1,5 +1,6 @@
 import { operationNamed, operations, type OperationData, type OperationInput, type OperationName } from './areas';
 import { Approval, type Approve, type PlanBy } from './run/approval';
+import { keepAt, type KeepOptions } from './areas/contain/keep';
 import { OperationCall, type Shared } from './run/call';
 import { envelopeOf, failedEnvelope, maskWritten, type RunOf } from './run/envelope';
 import type { ErrorCode } from './model/error-codes';
@@ -153,7 +154,8 @@ export class Gateway {
     });
     const plan: PlanBy = async (gate) => {
       const { envelope } = await this.#run(name, input, { ...options, dryRun: true }, { gate, sender: call.sender });
-      return { operation: name, appliance: this.name, summary: envelope.summary ?? '', plan: envelope.plan ?? [] };
+      const { summary = '', plan = [], wouldChange } = envelope;
+      return { operation: name, appliance: this.name, summary, plan, wouldChange: wouldChange === true };
     };
     const summary = (data: unknown, code?: ErrorCode): string => {
       const { many, emitted, changed } = call.record;
@@ -200,6 +202,17 @@ export class Gateway {
       const said = ours(other.#redactor.message(error));
       throw new GatewayError(error.code, sentence`${name}: ${said}`, other.#redactor.value(error.details));
     }
+  }
+
+  /**
+   * Keeps out whoever `contain.contain` has contained at this appliance, until the answer is called: ends each new session within
+   * `every` seconds, finishes what was interrupted, and releases at the end. One look serves all who keep at the same appliance in
+   * this process; events go to each. Without it nobody is kept out beyond the moment.
+   */
+  keepContained(options: KeepOptions = {}): () => void {
+    return keepAt(this.#shared, this.#redactor, options, (call) =>
+      this.#around('contain.keep', this.#redactor, options.by ?? {}, call, false),
+    );
   }
 
   /** Aborts everything that is under way and closes all connections. */

@@ -1,6 +1,8 @@
 export { areas, operations, type OperationData, type OperationInput, type OperationName } from './areas';
 export { Approvals, type Held } from './run/approvals';
 export type { Approve, Approved, Proposal } from './run/approval';
+export type { KeepOptions } from './areas/contain/keep';
+export type { ContainEvent } from './contain/keeper';
 export type { BackupFile } from './backup/manifest';
 export type { RunResult as BackupResult } from './backup/run';
 export type { Difference, Place, TreeComparison } from './change/compare';

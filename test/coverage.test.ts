@@ -55,13 +55,14 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
   'transfer.import-binary': [{ data: 'UEsD\nBA==\n' }, { data: Buffer.from('UEsDBA=='), import: 'full' }],
   'backup.run': [{ folder, what: 'both' }],
   'backup.restore': [{ folder, backup: 'latest', kind: 'binary', import: 'full' }],
+  'contain.contain': [{ name: 'j.doe', servers: ['s'] }],
   'groups.clear': [{ server: 'd', directory: 'ldap' }],
 };
 
 /** Those that look into a folder here and ask nothing of the appliance. */
-const LOCAL = ['backup.list', 'backup.verify', 'journal.list', 'journal.verify'];
-/** A handshake is no request, and what an undo sends is what its entry tells (test/undo.test.ts). */
-const OTHERS = ['certificates.served', 'journal.undo'];
+const LOCAL = ['backup.list', 'backup.verify', 'contain.list', 'journal.list', 'journal.verify'];
+/** A handshake is no request, what an undo sends is what its entry tells (test/undo.test.ts), a release what was contained. */
+const OTHERS = ['certificates.served', 'contain.release', 'journal.undo'];
 const registered = [...operations].filter(([name]) => !name.startsWith('login.') && ![...LOCAL, ...OTHERS].includes(name));
 
 async function requestsOf(name: string, example: Record<string, unknown>): Promise<Seen[]> {

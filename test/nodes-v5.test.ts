@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { approval } from './support/nodes-approval';
+import { containing } from './support/nodes-contain';
 import { areas, login } from './support/nodes-areas';
 import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
@@ -15,6 +16,7 @@ describe('nodes in Node-RED 5.0', () => {
   describe('life', () => life('node-red-v5'));
   describe('areas', () => areas('node-red-v5'));
   describe('approval', () => approval('node-red-v5'));
+  describe('containing', () => containing('node-red-v5'));
   describe('a login by message', () => login('node-red-v5'));
   describe('transfers and backups', () => transfers('node-red-v5'));
   describe('the test button', () => testButton('node-red-v5'));

@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { approval } from './support/nodes-approval';
+import { containing } from './support/nodes-contain';
 import { areas, login } from './support/nodes-areas';
 import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
@@ -15,6 +16,7 @@ describe('nodes in Node-RED 4.1', () => {
   describe('life', () => life('node-red'));
   describe('areas', () => areas('node-red'));
   describe('approval', () => approval('node-red'));
+  describe('containing', () => containing('node-red'));
   describe('a login by message', () => login('node-red'));
   describe('transfers and backups', () => transfers('node-red'));
   describe('progress', () => progress());

@@ -4,7 +4,7 @@ import { FieldRow } from './field';
 import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
 import { Tools } from './tools';
-import { areaNameOf, everyField, operationOf, operationsOf, portsOfNode, type FieldInfo, type OperationInfo } from './table';
+import { areaNameOf, everyField, hasEvents, operationOf, operationsOf, portsOfNode, type FieldInfo, type OperationInfo } from './table';
 import { prose, tell } from './words';
 
 let rows: FieldRow[] = [];
@@ -163,7 +163,7 @@ function openFailures(node: RedNode): void {
   const approval = $('#node-input-approval');
   const show = (): void => {
     const approved = approval.prop('checked') === true;
-    $('#node-input-outputs').val(outputs(portsOfNode(node), portsOf(select.val() === 'output', approved)));
+    $('#node-input-outputs').val(outputs(portsOfNode(node), portsOf(select.val() === 'output', approved, hasEvents(node))));
     $('.gateway-approval-minutes').toggle(approved);
   };
   select.on('change', show);

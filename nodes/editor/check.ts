@@ -43,6 +43,13 @@ export function checkMinutes(node: RedNode, value: unknown): Verdict {
     : node._('check.minutes', { most: MOST_MINUTES });
 }
 
+/** How often a node looks by itself. */
+export function checkEvery(node: RedNode, value: unknown): Verdict {
+  const text = textOf(value);
+  const seconds = Number(text);
+  return text === '' || isVariable(text) || (seconds > 0 && seconds <= 86_400) ? true : node._('check.every');
+}
+
 /** All complaints about the fields of a node that is not open; the dialog tells them one by one. */
 export function checkFields(node: RedNode, value: unknown): true | string[] {
   if (editing(node)) return true;

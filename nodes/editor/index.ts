@@ -7,7 +7,7 @@ export { closeAction, openAction, saveAction } from './action';
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
 export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
 export { addAction, inputLabel, label, outputLabel } from './label';
-export { checkAppliance, checkFields, checkMinutes, checkOperation, checkOutput } from './check';
+export { checkAppliance, checkEvery, checkFields, checkMinutes, checkOperation, checkOutput } from './check';
 
 /** Called once, by the line that the build adds, with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {

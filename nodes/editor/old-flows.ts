@@ -30,6 +30,7 @@ function complete(proxy: RedNode): void {
     node.approval ??= false;
     node.approvalMinutes ??= 60;
   }
+  if (RED.nodes.getType(node.type)?.defaults?.every) node.every ??= 10;
   // Such a flow need not tell the number of its ports.
   if (imported.outputs === undefined) node.outputs = portsOfNode(node).length;
   if (imported.fields !== undefined) return;

@@ -28,5 +28,7 @@ export interface OperationInfo {
 }
 
 export interface AreaInfo {
+  /** It tells by an output of its own what happens by itself. */
+  events?: true;
   operations: Record<string, OperationInfo>;
 }

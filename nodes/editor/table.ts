@@ -22,9 +22,13 @@ export function operationsOf(node: RedNode): Record<string, OperationInfo> {
   return areas[areaNameOf(node)]?.operations ?? {};
 }
 
+export function hasEvents(node: RedNode): boolean {
+  return areas[areaNameOf(node)]?.events === true;
+}
+
 /** Its outputs as it stands in the flow, not in an open dialog. */
 export function portsOfNode(node: RedNode): Port[] {
-  return portsOf(node.failures === 'output', String(node.approval) === 'true');
+  return portsOf(node.failures === 'output', String(node.approval) === 'true', hasEvents(node));
 }
 
 /** Where a choice between operations leads: one of the table's, or whatever a message, a context or an expression names. */

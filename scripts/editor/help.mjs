@@ -91,6 +91,17 @@ const approvalOutputs = [
   ),
 ].join('\n');
 
+const eventOutputs = [
+  '',
+  '2. Event (behind the result and the failures, without a message that came)',
+  line('topic', 'string', '`contain/ended` or `contain/released`.'),
+  line(
+    'payload',
+    'object',
+    'A session that was ended, as `{ event, id, name, session, appliance }`; a containment whose time is over, with `enabled`.',
+  ),
+].join('\n');
+
 const outputs = [
   '1. Result',
   line('payload', 'any', 'What the operation gives; another property where the dialog says so.'),
@@ -147,7 +158,7 @@ function areaHelp(area) {
     '#### Every operation',
     mayWrite(area) ? `${more}\n${approvalInputs}` : more,
     '### Outputs',
-    mayWrite(area) ? `${outputs}\n${approvalOutputs}` : outputs,
+    [outputs, ...(area.events ? [eventOutputs] : []), ...(mayWrite(area) ? [approvalOutputs] : [])].join('\n'),
     '### Details',
     ...notes,
     ...references,

@@ -32,6 +32,15 @@ const approvalRows = `
   </div>
   </div>`;
 
+const everyRow = `
+  <div class="form-row gateway-row">
+    ${label('node-input-every', 'fa-refresh', 'action.every')}
+    <div>
+      <input type="text" id="node-input-every" style="width: 6em"> <span data-i18n="action.seconds"></span>
+      <div class="gateway-note" data-i18n="action.every-help"></div>
+    </div>
+  </div>`;
+
 const dryRunRow = `
   <div class="form-row gateway-row gateway-check gateway-dry-run">
     <input type="checkbox" id="node-input-dryRun">
@@ -89,7 +98,7 @@ function actionTemplate(area) {
       </select>
       <input type="hidden" id="node-input-outputs">
     </div>
-  </div>${area.dryRun === false ? '' : dryRunRow}${mayWrite(area) ? approvalRows : ''}
+  </div>${area.events ? everyRow : ''}${area.dryRun === false ? '' : dryRunRow}${mayWrite(area) ? approvalRows : ''}
 </div>
 </script>`;
 }
@@ -104,6 +113,9 @@ function actionRegistration(area) {
   const approval = mayWrite(area)
     ? `      approval: { value: false },
       approvalMinutes: { value: 60, validate: function (value, opt) { return gatewayEditor.checkMinutes(this, value, opt); } },\n`
+    : '';
+  const every = area.events
+    ? `      every: { value: ${area.events.every}, validate: function (value, opt) { return gatewayEditor.checkEvery(this, value, opt); } },\n`
     : '';
   const credentials = secrets.map((name) => `      ${json(name)}: { type: 'password' }`).join(',\n');
   return `<script type="text/javascript">
@@ -123,11 +135,11 @@ function actionRegistration(area) {
       failures: { value: 'catch' },
       dryRun: { value: false },
       allowDestroy: { value: false },
-${approval}      outputs: { value: 1 }
+${approval}${every}      outputs: { value: ${area.events ? 2 : 1} }
     },
     credentials: {${credentials ? `\n${credentials}\n    ` : ''}},
     inputs: 1,
-    outputs: ${mayWrite(area) ? 3 : 2},
+    outputs: ${2 + Number(mayWrite(area)) + Number(area.events !== undefined)},
     inputLabels: function () { return gatewayEditor.inputLabel(this); },
     outputLabels: function (index) { return gatewayEditor.outputLabel(this, index); },
     label: function () { return gatewayEditor.label(this); },

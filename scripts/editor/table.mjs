@@ -97,7 +97,7 @@ function areaInfo(area, texts) {
     }
     operations[name] = { effect: operation.effect, fields };
   }
-  return { operations };
+  return { ...(area.events && { events: /** @type {const} */ (true) }), operations };
 }
 
 /** The table for the script in the browser, and its texts for the catalogue. @param {readonly Area[]} areas */

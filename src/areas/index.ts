@@ -5,6 +5,7 @@ import { backup } from './backup';
 import { certificates } from './certificates';
 import { cluster } from './cluster';
 import { config } from './config';
+import { contain } from './contain';
 import { groupsArea } from './groups';
 import { journal } from './journal';
 import { license } from './license';
@@ -32,6 +33,7 @@ const all = [
   cluster,
   transfer,
   backup,
+  contain,
   snapshot,
   journal,
   request,

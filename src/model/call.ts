@@ -81,6 +81,8 @@ export interface Call {
   /** `base` is the base URL without a trailing slash, `prefix` its path, `name` that of the appliance. */
   readonly settings: {
     readonly name: string;
+    /** Names that we log in with, where they are known. */
+    readonly accounts: readonly string[];
     readonly vendor: string;
     readonly brand: string;
     readonly connections: number;

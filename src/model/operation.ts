@@ -61,6 +61,8 @@ export interface Area<N extends string = string, O extends Operations = Operatio
   readonly help: string;
   readonly icon: string;
   readonly color: string;
+  /** What happens by itself, without a message, goes out by an output of its own; looked for every so many seconds. */
+  readonly events?: { readonly every: number };
   /** False where a plan would say nothing, as for a login. */
   readonly dryRun?: false;
   readonly operations: O;

@@ -16,6 +16,8 @@ export interface Proposal {
   /** One sentence for people. */
   readonly summary: string;
   readonly plan: readonly PlannedRequest[];
+  /** It does something that lasts, though it would send nothing now. */
+  readonly wouldChange?: boolean;
 }
 
 /** Who approved, as far as that is known, and when. */
@@ -45,7 +47,7 @@ export class Approval implements Gate {
 
   /**
    * Plans, asks, and plans again: what came to be different in between is found before anything is sent. Nobody is asked where nothing would be
-   * written. Errors: `CONFLICT`, what the decision ends with, `ABORTED` when the run is cancelled.
+   * done. Errors: `CONFLICT`, what the decision ends with, `ABORTED` when the run is cancelled.
    */
   async obtain(plan: PlanBy, signal: Cancellable | undefined, note: (approved: Approved) => void): Promise<void> {
     const proposal = await plan({
@@ -55,7 +57,7 @@ export class Approval implements Gate {
         return true;
       },
     });
-    if (proposal.plan.length === 0) return;
+    if (proposal.plan.length === 0 && proposal.wouldChange !== true) return;
     const approved = await unlessAborted(
       this.#approve(proposal),
       signal,

@@ -69,8 +69,9 @@ export class OperationCall implements Call {
   }
 
   get settings(): Call['settings'] {
-    const { name, vendor = '', brand = '', connections, origin, prefix, journal = '' } = this.#shared.settings;
-    return { name, vendor, brand, connections, base: origin + prefix, prefix, journal };
+    const { name, vendor = '', brand = '', connections, origin, prefix, journal = '', username, secondUsername } = this.#shared.settings;
+    const accounts = [username, secondUsername].filter((account): account is string => account !== undefined && account !== '');
+    return { name, accounts, vendor, brand, connections, base: origin + prefix, prefix, journal };
   }
 
   get dryRun(): boolean {

@@ -117,7 +117,7 @@ export async function isOver(path: string, host: string, pid: number): Promise<b
   return Date.now() - mtimeMs > FOREIGN_MS;
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

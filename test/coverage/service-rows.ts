@@ -28,13 +28,20 @@ export const serviceRows: readonly Row[] = [
     query: /^(name=[^&]+&)?number=200&start=\d+$/,
     statuses: [200],
     answer: sessions,
-    operations: ['sessions.list', 'sessions.kill-user', 'sessions.kill-matching', 'system.esap-packages', 'system.metrics'],
+    operations: [
+      'sessions.list',
+      'sessions.kill-user',
+      'sessions.kill-matching',
+      'system.esap-packages',
+      'system.metrics',
+      'contain.contain',
+    ],
   },
   {
     method: 'DELETE',
     path: '/api/v1/system/active-users/session/<session_id>',
     statuses: [204],
-    operations: ['sessions.kill', 'sessions.kill-user', 'sessions.kill-matching'],
+    operations: ['sessions.kill', 'sessions.kill-user', 'sessions.kill-matching', 'contain.contain'],
   },
   { method: 'DELETE', path: '/api/v1/system/active-users', query: /^all$/, statuses: [204], operations: ['sessions.kill-all'] },
 

@@ -84,7 +84,7 @@ export const treeRows: readonly Row[] = [
     path: `${USERS}/<username>`,
     statuses: [200],
     answer: user,
-    operations: ['users.get', 'users.update', 'users.enable', 'users.disable', 'users.ensure'],
+    operations: ['users.get', 'users.update', 'users.enable', 'users.disable', 'users.ensure', 'contain.contain'],
   },
   {
     method: 'POST',
@@ -108,7 +108,7 @@ export const treeRows: readonly Row[] = [
     body: { keys: userKeys, needed: 0 },
     statuses: [200, 204],
     answer: result('ok'),
-    operations: ['users.update', 'users.enable', 'users.disable'],
+    operations: ['users.update', 'users.enable', 'users.disable', 'contain.contain'],
   },
   { method: 'DELETE', path: `${USERS}/<username>`, statuses: [200, 204], answer: result('ok'), operations: ['users.delete'] },
   {

@@ -43,7 +43,7 @@ export function readAddresses(patterns: readonly string[], field: string, only?:
 }
 
 /** One way to write each address, an IPv4 one within IPv6 as itself; undefined for what is none. */
-function plainAddress(text: string): string | undefined {
+export function plainAddress(text: string): string | undefined {
   const version = isIP(text);
   // One of a link (`%eth0`) means something on that machine only.
   if (version === 0 || text.includes('%')) return undefined;

@@ -50,7 +50,7 @@ function endRequest(record: JsonObject): { method: 'DELETE'; path: string } {
 }
 
 /** What a report says of a session: as much as is known. */
-function shown(record: JsonObject): JsonObject {
+export function shown(record: JsonObject): JsonObject {
   const parts = ['session-id', 'active-user-name', 'source-ip'].filter((key) => record[key] !== undefined);
   return Object.fromEntries(parts.map((key) => [key, record[key]]));
 }

@@ -40,6 +40,16 @@ export class LocalUsers {
     return this.#located(username, async () => withoutPassword(await call.read({ method: 'GET', path: this.pathOf(username) })));
   }
 
+  /** Undefined for a user that is not there, on a server that is. */
+  async find(username: string): Promise<JsonObject | undefined> {
+    try {
+      return await this.get(username);
+    } catch (thrown) {
+      if (asGatewayError(thrown).code !== 'NOT_FOUND' || (await this.#serverIsThere) !== true) throw thrown;
+      return undefined;
+    }
+  }
+
   create(user: JsonObject, call = this.#call): Promise<WriteResult> {
     return this.#located(undefined, () => call.write({ method: 'POST', path: `${this.#path}/local/users/user`, body: user }));
   }

@@ -1,0 +1,123 @@
+import { contain as containPerson, list as listContained, release as releasePerson } from '../../contain/contain';
+import { placesOf } from '../../contain/store';
+import { badInput } from '../../model/error';
+import { area, list, number, op, subject, text, type Call } from '../../model/operation';
+import { sentence } from '../../model/sentence';
+import { plainAddress } from '../sessions/addresses';
+import { applianceOf, handsOf, isOwn } from './hands';
+
+const folder = text(
+  'Folder',
+  'Where it is kept who is contained, on the machine that runs Node-RED, so that it survives a restart. It has to be there.',
+  {
+    guard: true,
+    example: '/var/lib/gateway/contained',
+    check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
+  },
+);
+
+const MOST_MINUTES = 525_600;
+const USERS = 'GET /api/v1/system/active-users?name=j.doe&number=200&start=0';
+
+/** Whom to keep out. Errors: `BAD_INPUT` for none or both, for an address that is none, and for our own account. */
+function personOf(
+  name: string | undefined,
+  address: string | undefined,
+  servers: readonly string[],
+  call: Call,
+): { name: string } | { 'source-ip': string } {
+  if ((name === undefined) === (address === undefined)) throw badInput('name (User) or source-ip has to be given, and only one of them.');
+  if (name !== undefined) {
+    if (name.trim() === '') throw badInput('name is blank.');
+    if (!isOwn(call.settings.accounts, name)) return { name };
+    throw badInput(
+      sentence`${JSON.stringify(name)} is the account that this package itself uses here: contained, nobody could release it. Nothing was done.`,
+    );
+  }
+  if (servers.length > 0) throw badInput('servers is for a name: an address has no account that could be disabled.');
+  const plain = plainAddress((address ?? '').trim().toLowerCase());
+  if (plain === undefined) throw badInput(sentence`source-ip is ${JSON.stringify(address)}, which is no address.`);
+  return { 'source-ip': plain };
+}
+
+/** Looks there from now on, too. */
+function alsoIn(path: string | undefined, call: Call): string {
+  const appliance = applianceOf(call.settings.base);
+  if (path !== undefined) placesOf(appliance).of(path);
+  return appliance;
+}
+
+/** Keeps people out (contract, section 7). */
+export const contain = area({
+  name: 'contain',
+  label: 'Gateway contain',
+  help: 'Keeps a person out for a while, also one whom a directory authenticates: each new session is ended within seconds.',
+  icon: 'gateway-contain.svg',
+  color: '#31B987',
+  events: { every: 10 },
+  operations: {
+    contain: op({
+      effect: 'destroy',
+      label: 'Contain',
+      help: 'Ends the sessions of a person or an address, disables the local accounts that are enabled, and ends each new session until the time is over or somebody releases them. Whoever is contained already stays so, until the later end.',
+      summary: { unchanged: '__title__: done; there was no session to end.', none: '__title__: would send nothing now.' },
+      data: '`{ id, name, disabled, ended, until }`: servers whose account was disabled, sessions that were ended',
+      fields: {
+        name: subject(text('User', 'The user name, exactly as in the session record. Or give Address.', { example: 'j.doe' })),
+        'source-ip': text('Address', 'Contains everybody who comes from this address, but for the account of this package itself.', {
+          example: '203.0.113.9',
+        }),
+        servers: list('Auth servers', 'Local authentication servers on which the account of the user is disabled meanwhile.', {
+          example: ['System Local'],
+        }),
+        minutes: number('Minutes', 'How long. Afterwards what was disabled is enabled again.', {
+          default: 60,
+          range: 'positive',
+          check: (minutes) => (minutes > MOST_MINUTES ? `has to be at most ${MOST_MINUTES}, which is a year.` : undefined),
+        }),
+        folder,
+        max: number('Most people', 'When more than this many would be contained at once, nothing is done (LIMIT).', {
+          guard: true,
+          default: 25,
+          range: 'count',
+        }),
+      },
+      run: async ({ name, 'source-ip': address, servers = [], minutes, folder: path, max }, call) => {
+        const who = personOf(name, address, servers, call);
+        call.unchanged();
+        if (call.dryRun) call.note({ wouldChange: true });
+        return containPerson({ ...who, servers, minutes, folder: path, max }, handsOf(call));
+      },
+      example: { input: { name: 'j.doe' }, request: USERS },
+    }),
+    release: op({
+      effect: 'write',
+      label: 'Release',
+      help: 'Lets somebody in again before the time is over: enables exactly the accounts that Contain has disabled.',
+      summary: { unchanged: '__title__: done; no account had to be enabled.', none: '__title__: would send nothing.' },
+      data: '`{ id, enabled, ended-meanwhile }`: servers whose account was enabled, and how many sessions were ended since',
+      fields: {
+        id: subject(text('Id', 'What Contain gave. Or give User.', { example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90' })),
+        name: text('User', 'The name or the address that is contained.', { example: 'j.doe' }),
+        folder,
+      },
+      run: ({ id, name, folder: path }, call) => {
+        alsoIn(path, call);
+        call.unchanged();
+        if (call.dryRun) call.note({ wouldChange: true });
+        return releasePerson({ id, name }, handsOf(call));
+      },
+      example: { input: { name: 'j.doe' }, request: '' },
+    }),
+    list: op({
+      effect: 'read',
+      label: 'List who is contained',
+      help: 'Everybody who is kept out of this appliance now.',
+      summary: { found: '__n__ are contained.' },
+      data: 'array of `{ id, name, disabled, since, until, ended-meanwhile }`',
+      fields: { folder },
+      run: ({ folder: path }, call) => listContained(alsoIn(path, call)),
+      example: { input: {}, request: '' },
+    }),
+  },
+});

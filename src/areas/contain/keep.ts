@@ -1,0 +1,53 @@
+import { keep, type ContainEvent } from '../../contain/keeper';
+import { badInput, GatewayError } from '../../model/error';
+import { ours } from '../../model/sentence';
+import type { Redactor } from '../../model/redaction';
+import { OperationCall, type Shared } from '../../run/call';
+import type { By } from '../../journal/around';
+import type { AroundWrite } from '../../run/writes';
+import { applianceOf, handsOf } from './hands';
+
+export interface KeepOptions {
+  /** Who keeps, for the journal. */
+  readonly by?: By | undefined;
+  /** Seconds from one look to the next; default 10. */
+  readonly every?: number | undefined;
+  /** Where it is kept who is kept out; looked into beside the memory and the folders that operations have named. */
+  readonly folder?: string | undefined;
+  /** A new session was ended, or a containment has come to its end. */
+  readonly onEvent?: ((event: ContainEvent) => void) | undefined;
+  /** Each look: how many are kept out, or what went wrong. */
+  readonly onLook?: ((contained: number, fault: GatewayError | undefined) => void) | undefined;
+}
+
+/** What stands around the writes of a call. */
+type Around = (call: OperationCall) => AroundWrite;
+
+/** See `Gateway.keepContained`. */
+export function keepAt(shared: Shared, masking: Redactor, options: KeepOptions, around: Around): () => void {
+  const { every = 10, folder, onEvent, onLook } = options;
+  if (!(every > 0 && every <= 86_400)) throw badInput('every has to be more than 0 and at most 86400 seconds.');
+  const { origin, prefix, dryRun = false } = shared.settings;
+  const stop = new AbortController();
+  const leave = keep({
+    appliance: applianceOf(origin + prefix),
+    every,
+    folder,
+    perform: (work) => {
+      let standing: AroundWrite | undefined;
+      const call: OperationCall = new OperationCall(shared, {
+        dryRun,
+        masking,
+        signal: stop.signal,
+        around: (write, proceed) => (standing ??= around(call))(write, proceed),
+      });
+      return work(handsOf(call));
+    },
+    onEvent: (event) => onEvent?.(event),
+    onLook: (contained, fault) => onLook?.(contained, fault && new GatewayError(fault.code, ours(masking.message(fault)), fault.details)),
+  });
+  return () => {
+    leave();
+    stop.abort();
+  };
+}

@@ -1,0 +1,188 @@
+import { asGatewayError, type GatewayError } from '../model/error';
+import type { ErrorCode } from '../model/error-codes';
+import { inParallel } from '../model/in-parallel';
+import type { JsonObject } from '../model/json';
+import { disableWanted, enableAgain, whom } from './contain';
+import type { Hands } from './hands';
+import { isOver, type Contained } from './record';
+import { placesOf, readable, type Kept } from './store';
+
+/** What happened by itself: a new session was ended, or a containment has come to its end. */
+export type ContainEvent = { readonly id: string; readonly name?: string; readonly 'source-ip'?: string } & (
+  | { readonly event: 'ended'; readonly session: JsonObject }
+  | { readonly event: 'released'; readonly enabled: readonly string[]; readonly 'ended-meanwhile': number }
+);
+
+/** Somebody who keeps people out of an appliance: one of these does it for all of the same appliance. */
+export interface Keeper {
+  /** Which appliance, as a hash. */
+  readonly appliance: string;
+  /** Seconds from one look to the next. */
+  readonly every: number;
+  /** Looked into beside what is known. */
+  readonly folder?: string | undefined;
+  perform<T>(work: (hands: Hands) => Promise<T>): Promise<T>;
+  onEvent(event: ContainEvent): void;
+  /** Each look: how many are kept out, or what went wrong. */
+  onLook(contained: number, fault: GatewayError | undefined): void;
+}
+
+/** More than so many users at once cost more one by one than the whole list. */
+const MOST_BY_NAME = 3;
+const AT_ONCE = 8;
+/** When an appliance does not answer, or no login is to be had, asking every few seconds helps nobody. */
+const AWAY = new Set<ErrorCode>([
+  'CONNECTION',
+  'TIMEOUT',
+  'TLS',
+  'LOGIN_REJECTED',
+  'LOGIN_PAUSED',
+  'SECOND_FACTOR_REQUIRED',
+  'UNAUTHORIZED',
+]);
+const LONGEST_PAUSE_MS = 30_000;
+
+const guards = new Map<string, Guard>();
+
+/** Keeps out whoever is contained, until the answer is called. */
+export function keep(keeper: Keeper): () => void {
+  if (keeper.folder !== undefined) placesOf(keeper.appliance).of(keeper.folder);
+  let guard = guards.get(keeper.appliance);
+  if (!guard) guards.set(keeper.appliance, (guard = new Guard(keeper.appliance)));
+  return guard.join(keeper);
+}
+
+/** The one who looks, for all keepers of an appliance in this process. */
+class Guard {
+  readonly #appliance: string;
+  readonly #keepers = new Set<Keeper>();
+  /** Sessions that were ended and are still listed: told once. */
+  #ended = new Set<unknown>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking = false;
+  #faults = 0;
+
+  constructor(appliance: string) {
+    this.#appliance = appliance;
+  }
+
+  join(keeper: Keeper): () => void {
+    this.#keepers.add(keeper);
+    this.#schedule(0);
+    return () => {
+      this.#keepers.delete(keeper);
+      if (this.#keepers.size > 0) return;
+      clearTimeout(this.#timer);
+      if (guards.get(this.#appliance) === this) guards.delete(this.#appliance);
+    };
+  }
+
+  /** In so many milliseconds; after a look that is under way, as that one says. */
+  #schedule(ms: number): void {
+    if (this.#looking) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#look(), ms);
+    // Node-RED is kept alive by others; a script ends when it is done.
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    const [keeper] = this.#keepers;
+    if (!keeper) return;
+    this.#looking = true;
+    const began = performance.now();
+    let contained = 0;
+    let fault: GatewayError | undefined;
+    try {
+      const { kept, fault: unreadable } = await readable(this.#appliance);
+      fault = unreadable;
+      contained = kept.filter(({ record }) => !isOver(record)).length;
+      // With nobody to keep out nothing is sent.
+      if (kept.length > 0) {
+        const found = await keeper.perform((hands) => this.#work(kept, hands));
+        fault = found ?? fault;
+      }
+    } catch (thrown) {
+      fault = asGatewayError(thrown);
+    }
+    this.#looking = false;
+    for (const each of this.#keepers) each.onLook(contained, fault);
+    if (this.#keepers.size === 0) return;
+    this.#faults = fault && AWAY.has(fault.code) ? this.#faults + 1 : 0;
+    const every = 1000 * Math.min(...[...this.#keepers].map((each) => each.every));
+    const pause = Math.min(Math.max(every, LONGEST_PAUSE_MS), every * 2 ** Math.min(this.#faults, 10));
+    this.#schedule(Math.max(0, pause - (performance.now() - began)));
+  }
+
+  /** One look. Gives the first fault; one at one of them does not keep it from the others. */
+  async #work(kept: readonly Kept[], hands: Hands): Promise<GatewayError | undefined> {
+    // The settings want no write to leave.
+    if (hands.planned) return undefined;
+    let fault: GatewayError | undefined;
+    const note = (thrown: unknown): void => void (fault ??= asGatewayError(thrown));
+    const present = kept.map(({ record }) => record).filter((record) => !isOver(record));
+    // Sessions first: to change an account may have to wait for another process.
+    if (present.length > 0) await this.#endNew(present, hands, note).catch(note);
+    if (kept.some(({ record }) => isOver(record) || record.accounts.some(({ state }) => state === 'wanted'))) {
+      await hands.exclusive(() => this.#settle(hands, note)).catch(note);
+    }
+    return fault;
+  }
+
+  /** Finishes what was begun and what is over. Read again: this is the first moment that nobody else changes it. */
+  async #settle(hands: Hands, note: (thrown: unknown) => void): Promise<void> {
+    for (const kept of (await readable(this.#appliance)).kept) {
+      const { record } = kept;
+      try {
+        if (isOver(record)) {
+          const enabled = await enableAgain(kept, hands);
+          this.#tell({ event: 'released', id: record.id, ...whom(record), enabled, 'ended-meanwhile': record.ended });
+        } else {
+          const { fault } = await disableWanted(kept, hands);
+          if (fault) note(fault);
+        }
+      } catch (thrown) {
+        note(thrown);
+      }
+    }
+  }
+
+  async #endNew(present: readonly Contained[], hands: Hands, note: (thrown: unknown) => void): Promise<void> {
+    const names = present.map(({ name }) => name).filter((name) => name !== undefined);
+    const byName = names.length === present.length && names.length <= MOST_BY_NAME;
+    const lists = byName ? await inParallel(names, AT_ONCE, (name) => hands.sessions(name)) : [await hands.sessions()];
+    const listed = new Map(lists.flat().map((session) => [session['session-id'], session]));
+    this.#ended = new Set([...this.#ended].filter((id) => listed.has(id)));
+    const found = [...listed.values()].filter((session) => present.some((record) => hands.isOf(session, record)));
+    const fresh = found.filter((session) => !this.#ended.has(session['session-id']));
+    if (fresh.length === 0) return;
+    // The list took its time: who was released meanwhile is let in.
+    const still = (await readable(this.#appliance)).kept.filter(({ record }) => !isOver(record));
+    const counts = new Map<string, number>();
+    await inParallel(fresh, AT_ONCE, async (session) => {
+      const record = still.find((kept) => hands.isOf(session, kept.record))?.record;
+      if (!record) return;
+      try {
+        if (!(await hands.end(session))) return;
+        this.#ended.add(session['session-id']);
+        counts.set(record.id, (counts.get(record.id) ?? 0) + 1);
+        this.#tell({ event: 'ended', id: record.id, ...whom(record), session: hands.shown(session) });
+      } catch (thrown) {
+        note(thrown);
+      }
+    });
+    if (counts.size > 0) await hands.exclusive(() => this.#count(counts));
+  }
+
+  /** Only where it is still there: nobody is contained anew by being counted. */
+  async #count(counts: ReadonlyMap<string, number>): Promise<void> {
+    for (const { record, store } of (await readable(this.#appliance)).kept) {
+      const more = counts.get(record.id);
+      if (more !== undefined) await store.put({ ...record, ended: record.ended + more });
+    }
+  }
+
+  #tell(event: ContainEvent): void {
+    for (const keeper of this.#keepers) keeper.onEvent(event);
+  }
+}

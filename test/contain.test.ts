@@ -1,0 +1,407 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ContainEvent } from '../src/contain/keeper';
+import { forgetPlaces } from '../src/contain/store';
+import type { GatewayError } from '../src/model/error';
+import type { Simulator } from '../src/simulator';
+import { failure, gatewayFor, lines, pair, settingsFor, writes, type AnyGateway } from './library/appliance';
+import { child } from './library/transfer';
+
+const SERVER = 'System Local';
+const NAME = 'a.smith';
+
+afterEach(forgetPlaces);
+
+function localUser(simulator: Simulator, username: string, server = SERVER) {
+  const servers = simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server');
+  return servers.items.get(server)?.collection('local', 'users', 'user').items.get(username);
+}
+
+const isEnabled = (simulator: Simulator, username: string): string | undefined => localUser(simulator, username)?.text('enabled');
+
+/** A local user who has signed in so many times. */
+function signedIn(simulator: Simulator, name: string, sessions: number, more: Record<string, string> = {}): string[] {
+  const servers = simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server');
+  const users = servers.items.get(SERVER)?.collection('local', 'users', 'user');
+  if (!users?.items.has(name)) users?.add({ username: name, 'password-cleartext': 'x', enabled: 'true' });
+  return Array.from({ length: sessions }, () => simulator.state.sessions.add({ 'active-user-name': name, ...more }));
+}
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-contain-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The records; whoever is changing one has another file there for a moment. */
+function files(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.endsWith('.json'));
+}
+
+interface Kept {
+  readonly events: ContainEvent[];
+  readonly faults: GatewayError[];
+  looks: number;
+  stop(): void;
+}
+
+/** Keeps people out, with a look every hundredth of a second. */
+function keeping(gateway: AnyGateway, folder?: string): Kept {
+  const kept: Kept = { events: [], faults: [], looks: 0, stop: () => undefined };
+  kept.stop = gateway.keepContained({
+    every: 0.01,
+    folder,
+    onEvent: (event) => kept.events.push(event),
+    onLook: (_contained, fault) => {
+      kept.looks++;
+      if (fault) kept.faults.push(fault);
+    },
+  });
+  onTestFinished(() => kept.stop());
+  return kept;
+}
+
+async function looksFrom(kept: Kept): Promise<void> {
+  const { looks } = kept;
+  await vi.waitFor(() => expect(kept.looks).toBeGreaterThan(looks + 1), 10_000);
+}
+
+interface Containment {
+  id: string;
+  disabled: string[];
+  ended: Record<string, string>[];
+  until: string;
+}
+
+async function contain(gateway: AnyGateway, input: Record<string, unknown>): Promise<Containment> {
+  return (await gateway.run('contain.contain', input)).data as Containment;
+}
+
+describe('contain', () => {
+  it('ends the sessions of that person and of nobody else, disables the account, and says so', async () => {
+    const { simulator, gateway } = await pair();
+    const own = signedIn(simulator, NAME, 3);
+    const others = [
+      ...signedIn(simulator, 'A.SMITH', 1),
+      ...signedIn(simulator, 'a.smithers', 1),
+      ...simulator.state.sessions.ids(),
+    ].filter((id) => !own.includes(id));
+    simulator.state.variants.nameFilter = 'prefix';
+    const { data, envelope } = await gateway.run('contain.contain', { name: NAME, servers: SERVER, minutes: 5 });
+    const containment = data as Containment;
+    expect(containment).toMatchObject({ name: NAME, disabled: [SERVER] });
+    expect(containment.ended.map((session) => session['session-id']).sort()).toEqual([...own].sort());
+    expect(Date.parse(containment.until) - Date.now()).toBeGreaterThan(4 * 60_000);
+    expect(Date.parse(containment.until) - Date.now()).toBeLessThanOrEqual(5 * 60_000);
+    expect(envelope).toMatchObject({ ok: true, changed: true, summary: `Contain (${NAME}): done.` });
+    expect(simulator.state.sessions.ids().sort()).toEqual([...new Set(others)].sort());
+    expect([isEnabled(simulator, NAME), isEnabled(simulator, 'A.SMITH')]).toEqual(['false', 'true']);
+    // One field, at its own path.
+    expect(writes(simulator).filter((line) => line.startsWith('PUT'))).toEqual([
+      expect.stringMatching(/\/local\/users\/user\/a\.smith\/enabled$/),
+    ]);
+  });
+
+  it('is listed, and released it is as it was', async () => {
+    const { simulator, gateway } = await pair();
+    signedIn(simulator, NAME, 1);
+    const { id, until } = await contain(gateway, { name: NAME, servers: [SERVER] });
+    const { data: list, envelope } = await gateway.run('contain.list');
+    expect(list).toEqual([{ id, name: NAME, disabled: [SERVER], since: expect.any(String) as string, until, 'ended-meanwhile': 0 }]);
+    expect(envelope.changed).toBe(null);
+    const released = await gateway.run('contain.release', { id });
+    expect(released.data).toEqual({ id, enabled: [SERVER], 'ended-meanwhile': 0 });
+    expect(isEnabled(simulator, NAME)).toBe('true');
+    expect((await gateway.run('contain.list')).data).toEqual([]);
+    expect(await failure(gateway.run('contain.release', { id }))).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('leaves an account alone that was disabled before, and one that somebody else has enabled meanwhile', async () => {
+    const { simulator, gateway } = await pair();
+    signedIn(simulator, NAME, 1);
+    await gateway.run('users.disable', { server: SERVER, username: NAME });
+    expect((await contain(gateway, { name: NAME, servers: [SERVER] })).disabled).toEqual([]);
+    expect((await gateway.run('contain.release', { name: NAME })).data).toMatchObject({ enabled: [] });
+    expect(isEnabled(simulator, NAME)).toBe('false');
+
+    await gateway.run('users.enable', { server: SERVER, username: NAME });
+    await contain(gateway, { name: NAME, servers: [SERVER] });
+    await gateway.run('users.enable', { server: SERVER, username: NAME });
+    expect((await gateway.run('contain.release', { name: NAME })).data).toMatchObject({ enabled: [] });
+    expect(isEnabled(simulator, NAME)).toBe('true');
+  });
+
+  it('may be of somebody whom only a directory knows, but not with a server that there is not', async () => {
+    const { simulator, gateway } = await pair();
+    const [id] = [simulator.state.sessions.add({ 'active-user-name': 'from.directory' })];
+    expect(await contain(gateway, { name: 'from.directory', servers: [SERVER] })).toMatchObject({
+      disabled: [],
+      ended: [{ 'session-id': id }],
+    });
+    const before = writes(simulator).length;
+    const error = await failure(gateway.run('contain.contain', { name: NAME, servers: [SERVER, 'Nowhere'] }));
+    expect(error).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('Nowhere') as string });
+    expect(writes(simulator)).toHaveLength(before);
+    expect((await gateway.run('contain.list')).data).toHaveLength(1);
+  });
+
+  it('may be of an address, however it is written, and spares our own sessions there', async () => {
+    const { simulator, gateway } = await pair();
+    const { sessions } = simulator.state;
+    const from = (address: string, name: string): string => sessions.add({ 'source-ip': address, 'active-user-name': name });
+    const gone = [from('2001:db8::9', 'x'), from('2001:DB8:0:0::9', 'y')];
+    const stays = [from('2001:db8::9', 'API-Admin'), from('2001:db8::99', 'z')];
+    const { ended } = await contain(gateway, { 'source-ip': '2001:0db8::0009' });
+    expect(ended.map((session) => session['session-id']).sort()).toEqual(gone.sort());
+    expect(stays.every((id) => sessions.has(id))).toBe(true);
+    expect((await gateway.run('contain.release', { name: '2001:db8::9' })).envelope.ok).toBe(true);
+  });
+
+  it.each([
+    [{}],
+    [{ name: NAME, 'source-ip': '203.0.113.9' }],
+    [{ name: ' ' }],
+    [{ name: 'api-admin' }],
+    [{ name: 'API-ADMIN' }],
+    [{ name: 'second' }],
+    [{ 'source-ip': '203.0.113.0/24' }],
+    [{ 'source-ip': '203.0.113.9', servers: [SERVER] }],
+    [{ name: NAME, minutes: 0 }],
+    [{ name: NAME, minutes: 1e9 }],
+    [{ name: NAME, folder: ' ' }],
+    [{ name: NAME, folder: '/nowhere/at/all' }],
+  ])('is BAD_INPUT for %j, and nothing is written', async (input) => {
+    const { simulator, gateway } = await pair({}, { secondFactor: 'password', secondUsername: 'second', secondPassword: 'p' });
+    expect((await failure(gateway.run('contain.contain', input))).code).toBe('BAD_INPUT');
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('is LIMIT for more people than max, but not for one of them again', async () => {
+    const { gateway } = await pair();
+    await contain(gateway, { name: 'one', max: 2 });
+    const { id } = await contain(gateway, { name: 'two', max: 2 });
+    expect(await failure(gateway.run('contain.contain', { name: 'three', max: 2 }))).toMatchObject({ code: 'LIMIT' });
+    expect((await contain(gateway, { name: 'two', max: 2 })).id).toBe(id);
+  });
+
+  it('again is the same one, until the later end', async () => {
+    const { simulator, gateway } = await pair();
+    signedIn(simulator, NAME, 1);
+    const first = await contain(gateway, { name: NAME, minutes: 60 });
+    const second = await contain(gateway, { name: NAME, minutes: 5, servers: [SERVER] });
+    expect(second).toMatchObject({ id: first.id, until: first.until, disabled: [SERVER] });
+    const third = await contain(gateway, { name: NAME, minutes: 90 });
+    expect(third).toMatchObject({ id: first.id, disabled: [SERVER] });
+    expect(Date.parse(third.until)).toBeGreaterThan(Date.parse(first.until));
+    expect((await gateway.run('contain.list')).data).toHaveLength(1);
+  });
+
+  it('is a plan in a dry run, and leaves nothing behind', async () => {
+    const { simulator, gateway } = await pair();
+    signedIn(simulator, NAME, 2);
+    const { data, envelope } = await gateway.run('contain.contain', { name: NAME, servers: [SERVER] }, { dryRun: true });
+    expect(data).toMatchObject({ id: null, disabled: [SERVER], ended: [{}, {}] });
+    expect(envelope.plan).toHaveLength(3);
+    expect(writes(simulator)).toEqual([]);
+    expect((await gateway.run('contain.list')).data).toEqual([]);
+
+    await contain(gateway, { name: NAME, servers: [SERVER] });
+    const before = writes(simulator).length;
+    expect((await gateway.run('contain.release', { name: NAME }, { dryRun: true })).envelope.plan).toHaveLength(1);
+    expect(writes(simulator)).toHaveLength(before);
+    expect((await gateway.run('contain.list')).data).toHaveLength(1);
+  });
+
+  it('stays, and is finished by the keeper, when something fails on the way', async () => {
+    const { simulator, gateway } = await pair();
+    signedIn(simulator, NAME, 1);
+    simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.endsWith('/enabled'), status: 422 });
+    const error = await failure(gateway.run('contain.contain', { name: NAME, servers: [SERVER] }));
+    expect(error).toMatchObject({ code: 'REJECTED', cause: { id: expect.any(String) as string, until: expect.any(String) as string } });
+    expect(error.message).toContain('contained all the same');
+    expect([isEnabled(simulator, NAME), simulator.state.sessions.numbers({ name: NAME, prefix: false })]).toEqual(['true', []]);
+    keeping(gateway);
+    await vi.waitFor(() => expect(isEnabled(simulator, NAME)).toBe('false'), 10_000);
+  });
+});
+
+describe('a keeper', () => {
+  it('ends each new session once, tells each once, and counts them', async () => {
+    const { simulator, gateway } = await pair();
+    const others = simulator.state.sessions.ids();
+    const kept = keeping(gateway);
+    const { id } = await contain(gateway, { name: NAME });
+    for (let time = 1; time <= 20; time++) {
+      const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+      await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 10_000);
+      await vi.waitFor(() => expect(kept.events).toHaveLength(time), 10_000);
+      expect(kept.events.at(-1)).toMatchObject({ event: 'ended', id, name: NAME, session: { 'session-id': session } });
+    }
+    expect(simulator.state.sessions.ids()).toEqual(others);
+    await vi.waitFor(async () => expect((await gateway.run('contain.list')).data).toMatchObject([{ 'ended-meanwhile': 20 }]), 10_000);
+    expect(kept.faults).toEqual([]);
+    expect(writes(simulator)).toHaveLength(20);
+  });
+
+  it('sends nothing while nobody is contained', async () => {
+    const { simulator, gateway } = await pair();
+    await looksFrom(keeping(gateway));
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('lets in who is released', async () => {
+    const { simulator, gateway } = await pair();
+    const kept = keeping(gateway);
+    await contain(gateway, { name: NAME });
+    await gateway.run('contain.release', { name: NAME });
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await looksFrom(kept);
+    expect(simulator.state.sessions.has(session)).toBe(true);
+  });
+
+  it('releases at the end, and tells', async () => {
+    const { simulator, gateway } = await pair();
+    signedIn(simulator, NAME, 1);
+    const kept = keeping(gateway);
+    const { id } = await contain(gateway, { name: NAME, servers: [SERVER], minutes: 0.005 });
+    await vi.waitFor(() => expect(kept.events.at(-1)).toMatchObject({ event: 'released', id, enabled: [SERVER] }), 10_000);
+    expect(isEnabled(simulator, NAME)).toBe('true');
+    expect((await gateway.run('contain.list')).data).toEqual([]);
+  });
+
+  it('takes one list for many people, and asks by name for few', async () => {
+    const { simulator, gateway } = await pair();
+    for (const name of ['a', 'b', 'c', 'd']) await contain(gateway, { name });
+    const before = lines(simulator).length;
+    const kept = keeping(gateway);
+    await looksFrom(kept);
+    kept.stop();
+    expect(new Set(lines(simulator).slice(before))).toEqual(new Set(['GET /api/v1/system/active-users?number=200&start=0']));
+  });
+
+  it('is one for all of the same appliance in a process, and tells all', async () => {
+    const { simulator, gateway } = await pair();
+    const kept = [keeping(gateway), keeping(gatewayFor(simulator))];
+    await contain(gateway, { name: NAME });
+    simulator.state.sessions.add({ 'active-user-name': NAME });
+    await vi.waitFor(() => expect(kept.map(({ events }) => events.length)).toEqual([1, 1]), 10_000);
+    kept[0]?.stop();
+    simulator.state.sessions.add({ 'active-user-name': NAME });
+    await vi.waitFor(() => expect(kept.map(({ events }) => events.length)).toEqual([1, 2]), 10_000);
+    expect(writes(simulator)).toHaveLength(2);
+  });
+
+  it('tells what goes wrong, and goes on when it is over', async () => {
+    const { simulator, gateway } = await pair();
+    await contain(gateway, { name: NAME });
+    simulator.state.variants.restarting = true;
+    const kept = keeping(gateway);
+    await vi.waitFor(() => expect(kept.faults[0]?.code).toBe('APPLIANCE_ERROR'), 10_000);
+    simulator.state.variants.restarting = false;
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 10_000);
+  });
+});
+
+describe('with a folder', () => {
+  it('is kept in a file for its owner only, and goes on after a restart', async () => {
+    const { simulator, gateway } = await pair();
+    const folder = emptyFolder();
+    signedIn(simulator, NAME, 1);
+    const { id } = await contain(gateway, { name: NAME, servers: [SERVER], folder });
+    const [file = ''] = files(folder);
+    expect(files(folder)).toEqual([`contained-${id}.json`]);
+    expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(folder, file), 'utf8')).not.toContain(new URL(simulator.url).host);
+
+    forgetPlaces();
+    expect((await gateway.run('contain.list')).data).toEqual([]);
+    const kept = keeping(gateway, folder);
+    simulator.state.sessions.add({ 'active-user-name': NAME });
+    await vi.waitFor(() => expect(kept.events).toMatchObject([{ event: 'ended', id }]), 10_000);
+    expect((await gateway.run('contain.release', { id })).data).toMatchObject({ enabled: [SERVER] });
+    expect(files(folder)).toEqual([]);
+  });
+
+  it('finishes what was interrupted: an account that was to be disabled, a release that had begun', async () => {
+    const { simulator, gateway } = await pair();
+    const folder = emptyFolder();
+    for (const name of [NAME, 'b.jones']) signedIn(simulator, name, 0);
+    const { id } = await contain(gateway, { name: NAME, folder });
+    const other = await contain(gateway, { name: 'b.jones', servers: [SERVER], folder });
+    const change = (which: string, changes: Record<string, unknown>): void => {
+      const file = join(folder, `contained-${which}.json`);
+      writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...changes }));
+    };
+    change(id, { accounts: [{ server: SERVER, state: 'wanted' }] });
+    change(other.id, { releasing: true });
+    forgetPlaces();
+    keeping(gateway, folder);
+    await vi.waitFor(() => expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['false', 'true']), 10_000);
+    await vi.waitFor(() => expect(files(folder)).toEqual([`contained-${id}.json`]), 10_000);
+  });
+
+  it('goes on where it was killed, in whatever moment', async () => {
+    const { simulator, gateway } = await pair();
+    const folder = emptyFolder();
+    const before = simulator.state.sessions.ids();
+    const task = { settings: settingsFor(simulator), folder };
+    const killed = async (process: ReturnType<typeof child>): Promise<void> => {
+      process.kill('SIGKILL');
+      await new Promise((resolve) => process.once('exit', resolve));
+    };
+    signedIn(simulator, NAME, 2);
+    // While the account is being disabled: the answer to that never comes.
+    const put = ({ method }: { method: string }): boolean => method === 'PUT';
+    simulator.fault({ match: put, hang: true });
+    const first = child('contain-child.ts', { ...task, contain: { name: NAME, servers: [SERVER] } });
+    await vi.waitFor(() => expect(simulator.requests.some(put)).toBe(true), 20_000);
+    await killed(first);
+    expect(files(folder)).toHaveLength(1);
+
+    const second = child('contain-child.ts', task);
+    await vi.waitFor(() => expect(isEnabled(simulator, NAME)).toBe('false'), 20_000);
+    await vi.waitFor(() => expect(simulator.state.sessions.numbers({ name: NAME, prefix: false })).toEqual([]), 20_000);
+    // While a session is being ended.
+    const end = ({ method }: { method: string }): boolean => method === 'DELETE';
+    const ended = simulator.requests.filter(end).length;
+    simulator.fault({ match: end, hang: true });
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await vi.waitFor(() => expect(simulator.requests.filter(end)).toHaveLength(ended + 1), 20_000);
+    await killed(second);
+    expect(simulator.state.sessions.has(session)).toBe(true);
+
+    child('contain-child.ts', task);
+    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 20_000);
+    expect(simulator.state.sessions.ids()).toEqual(before);
+    expect((await gateway.run('contain.release', { name: NAME, folder })).data).toMatchObject({ enabled: [SERVER] });
+    expect(isEnabled(simulator, NAME)).toBe('true');
+    expect(files(folder)).toEqual([]);
+  });
+
+  it('is shared by appliances that do not see each other', async () => {
+    const folder = emptyFolder();
+    const [one, two] = [await pair(), await pair()];
+    await contain(one.gateway, { name: NAME, folder });
+    expect((await two.gateway.run('contain.list', { folder })).data).toEqual([]);
+    expect((await one.gateway.run('contain.list', { folder })).data).toHaveLength(1);
+  });
+
+  it('tells of a damaged file, and keeps the others out all the same', async () => {
+    const { simulator, gateway } = await pair();
+    const folder = emptyFolder();
+    await contain(gateway, { name: NAME, folder });
+    writeFileSync(join(folder, 'contained-00000000-0000-0000-0000-000000000000.json'), '{');
+    writeFileSync(join(folder, 'notes.json'), '{');
+    expect(await failure(gateway.run('contain.list'))).toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringContaining('damaged') as string,
+    });
+    const kept = keeping(gateway);
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 10_000);
+    expect(kept.faults[0]?.code).toBe('BAD_CONFIG');
+  });
+});

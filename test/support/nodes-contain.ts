@@ -1,0 +1,71 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { forgetPlaces } from '../../src/contain/store';
+import { Rig, type Definition, type Message, type Runtime } from './node-red';
+
+interface Happened {
+  event: string;
+  id: string;
+  name: string;
+  appliance: string;
+  session: Record<string, string>;
+}
+
+/** A node that keeps people out, and tells by an output of its own. */
+export function containing(runtime: Runtime): void {
+  const rig = new Rig(runtime, { sessions: 12 });
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-contain-'));
+  beforeAll(() => rig.start());
+  afterEach(async () => {
+    await rig.reset();
+    forgetPlaces();
+  });
+  afterAll(async () => {
+    await rig.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const kept = { folder: { type: 'str', value: folder } };
+  const node = { type: 'gateway-contain', operation: 'contain', every: 0.05, fields: kept, wires: [['out'], ['events']] };
+  const happened: Message[] = [];
+
+  async function deploy(nodes: Definition[]): Promise<void> {
+    happened.length = 0;
+    await rig.deploy({ nodes, more: [{ id: 'events', type: 'helper', z: 'f1', x: 1, y: 1 }] });
+    rig.node('events').on('input', (message) => void happened.push(message));
+  }
+
+  const signIn = (): string => rig.sim.state.sessions.add({ 'active-user-name': 'j.doe' });
+
+  it('ends new sessions, tells each, goes on after a deploy, and lets in who is released', async () => {
+    await deploy([node]);
+    const { out } = await rig.run({ _msgid: 'm1', payload: 'j.doe' });
+    const { id } = out[0]?.payload as { id: string };
+    const first = signIn();
+    await rig.until(() => happened.length > 0);
+    expect(happened[0]).toMatchObject({ topic: 'contain/ended' });
+    const payload = happened[0]?.payload as Happened;
+    expect(payload).toMatchObject({ event: 'ended', id, name: 'j.doe', appliance: 'vpn-1', session: { 'session-id': first } });
+    await rig.until(() => rig.statuses().some(({ text }) => text === '1 contained'));
+
+    // As after a restart: only the folder knows.
+    await rig.reset();
+    forgetPlaces();
+    const release = { id: 'n2', type: 'gateway-contain', operation: 'release', fields: kept };
+    await deploy([{ ...node, failures: 'output', wires: [['out'], ['failed'], ['events']] }, release]);
+    const second = signIn();
+    await rig.until(() => happened.some((message) => (message.payload as Happened).session['session-id'] === second));
+    rig.node('n2').receive({ _msgid: 'm2', payload: { id } });
+    await rig.until(() => readdirSync(folder).length === 0);
+    signIn();
+    expect(rig.sim.state.sessions.numbers({ name: 'j.doe', prefix: false })).toHaveLength(1);
+  });
+
+  it('is not set up with a time that cannot be', async () => {
+    await deploy([{ ...node, every: 'often' }]);
+    const { caught } = await rig.run({ _msgid: 'm1', payload: 'j.doe' });
+    expect(caught[0]).toMatchObject({ error: { code: 'BAD_CONFIG', message: expect.stringContaining('every') as string } });
+  });
+}
