@@ -118,6 +118,18 @@ describe('undo', () => {
     }
   });
 
+  it('goes by what was sent where what it left could not be read, also where the appliance added to it', async () => {
+    const { simulator, gateway } = await journalled();
+    const before = configuration(simulator);
+    const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/groups'), skip: 2, times: 10, status: 403 });
+    const error = await failure(gateway.run('groups.add', group));
+    simulator.clearFaults();
+    expect(configuration(simulator)).not.toBe(before);
+    await gateway.run('journal.undo', { id: error.cause?.journal });
+    expect(configuration(simulator)).toBe(before);
+  });
+
   it('says of what cannot be undone that it cannot, and of what there is not that there is not', async () => {
     const { gateway, journal, simulator } = await journalled({ sessions: 3 });
     const kills = (await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } })).envelope.journal as string[];

@@ -131,7 +131,7 @@ function hrefOf(value: unknown, path: string, collection?: string): string | und
 }
 
 /** Where an item of a collection would stand, by what its body has as a key. */
-function itemPaths(collection: string, body: JsonObject): string[] {
+export function itemPaths(collection: string, body: JsonObject): string[] {
   const names = KEYS.map((key) => body[key]).filter((name): name is string => typeof name === 'string' && name !== '');
   return names.map((name) => `${collection}/${encodeSegment(name)}`);
 }

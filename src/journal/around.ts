@@ -1,5 +1,5 @@
 import { compareGiven, withoutSecrets, type Difference } from '../change/compare';
-import { isTracked, stateBefore, stateNow, type Found, type State, type Subject } from '../change/state';
+import { isTracked, itemPaths, stateBefore, stateNow, type Found, type State, type Subject } from '../change/state';
 import { isoTime } from '../model/envelope';
 import { asGatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
@@ -152,8 +152,10 @@ function changes({ body = {} }: Request, diff: readonly Difference[]): boolean {
 }
 
 /** A field is part of its resource: two writes of both are one after the other. */
-function placeOf({ path, body = {} }: Request): string {
+function placeOf({ method, path, body = {} }: Request): string {
   const place = path.replace(/\/$/, '');
+  const [item] = method === 'POST' ? itemPaths(place, body) : [];
+  if (item !== undefined) return item;
   const [key, second] = Object.keys(body);
   return key !== undefined && second === undefined && place.endsWith(`/${key}`) ? place.slice(0, place.lastIndexOf('/')) : place;
 }

@@ -1,8 +1,8 @@
 import { compareGiven, compareTrees, type Difference, type Place } from '../change/compare';
-import { overlay } from '../change/overlay';
 import { allOf, mapOf, putBack } from '../change/put-back';
 import { stateNow, type State } from '../change/state';
 import { badInput, GatewayError } from '../model/error';
+import type { JsonObject } from '../model/json';
 import type { Call } from '../model/operation';
 import { CONFIGURATION } from '../model/path';
 import { sentence } from '../model/sentence';
@@ -43,8 +43,16 @@ function differenceToLeft({ subject, before, after, method, body = {} }: Kept, n
   if (after) return allOf(compareTrees(mapOf(after), mapOf(now)), after, now);
   const [path = ''] = subject.paths;
   if (method === 'DELETE') return allOf(compareTrees(new Map(), mapOf(now)), {}, now);
-  const present = before[path];
-  if (present) return allOf(compareTrees(mapOf({ ...before, [path]: overlay(present, body) }), mapOf(now)), before, now);
+  if (before[path]) {
+    const rest = (state: State): State => ({ ...state, ...(state[path] && { [path]: without(state[path], body) }) });
+    const others = allOf(compareTrees(mapOf(rest(before)), mapOf(rest(now))), before, now);
+    // An appliance adds to what it was given: the id of a group, say.
+    return [...compareGiven(path, body, now[path]).diff, ...others];
+  }
   const [created] = Object.entries(now);
   return created ? compareGiven(created[0], body, created[1]).diff : [{ path, field: '', before: null, after: null }];
+}
+
+function without(resource: JsonObject, given: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(resource).filter(([key]) => !Object.hasOwn(given, key)));
 }
