@@ -66,7 +66,8 @@ export function loadExamples(setup, names = exampleNames()) {
     if (node.type === 'inject') return withPlaces(node, setup.places);
     if (node.type !== 'gateway-appliance') return node;
     credentials[node.id] = { username: setup.username, password: setup.password };
-    return { ...node, url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])) };
+    const journal = node['journal'] ? { journal: setup.places['journal'] } : {};
+    return { ...node, ...journal, url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])) };
   });
   return { flows, credentials };
 }

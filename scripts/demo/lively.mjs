@@ -28,6 +28,20 @@ export function writeCertificates(folder) {
 }
 
 /**
+ * A desired state, as a file in that folder.
+ * @param {string} folder
+ */
+export function writeDesiredState(folder) {
+  const file = join(folder, 'desired-state.yaml');
+  const role = 'users/user-roles/user-role';
+  writeFileSync(
+    file,
+    `- path: ${role}/Users\n  body: { description: Kept by Node-RED }\n- path: ${role}/Night shift\n  body: { description: From 22:00 on }\n`,
+  );
+  return file;
+}
+
+/**
  * Life on the appliance, so that every button of the examples has something to show: a load that crosses the line with every second look, and
  * an account whose last day has passed.
  * @param {import('../../src/simulator/index.js').Simulator} simulator

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applianceNames, exampleNames, loadExamples, readExample, waitsForCode } from './examples.mjs';
-import { BUNDLE_PASSWORD, liven, writeCertificates } from './lively.mjs';
+import { BUNDLE_PASSWORD, liven, writeCertificates, writeDesiredState } from './lively.mjs';
 import { startNodeRed } from './node-red.mjs';
 
 /** What the example webhook asks for. */
@@ -88,6 +88,8 @@ export async function startDemo({
       folder,
       snapshots: join(userDir, 'snapshots'),
       accepted: join(userDir, 'accepted'),
+      journal: join(userDir, 'journal'),
+      state: writeDesiredState(userDir),
       ...writeCertificates(userDir),
       ...(lively && { own: '127.0.0.1' }),
     };

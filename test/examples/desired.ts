@@ -1,0 +1,51 @@
+import { expect } from 'vitest';
+import { inject, writes, type Outcomes } from './running';
+
+const ROLES = ['users', 'user-roles', 'user-role'] as const;
+
+/** What shall be, and what is put back. */
+export const desired: Outcomes = {
+  'Keep a desired state.json': async (running, example) => {
+    const { debug, simulator } = running;
+    const roles = simulator.state.configuration.collection(...ROLES);
+    const wrote = (): string[] => writes(running).filter((line) => line.includes('user-role'));
+    const sofar = wrote().length;
+    await inject(running, example, 'Click: make it so');
+    expect(await debug.next('The difference')).toMatch(/Users \/description: ".*" becomes "Kept by Node-RED"\n.*Night shift \/description: nothing becomes/);
+    expect(await debug.next('To approve')).toMatchObject({ operation: 'config.ensure-all', plan: [{ method: 'PUT' }, { method: 'PUT' }] });
+    expect(wrote()).toHaveLength(sofar);
+    await inject(running, example, 'Click: reject');
+    expect(await debug.next('Why it failed')).toMatchObject({ code: 'DECLINED' });
+
+    await inject(running, example, 'Click: make it so');
+    await debug.next('The difference');
+    await debug.next('To approve');
+    await inject(running, example, 'Click: approve');
+    expect(await debug.next('What changed')).toMatch(/^Changed 2 values, approved at 20/);
+    expect(roles.items.get('Users')?.text('description')).toBe('Kept by Node-RED');
+    expect(wrote()).toHaveLength(sofar + 2);
+
+    await inject(running, example, 'Click: make it so');
+    expect(await debug.next('The difference')).toBe('Everything is as it should be.');
+    expect(wrote()).toHaveLength(sofar + 2);
+    roles.items.delete('Night shift');
+  },
+
+  'Undo a change.json': async (running, example) => {
+    const { debug, appliances } = running;
+    const role = appliances.get('vpn-1 with a journal')?.state.configuration.resource(...ROLES, 'Users');
+    const before = role?.text('description');
+    await inject(running, example, 'Click: change a value');
+    await debug.next('Changed');
+    expect(role?.text('description')).not.toBe(before);
+    await inject(running, example, 'Click: what was changed');
+    expect(await debug.next('Entries')).toMatch(/ {2}you {2}config\.update {2}\S+\/Users {2}done$/);
+    await inject(running, example, 'Click: undo it');
+    expect(await debug.next('Undone')).toMatchObject({ total: 1, ok: 1 });
+    expect(role?.text('description')).toBe(before);
+    await inject(running, example, 'Click: undo it');
+    expect(await debug.next('Why it failed')).toMatchObject({ code: 'CONFLICT' });
+    await inject(running, example, 'Click: verify');
+    expect(await debug.next('Verified')).toMatchObject({ ok: true, entries: 2 });
+  },
+};
