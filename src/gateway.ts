@@ -233,7 +233,7 @@ export class Gateway {
     };
     const journal = (of: OperationCall): AroundWrite => this.#journal(operation, redactor, by, of) ?? ((_write, proceed) => proceed());
     const { settings, transport, coordination } = this.#shared;
-    const proof = { settings, transport, redactor: this.#redactor, coordination };
+    const proof = { settings, transport, coordination };
     const login = unprovable(settings) === undefined ? () => proveLogin(proof) : undefined;
     const guard = guardLogin({ call, mending, wanted, login });
     const own = journal(call);

@@ -149,6 +149,22 @@ describe('the lock-out guard', () => {
     expect(simulator.logins).toBe(logins);
   });
 
+  it('tells nothing of the keys, however many logins were proved, nor of the password that a refusal quotes', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    const keys = [...simulator.state.login.keys.values()];
+    for (let index = 1; index < 12; index++) await gateway.run('administrators.add-source-ip', { ...ONE, address: `198.51.100.${index}` });
+    const quoted = `{"result":{"errors":[{"message":"not ${keys[0]?.key ?? ''} nor simulator"}]}}`;
+    simulator.fault({ match: ({ path }) => path.endsWith('/realm_auth'), status: 401, body: quoted });
+    const error = await failure(gateway.run('administrators.add-source-ip', ONE));
+    expect(error.code).toBe('LOCKED_OUT');
+    const told = JSON.stringify([error.message, error.cause]);
+    expect(told).not.toContain(keys[0]?.key);
+    expect(told).not.toContain('nor simulator');
+    simulator.fault({ match: ({ path }) => path.endsWith('/system-information'), status: 422, body: quoted });
+    expect((await failure(gateway.run('system.info'))).message).not.toContain(keys[0]?.key);
+  });
+
   it('records what is put back in the journal as well', async () => {
     const journal = mkdtempSync(join(tmpdir(), 'lock-out-'));
     onTestFinished(() => rmSync(journal, { recursive: true }));

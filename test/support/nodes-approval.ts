@@ -179,6 +179,18 @@ export function approval(runtime: Runtime): void {
     }
   });
 
+  it('an approved change that locks the account out is put back, and is an error that says so', async () => {
+    const restrict = { type: 'gateway-administrators', operation: 'set-source-ip-mode', approval: true, wires: [['out'], ['asked']] };
+    const fields = { realm: { type: 'str', value: 'Admin Users' }, customized: { type: 'str', value: 'selected-ip' } };
+    await deploy([{ ...restrict, fields }]);
+    const plan = await held({ _msgid: 'm1', payload: 1 });
+    await rig.run({ approve: plan.id, actor: 'a.boss' });
+    const { error } = caught(await rig.ended('m1'));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true, changed: false, approved: { by: 'a.boss' } } });
+    const realm = rig.sim.state.configuration.collection('administrators', 'admin-realms', 'realm').items.get('Admin Users');
+    expect(realm?.resource('authentication-policy', 'source-ip').text('customized')).toBe('any-ip');
+  });
+
   it('a login is nothing to approve', async () => {
     await deploy([{ type: 'gateway-login', operation: 'login', approval: true }]);
     expect(success(await rig.run({ payload: 1 })).payload).toMatchObject({ state: 'ready' });
