@@ -1,3 +1,4 @@
+import { ours, sentence } from '../src/model/sentence';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { UnorderedList } from '../src/model/unordered-list';
 import { asGatewayError, badInput, GatewayError } from '../src/model/error';
@@ -120,7 +121,8 @@ export class Action {
     let error: GatewayError | undefined;
     try {
       const approver = this.#setup instanceof GatewayError ? undefined : this.#setup.approver;
-      if (!approver) throw badInput(`msg.${answer.property} is set, but nothing waits to be approved in this node: its Approval is off.`);
+      if (!approver)
+        throw badInput(sentence`msg.${ours(answer.property)} is set, but nothing waits to be approved in this node: its Approval is off.`);
       approver.decide(answer, run.message.actor);
     } catch (thrown) {
       error = this.#failure(run, asGatewayError(thrown));

@@ -1,3 +1,4 @@
+import { sentence } from '../src/model/sentence';
 import type { Approve } from '../src/run/approval';
 import { Approvals } from '../src/run/approvals';
 import { badInput } from '../src/model/error';
@@ -48,7 +49,7 @@ export class Approver {
   /** Errors: `BAD_CONFIG` for a time that cannot be waited. */
   constructor(minutes = MINUTES, port: number) {
     if (!(minutes > 0 && minutes <= MOST_MINUTES)) {
-      throw badConfig(`approvalMinutes has to be more than 0 and at most ${MOST_MINUTES}. Open the node and enter it again.`);
+      throw badConfig(sentence`approvalMinutes has to be more than 0 and at most ${MOST_MINUTES}. Open the node and enter it again.`);
     }
     this.#approvals = new Approvals(minutes);
     this.#port = port;

@@ -79,13 +79,14 @@ export class Approvals {
   }
 
   #answered(id: unknown, property: 'approve' | 'reject'): Waiting {
-    if (typeof id !== 'string' || id === '') throw badInput(`msg.${property} has to be the id of the plan, as it left this node: a text.`);
+    if (typeof id !== 'string' || id === '')
+      throw badInput(sentence`msg.${ours(property)} has to be the id of the plan, as it left this node: a text.`);
     const waiting = this.#take(id);
     if (waiting && this.#now() < waiting.expires) return waiting;
     // A timer is late where the machine slept.
     waiting?.settle(expired());
     throw badInput(
-      `Nothing waits here for the id in msg.${property}: it was answered already, has expired, or is not of this node. Nothing was changed.`,
+      sentence`Nothing waits here for the id in msg.${ours(property)}: it was answered already, has expired, or is not of this node. Nothing was changed.`,
     );
   }
 

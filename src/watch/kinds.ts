@@ -1,3 +1,4 @@
+import { ours, sentence } from '../model/sentence';
 import type { Outcome } from '../gateway';
 import { readFilter } from '../areas/sessions/filter';
 import type { Canceller } from '../model/cancelling';
@@ -73,7 +74,7 @@ export type WatchKind = keyof typeof KINDS;
 /** Errors: `BAD_CONFIG` naming those that there are. */
 export function kindNamed(name: unknown): Kind {
   if (typeof name === 'string' && Object.hasOwn(KINDS, name)) return KINDS[name as WatchKind];
-  throw new GatewayError('BAD_CONFIG', `watch has to be one of ${Object.keys(KINDS).join(', ')}.`, { sent: false });
+  throw new GatewayError('BAD_CONFIG', sentence`watch has to be one of ${ours(Object.keys(KINDS).join(', '))}.`, { sent: false });
 }
 
 /** One look at the appliance. An error that is an answer becomes one, with its envelope. */

@@ -81,5 +81,5 @@ export function readLimits(given: unknown): Limit[] {
 }
 
 function bad(message: string): GatewayError {
-  return new GatewayError('BAD_CONFIG', message, { sent: false });
+  return new GatewayError('BAD_CONFIG', ours(message), { sent: false });
 }
