@@ -5,6 +5,7 @@ import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';
 import { registerPickers } from './pickers';
+import { Watch, WATCH } from './watch';
 
 /** Registers the appliance node and one action node for each area of the registry; called by Node-RED once. */
 export default function gatewayNodes(red: NodeAPI): void {
@@ -18,6 +19,10 @@ export default function gatewayNodes(red: NodeAPI): void {
     { credentials: APPLIANCE_CREDENTIALS },
   );
   for (const area of areas) registerArea(red, area);
+  red.nodes.registerType(WATCH, function (this: Node, definition: NodeDef) {
+    red.nodes.createNode(this, definition);
+    new Watch(red, this, definition);
+  });
   registerTest(red);
   registerPickers(red);
 }

@@ -58,6 +58,7 @@ export async function buildEditor({ root, compiled, out }) {
   const catalogue = { ...JSON.parse(readFileSync(`${root}/nodes/locales/en-US.json`, 'utf8')), ...texts };
   const locale = `${out}/locales/en-US`;
   mkdirSync(locale, { recursive: true });
+  const text = (/** @type {string} */ name) => readFileSync(`${root}/nodes/locales/${name}.en-US.md`, 'utf8');
   writeFileSync(
     `${out}/gateway.html`,
     buildHtml({
@@ -66,10 +67,11 @@ export async function buildEditor({ root, compiled, out }) {
       script: await bundle(root, 'index.ts', 'gatewayEditor'),
       style: readFileSync(`${root}/nodes/editor/gateway.css`, 'utf8'),
       appliance: readFileSync(`${root}/nodes/editor/appliance.html`, 'utf8'),
+      watch: readFileSync(`${root}/nodes/editor/watch.html`, 'utf8'),
     }),
   );
   writeFileSync(`${locale}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
-  writeFileSync(`${locale}/gateway.html`, buildHelp(areas, readFileSync(`${root}/nodes/locales/appliance.en-US.md`, 'utf8')));
+  writeFileSync(`${locale}/gateway.html`, buildHelp(areas, text('appliance'), text('watch')));
   writeFileSync(`${out}/late.js`, await bundle(root, 'late.ts', 'gatewayLate'));
   cpSync(`${root}/icons`, `${out}/icons`, { recursive: true });
 }

@@ -8,6 +8,7 @@ import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
 import { CLOSED } from '../nodes/closing';
 import { ENGLISH } from '../nodes/status';
+import { WATCHING } from '../nodes/watch-status';
 import { areas } from '../src/areas';
 import { SUMMARIES } from '../src/model/summary-words';
 import type { Area, Field } from '../src/model/operation';
@@ -72,7 +73,9 @@ const each = areas.map((area) => [area.name, area] as const);
 
 describe('gateway.html', () => {
   it('registers every type in plain sight, and loads nothing', () => {
-    expect([...definitions.keys()].sort()).toEqual(['gateway-appliance', ...areas.map(({ name }) => `gateway-${name}`)].sort());
+    expect([...definitions.keys()].sort()).toEqual(
+      ['gateway-appliance', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)].sort(),
+    );
     expect([...templates.keys()].sort()).toEqual([...definitions.keys()].sort());
     expect(html).not.toMatch(/<script[^>]*\ssrc|<link\b|@import|url\(/);
   });
@@ -145,7 +148,7 @@ describe('gateway.html', () => {
 
   it('has an icon for every area', () => {
     const icons = readdirSync(join(nodes, 'icons'));
-    for (const area of areas) expect(icons).toContain(area.icon);
+    for (const icon of [...areas.map(({ icon }) => icon), 'gateway-watch.svg']) expect(icons).toContain(icon);
     for (const icon of icons) expect(readFileSync(join(nodes, 'icons', icon), 'utf8')).toMatch(/viewBox="0 0 40 60"/);
   });
 });
@@ -157,7 +160,7 @@ describe('the catalogue', () => {
   const literal = [...`${code}\n${scripts.slice(1).join('\n')}`.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => key);
   /** `test.code.${code}` in the code: whatever is below is used. */
   const composed = [
-    ...code.matchAll(/`((?:action|appliance|check|current|filter|list|search|source|test|title|tool|tree)\.[\w.-]*)\$\{/g),
+    ...code.matchAll(/`((?:action|appliance|check|current|filter|list|search|source|test|title|tool|tree|watch)\.[\w.-]*)\$\{/g),
   ].map(([, prefix = '']) => prefix);
   const ofTable = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
   const isOfTable = (key: string): boolean =>
@@ -166,7 +169,7 @@ describe('the catalogue', () => {
   it('has every text that a template or a script asks for', () => {
     const asked = [
       ...inTemplates,
-      ...literal.filter((key) => /^(action|appliance|check|common|current|filter|list|source|test|tool|tree)\./.test(key)),
+      ...literal.filter((key) => /^(action|appliance|check|common|current|filter|list|source|test|tool|tree|watch)\./.test(key)),
     ];
     expect(asked.filter((key) => !catalogue.has(key))).toEqual([]);
     for (const prefix of composed)
@@ -177,7 +180,11 @@ describe('the catalogue', () => {
   });
 
   it('has no text that nobody asks for', () => {
-    const statuses = [...Object.keys(ENGLISH).map((key) => `status.${key}`), ...Object.keys(CLOSED).map((key) => `closed.${key}`)];
+    const statuses = [
+      ...Object.keys(ENGLISH).map((key) => `status.${key}`),
+      ...Object.keys(CLOSED).map((key) => `closed.${key}`),
+      ...Object.keys(WATCHING).map((key) => `watch.status.${key}`),
+    ];
     const summaries = Object.keys(SUMMARIES).map((key) => `summary.${key}`);
     const titles = areas.flatMap(({ name, operations }) => Object.keys(operations).map((of) => `${name}.${of}`));
     const ofTitles = ['title.of', 'title.at'].flatMap((place) => titles.map((title) => `${place}.${title}`));
@@ -201,6 +208,7 @@ describe('the catalogue', () => {
 
   it('has the words of every status, and of the log', () => {
     for (const [key, text] of Object.entries(CLOSED)) expect(catalogue.get(`closed.${key}`), key).toBe(text);
+    for (const [key, text] of Object.entries(WATCHING)) expect(catalogue.get(`watch.status.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(ENGLISH)) expect(catalogue.get(`status.${key}`), key).toBe(text);
   });
 
@@ -229,7 +237,7 @@ describe('the build', () => {
 });
 
 describe('the help', () => {
-  it.each(['gateway-appliance', ...areas.map(({ name }) => `gateway-${name}`)])(
+  it.each(['gateway-appliance', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)])(
     'of %s has an introduction and the official headings in order',
     (type) => {
       const text = new RegExp(`data-help-name="${type}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';

@@ -22,7 +22,7 @@ import { BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './examples
 /** What each example has to do. A new example needs an entry in one of these. */
 const outcomes: Outcomes = { ...first, ...approval, ...people, ...appliances, ...backups, ...snapshots, ...desired, ...login };
 
-const wanted = ['gateway-appliance', ...areas.map((area) => `gateway-${area.name}`)];
+const wanted = ['gateway-appliance', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
 
 describe.each(exampleNames())('%s', (example) => {
   const nodes = readExample(example);

@@ -59,7 +59,7 @@ describe('the scorecard', () => {
   });
 
   it('sees every node, and finds each in an example', () => {
-    expect(card.N02?.nodes?.slice().sort(), output).toEqual(areas.map((area) => `gateway-${area.name}`).sort());
+    expect(card.N02?.nodes?.slice().sort(), output).toEqual([...areas.map((area) => `gateway-${area.name}`), 'gateway-watch'].sort());
     expect(output).not.toContain('Unable to parse');
   });
 

@@ -174,9 +174,13 @@ function script(type, markdown) {
 
 /**
  * Help of all types as one file; Node-RED serves it by the language of the editor.
- * @param {readonly Area[]} areas @param {string} appliance
+ * @param {readonly Area[]} areas @param {string} appliance @param {string} watch
  */
-export function buildHelp(areas, appliance) {
-  const parts = [script('gateway-appliance', appliance), ...areas.map((area) => script(`gateway-${area.name}`, areaHelp(area)))];
+export function buildHelp(areas, appliance, watch) {
+  const parts = [
+    script('gateway-appliance', appliance),
+    ...areas.map((area) => script(`gateway-${area.name}`, areaHelp(area))),
+    script('gateway-watch', watch),
+  ];
   return `${parts.join('\n\n')}\n`;
 }

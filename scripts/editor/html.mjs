@@ -188,11 +188,41 @@ const applianceRegistration = `<script type="text/javascript">
   });
 </script>`;
 
+const watchCheck = (/** @type {string} */ property) =>
+  `validate: function (value, opt) { return gatewayEditor.checkWatch(this, value, '${property}', opt); }`;
+
+const watchRegistration = `<script type="text/javascript">
+  RED.nodes.registerType('gateway-watch', {
+    category: 'gateway',
+    color: '#E2D96E',
+    icon: 'gateway-watch.svg',
+    paletteLabel: function () { return this._('watch.palette'); },
+    defaults: {
+      name: { value: '' },
+      appliance: { value: '', type: 'gateway-appliance', validate: function (value, opt) { return gatewayEditor.checkAppliance(this, value, opt); } },
+      watch: { value: 'sessions', ${watchCheck('watch')} },
+      every: { value: 60, ${watchCheck('every')} },
+      limits: { value: '', ${watchCheck('limits')} },
+      filter: { value: '', ${watchCheck('filter')} },
+      days: { value: '', ${watchCheck('days')} },
+      remember: { value: '' }
+    },
+    inputs: 1,
+    outputs: 1,
+    label: function () { return gatewayEditor.watchLabel(this); },
+    labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
+    onadd: function () { gatewayEditor.addWatch(this); },
+    oneditprepare: function () { gatewayEditor.openWatch(this); },
+    oneditsave: function () { gatewayEditor.closeWatch(); },
+    oneditcancel: function () { gatewayEditor.closeWatch(); }
+  });
+</script>`;
+
 /**
  * The whole file that Node-RED sends to the browser.
- * @param {{ areas: readonly Area[], table: object, script: string, style: string, appliance: string }} parts
+ * @param {{ areas: readonly Area[], table: object, script: string, style: string, appliance: string, watch: string }} parts
  */
-export function buildHtml({ areas, table, script, style, appliance }) {
+export function buildHtml({ areas, table, script, style, appliance, watch }) {
   const shared = `${script.trimEnd()}\ngatewayEditor.start(${json(table)});`.replaceAll('</script', '<\\/script');
   return `${[
     `<style>\n${style.trim()}\n</style>`,
@@ -200,5 +230,7 @@ export function buildHtml({ areas, table, script, style, appliance }) {
     `<script type="text/html" data-template-name="gateway-appliance">\n${appliance.trim()}\n</script>`,
     applianceRegistration,
     ...areas.flatMap((area) => [unindented(actionTemplate(area)), actionRegistration(area)]),
+    `<script type="text/html" data-template-name="gateway-watch">\n${unindented(watch.trim())}\n</script>`,
+    watchRegistration,
   ].join('\n\n')}\n`;
 }

@@ -26,7 +26,7 @@ export interface KindOptions {
   /** Of `health` and `license`. */
   readonly limits?: readonly Limit[] | undefined;
   /** Of `certificate`: days before its end. */
-  readonly days?: readonly number[] | undefined;
+  readonly days?: readonly unknown[] | undefined;
 }
 
 export interface Kind {

@@ -139,6 +139,11 @@ export class Rig {
     return { out: of('out'), failed: of('failed'), caught: of('caught'), completed: of('completed').length };
   }
 
+  /** Everything that came there, of whatever message. */
+  all(name: (typeof LISTENERS)[number]): readonly Message[] {
+    return this.#seen[name];
+  }
+
   /** Waits until something that messages change is so. */
   async until(so: () => boolean): Promise<void> {
     const late = performance.now() + 60_000;
