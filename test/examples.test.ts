@@ -12,15 +12,16 @@ import { selfSigned } from '../src/simulator';
 import { appliances } from './examples/appliances';
 import { approval } from './examples/approval';
 import { backups } from './examples/backups';
+import { events } from './examples/events';
 import { first } from './examples/first';
 import { login } from './examples/login';
 import { people } from './examples/people';
 import { snapshots } from './examples/snapshots';
 import { desired } from './examples/desired';
-import { BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './examples/running';
+import { authority, BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './examples/running';
 
 /** What each example has to do. A new example needs an entry in one of these. */
-const outcomes: Outcomes = { ...first, ...approval, ...people, ...appliances, ...backups, ...snapshots, ...desired, ...login };
+const outcomes: Outcomes = { ...first, ...approval, ...people, ...appliances, ...backups, ...snapshots, ...desired, ...login, ...events };
 
 const wanted = ['gateway-appliance', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
 
@@ -91,7 +92,10 @@ describe('side by side in a real Node-RED', () => {
   let running: Running | undefined;
   beforeAll(async () => {
     // What the health flow says at its start has to be seen too.
-    const demo = await startDemo({ nodeRed: { env: { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD } } });
+    const demo = await startDemo({
+      simulator: { tls: authority },
+      nodeRed: { env: { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD } },
+    });
     running = { ...demo, debug: await watchDebug(demo.nodeRed) };
   });
   afterAll(async () => {
@@ -138,6 +142,12 @@ describe('in the demo, where nothing was entered', () => {
       expect.objectContaining({ result: expect.anything() as unknown }),
     ],
     ['Rotate the device certificate', '3. Click: delete the old one', 'Deleted', 'gateway-1.example.com'],
+    [
+      'New session from a foreign network',
+      'Click: look now',
+      'From elsewhere',
+      expect.objectContaining({ message: 'traveller is signed in from 203.0.113.77.' }),
+    ],
     ['Watch the health', 'Every minute', 'Alert', expect.objectContaining({ state: 'high', load: 93 })],
     ['Watch the health', 'Every minute', 'Fine again', expect.objectContaining({ state: 'normal', load: 7 })],
     ['Onboard a contractor', 'Every evening', 'Disabled', LEAVER],

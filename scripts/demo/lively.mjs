@@ -43,7 +43,7 @@ export function writeDesiredState(folder) {
 
 /**
  * Life on the appliance, so that every button of the examples has something to show: a load that crosses the line with every second look, and
- * an account whose last day has passed.
+ * an account whose last day has passed, and somebody who signs in from elsewhere.
  * @param {import('../../src/simulator/index.js').Simulator} simulator
  */
 export async function liven(simulator) {
@@ -61,6 +61,18 @@ export async function liven(simulator) {
   });
   gateway.close();
   simulator.state.sessions.add({ 'active-user-name': LEAVER });
+  /** @type {string | undefined} */
+  let traveller;
+  simulator.fault({
+    // Somebody is on the way: with every look at the sessions another one is signed in from elsewhere.
+    match: ({ path }) => {
+      if (!path.includes('active-users?number=') || !path.endsWith('start=0')) return false;
+      if (traveller !== undefined) simulator.state.sessions.end(traveller);
+      traveller = simulator.state.sessions.add({ 'active-user-name': 'traveller', 'source-ip': '203.0.113.77' });
+      return false;
+    },
+    times: Infinity,
+  });
   let looks = 0;
   simulator.fault({
     match: ({ path }) => path.includes('healthcheck'),

@@ -64,12 +64,29 @@ function extensions(names: readonly string[], publicKey: Buffer): Buffer {
 const pem = (label: string, content: Buffer): string =>
   `-----BEGIN ${label}-----\n${content.toString('base64').replace(/(.{64})(?=.)/g, '$1\n')}\n-----END ${label}-----\n`;
 
+interface Pair {
+  key: string;
+  cert: string;
+}
+
 /** Valid from yesterday, since clocks differ, for ten years. */
-export function selfSigned(names: readonly string[] = []): { key: string; cert: string } {
+export function selfSigned(names: readonly string[] = []): Pair {
+  return made(names, 3650);
+}
+
+/** One that the first vouches for: whoever trusts that one trusts this, for so many days. */
+export function issued(authority: Pair, { days = 365, names = [] }: { days?: number; names?: readonly string[] } = {}): Pair {
+  return made(names, days, authority);
+}
+
+const named = (name: string): Buffer => sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(name)))));
+
+function made(names: readonly string[], days: number, authority?: Pair): Pair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   const algorithm = sequence(oid('1.2.840.10045.4.3.2')); // ecdsa-with-SHA256
-  const subject = sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from('Gateway simulator')))));
+  const issuer = named('Gateway simulator');
+  const subject = authority ? named('Gateway device') : issuer;
   const start = Date.now() - 86_400_000;
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40; // positive and without leading zeros
@@ -77,12 +94,12 @@ export function selfSigned(names: readonly string[] = []): { key: string; cert: 
     der(0xa0, Buffer.from([0x02, 0x01, 0x02])), // version 3
     der(0x02, serial),
     algorithm,
-    subject,
-    sequence(time(new Date(start)), time(new Date(start + 3650 * 86_400_000))),
+    issuer,
+    sequence(time(new Date(start)), time(new Date(Date.now() + days * 86_400_000))),
     subject,
     spki,
     der(0xa3, extensions([...new Set(['localhost', '127.0.0.1', '::1', ...names])], spki)),
   );
-  const cert = pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, privateKey))));
+  const cert = pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, authority?.key ?? privateKey))));
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert };
 }

@@ -13,7 +13,7 @@ export type { Happenings } from './happenings';
 export type { ScriptOptions, SessionScript } from './script';
 export { type Variants, VARIANTS, defaultVariants } from './variants';
 export { totpCode } from './totp';
-export { selfSigned } from './certificate';
+export { issued, selfSigned } from './certificate';
 export { type FastAppliance, startFastAppliance } from './fast';
 
 export interface Simulator extends Happenings {

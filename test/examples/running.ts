@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { watchDebug } from '../../scripts/demo/debug.mjs';
 import { readExample } from '../../scripts/demo/examples.mjs';
+import { selfSigned } from '../../src/simulator';
 import type { Demo } from '../../scripts/demo/start.mjs';
 
 /** All examples side by side in a real Node-RED, their appliances, and what the debug sidebar is shown. */
@@ -9,6 +10,9 @@ export type Running = Demo & { debug: Awaited<ReturnType<typeof watchDebug>> };
 
 /** What an example has to do, by its file. */
 export type Outcomes = Record<string, (running: Running, example: string) => Promise<void>>;
+
+/** What the appliances show, and what is trusted; it can vouch for others. */
+export const authority = selfSigned();
 
 /** Of the bundle in test/fixtures. */
 export const BUNDLE_PASSWORD = 'Grün & "blau"';

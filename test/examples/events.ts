@@ -1,0 +1,78 @@
+import { expect, vi } from 'vitest';
+import { issued } from '../../src/simulator';
+import { authority, inject, type Outcomes, type Running } from './running';
+
+const CLICK = 'Click: look now';
+
+/** Flows that start by themselves. */
+export const events: Outcomes = {
+  'New session from a foreign network.json': async (running, example) => {
+    const { simulator, debug } = running;
+    const { sessions } = simulator.state;
+    await look(running, example, ({ path }) => path.includes('/active-users'));
+    const ids = ['10.1.2.3', '2001:db8::7', '198.51.100.200'].map((address) =>
+      sessions.add({ 'active-user-name': 'traveller', 'source-ip': address }),
+    );
+    await inject(running, example, CLICK);
+    // Of those from our networks nothing is shown.
+    expect(await debug.next('From elsewhere')).toMatchObject({ message: 'traveller is signed in from 198.51.100.200.', session: { 'session-id': ids[2] } });
+    for (const id of ids) sessions.end(id);
+  },
+
+  'Health and licences to a chat channel.json': async (running, example) => {
+    const { debug, appliances } = running;
+    const server = appliances.get('licence-1');
+    if (!server) throw new Error('There is no licence server.');
+    const { sessions } = server.state;
+    await look({ ...running, simulator: server }, example, ({ path }) => path.includes('healthcheck') || path.includes('lease'), 2);
+    const channel = () => debug.next('To the channel');
+    const ids = Array.from({ length: 500 }, () => sessions.add());
+    server.fault({ match: ({ path }) => path.includes('lease'), body: (text) => text.replace('"total-count":1000', '"total-count":320') });
+    await inject(running, example, CLICK);
+    expect([await channel(), await channel()].sort()).toEqual([
+      expect.stringMatching(/^licence-1: Concurrent Users: 93\.8 % are leased, over the limit of 90\.$/) as unknown,
+      expect.stringMatching(/^licence-1: USER-COUNT is 5\d\d, over the limit of 500\.$/) as unknown,
+    ]);
+    for (const id of ids) sessions.end(id);
+    await inject(running, example, CLICK);
+    expect([await channel(), await channel()].sort()).toEqual([
+      'licence-1: Concurrent Users: 30 % are leased, back below 85.',
+      expect.stringMatching(/^licence-1: USER-COUNT is \d+, back below 450\.$/) as unknown,
+    ]);
+  },
+
+  'Certificate expires soon.json': async (running, example) => {
+    const { simulator, debug } = running;
+    const { csrs } = simulator.state.certificates;
+    const { after } = await renewed(running, example);
+    expect(await debug.next('Mail to who signs')).toMatchObject({
+      topic: 'The certificate of vpn-1 ends in 20 days',
+      payload: expect.stringMatching(/ends in 20 days\.\nA request was created: csr-1-vpn\.example\.com\./) as unknown,
+    });
+    expect([...csrs.values()]).toEqual(['vpn.example.com']);
+    csrs.clear();
+    simulator.serve(authority);
+    await inject(running, example, CLICK);
+    expect(await debug.next('Renewed')).toMatchObject({ event: 'renewed', before: after });
+  },
+};
+
+/** Another certificate, of the same authority, for 20 days: first that it is another one is told, and then that it ends. */
+async function renewed(running: Running, example: string): Promise<{ after: string }> {
+  const { simulator, debug } = running;
+  let handshakes = 0;
+  simulator.onHandshake(() => handshakes++);
+  await inject(running, example, CLICK);
+  await vi.waitFor(() => expect(handshakes).toBeGreaterThan(0), { timeout: 20_000 });
+  simulator.serve(issued(authority, { days: 20.5 }));
+  await inject(running, example, CLICK);
+  return (await debug.next('Renewed')) as { after: string };
+}
+
+/** The first look of a watch tells nothing: until it is over, whatever happens is where it begins. */
+async function look({ simulator, ...running }: Running, example: string, match: (request: { path: string }) => boolean, times = 1): Promise<void> {
+  const asked = () => simulator.requests.filter((request) => match(request) && request.status === 200).length;
+  const before = asked();
+  await inject({ simulator, ...running }, example, CLICK);
+  await vi.waitFor(() => expect(asked()).toBeGreaterThanOrEqual(before + times), { timeout: 20_000 });
+}
