@@ -95,7 +95,7 @@ export class Watch {
       _msgid: this.#red.util.generateId(),
       topic: `${String(this.#definition.watch)}/error`,
       envelope: failure.cause,
-    } as Message);
+    });
   }
 
   #caused(error: GatewayError): GatewayError {
