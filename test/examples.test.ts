@@ -16,12 +16,24 @@ import { events } from './examples/events';
 import { first } from './examples/first';
 import { login } from './examples/login';
 import { people } from './examples/people';
+import { response } from './examples/response';
 import { snapshots } from './examples/snapshots';
 import { desired } from './examples/desired';
 import { authority, BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './examples/running';
 
 /** What each example has to do. A new example needs an entry in one of these. */
-const outcomes: Outcomes = { ...first, ...approval, ...people, ...appliances, ...backups, ...snapshots, ...desired, ...login, ...events };
+const outcomes: Outcomes = {
+  ...first,
+  ...approval,
+  ...people,
+  ...appliances,
+  ...backups,
+  ...snapshots,
+  ...desired,
+  ...login,
+  ...events,
+  ...response,
+};
 
 const wanted = ['gateway-appliance', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
 
