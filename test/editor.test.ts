@@ -127,6 +127,7 @@ describe('gateway.html', () => {
       'dryRun',
       'allowDestroy',
       ...(mayWrite(area) ? ['approval', 'approvalMinutes'] : []),
+      ...(area.events ? ['every'] : []),
       'outputs',
     ];
     const defaults = property(definition, 'defaults');
