@@ -103,10 +103,56 @@ describe('what a dialog asks of an appliance', () => {
     expect(await list({ kind: 'session', appliance: nobody })).toMatchObject({ ok: false, code: 'CONNECTION', reason: 'ECONNREFUSED' });
   });
 
+  describe('a preview', () => {
+    type Preview = Answer & { plan?: unknown[]; items?: unknown[] };
+    const preview = async (type: string, operation: string, fields: object, message: object = {}): Promise<Preview> => {
+      await rig.deploy(deployed);
+      return ask('preview', { appliance: { id: 'a1' }, type, operation, fields, message });
+    };
+    const str = (value: string): object => ({ type: 'str', value });
+    const writes = (): string[] =>
+      rig.sim.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth')).map(({ path }) => path);
+
+    it('tells what would be sent for a sample, secrets masked, and sends nothing', async () => {
+      const fields = { server: str('System Local'), 'password-cleartext': { type: 'cred', value: '' } };
+      const answer = await preview('gateway-users', 'create', fields, { payload: { username: 'new.one' } });
+      const body = { username: 'new.one', 'password-cleartext': '••••' };
+      expect(answer).toMatchObject({ ok: true, plan: [{ method: 'POST', body }] });
+      expect(writes()).toEqual([]);
+    });
+
+    it('tells whose sessions would end', async () => {
+      const [one] = (await rig.deploy(deployed), await list({ kind: 'session-user', appliance: { id: 'a1' } })).entries ?? [];
+      await rig.reset();
+      const answer = await preview('gateway-sessions', 'kill-user', { name: str(one?.value ?? ''), max: { type: 'num', value: '400' } });
+      expect(answer.total).toBeGreaterThan(0);
+      expect(answer.items?.[0]).toMatchObject({ 'active-user-name': one?.value });
+      await rig.reset();
+      expect(await preview('gateway-sessions', 'kill-all', {})).toMatchObject({ ok: true, total: 400 });
+      expect(writes()).toEqual([]);
+    });
+
+    it.each([
+      ['gateway-login', 'login', {}],
+      ['gateway-users', 'disable', { server: { type: 'env', value: 'PATH' } }],
+      ['gateway-certificates', 'upload', { file: { type: 'str', value: '/etc/passwd' }, password: { type: 'str', value: 'x' } }],
+      ['gateway-users', 'explode', {}],
+    ])('of %s %s is none, and it says why', async (type, operation, fields) => {
+      expect(await preview(type, operation, fields)).toMatchObject({ ok: false, code: 'BAD_INPUT' });
+      expect(writes()).toEqual([]);
+    });
+
+    it('of what only reads says so, and reads nothing', async () => {
+      const before = rig.sim.requests.length;
+      expect(await preview('gateway-config', 'get', { path: str('users') })).toMatchObject({ ok: true, reads: true });
+      expect(rig.sim.requests.length).toBe(before);
+    });
+  });
+
   it('is refused to pages of other addresses', async () => {
     await rig.deploy(deployed);
     const before = rig.sim.requests.length;
-    for (const route of ['list', 'read']) {
+    for (const route of ['list', 'read', 'preview']) {
       const response = await helper
         .request()
         .post(`/gateway-appliance/${route}`)

@@ -1,6 +1,7 @@
 import { mayBeWhole, portsOf, type Port } from '../rules';
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
+import { closePreview, openPreview } from './preview';
 import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
 import { Tools } from './tools';
@@ -23,6 +24,7 @@ export function openAction(node: RedNode): void {
   openOperation(node);
   openOutput(node);
   openFailures(node);
+  openPreview(node, entriesNow);
 }
 
 /** Node-RED stores what has an input of its own; `fields` and the secrets are ours. */
@@ -52,6 +54,15 @@ export function closeAction(): void {
   rows = [];
   shown = undefined;
   setOpen(undefined);
+}
+
+function entriesNow(): Entries {
+  return Object.fromEntries(
+    rows.flatMap((row) => {
+      const entry = row.get();
+      return entry ? [[row.name, entry]] : [];
+    }),
+  );
 }
 
 /** What stands in the rows as text: by some of it others are listed. */
@@ -115,6 +126,7 @@ function showOperation(node: RedNode): void {
   $('.gateway-before-fields').toggle(Object.keys(fields).length > 0);
   $('.gateway-allow-destroy').toggle(dynamic && Object.values(operationsOf(node)).some(({ effect }) => effect === 'destroy'));
   $('.gateway-dry-run, .gateway-approval').toggle(operation?.effect !== 'read');
+  closePreview(operation !== undefined && operation.effect !== 'read');
   RED.tray.resize();
 }
 

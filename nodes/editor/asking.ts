@@ -62,3 +62,8 @@ export function headingOf(node: RedNode, { code, reason }: { code: string; reaso
   if (reason !== undefined && REASONS.includes(reason)) return node._(`test.reason.${reason}`);
   return node._(CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
 }
+
+/** The same for the tools, which reach the interface: there it is a thing in it that is not there. */
+export function toolHeading(node: RedNode, answer: { code: string; reason?: string }): string {
+  return answer.code === 'NOT_FOUND' ? node._('list.not-there') : headingOf(node, answer);
+}

@@ -1,6 +1,7 @@
 import type { Answer } from './asking';
 import { openKnown, openList } from './late-list';
 import { openFilter } from './late-filter';
+import { openPreview, type PreviewOpening } from './late-preview';
 import { openCurrent, openTree } from './late-tree';
 import type { FieldInfo } from './table-info';
 
@@ -34,6 +35,7 @@ export interface Late {
   tree(opening: Opening): Opened;
   filter(opening: Opening): Opened;
   current(opening: Opening): Opened;
+  readonly preview: (opening: PreviewOpening) => void;
 }
 
 /** Members of the global `gatewayLate`. */
@@ -42,3 +44,4 @@ export const known = openKnown;
 export const tree = openTree;
 export const filter = openFilter;
 export const current = openCurrent;
+export const preview = openPreview;

@@ -1,4 +1,4 @@
-import { applianceOf, ask, headingOf } from './asking';
+import { applianceOf, ask, toolHeading } from './asking';
 import type { FieldRow } from './field';
 import type { Late, Opened, Opening } from './late';
 import { toolButton } from './row';
@@ -30,7 +30,7 @@ declare const gatewayLate: Late;
 let late: Promise<Late> | undefined;
 
 /** The part of the editor half that nobody needs who only looks at a flow. */
-function load(): Promise<Late> {
+export function load(): Promise<Late> {
   late ??= new Promise((resolve, reject) => {
     $.ajax({ url: 'gateway-appliance/late.js', dataType: 'script', cache: true })
       .done(() => resolve(gatewayLate))
@@ -88,7 +88,7 @@ export class Tools {
         row,
         field,
         ask: asking(this.node),
-        heading: headingOf,
+        heading: toolHeading,
         given: this.given,
       });
       this.open = { row, opened };

@@ -47,6 +47,15 @@ const dryRunRow = `
     <label for="node-input-dryRun"><span data-i18n="action.dry-run"></span><span class="gateway-note" data-i18n="action.dry-run-help"></span></label>
   </div>`;
 
+const previewRow = `
+  <div class="form-row gateway-preview">
+    <button type="button" id="gateway-preview" class="red-ui-button"><i class="fa fa-eye"></i> <span data-i18n="preview.button"></span></button>
+    <div class="gateway-preview-place"></div>
+  </div>`;
+
+/** A login would be one, and what events of its own come of is not told by one message. @param {Area} area */
+const hasPreview = (area) => area.name !== 'login' && !area.events && mayWrite(area);
+
 /** @param {Area} area */
 function actionTemplate(area) {
   return `<script type="text/html" data-template-name="gateway-${area.name}">
@@ -98,7 +107,7 @@ function actionTemplate(area) {
       </select>
       <input type="hidden" id="node-input-outputs">
     </div>
-  </div>${area.events ? everyRow : ''}${area.dryRun === false ? '' : dryRunRow}${mayWrite(area) ? approvalRows : ''}
+  </div>${area.events ? everyRow : ''}${area.dryRun === false ? '' : dryRunRow}${mayWrite(area) ? approvalRows : ''}${hasPreview(area) ? previewRow : ''}
 </div>
 </script>`;
 }
