@@ -5,11 +5,8 @@ import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';
 import { registerPickers } from './pickers';
-<<<<<<< HEAD
 import { Watch, WATCH } from './watch';
-=======
 import { registerPreview } from './preview';
->>>>>>> e05d49a (Preview: a dialog shows what its node would send for a sample message, and whose sessions would end; nothing is written)
 
 /** Registers the appliance node and one action node for each area of the registry; called by Node-RED once. */
 export default function gatewayNodes(red: NodeAPI): void {

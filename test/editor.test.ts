@@ -161,11 +161,7 @@ describe('the catalogue', () => {
   const literal = [...`${code}\n${scripts.slice(1).join('\n')}`.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => key);
   /** `test.code.${code}` in the code: whatever is below is used. */
   const composed = [
-<<<<<<< HEAD
-    ...code.matchAll(/`((?:action|appliance|check|current|filter|list|search|source|test|title|tool|tree|watch)\.[\w.-]*)\$\{/g),
-=======
-    ...code.matchAll(/`((?:action|appliance|check|current|filter|list|preview|search|source|test|title|tool|tree)\.[\w.-]*)\$\{/g),
->>>>>>> e05d49a (Preview: a dialog shows what its node would send for a sample message, and whose sessions would end; nothing is written)
+    ...code.matchAll(/`((?:action|appliance|check|current|filter|list|preview|search|source|test|title|tool|tree|watch)\.[\w.-]*)\$\{/g),
   ].map(([, prefix = '']) => prefix);
   const ofTable = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
   const isOfTable = (key: string): boolean =>
