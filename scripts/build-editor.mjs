@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { buildHelp } from './editor/help.mjs';
 import { buildHtml } from './editor/html.mjs';
 import { buildTable } from './editor/table.mjs';
@@ -16,11 +16,17 @@ const inBrowser = {
   },
 };
 
+/** @param {string} root @param {string} file */
+async function styleOf(root, file) {
+  const style = readFileSync(`${root}/nodes/editor/${file}`, 'utf8');
+  return (await transform(style, { loader: 'css', minifyWhitespace: true })).code;
+}
+
 /**
  * One readable script that defines a global: what Node-RED's users see in their browser is what stands here.
- * @param {string} root @param {string} entry @param {string} globalName
+ * @param {string} root @param {string} entry @param {string} globalName @param {Record<string, string>} [define] what stands for a name in it
  */
-async function bundle(root, entry, globalName) {
+async function bundle(root, entry, globalName, define = {}) {
   const result = await build({
     absWorkingDir: root.replace(/\/$/, ''),
     entryPoints: [`${root}/nodes/editor/${entry}`],
@@ -29,10 +35,12 @@ async function bundle(root, entry, globalName) {
     bundle: true,
     // Every page of the editor has it: names stay as they are, white space does not.
     minifyWhitespace: true,
+    minifySyntax: true,
     lineLimit: 160,
     write: false,
     format: 'iife',
     globalName,
+    define,
     target: 'es2020',
     charset: 'utf8',
     legalComments: 'none',
@@ -65,14 +73,17 @@ export async function buildEditor({ root, compiled, out }) {
       areas,
       table,
       script: await bundle(root, 'index.ts', 'gatewayEditor'),
-      style: readFileSync(`${root}/nodes/editor/gateway.css`, 'utf8'),
+      style: await styleOf(root, 'gateway.css'),
       appliance: readFileSync(`${root}/nodes/editor/appliance.html`, 'utf8'),
       watch: readFileSync(`${root}/nodes/editor/watch.html`, 'utf8'),
     }),
   );
   writeFileSync(`${locale}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
   writeFileSync(`${locale}/gateway.html`, buildHelp(areas, text('appliance'), text('watch')));
-  writeFileSync(`${out}/late.js`, await bundle(root, 'late.ts', 'gatewayLate'));
+  writeFileSync(
+    `${out}/late.js`,
+    await bundle(root, 'late.ts', 'gatewayLate', { LATE_STYLE: JSON.stringify(await styleOf(root, 'late.css')) }),
+  );
   cpSync(`${root}/icons`, `${out}/icons`, { recursive: true });
 }
 

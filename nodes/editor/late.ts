@@ -38,6 +38,11 @@ export interface Late {
   readonly preview: (opening: PreviewOpening) => void;
 }
 
+/** What late.css holds; the build puts it here. */
+declare const LATE_STYLE: string;
+
+$('<style>').text(LATE_STYLE).appendTo(document.head);
+
 /** Members of the global `gatewayLate`. */
 export const pick = openList;
 export const known = openKnown;

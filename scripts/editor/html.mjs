@@ -4,7 +4,7 @@ import { firstOperation, mayWrite, secretsOf } from './table.mjs';
 
 /** @import { Area } from '../../src/model/operation.js' */
 
-/** It stands there once for each node type. @param {string} html */
+/** Much of it stands there once for each node type. @param {string} html */
 const unindented = (html) => html.replace(/\n +/g, '\n');
 const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('</', '<\\/');
 
@@ -233,13 +233,14 @@ const watchRegistration = `<script type="text/javascript">
  */
 export function buildHtml({ areas, table, script, style, appliance, watch }) {
   const shared = `${script.trimEnd()}\ngatewayEditor.start(${json(table)});`.replaceAll('</script', '<\\/script');
-  return `${[
+  const html = [
     `<style>\n${style.trim()}\n</style>`,
     `<script type="text/javascript">\n${shared}\n</script>`,
     `<script type="text/html" data-template-name="gateway-appliance">\n${appliance.trim()}\n</script>`,
     applianceRegistration,
-    ...areas.flatMap((area) => [unindented(actionTemplate(area)), actionRegistration(area)]),
+    ...areas.flatMap((area) => [actionTemplate(area), actionRegistration(area)]),
     `<script type="text/html" data-template-name="gateway-watch">\n${unindented(watch.trim())}\n</script>`,
     watchRegistration,
-  ].join('\n\n')}\n`;
+  ];
+  return `${unindented(html.join('\n'))}\n`;
 }
