@@ -8,7 +8,7 @@ export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './
 export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
 export { addAction, inputLabel, label, outputLabel } from './label';
 export { checkAppliance, checkEvery, checkFields, checkMinutes, checkOperation, checkOutput } from './check';
-export { addWatch, checkWatch, closeWatch, openWatch, watchLabel } from './watch';
+export { checkWatch, closeWatch, openWatch, watchLabel } from './watch';
 
 /** Called once, by the line that the build adds, with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {

@@ -209,7 +209,7 @@ const watchRegistration = `<script type="text/javascript">
     defaults: {
       name: { value: '' },
       appliance: { value: '', type: 'gateway-appliance', validate: function (value, opt) { return gatewayEditor.checkAppliance(this, value, opt); } },
-      watch: { value: 'sessions', ${watchCheck('watch')} },
+      watch: { value: 'sessions' },
       every: { value: 60, ${watchCheck('every')} },
       limits: { value: '', ${watchCheck('limits')} },
       filter: { value: '', ${watchCheck('filter')} },
@@ -220,7 +220,7 @@ const watchRegistration = `<script type="text/javascript">
     outputs: 1,
     label: function () { return gatewayEditor.watchLabel(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
-    onadd: function () { gatewayEditor.addWatch(this); },
+    onadd: function () { gatewayEditor.addAction(this); },
     oneditprepare: function () { gatewayEditor.openWatch(this); },
     oneditsave: function () { gatewayEditor.closeWatch(); },
     oneditcancel: function () { gatewayEditor.closeWatch(); }

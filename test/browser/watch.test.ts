@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { inBothEditors } from './rig';
+
+inBothEditors('a watch', (rig) => {
+  it('shows the rows of its kind, says what is wrong, and keeps what was entered', async () => {
+    const watch = { id: 'w1', type: 'gateway-watch', z: 'f1', x: 200, y: 460, appliance: 'ap1', watch: 'health', every: 60, wires: [[]] };
+    await rig.editor.import([watch]);
+    await rig.editor.openNode('w1');
+    const { page } = rig.editor;
+    const visible = (name: string) => page.locator(`#node-input-${name}`).isVisible();
+    expect(await Promise.all(['limits', 'filter', 'days'].map(visible))).toEqual([true, false, false]);
+    await page.fill('#node-input-every', '0');
+    expect(await rig.editor.text('[data-error="every"]')).toMatch(/Seconds/);
+    await page.fill('#node-input-every', '15');
+    expect(await rig.editor.text('[data-error="every"]')).toBe('');
+    await page.selectOption('#node-input-watch', 'certificate');
+    expect(await Promise.all(['limits', 'filter', 'days'].map(visible))).toEqual([false, false, true]);
+    await page.fill('#node-input-days', '20, 5');
+    await page.click('#node-dialog-ok');
+    await rig.editor.openNode('w1');
+    expect(await page.inputValue('#node-input-watch')).toBe('certificate');
+    expect(await page.inputValue('#node-input-days')).toBe('20, 5');
+    expect(await page.inputValue('#node-input-every')).toBe('15');
+    await rig.editor.cancel();
+  });
+});
