@@ -2,8 +2,10 @@
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
-// Tests of what is built, or that start a real Node-RED, npm or a browser; two of them fill a small machine.
+// Tests of what is built, that start a real Node-RED, npm or a browser, or that measure what they compute; two of them fill a small machine.
 const whole = [
+  'test/linear.test.ts',
+  'test/library-types.test.ts',
   'test/editor.test.ts',
   'test/package*.test.ts',
   'test/examples*.test.ts',
