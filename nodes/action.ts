@@ -3,7 +3,7 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { UnorderedList } from '../src/model/unordered-list';
 import { asGatewayError, badInput, GatewayError } from '../src/model/error';
 import type { Outcome, RunOptions } from '../src/gateway';
-import type { By } from '../src/journal/around';
+import type { Initiator } from '../src/journal/around';
 import { failureEnvelope } from '../src/run/envelope';
 import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
@@ -69,7 +69,7 @@ export class Action {
   readonly #setup: Setup | GatewayError;
   readonly #runs = new UnorderedList<Run>();
   #failsToOutput = false;
-  #known: By | undefined;
+  #known: Initiator | undefined;
   #closed = false;
   #whenIdle: (() => void) | undefined;
 
@@ -293,12 +293,12 @@ export class Action {
   }
 
   /** Who asks, as a journal tells it. */
-  #by({ actor }: Message): By {
+  #by({ actor }: Message): Initiator {
     return { ...this.#place(), actor: typeof actor === 'string' && actor !== '' ? actor : undefined };
   }
 
   /** This node and its flow, by name and id: a name alone may be that of several. */
-  #place(): By {
+  #place(): Initiator {
     if (this.#known) return this.#known;
     const { id, name, z } = this.#node;
     let label: string | undefined;

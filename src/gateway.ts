@@ -17,7 +17,7 @@ import type { Gate } from './run/write';
 import { guardLogin } from './change/lock-out';
 import { removeIfThere } from './change/missing-ok';
 import { proveLogin, unprovable } from './login/proof';
-import { journalled, type By } from './journal/around';
+import { journalled, type Initiator } from './journal/around';
 import { JournalWriter } from './journal/writer';
 import type { AroundWrite } from './run/writes';
 import { Session } from './login/session';
@@ -42,7 +42,7 @@ export interface RunOptions {
   /** Puts `envelope.summary` into another language than English. */
   say?: Say;
   /** Who asks for it, for the journal. */
-  by?: By | undefined;
+  by?: Initiator | undefined;
   /** Told a few times a second how far an import or export is. */
   onProgress?: (progress: Advance) => void;
 }
@@ -222,7 +222,7 @@ export class Gateway {
   }
 
   /** What stands around the writes of one run: whether they lock this account out, and within that the journal. */
-  #around(operation: string, redactor: Redactor, by: By, call: OperationCall, wanted: boolean): AroundWrite {
+  #around(operation: string, redactor: Redactor, by: Initiator, call: OperationCall, wanted: boolean): AroundWrite {
     const mending = (): OperationCall => {
       const mends: OperationCall = new OperationCall(this.#shared, {
         dryRun: false,
@@ -240,7 +240,7 @@ export class Gateway {
     return (write, proceed) => guard(write, () => own(write, proceed));
   }
 
-  #journal(operation: string, redactor: Redactor, by: By, call: OperationCall): AroundWrite | undefined {
+  #journal(operation: string, redactor: Redactor, by: Initiator, call: OperationCall): AroundWrite | undefined {
     const { journal } = this.#settings;
     if (!journal) return undefined;
     const mask = <T>(value: T): T => redactor.value(value);

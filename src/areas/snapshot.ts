@@ -49,7 +49,7 @@ export const snapshot = area({
       data: '`{ equal, added: [path], removed: [path], changed: [{ path, field, before, after }] }`',
       fields: {
         with: subject(
-          object('With', 'A snapshot, as *Take a snapshot* gives it.', {
+          object('With', 'A snapshot, as `take` gives it.', {
             example: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration/users', resources: {} },
           }),
         ),

@@ -12,7 +12,7 @@ import type { Kept } from './kept';
 import type { JournalWriter, Told } from './writer';
 
 /** Who does it: what a journal tells besides the write itself. */
-export interface By {
+export interface Initiator {
   readonly node?: string | undefined;
   readonly flow?: string | undefined;
   readonly actor?: string | undefined;
@@ -23,7 +23,7 @@ export interface JournalParts {
   readonly call: Call;
   readonly appliance: string;
   readonly operation: string;
-  readonly by: By;
+  readonly by: Initiator;
   readonly mask: <T>(value: T) => T;
 }
 

@@ -3,13 +3,13 @@ import { badInput, GatewayError } from '../../model/error';
 import { ours } from '../../model/sentence';
 import type { Redactor } from '../../model/redaction';
 import { OperationCall, type Shared } from '../../run/call';
-import type { By } from '../../journal/around';
+import type { Initiator } from '../../journal/around';
 import type { AroundWrite } from '../../run/writes';
 import { applianceOf, handsOf } from './hands';
 
 export interface KeepOptions {
   /** Who keeps, for the journal. */
-  readonly by?: By | undefined;
+  readonly by?: Initiator | undefined;
   /** Seconds from one look to the next; default 10. */
   readonly every?: number | undefined;
   /** Where it is kept who is kept out; looked into beside the memory and the folders that operations have named. */
