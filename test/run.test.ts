@@ -175,33 +175,30 @@ describe('every write', () => {
       return http(200, '{"username":"j.doe"}');
     });
 
-  it.each(writing.filter(([name]) => !NEED_A_PAST.has(name)))(
-    'of %s goes through one place, sent or planned',
-    async (name, operation) => {
-      for (const dryRun of [false, true]) {
-        const server = await friendly(name === 'groups.remove' ? 'VPN Users' : 'Other');
-        const seen: Write[] = [];
-        const around: CallOptions['around'] = (write, proceed) => {
-          seen.push(write);
-          return proceed();
-        };
-        const call = callOf(server, { dryRun, around }, { vendor: 'acme' });
-        const input = frozen(readInput(operation, structuredClone(operation.example.input)));
-        const run = operation.run ? operation.run(input, call) : call.write(operation.request?.(input, '') ?? { method: 'GET', path: '' });
-        // What the list is afterwards is not what this appliance plays.
-        await run.catch(() => undefined);
-        const lines = seen.map(({ request: { method, path } }) => `${method} ${path}`);
-        const sent = server.asked
-          .filter(({ method, path }) => method !== 'GET' && path !== LOGIN)
-          .map(({ method, path }) => `${method} ${path.split('?')[0]}`);
-        expect(lines).not.toEqual([]);
-        // Nothing of the input was changed on the way, or it would have thrown.
-        expect(input).toEqual(readInput(operation, operation.example.input));
-        expect(dryRun ? call.plan?.requests.map(({ method, path }) => `${method} ${path}`) : sent).toEqual(lines);
-        if (dryRun) expect(sent).toEqual([]);
-      }
-    },
-  );
+  it.each(writing.filter(([name]) => !NEED_A_PAST.has(name)))('of %s goes through one place, sent or planned', async (name, operation) => {
+    for (const dryRun of [false, true]) {
+      const server = await friendly(name === 'groups.remove' ? 'VPN Users' : 'Other');
+      const seen: Write[] = [];
+      const around: CallOptions['around'] = (write, proceed) => {
+        seen.push(write);
+        return proceed();
+      };
+      const call = callOf(server, { dryRun, around }, { vendor: 'acme' });
+      const input = frozen(readInput(operation, structuredClone(operation.example.input)));
+      const run = operation.run ? operation.run(input, call) : call.write(operation.request?.(input, '') ?? { method: 'GET', path: '' });
+      // What the list is afterwards is not what this appliance plays.
+      await run.catch(() => undefined);
+      const lines = seen.map(({ request: { method, path } }) => `${method} ${path}`);
+      const sent = server.asked
+        .filter(({ method, path }) => method !== 'GET' && path !== LOGIN)
+        .map(({ method, path }) => `${method} ${path.split('?')[0]}`);
+      expect(lines).not.toEqual([]);
+      // Nothing of the input was changed on the way, or it would have thrown.
+      expect(input).toEqual(readInput(operation, operation.example.input));
+      expect(dryRun ? call.plan?.requests.map(({ method, path }) => `${method} ${path}`) : sent).toEqual(lines);
+      if (dryRun) expect(sent).toEqual([]);
+    }
+  });
 
   it('that is held there is not sent', async () => {
     const server = await friendly();
