@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { asGatewayError, badInput, type GatewayError } from '../src/model/error';
 import { isObject } from '../src/model/json';
+import { ours, sentence } from '../src/model/sentence';
 import { failureEnvelope } from '../src/run/envelope';
 import { filterFrom, KINDS, Watcher, type Limit, type WatchEvent, type WatchKind, type WatchOptions } from '../src/watch';
 import { applianceById } from './appliance';
@@ -121,14 +122,15 @@ function settingsOf(properties: Properties, definition: Readonly<Record<string, 
 /** JSON as the dialog stores it, or what a flow written by hand has in its place. */
 function jsonOf(name: string, value: unknown): unknown {
   const variable = variableOf(value);
-  if (variable !== undefined) throw badConfig(`${name} is to come from the environment variable ${variable}, which is not set.`);
+  if (variable !== undefined)
+    throw badConfig(sentence`${ours(name)} is to come from the environment variable ${variable}, which is not set.`);
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return undefined;
   try {
     return JSON.parse(value) as unknown;
   } catch {
-    throw badConfig(`${name} is no JSON. Open the node and enter it again.`);
+    throw badConfig(sentence`${ours(name)} is no JSON. Open the node and enter it again.`);
   }
 }
 

@@ -136,7 +136,9 @@ describe.each([
       err?: string;
     }[];
     const ours = sets.filter((set) => set.module === name);
-    expect(ours.flatMap((set) => set.types).sort()).toEqual(['gateway-appliance', ...areas.map((area) => `gateway-${area.name}`)].sort());
+    expect(ours.flatMap((set) => set.types).sort()).toEqual(
+      ['gateway-appliance', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)].sort(),
+    );
     expect(ours.map(({ enabled, err }) => ({ enabled, err }))).toEqual([{ enabled: true, err: undefined }]);
     expect(complaints(demo)).toEqual([]);
     expect(demo.nodeRed.version.startsWith(`${version}.`)).toBe(true);
