@@ -91,8 +91,11 @@ function withText({ example, fields }: Operation, name: string, field: Field, va
 }
 
 const takesText = ([name, field]: [string, Field]): boolean =>
-  // An address with a rule of its own is refused; test/input.test.ts has what passes.
-  !('check' in field) && field.rule === undefined && !field.guard && (['text', 'list', 'path'].includes(field.kind) || name === 'session-id');
+  // An address with a rule of its own is refused; test/rules.test.ts has what passes.
+  !('check' in field) &&
+  field.rule === undefined &&
+  !field.guard &&
+  (['text', 'list', 'path'].includes(field.kind) || name === 'session-id');
 
 // The name of a backup, and that of an entry or a snapshot, is looked up in a folder here; who is contained is remembered here.
 const named = table

@@ -95,6 +95,14 @@ it('share their appliances and one certificate, the same in each; only the one t
   expect(new Set(all.map(({ name }) => name)).size).toBe(new Set(all.map(({ id }) => id)).size);
 });
 
+it('share nothing else: whoever imports two examples gets the nodes of both', () => {
+  const own = exampleNames().flatMap((example) =>
+    readExample(example).filter(({ type }) => !['gateway-appliance', 'tls-config'].includes(type)),
+  );
+  const ids = own.map(({ id }) => id);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+});
+
 it('show every node but the appliance', () => {
   const used = new Set(exampleNames().flatMap((example) => readExample(example).map((node) => node.type)));
   expect(wanted.filter((type) => !used.has(type))).toEqual([]);

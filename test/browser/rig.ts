@@ -82,7 +82,9 @@ export const idOf = (area: Area, operation: string): string => `${area.name}-${o
 function nodeFor(area: Area, operation: string): FlowNode {
   const declared = Object.entries(area.operations[operation]?.fields ?? {});
   const fields = Object.fromEntries(declared.map(([name, field]) => [name, literal(field)]));
-  return { ...TRIAL, id: idOf(area, operation), type: `gateway-${area.name}`, operation, fields, y: 80 };
+  // What has events of its own has an output for them.
+  const ports = area.events ? { outputs: 2, wires: [['end'], []] } : {};
+  return { ...TRIAL, id: idOf(area, operation), type: `gateway-${area.name}`, operation, fields, y: 80, ...ports };
 }
 
 /** A Node-RED with one node for each operation of the package and of the trial area, and a browser with its editor. */
