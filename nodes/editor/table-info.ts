@@ -1,4 +1,4 @@
-import type { Thing } from '../../src/model/field';
+import type { ObjectKind } from '../../src/model/field';
 import type { Rule } from '../../src/model/rules';
 
 /** The operation table as scripts/editor/table.mjs writes it into gateway.html. */
@@ -16,7 +16,7 @@ export interface FieldInfo {
   rule?: Rule;
   /** Values that the interface is known to take; others too. */
   known?: readonly string[];
-  names?: Thing;
+  names?: ObjectKind;
   editor?: 'session-filter' | 'resource';
   default?: unknown;
   example?: string;

@@ -1,5 +1,5 @@
 import { asGatewayError, badInput, GatewayError } from '../model/error';
-import type { Thing } from '../model/field';
+import type { ObjectKind } from '../model/field';
 import { isObject, type JsonObject } from '../model/json';
 import { ours, sentence } from '../model/sentence';
 import { links } from './links';
@@ -102,7 +102,7 @@ function named(path: string, ...keys: readonly string[]): Listing {
 }
 
 /** How each kind of thing is listed. The only registry: a field that says `names` gets a picker. */
-export const catalogue: Readonly<Record<Exclude<Thing, 'path'>, Listing>> = {
+export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path'>, Listing>> = {
   'auth-server': tree(SERVERS),
   'local-server': serversWith('local'),
   'directory-server': serversWith('ad', 'ldap'),

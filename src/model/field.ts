@@ -6,7 +6,7 @@ import type { Sentence } from './sentence';
 export type Kind = 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
 
 /** Kinds of what an appliance holds and a field can name; `areas/catalogue.ts` has the list of each. */
-export type Thing =
+export type ObjectKind =
   | 'path'
   | 'auth-server'
   | 'local-server'
@@ -50,7 +50,7 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** Values that the interface is known to take, where it may take others too: the dialog offers them. */
   readonly known?: readonly string[];
   /** What it names on the appliance: the dialog offers what is there. */
-  readonly names?: Thing;
+  readonly names?: ObjectKind;
   /** What the dialog has of its own for it, beside text. */
   readonly editor?: 'session-filter' | 'resource';
   /** What a text has to be; the dialog checks it too. */

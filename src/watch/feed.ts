@@ -3,18 +3,18 @@ import { Canceller } from '../model/cancelling';
 import type { Clock } from './clock';
 
 /** What a check came to. */
-export type Result = { readonly outcome: Outcome } | { readonly error: unknown };
+export type CheckResult = { readonly outcome: Outcome } | { readonly error: unknown };
 
 /** Who takes part in the checks of a feed. */
-export interface Taker {
+export interface Participant {
   /** The usual time between two checks, in milliseconds. */
   readonly everyMs: number;
   /** Takes a result; the next check for it comes after that, so much later. Never rejects. */
-  take(result: Result): Promise<number>;
+  take(result: CheckResult): Promise<number>;
 }
 
 interface Seat {
-  readonly taker: Taker;
+  readonly participant: Participant;
   /** When its next check is due; Infinity while it works on one. */
   due: number;
   /** Who waits for the check that is to come, and for the one after a check that is under way. */
@@ -29,7 +29,7 @@ interface Seat {
 export class Feed {
   readonly #ask: (signal: Canceller) => Promise<Outcome>;
   readonly #clock: Clock;
-  readonly #seats = new Map<Taker, Seat>();
+  readonly #seats = new Map<Participant, Seat>();
   #stop = new Canceller();
   #running = false;
   #cancel: (() => void) | undefined;
@@ -44,24 +44,24 @@ export class Feed {
   }
 
   /** The first check in so many milliseconds; who takes part already stays as it is. */
-  join(taker: Taker, inMs: number): void {
-    if (this.#seats.has(taker)) return;
-    this.#seats.set(taker, { taker, due: this.#clock.now() + inMs, waiting: [], again: [] });
+  join(participant: Participant, inMs: number): void {
+    if (this.#seats.has(participant)) return;
+    this.#seats.set(participant, { participant, due: this.#clock.now() + inMs, waiting: [], again: [] });
     this.#plan();
   }
 
-  leave(taker: Taker): void {
-    const seat = this.#seats.get(taker);
+  leave(participant: Participant): void {
+    const seat = this.#seats.get(participant);
     if (!seat) return;
-    this.#seats.delete(taker);
+    this.#seats.delete(participant);
     for (const done of [...seat.waiting, ...seat.again]) done();
     if (this.empty) this.#stop.abort();
     this.#plan();
   }
 
   /** A check that begins now, or right after the one that is under way; ends when its result is taken. */
-  check(taker: Taker): Promise<void> {
-    const seat = this.#seats.get(taker);
+  check(participant: Participant): Promise<void> {
+    const seat = this.#seats.get(participant);
     if (!seat) return Promise.resolve();
     return new Promise((resolve) => {
       if (seat.due === Infinity) {
@@ -88,15 +88,15 @@ export class Feed {
 
   #run(): void {
     const all = [...this.#seats.values()];
-    const soon = this.#clock.now() + Math.min(...all.map(({ taker }) => taker.everyMs)) / 2;
+    const soon = this.#clock.now() + Math.min(...all.map(({ participant }) => participant.everyMs)) / 2;
     const seats = all.filter(({ due }) => due <= soon);
     for (const seat of seats) seat.due = Infinity;
     this.#running = true;
     if (this.#stop.aborted) this.#stop = new Canceller();
     this.#ask(this.#stop)
       .then(
-        (outcome): Result => ({ outcome }),
-        (error: unknown): Result => ({ error }),
+        (outcome): CheckResult => ({ outcome }),
+        (error: unknown): CheckResult => ({ error }),
       )
       .then((result) => {
         this.#running = false;
@@ -106,14 +106,14 @@ export class Feed {
       .catch(() => undefined);
   }
 
-  async #give(seat: Seat, result: Result): Promise<void> {
-    if (this.#seats.get(seat.taker) !== seat) return;
-    const later = await seat.taker.take(result);
+  async #give(seat: Seat, result: CheckResult): Promise<void> {
+    if (this.#seats.get(seat.participant) !== seat) return;
+    const later = await seat.participant.take(result);
     const { waiting, again } = seat;
     seat.waiting = again;
     seat.again = [];
     seat.due = this.#clock.now() + (again.length > 0 ? 0 : later);
     for (const done of waiting) done();
-    if (this.#seats.get(seat.taker) === seat) this.#plan();
+    if (this.#seats.get(seat.participant) === seat) this.#plan();
   }
 }

@@ -3,7 +3,7 @@ import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import type { JsonObject } from '../model/json';
 import { machineClock, type Clock } from './clock';
-import type { Feed, Result, Taker } from './feed';
+import type { Feed, CheckResult, Participant } from './feed';
 import { feedOf } from './feeds';
 import { kindNamed, type KindOptions, type Watched, type WatchKind } from './kinds';
 import { Memory, type Entry } from './memory';
@@ -55,7 +55,7 @@ const SILENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['LOGIN_PAUSED', 'ABOR
  * tells nothing, unless something is remembered. With `remember`, an event is written down before it is told and marked right after: a
  * process that is killed loses none, and tells one again, with the same id, only if it was killed in the instant between the two.
  */
-export class Watcher implements Taker {
+export class Watcher implements Participant {
   readonly everyMs: number;
   readonly #options: WatchOptions;
   readonly #clock: Clock;
@@ -133,7 +133,7 @@ export class Watcher implements Taker {
   }
 
   /** For the feed. */
-  take(result: Result): Promise<number> {
+  take(result: CheckResult): Promise<number> {
     const work = this.#take(result).catch((fault: unknown) => {
       this.#options.onError(asGatewayError(fault));
       return this.everyMs;
@@ -169,7 +169,7 @@ export class Watcher implements Taker {
     }
   }
 
-  async #take(result: Result): Promise<number> {
+  async #take(result: CheckResult): Promise<number> {
     if (this.#closed) return this.everyMs;
     if ('outcome' in result) {
       try {
