@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../model/error-codes';
+import { OUT_OF_REACH, type ErrorCode } from '../model/error-codes';
 import { BOUNDS, type Counters } from '../model/counters';
 import { asGatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
@@ -13,16 +13,6 @@ export { METRICS_TYPE } from './exposition';
 export const PARTS = ['health', 'sessions', 'license', 'cluster', 'certificate'] as const;
 type Part = (typeof PARTS)[number];
 
-/** After these, another request would fail just so, and take its time or one more login. */
-const DOWN = new Set<ErrorCode>([
-  'CONNECTION',
-  'TIMEOUT',
-  'TLS',
-  'LOGIN_REJECTED',
-  'LOGIN_PAUSED',
-  'SECOND_FACTOR_REQUIRED',
-  'UNAUTHORIZED',
-]);
 /** The answer of an appliance that is well, to what it does not offer or not to this account. */
 const NOT_OFFERED = new Set<ErrorCode>(['NOT_FOUND', 'FORBIDDEN', 'INVALID_REQUEST', 'REJECTED']);
 
@@ -84,9 +74,9 @@ export async function readMetrics({ parts = [...PARTS] }: { parts?: readonly str
   const [first, ...others] = wanted;
   const found = first ? [await attempt(first)] : [];
   const code = first && leftOut[first];
-  if (code === undefined || !DOWN.has(code)) found.push(...(await Promise.all(others.map(attempt))));
+  if (code === undefined || !OUT_OF_REACH.has(code)) found.push(...(await Promise.all(others.map(attempt))));
   else for (const part of others) leftOut[part] = code;
-  if (code !== undefined && DOWN.has(code)) call.counters.failed(code);
+  if (code !== undefined && OUT_OF_REACH.has(code)) call.counters.failed(code);
   call.note({ leftOut });
   const state: Family = { name: 'gateway_up', type: 'gauge', help: 'Whether the appliance answers us.', samples: [{ value: up ? 1 : 0 }] };
   return exposition([state, ...found.flat(), ...counted(call.counters)], { appliance: call.settings.name });

@@ -1,5 +1,5 @@
 import { asGatewayError, type GatewayError } from '../model/error';
-import type { ErrorCode } from '../model/error-codes';
+import { OUT_OF_REACH } from '../model/error-codes';
 import { inParallel } from '../model/in-parallel';
 import type { JsonObject } from '../model/json';
 import { disableWanted, enableAgain, whom } from './contain';
@@ -30,16 +30,7 @@ export interface Keeper {
 /** More than so many users at once cost more one by one than the whole list. */
 const MOST_BY_NAME = 3;
 const AT_ONCE = 8;
-/** When an appliance does not answer, or no login is to be had, asking every few seconds helps nobody. */
-const AWAY = new Set<ErrorCode>([
-  'CONNECTION',
-  'TIMEOUT',
-  'TLS',
-  'LOGIN_REJECTED',
-  'LOGIN_PAUSED',
-  'SECOND_FACTOR_REQUIRED',
-  'UNAUTHORIZED',
-]);
+/** When an appliance is out of reach, asking every few seconds helps nobody. */
 const LONGEST_PAUSE_MS = 30_000;
 
 const guards = new Map<string, Guard>();
@@ -108,7 +99,7 @@ class Guard {
     this.#looking = false;
     for (const each of this.#keepers) each.onLook(contained, fault);
     if (this.#keepers.size === 0) return;
-    this.#faults = fault && AWAY.has(fault.code) ? this.#faults + 1 : 0;
+    this.#faults = fault && OUT_OF_REACH.has(fault.code) ? this.#faults + 1 : 0;
     const every = 1000 * Math.min(...[...this.#keepers].map((each) => each.every));
     const pause = Math.min(Math.max(every, LONGEST_PAUSE_MS), every * 2 ** Math.min(this.#faults, 10));
     this.#schedule(Math.max(0, pause - (performance.now() - began)));

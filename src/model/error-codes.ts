@@ -25,3 +25,14 @@ export const ERROR_CODES = [
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** With these, nothing else that is asked of the appliance right after would fare better: it is away, or no login is to be had. */
+export const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'CONNECTION',
+  'TIMEOUT',
+  'TLS',
+  'LOGIN_REJECTED',
+  'LOGIN_PAUSED',
+  'SECOND_FACTOR_REQUIRED',
+  'UNAUTHORIZED',
+]);
