@@ -67,6 +67,7 @@ export async function buildEditor({ root, compiled, out }) {
   const locale = `${out}/locales/en-US`;
   mkdirSync(locale, { recursive: true });
   const text = (/** @type {string} */ name) => readFileSync(`${root}/nodes/locales/${name}.en-US.md`, 'utf8');
+  const form = (/** @type {string} */ name) => readFileSync(`${root}/nodes/editor/${name}.html`, 'utf8');
   writeFileSync(
     `${out}/gateway.html`,
     buildHtml({
@@ -74,8 +75,9 @@ export async function buildEditor({ root, compiled, out }) {
       table,
       script: await bundle(root, 'index.ts', 'gatewayEditor'),
       style: await styleOf(root, 'gateway.css'),
-      appliance: readFileSync(`${root}/nodes/editor/appliance.html`, 'utf8'),
-      watch: readFileSync(`${root}/nodes/editor/watch.html`, 'utf8'),
+      action: form('action'),
+      appliance: form('appliance'),
+      watch: form('watch'),
     }),
   );
   writeFileSync(`${locale}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);

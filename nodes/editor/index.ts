@@ -1,18 +1,20 @@
+import { shareForm } from './form';
 import { readOldFlows } from './old-flows';
 import { addSearchWords } from './palette';
 import { hasArea, use, type AreaInfo } from './table';
 
 /** Everything that gateway.html calls, as members of the global `gatewayEditor`. */
-export { closeAction, openAction, saveAction } from './action';
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
 export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
-export { addAction, inputLabel, label, outputLabel } from './label';
-export { checkAppliance, checkEvery, checkFields, checkMinutes, checkOperation, checkOutput } from './check';
+export { checkAppliance } from './check';
+export { on, valid } from './definition';
+export { addAction } from './label';
 export { checkWatch, closeWatch, openWatch, watchLabel } from './watch';
 
 /** Called once, by the line that the build adds, with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {
   use(table);
+  shareForm();
   readOldFlows();
   addSearchWords();
   followWires();

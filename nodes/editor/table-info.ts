@@ -30,5 +30,7 @@ export interface OperationInfo {
 export interface AreaInfo {
   /** It tells by an output of its own what happens by itself. */
   events?: true;
+  /** A plan of it would say nothing. */
+  dryRun?: false;
   operations: Record<string, OperationInfo>;
 }

@@ -26,6 +26,20 @@ export function hasEvents(node: RedNode): boolean {
   return areas[areaNameOf(node)]?.events === true;
 }
 
+/** Which parts of the form that all share its type has. */
+export function partsOf(type: string): ('events' | 'plans' | 'writes' | 'preview')[] {
+  const { events, dryRun, operations = {} } = areas[type.slice('gateway-'.length)] ?? {};
+  const writes = Object.values(operations).some(({ effect }) => effect !== 'read');
+  if (dryRun === false) return events ? ['events'] : [];
+  return ['plans', ...(events ? (['events'] as const) : (['preview'] as const)), ...(writes ? (['writes'] as const) : [])];
+}
+
+/** The fields of a type that are credentials of the node. */
+export function secretsOf(type: string): string[] {
+  const fields = Object.values(areas[type.slice('gateway-'.length)]?.operations ?? {}).flatMap((one) => Object.entries(one.fields));
+  return [...new Set(fields.filter(([, { secret }]) => secret).map(([name]) => name))];
+}
+
 /** Its outputs as it stands in the flow, not in an open dialog. */
 export function portsOfNode(node: RedNode): Port[] {
   return portsOf(node.failures === 'output', String(node.approval) === 'true', hasEvents(node));

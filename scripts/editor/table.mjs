@@ -97,7 +97,11 @@ function areaInfo(area, texts) {
     }
     operations[name] = { effect: operation.effect, fields };
   }
-  return { ...(area.events && { events: /** @type {const} */ (true) }), operations };
+  return {
+    ...(area.events && { events: /** @type {const} */ (true) }),
+    ...(area.dryRun === false && { dryRun: area.dryRun }),
+    operations,
+  };
 }
 
 /** The table for the script in the browser, and its texts for the catalogue. @param {readonly Area[]} areas */
