@@ -15,6 +15,7 @@ import { fixedFolder, NodeKeeper } from './keeper';
 import { Operations, type Chosen } from './operations';
 import { Output, owned } from './output';
 import { badConfig, Properties } from './properties';
+import { placeOf } from './place';
 import { portsOf } from './rules';
 import type { Message } from './sources';
 import { shownFailure, shownOutcome, Status } from './status';
@@ -254,7 +255,13 @@ export class Action {
     const { events } = this.#area;
     if (!events) return undefined;
     const folder = fixedFolder(this.#red, this.#node, fields);
-    return new NodeKeeper(this.#node, this.#status, { properties, ...events, failsToOutput: this.#failsToOutput, applianceId, folder });
+    return new NodeKeeper(this.#red, this.#node, this.#status, {
+      properties,
+      ...events,
+      failsToOutput: this.#failsToOutput,
+      applianceId,
+      folder,
+    });
   }
 
   /** The message as these nodes can write into it. A fault of its own is told later, when there is somebody to tell. */
@@ -294,23 +301,8 @@ export class Action {
 
   /** Who asks, as a journal tells it. */
   #by({ actor }: Message): Initiator {
-    return { ...this.#place(), actor: typeof actor === 'string' && actor !== '' ? actor : undefined };
+    return { ...(this.#known ??= placeOf(this.#red, this.#node)), actor: typeof actor === 'string' && actor !== '' ? actor : undefined };
   }
-
-  /** This node and its flow, by name and id: a name alone may be that of several. */
-  #place(): Initiator {
-    if (this.#known) return this.#known;
-    const { id, name, z } = this.#node;
-    let label: string | undefined;
-    this.#red.nodes.eachNode((other: { id: string; label?: unknown }) => {
-      if (other.id === z && typeof other.label === 'string') label = other.label;
-    });
-    return (this.#known = { node: named(name, id), flow: named(label, z) });
-  }
-}
-
-function named(name: string | undefined, id: string): string {
-  return name ? `${name} (${id})` : id;
 }
 
 function approverOf(properties: Properties, failsToOutput: boolean, { events }: Area): Approver | undefined {

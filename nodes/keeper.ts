@@ -3,6 +3,7 @@ import type { ContainEvent } from '../src/contain/keeper';
 import { asGatewayError, type GatewayError } from '../src/model/error';
 import { isObject } from '../src/model/json';
 import { applianceById, namedAppliances, type Appliance } from './appliance';
+import { placeOf } from './place';
 import { badConfig, type Properties } from './properties';
 import { portsOf } from './rules';
 import { shownContained, shownFailure, type Status } from './status';
@@ -22,6 +23,7 @@ interface KeeperOf {
 
 /** Keeps people out between the messages of a node, and tells by an output of its own what it does. */
 export class NodeKeeper {
+  readonly #red: NodeAPI;
   readonly #node: Node;
   readonly #status: Status;
   readonly #of: KeeperOf;
@@ -33,7 +35,8 @@ export class NodeKeeper {
   #shown = '';
 
   /** Errors: `BAD_CONFIG` for a time that cannot be. */
-  constructor(node: Node, status: Status, of: KeeperOf) {
+  constructor(red: NodeAPI, node: Node, status: Status, of: KeeperOf) {
+    this.#red = red;
     this.#node = node;
     this.#status = status;
     this.#of = of;
@@ -53,7 +56,7 @@ export class NodeKeeper {
     const stop = gateway.keepContained({
       every: this.#every,
       folder: this.#of.folder,
-      by: { node: this.#node.id, flow: this.#node.z },
+      by: placeOf(this.#red, this.#node),
       onEvent: (event) => this.#tell(event, gateway.name),
       onLook: (contained, fault) => this.#show(contained, fault),
     });

@@ -281,6 +281,31 @@ describe('a keeper', () => {
     expect(new Set(lines(simulator).slice(before))).toEqual(new Set(['GET /api/v1/system/active-users?number=200&start=0']));
   });
 
+  it('needs no list of its own while a watch reads one as often', async () => {
+    const { simulator, gateway } = await pair();
+    for (const name of [NAME, 'b', 'c', 'd']) await contain(gateway, { name });
+    const kept: ContainEvent[] = [];
+    let looks = 0;
+    const stop = gateway.keepContained({ every: 3600, onEvent: (event) => kept.push(event), onLook: () => looks++ });
+    onTestFinished(stop);
+    await vi.waitFor(() => expect(looks).toBe(1), 10_000);
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    // Right after a look nobody looks again; later on, what somebody else has read is one.
+    await gateway.run('sessions.list');
+    expect(kept).toEqual([]);
+    vi.spyOn(performance, 'now').mockImplementation(() => Date.now() - performance.timeOrigin + 3_000_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    for (const part of [{ name: NAME }, { limit: 1 }]) await gateway.run('sessions.list', part);
+    expect([looks, simulator.state.sessions.has(session)]).toEqual([1, true]);
+    const before = lines(simulator).length;
+    await gateway.run('sessions.list');
+    await vi.waitFor(() => expect(kept).toMatchObject([{ event: 'ended', name: NAME, session: { 'session-id': session } }]), 10_000);
+    expect(lines(simulator).slice(before)).toEqual([
+      'GET /api/v1/system/active-users?number=200&start=0',
+      `DELETE /api/v1/system/active-users/session/${session}`,
+    ]);
+  });
+
   it('is one for all of the same appliance in a process, and tells all', async () => {
     const { simulator, gateway } = await pair();
     const kept = [keeping(gateway), keeping(gatewayFor(simulator))];
@@ -402,6 +427,6 @@ describe('with a folder', () => {
     const kept = keeping(gateway);
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
     await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 10_000);
-    expect(kept.faults[0]?.code).toBe('BAD_CONFIG');
+    await vi.waitFor(() => expect(kept.faults[0]?.code).toBe('BAD_CONFIG'), 10_000);
   });
 });

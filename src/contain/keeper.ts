@@ -32,6 +32,7 @@ const MOST_BY_NAME = 3;
 const AT_ONCE = 8;
 /** When an appliance is out of reach, asking every few seconds helps nobody. */
 const LONGEST_PAUSE_MS = 30_000;
+const LONGEST_GRACE_MS = 500;
 
 const guards = new Map<string, Guard>();
 
@@ -43,6 +44,21 @@ export function keep(keeper: Keeper): () => void {
   return guard.join(keeper);
 }
 
+/** Whether anybody keeps people out of anywhere. */
+export function isKept(): boolean {
+  return guards.size > 0;
+}
+
+/** All sessions of an appliance, as somebody else has read them; `began` by `performance.now()`. */
+export function offerSessions(appliance: string, sessions: readonly JsonObject[], began: number): void {
+  guards.get(appliance)?.offer({ sessions, began });
+}
+
+interface Listed {
+  readonly sessions: readonly JsonObject[];
+  readonly began: number;
+}
+
 /** The one who looks, for all keepers of an appliance in this process. */
 class Guard {
   readonly #appliance: string;
@@ -51,6 +67,8 @@ class Guard {
   #ended = new Set<unknown>();
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
+  /** When the last look began. */
+  #looked = -Infinity;
   #faults = 0;
 
   constructor(appliance: string) {
@@ -68,6 +86,17 @@ class Guard {
     };
   }
 
+  get #everyMs(): number {
+    return 1000 * Math.min(...[...this.#keepers].map((each) => each.every));
+  }
+
+  /** A list that a watch has read is a look, unless the last one has just been. */
+  offer(listed: Listed): void {
+    if (this.#looking || listed.began - this.#looked < this.#everyMs / 4) return;
+    clearTimeout(this.#timer);
+    void this.#look(listed);
+  }
+
   /** In so many milliseconds; after a look that is under way, as that one says. */
   #schedule(ms: number): void {
     if (this.#looking) return;
@@ -77,11 +106,12 @@ class Guard {
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
+  async #look(listed?: Listed): Promise<void> {
     const [keeper] = this.#keepers;
     if (!keeper) return;
     this.#looking = true;
-    const began = performance.now();
+    const began = listed?.began ?? performance.now();
+    this.#looked = began;
     let contained = 0;
     let fault: GatewayError | undefined;
     try {
@@ -90,7 +120,7 @@ class Guard {
       contained = kept.filter(({ record }) => !isOver(record)).length;
       // With nobody to keep out nothing is sent.
       if (kept.length > 0) {
-        const found = await keeper.perform((hands) => this.#work(kept, hands));
+        const found = await keeper.perform((hands) => this.#work(kept, hands, listed?.sessions));
         fault = found ?? fault;
       }
     } catch (thrown) {
@@ -100,20 +130,22 @@ class Guard {
     for (const each of this.#keepers) each.onLook(contained, fault);
     if (this.#keepers.size === 0) return;
     this.#faults = fault && OUT_OF_REACH.has(fault.code) ? this.#faults + 1 : 0;
-    const every = 1000 * Math.min(...[...this.#keepers].map((each) => each.every));
+    const every = this.#everyMs;
     const pause = Math.min(Math.max(every, LONGEST_PAUSE_MS), every * 2 ** Math.min(this.#faults, 10));
-    this.#schedule(Math.max(0, pause - (performance.now() - began)));
+    // Whoever read the last list reads the next one a little sooner or later.
+    const grace = listed ? Math.min(every / 20, LONGEST_GRACE_MS) : 0;
+    this.#schedule(Math.max(0, pause + grace - (performance.now() - began)));
   }
 
   /** One look. Gives the first fault; one at one of them does not keep it from the others. */
-  async #work(kept: readonly Kept[], hands: Hands): Promise<GatewayError | undefined> {
+  async #work(kept: readonly Kept[], hands: Hands, all?: readonly JsonObject[]): Promise<GatewayError | undefined> {
     // The settings want no write to leave.
     if (hands.planned) return undefined;
     let fault: GatewayError | undefined;
     const note = (thrown: unknown): void => void (fault ??= asGatewayError(thrown));
     const present = kept.map(({ record }) => record).filter((record) => !isOver(record));
     // Sessions first: to change an account may have to wait for another process.
-    if (present.length > 0) await this.#endNew(present, hands, note).catch(note);
+    if (present.length > 0) await this.#endNew(present, hands, note, all).catch(note);
     if (kept.some(({ record }) => isOver(record) || record.accounts.some(({ state }) => state === 'wanted'))) {
       await hands.exclusive(() => this.#settle(hands, note)).catch(note);
     }
@@ -138,11 +170,14 @@ class Guard {
     }
   }
 
-  async #endNew(present: readonly Contained[], hands: Hands, note: (thrown: unknown) => void): Promise<void> {
-    const names = present.map(({ name }) => name).filter((name) => name !== undefined);
-    const byName = names.length === present.length && names.length <= MOST_BY_NAME;
-    const lists = byName ? await inParallel(names, AT_ONCE, (name) => hands.sessions(name)) : [await hands.sessions()];
-    const listed = new Map(lists.flat().map((session) => [session['session-id'], session]));
+  async #endNew(
+    present: readonly Contained[],
+    hands: Hands,
+    note: (thrown: unknown) => void,
+    all: readonly JsonObject[] | undefined,
+  ): Promise<void> {
+    const sessions = all ?? (await sessionsOf(present, hands));
+    const listed = new Map(sessions.map((session) => [session['session-id'], session]));
     this.#ended = new Set([...this.#ended].filter((id) => listed.has(id)));
     const found = [...listed.values()].filter((session) => present.some((record) => hands.isOf(session, record)));
     const fresh = found.filter((session) => !this.#ended.has(session['session-id']));
@@ -176,4 +211,11 @@ class Guard {
   #tell(event: ContainEvent): void {
     for (const keeper of this.#keepers) keeper.onEvent(event);
   }
+}
+
+/** All among which those of the people are. */
+async function sessionsOf(people: readonly Contained[], hands: Hands): Promise<readonly JsonObject[]> {
+  const names = people.map(({ name }) => name).filter((name) => name !== undefined);
+  const byName = names.length === people.length && names.length <= MOST_BY_NAME;
+  return byName ? (await inParallel(names, AT_ONCE, (name) => hands.sessions(name))).flat() : hands.sessions();
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -31,9 +31,9 @@ export function containing(runtime: Runtime): void {
   const node = { type: 'gateway-contain', operation: 'contain', every: 0.05, fields: kept, wires: [['out'], ['events']] };
   const happened: Message[] = [];
 
-  async function deploy(nodes: Definition[]): Promise<void> {
+  async function deploy(nodes: Definition[], appliance: Definition = {}): Promise<void> {
     happened.length = 0;
-    await rig.deploy({ nodes, more: [{ id: 'events', type: 'helper', z: 'f1', x: 1, y: 1 }] });
+    await rig.deploy({ nodes, appliance, more: [{ id: 'events', type: 'helper', z: 'f1', x: 1, y: 1 }] });
     rig.node('events').on('input', (message) => void happened.push(message));
   }
 
@@ -61,6 +61,27 @@ export function containing(runtime: Runtime): void {
     await rig.until(() => readdirSync(folder).length === 0);
     signIn();
     expect(rig.sim.state.sessions.numbers({ name: 'j.doe', prefix: false })).toHaveLength(1);
+  });
+
+  it('names its node in the journal, whoever asked for the end of that session', async () => {
+    const journal = join(folder, 'journal');
+    mkdirSync(journal);
+    await deploy([{ ...node, name: 'Keep out' }], { journal });
+    const { out } = await rig.run({ _msgid: 'm1', payload: 'j.doe' });
+    signIn();
+    await rig.until(() => happened.length > 0);
+    const entries = readdirSync(journal)
+      .filter((name) => name.endsWith('.jsonl'))
+      .flatMap((name) => readFileSync(join(journal, name), 'utf8').trim().split('\n'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const own = entries.filter(({ operation }) => operation === 'contain.keep');
+    expect(own.length).toBeGreaterThan(0);
+    for (const entry of own) expect(entry).toMatchObject({ node: 'Keep out (n1)', flow: 'tab (f1)' });
+    const release = { id: 'n2', type: 'gateway-contain', operation: 'release', fields: kept };
+    await deploy([release]);
+    rig.node('n2').receive({ _msgid: 'm2', payload: { id: (out[0]?.payload as { id: string }).id } });
+    await rig.until(() => !readdirSync(folder).some((name) => name.endsWith('.json')));
+    rmSync(journal, { recursive: true });
   });
 
   it('is not set up with a time that cannot be', async () => {

@@ -1,6 +1,6 @@
+import { applianceOf } from '../../contain/appliance';
 import type { Hands } from '../../contain/hands';
 import { aloneAt } from '../../contain/store';
-import { coordinationKey } from '../../model/coordination';
 import { asGatewayError } from '../../model/error';
 import { truthOf, type JsonObject } from '../../model/json';
 import type { Call } from '../../model/operation';
@@ -45,11 +45,6 @@ export function handsOf(call: Call): Hands {
     shown: (session: JsonObject) => shown(session),
     exclusive: (work) => (call.dryRun ? work() : call.exclusive('contain', () => aloneAt(appliance, work))),
   };
-}
-
-/** The one that is kept out at, as it stands in files: its address is nobody's business. */
-export function applianceOf(base: string): string {
-  return coordinationKey('contain', base.toLowerCase());
 }
 
 /** Names are compared exactly, but not this one: nobody is to lock this package out by a capital letter. */

@@ -1,10 +1,11 @@
+import { applianceOf } from '../../contain/appliance';
 import { contain as containPerson, list as listContained, release as releasePerson } from '../../contain/contain';
 import { placesOf } from '../../contain/store';
 import { badInput } from '../../model/error';
 import { area, list, number, op, subject, text, type Call } from '../../model/operation';
 import { sentence } from '../../model/sentence';
 import { plainAddress } from '../sessions/addresses';
-import { applianceOf, handsOf, isOwn } from './hands';
+import { handsOf, isOwn } from './hands';
 
 const folder = text(
   'Folder',

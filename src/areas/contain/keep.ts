@@ -1,3 +1,4 @@
+import { applianceOf } from '../../contain/appliance';
 import { keep, type ContainEvent } from '../../contain/keeper';
 import { badInput, GatewayError } from '../../model/error';
 import { ours } from '../../model/sentence';
@@ -5,7 +6,7 @@ import type { Redactor } from '../../model/redaction';
 import { OperationCall, type Shared } from '../../run/call';
 import type { Initiator } from '../../journal/around';
 import type { AroundWrite } from '../../run/writes';
-import { applianceOf, handsOf } from './hands';
+import { handsOf } from './hands';
 
 export interface KeepOptions {
   /** Who keeps, for the journal. */

@@ -1,3 +1,5 @@
+import { applianceOf } from '../../contain/appliance';
+import { isKept, offerSessions } from '../../contain/keeper';
 import { GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
 import { PAGE, sessionId, type Page } from './page';
@@ -18,6 +20,7 @@ export interface ListInput {
  */
 export async function listSessions(input: ListInput, call: Call): Promise<JsonObject[]> {
   const out = new Outlet(input, call);
+  const began = performance.now();
   const query = input.name === undefined ? {} : { name: input.name };
   const first = await walk(query, call, out);
   // Sessions come and go between two pages: one more try before the list counts as broken.
@@ -29,7 +32,14 @@ export async function listSessions(input: ListInput, call: Call): Promise<JsonOb
       { sent: true },
     );
   }
-  return out.finish(last.steady ? last.had : undefined);
+  const records = out.finish(last.steady ? last.had : undefined);
+  // Whoever keeps people out need not read the same again.
+  if (isWhole(input) && isKept()) offerSessions(applianceOf(call.settings.base), records, began);
+  return records;
+}
+
+function isWhole({ name, limit, emit = 'array' }: ListInput): boolean {
+  return name === undefined && limit === undefined && emit === 'array';
 }
 
 interface Walk {
