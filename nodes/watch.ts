@@ -4,7 +4,7 @@ import { asGatewayError, badInput, type GatewayError } from '../src/model/error'
 import { isObject } from '../src/model/json';
 import { ours, sentence } from '../src/model/sentence';
 import { failureEnvelope } from '../src/run/envelope';
-import { filterFrom, KINDS, Watcher, type Limit, type WatchEvent, type WatchKind, type WatchOptions } from '../src/watch';
+import { filterFrom, kindNamed, KINDS, Watcher, type Limit, type WatchEvent, type WatchKind, type WatchOptions } from '../src/watch';
 import { applianceById } from './appliance';
 import { plainFailure } from './failure';
 import { badConfig, Properties } from './properties';
@@ -111,11 +111,13 @@ function settingsOf(properties: Properties, definition: Readonly<Record<string, 
   const folder = properties.text('remember');
   return {
     watch,
-    every: properties.number('every') ?? 60,
+    every: properties.number('every') ?? kindNamed(watch).every ?? 60,
     remember: folder === undefined ? undefined : join(folder, `watch-${encodeURIComponent(id)}.jsonl`),
     filter: watch === 'sessions' ? filterFrom(jsonOf('filter', definition.filter)) : undefined,
     limits: watch === 'health' || watch === 'license' ? (jsonOf('limits', definition.limits) as Limit[] | undefined) : undefined,
-    days: watch === 'certificate' ? daysOf(definition.days) : undefined,
+    days: watch === 'certificate' ? wordsOf('days', definition.days, /[\s,;]/) : undefined,
+    path: watch === 'configuration' ? properties.text('path') : undefined,
+    ignore: watch === 'configuration' ? wordsOf('ignore', definition.ignore, /[,;\n]/) : undefined,
   };
 }
 
@@ -134,10 +136,11 @@ function jsonOf(name: string, value: unknown): unknown {
   }
 }
 
-/** `30,14,7,3,1` */
-function daysOf(value: unknown): unknown[] | undefined {
-  if (Array.isArray(value)) return value as unknown[];
-  if (isObject(value)) throw badConfig('days has to be text such as 30,14,7,3,1.');
-  const text = new Properties({ days: value }).text('days')?.trim();
-  return text ? text.split(/[\s,;]+/) : undefined;
+/** Words with one of these characters between them: `30,14,7,3,1`. */
+function wordsOf(name: string, value: unknown, between: RegExp): string[] | undefined {
+  if (Array.isArray(value)) return value.map(String);
+  if (isObject(value)) throw badConfig(sentence`${ours(name)} has to be text, with commas between its words.`);
+  const words = new Properties({ [name]: value }).text(name)?.split(between);
+  const given = words?.map((word) => word.trim()).filter((word) => word !== '');
+  return given && given.length > 0 ? given : undefined;
 }

@@ -20,6 +20,7 @@ import { proveLogin, unprovable } from './login/proof';
 import { journalled, type Initiator } from './journal/around';
 import { JournalWriter } from './journal/writer';
 import type { AroundWrite } from './run/writes';
+import type { Texts } from './snapshot/texts';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import { Transport } from './http/transport';
@@ -66,11 +67,16 @@ export interface Outcome<D = unknown> {
   streamed: boolean;
 }
 
-/** What a run that plans for another one has of that. */
+/** What a run has that is part of something else. */
 interface PartOf {
+  /** Of the run that it plans for. */
   readonly gate: Gate;
   readonly sender: Sender;
+  /** What is done in place of what the operation does. */
+  readonly perform: Perform;
 }
+
+type Perform = (input: ReturnType<typeof readInput>, call: OperationCall) => Promise<unknown>;
 
 /** Input and options of a run; the input may be left out where no field is required. */
 export type RunArguments<N extends OperationName, O> =
@@ -127,7 +133,7 @@ export class Gateway {
     return this.#run(name, input, { ...given, signal: stop }).finally(leave);
   }
 
-  async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions, part?: PartOf): Promise<Outcome> {
+  async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions, part: Partial<PartOf> = {}): Promise<Outcome> {
     const { signal, onPart, onProgress, say = english } = options;
     const dryRun = options.dryRun === true || this.#settings.dryRun === true;
     const known = operations.get(name);
@@ -149,8 +155,8 @@ export class Gateway {
       onProgress,
       masking: redactor,
       other: this.#others && ((other, work) => this.#at(other, work, signal)),
-      gate: part?.gate ?? approval,
-      sender: part?.sender,
+      gate: part.gate ?? approval,
+      sender: part.sender,
     });
     const plan: PlanBy = async (gate) => {
       const { envelope } = await this.#run(name, input, { ...options, dryRun: true }, { gate, sender: call.sender });
@@ -174,7 +180,7 @@ export class Gateway {
       const read = readInput(operation, input);
       proves = read['prove-login'] !== false;
       await approval?.obtain(plan, signal, (approved) => call.note({ approved }));
-      const data = await this.#perform(operation, read, call);
+      const data = await (part.perform ? part.perform(read, call) : this.#perform(operation, read, call));
       const { many = null, emitted } = call.record;
       const streamed = emitted !== undefined;
       const envelope = envelopeOf(run, call);
@@ -189,6 +195,19 @@ export class Gateway {
       if (error.cause) error.cause.summary = summary(undefined, error.code);
       throw error;
     }
+  }
+
+  /**
+   * Reads the configuration as `snapshot.take` does, as texts: for whoever looks again and again, and gives what he had `last`. What has
+   * not changed is in memory once.
+   */
+  readConfiguration(
+    input: { path?: string; ignore?: string[] } = {},
+    last?: Texts,
+    options: Pick<RunOptions, 'signal'> = {},
+  ): Promise<Outcome<Texts>> {
+    const perform: Perform = async (read, call) => (await import('./snapshot/index.js')).readTexts(read, last, call);
+    return this.#run('snapshot.take', input, options, { perform }) as Promise<Outcome<Texts>>;
   }
 
   /** What it says is masked by whoever knows its secrets. */

@@ -27,6 +27,7 @@ export type { Say } from './model/summary';
 export type { Summaries, SummaryKey } from './model/summary-words';
 export type { Download, Flow, Sink, Upload } from './model/stream';
 export type { Snapshot, Taken as SnapshotTaken } from './snapshot/take';
+export type { Texts as ConfigurationTexts } from './snapshot/texts';
 export type { Kind as ConfigurationKind, Verified } from './transfer/content';
 export type { ExportedFile } from './transfer/export';
 export { Watcher, type Clock, type Limit, type WatchEvent, type WatchKind, type WatchOptions, type WatchState } from './watch';

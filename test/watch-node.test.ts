@@ -78,6 +78,20 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     expect(status()).toMatchObject({ text: 'forbidden' });
   });
 
+  it('takes the part of a configuration and what does not count as words', async () => {
+    await rig.deploy(node({ watch: 'configuration', every: '', path: 'system', ignore: ' log,ntp-* ' }));
+    await check();
+    const time = rig.sim.state.configuration.resource('system', 'configuration', 'date-and-time').values;
+    time.set('ntp-server', 'ntp.example.com').set('time-zone', 'Europe/Rome');
+    await check();
+    await until(() => out().length === 1);
+    expect(out()).toMatchObject([
+      { topic: 'configuration/changed', payload: { added: [], removed: [], changed: [{ field: '/time-zone' }] }, envelope: { ok: true } },
+    ]);
+    expect(status()).toMatchObject({ fill: 'green', text: expect.stringMatching(/^\d\d:\d\d changed$/) as unknown });
+    expect(rig.sim.requests.filter(({ path }) => path.includes('/log'))).toEqual([]);
+  });
+
   it('remembers in a folder across a deploy, and forgets without', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-watch-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -101,6 +115,8 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     [{ watch: 'health', limits: 'high' }],
     [{ watch: 'health', limits: '[{}]' }],
     [{ watch: 'certificate', days: 'soon' }],
+    [{ watch: 'configuration', ignore: 'last-*, *' }],
+    [{ watch: 'configuration', ignore: { name: 'last-*' } }],
     [{ filter: '{"nonsense":"x"}' }],
     [{ filter: '${NO_SUCH_VARIABLE}' }],
   ])('says what is wrong with %j', async (wrong) => {

@@ -1,7 +1,7 @@
 import { live, setOpen } from './state';
 import { isVariable, prose, tell, textOf } from './words';
 
-const KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate'];
+const KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration'];
 /** For which kinds of watch a property means something, as the rows say it too. */
 const OF_KINDS: Record<string, readonly string[]> = { limits: ['health', 'license'], filter: ['sessions'], days: ['certificate'] };
 
@@ -47,8 +47,13 @@ export function openWatch(node: RedNode): void {
   select.val(kindOf(node));
   const check = (property: string): void =>
     tell($(`[data-error="${property}"]`), checkWatch(node, $(`#node-input-${property}`).val(), property));
+  const every = $('#node-input-every');
+  let usual = usualOf(kindOf(node));
   const show = (): void => {
     const kind = String(select.val());
+    // What nobody has entered goes with the kind.
+    if (every.val() === usual) every.val(usualOf(kind));
+    usual = usualOf(kind);
     $('[data-watch]').each(function () {
       $(this).toggle(String($(this).attr('data-watch')).split(' ').includes(kind));
     });
@@ -69,6 +74,9 @@ export function closeWatch(): void {
 export function watchLabel(node: RedNode): string {
   return node.name || node._(`watch.title.${kindOf(node)}`);
 }
+
+/** Seconds between two checks, where nobody says: as in the library. */
+const usualOf = (kind: string): string => (kind === 'configuration' ? '3600' : '60');
 
 function kindOf(node: RedNode): string {
   const kind = textOf(node.watch);

@@ -114,6 +114,8 @@ const watchRegistration = `<script type="text/javascript">
       limits: { value: '', ${watchCheck('limits')} },
       filter: { value: '', ${watchCheck('filter')} },
       days: { value: '', ${watchCheck('days')} },
+      path: { value: '' },
+      ignore: { value: '' },
       remember: { value: '' }
     },
     inputs: 1,

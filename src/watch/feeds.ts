@@ -1,8 +1,10 @@
 import { Feed } from './feed';
 import type { Clock } from './clock';
-import { ask, type Kind, type Watched } from './kinds';
+import type { JsonObject } from '../model/json';
+import { askerOf, type Kind, type Watched } from './kinds';
 
 interface Shared {
+  /** What they watch for, and what is asked. */
   readonly kind: string;
   readonly clock: Clock;
   readonly feed: Feed;
@@ -11,13 +13,14 @@ interface Shared {
 /** The feeds of each gateway, for as long as there is the gateway. */
 const feeds = new WeakMap<Watched, Shared[]>();
 
-/** The one feed of this kind at this appliance, for all who go by this clock. */
-export function feedOf(watched: Watched, name: string, kind: Kind, clock: Clock): Feed {
+/** The one feed that asks this at this appliance, for all who go by this clock. */
+export function feedOf(watched: Watched, name: string, kind: Kind, input: JsonObject, clock: Clock): Feed {
+  const asked = JSON.stringify([name, input]);
   let own = feeds.get(watched);
   if (!own) feeds.set(watched, (own = []));
-  const known = own.find((one) => one.kind === name && one.clock === clock);
+  const known = own.find((one) => one.kind === asked && one.clock === clock);
   if (known) return known.feed;
-  const feed = new Feed((signal) => ask(watched, kind, signal), clock);
-  own.push({ kind: name, clock, feed });
+  const feed = new Feed(askerOf(watched, kind, input), clock);
+  own.push({ kind: asked, clock, feed });
   return feed;
 }

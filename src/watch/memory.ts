@@ -7,6 +7,7 @@ import { isObject, type JsonObject } from '../model/json';
 import { sentence } from '../model/sentence';
 import { fileFault } from '../transfer/file-fault';
 import { PartialFile, sweep, syncFolder } from '../transfer/partial-file';
+import type { Tracker } from './tracker';
 
 /** What one check has to be remembered by, written before any of its events goes out. */
 export interface Entry {
@@ -85,23 +86,26 @@ export class Memory {
     return this.#descriptor === undefined || this.#added > Math.max(LEAST_BYTES, this.#whole);
   }
 
-  /** Writes the file anew, with the state as a whole, and the events that are still to be told. */
-  async save(state: unknown, away: boolean, number: number, untold?: Entry): Promise<void> {
+  /** Writes the file anew, with all that a tracker remembers, and the events that are still to be told. */
+  async save(of: Pick<Tracker, 'save' | 'rest'>, away: boolean, number: number, untold?: Entry): Promise<void> {
     this.close();
     const { epoch } = this;
     let partial: PartialFile | undefined;
     try {
-      const lines = [
-        { format: FORMAT, identity: this.#identity, epoch, number, away, state },
-        ...(untold ? [{ ...untold, change: undefined }] : []),
-      ];
-      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
       partial = await PartialFile.create(this.#file);
-      await partial.write(Buffer.from(text, 'utf8'));
+      let whole = 0;
+      const write = async (line: object): Promise<void> => {
+        const bytes = Buffer.from(`${JSON.stringify(line)}\n`, 'utf8');
+        whole += bytes.length;
+        await partial?.write(bytes);
+      };
+      await write({ format: FORMAT, identity: this.#identity, epoch, number, away, state: of.save() });
+      for (const change of of.rest?.() ?? []) await write({ number, change, away, events: [] } satisfies Entry);
+      if (untold) await write({ ...untold, change: undefined });
       await partial.close(true);
       await partial.commit();
       await syncFolder(dirname(this.#file));
-      this.#whole = text.length;
+      this.#whole = whole;
       this.#added = 0;
       this.#descriptor = openSync(this.#file, 'a');
     } catch (error) {

@@ -17,6 +17,8 @@ export interface Look {
   /** What of the memory is another now; undefined: nothing. JSON, which `apply` takes. */
   readonly change: unknown;
   readonly seen: Seen;
+  /** What the envelope of its events tells besides. */
+  readonly envelope?: JsonObject;
 }
 
 /**
@@ -28,6 +30,8 @@ export interface Tracker<D = unknown> {
   look(data: D): Look;
   /** Everything that is remembered, as JSON; undefined before the first look. */
   save(): unknown;
+  /** Where that is a lot: `save` gives the beginning, and this the rest, in changes. */
+  rest?(): Iterable<unknown>;
   /** Takes what `save` gave, in place of what is there. Throws when it is of another shape. */
   restore(saved: unknown): void;
   /** Takes what `Look.change` gave, on top of what is there. */

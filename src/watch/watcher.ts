@@ -84,11 +84,11 @@ export class Watcher implements Participant {
     this.everyMs = every * 1000;
     this.#options = options;
     this.#clock = options.clock ?? machineClock;
-    this.#tracker = kind.tracker(options, this.#clock);
+    this.#tracker = kind.tracker(options, this.#clock, watched.name);
     const identity = JSON.stringify([options.watch, watched.name, kind.identity?.(options) ?? null]);
     this.#memory = remember === undefined ? undefined : new Memory(remember, identity);
     this.#epoch = this.#memory?.epoch ?? Math.floor(this.#clock.now()).toString(36);
-    this.#feed = feedOf(watched, options.watch, kind, this.#clock);
+    this.#feed = feedOf(watched, options.watch, kind, kind.input?.(options) ?? {}, this.#clock);
   }
 
   /** Begins, once what is remembered has been read. Never rejects. */
@@ -162,7 +162,7 @@ export class Watcher implements Participant {
       this.#awaySince = this.#clock.now();
       this.#number = recalled.number;
       const { untold } = recalled;
-      await memory.save(this.#tracker.save(), this.#away, this.#number, untold);
+      await memory.save(this.#tracker, this.#away, this.#number, untold);
       if (untold) await this.#tell(untold);
     } catch (thrown) {
       this.#forgets(thrown);
@@ -185,12 +185,12 @@ export class Watcher implements Participant {
   }
 
   async #looked(data: unknown, envelope: Envelope): Promise<void> {
-    const { events, change, seen } = this.#tracker.look(data);
+    const { events, change, seen, envelope: more } = this.#tracker.look(data);
     const back: Found[] = this.#away ? [{ event: 'reachable' }] : [];
     const wasAway = this.#away;
     this.#away = false;
     this.#show({ state: 'seen', at: this.#clock.now(), seen });
-    if (change !== undefined || wasAway) await this.#note([...back, ...events], change, envelope);
+    if (change !== undefined || wasAway) await this.#note([...back, ...events], change, { ...envelope, ...more });
   }
 
   async #failed(thrown: unknown): Promise<number> {
@@ -245,7 +245,7 @@ export class Watcher implements Participant {
     const memory = this.#memory;
     if (!memory) return;
     try {
-      if (memory.isDue) await memory.save(this.#tracker.save(), this.#away, entry.number, entry);
+      if (memory.isDue) await memory.save(this.#tracker, this.#away, entry.number, entry);
       else memory.add(entry);
       this.#memoryFault = undefined;
     } catch (thrown) {

@@ -16,6 +16,14 @@ inBothEditors('a watch', (rig) => {
     await page.selectOption('#node-input-watch', 'certificate');
     expect(await Promise.all(['limits', 'filter', 'days'].map(visible))).toEqual([false, false, true]);
     await page.fill('#node-input-days', '20, 5');
+    await page.selectOption('#node-input-watch', 'configuration');
+    expect(await Promise.all(['days', 'path', 'ignore'].map(visible))).toEqual([false, true, true]);
+    // What was entered stays; the usual time goes with the kind.
+    expect(await page.inputValue('#node-input-every')).toBe('15');
+    await page.fill('#node-input-every', '3600');
+    await page.selectOption('#node-input-watch', 'certificate');
+    expect(await page.inputValue('#node-input-every')).toBe('60');
+    await page.fill('#node-input-every', '15');
     await page.click('#node-dialog-ok');
     await rig.editor.openNode('w1');
     expect(await page.inputValue('#node-input-watch')).toBe('certificate');
