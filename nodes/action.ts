@@ -7,6 +7,7 @@ import type { Initiator } from '../src/journal/around';
 import { failureEnvelope } from '../src/run/envelope';
 import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
+import type { Say } from '../src/model/summary';
 import { applianceById, applianceNamed, type Appliance } from './appliance';
 import { answerOf, Approver, type Answer } from './approver';
 import { tellClosed } from './closing';
@@ -20,7 +21,7 @@ import { portsOf } from './rules';
 import type { Message } from './sources';
 import { shownFailure, shownOutcome, Status } from './status';
 import { isObject } from '../src/model/json';
-import { textOf } from './texts';
+import { sayIn } from './texts';
 import { unlessAborted, Canceller } from '../src/model/cancelling';
 
 type Send = (message: Message | (Message | null)[]) => void;
@@ -64,6 +65,7 @@ interface Run {
 /** The one runtime of all action nodes: what is special about an area stands in its operations. */
 export class Action {
   readonly #red: NodeAPI;
+  readonly #say: Say;
   readonly #node: Node<Record<string, unknown>>;
   readonly #area: Area;
   readonly #status: Status;
@@ -76,6 +78,7 @@ export class Action {
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: NodeDef) {
     this.#red = red;
+    this.#say = sayIn(red);
     this.#node = node;
     this.#area = area;
     this.#status = new Status(red, node);
@@ -186,11 +189,18 @@ export class Action {
     };
   }
 
+  /** What people call it; before an operation is chosen, the node. */
+  #titleOf(operation: string): string {
+    const [area = '', own] = operation.split('.');
+    const chosen = own === undefined ? undefined : this.#area.operations[own];
+    return chosen ? this.#say(`${area}.operation.${own}.label`, chosen.label, {}) : this.#say(`${area}.label`, this.#area.label, {});
+  }
+
   /** The error of this very message, its cause and `msg.envelope` the same; the payload stays, so that a retry is one wire. */
   #failure({ message, operation, appliance, ignored }: Run, thrown: GatewayError): GatewayError {
     // An error that is kept for every message must not carry the cause of another one.
     const error = thrown.cause ? thrown : new GatewayError(thrown.code, thrown.sentence, thrown.details);
-    const cause = (error.cause ??= failureEnvelope(operation, appliance, error));
+    const cause = (error.cause ??= failureEnvelope(operation, appliance, error, this.#titleOf(operation), this.#say));
     if (ignored) cause.ignored = bothIgnored(cause.ignored, ignored);
     message.envelope = cause;
     return error;
@@ -295,8 +305,7 @@ export class Action {
     const onProgress: RunOptions['onProgress'] = (advance) => {
       if (run.index >= 0) this.#status.advance(run, advance);
     };
-    const say: RunOptions['say'] = (key, english, values) => textOf(this.#red, key, english, values);
-    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say, by: this.#by(run.message) };
+    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say: this.#say, by: this.#by(run.message) };
   }
 
   /** Who asks, as a journal tells it. */

@@ -1,10 +1,36 @@
 import type { NodeAPI } from 'node-red';
+import type { Say } from '../src/model/summary';
 
 export type Values = Readonly<Record<string, number | string>>;
 
-/** A text of the catalogue in the runtime's language; `english` where that has none: Node-RED gives back the key then. */
+/** Begins and ends a place for a value: no text has it. */
+const EDGE = '\u0001';
+
+/** Texts of a runtime with their places, by key: at odd indices the names of values. Its language never changes. */
+const known = new WeakMap<NodeAPI, Map<string, readonly string[]>>();
+
+/**
+ * A text of the catalogue in the runtime's language; `english` where that has none. Each is looked up once: Node-RED's own way takes
+ * twenty microseconds, as long as all else that is done for a small request.
+ */
 export function textOf(red: NodeAPI, key: string, english: string, values: Values = {}): string {
-  const found: unknown = red._(key, values);
-  if (typeof found === 'string' && found !== '' && !found.endsWith(key)) return found;
-  return english.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
+  let texts = known.get(red);
+  if (!texts) known.set(red, (texts = new Map()));
+  let parts = texts.get(key);
+  if (!parts) texts.set(key, (parts = partsOf(red, key, english)));
+  if (parts.length === 1) return parts[0] as string;
+  return parts.map((part, index) => (index % 2 === 0 ? part : String(values[part] ?? ''))).join('');
+}
+
+function partsOf(red: NodeAPI, key: string, english: string): string[] {
+  const names = [...english.matchAll(/__([\w-]+?)__/g)].map(([, name = '']) => name);
+  const found: unknown = red._(key, Object.fromEntries(names.map((name) => [name, `${EDGE}${name}${EDGE}`])));
+  // Node-RED gives back the key where it has nothing.
+  const has = typeof found === 'string' && found !== '' && !found.endsWith(key);
+  return has ? found.split(EDGE) : english.split(/__([\w-]+?)__/);
+}
+
+/** The same for the sentences that the library makes. */
+export function sayIn(red: NodeAPI): Say {
+  return (key, english, values) => textOf(red, key, english, values);
 }

@@ -10,6 +10,7 @@ import { plainFailure } from './failure';
 import { badConfig, Properties } from './properties';
 import { variableOf } from './rules';
 import type { Message } from './sources';
+import { sayIn, textOf } from './texts';
 import { showWatch } from './watch-status';
 
 export const WATCH = 'gateway-watch';
@@ -100,7 +101,7 @@ export class Watch {
   }
 
   #caused(error: GatewayError): GatewayError {
-    error.cause ??= failureEnvelope('watch', this.#appliance, error);
+    error.cause ??= failureEnvelope('watch', this.#appliance, error, textOf(this.#red, 'watch.watch', 'Watch'), sayIn(this.#red));
     return error;
   }
 }

@@ -100,6 +100,20 @@ describe('group catalogues', () => {
   });
 
   it.each([
+    ['as many, but others', 'replace', { groups: [ad('A'), ad('B'), ad('C')] }, 3],
+    ['more of them', 'remove', { groups: 'VPN Users' }, 2],
+    ['fewer of them', 'add', { groups: ad('Staff') }, 4],
+  ])('tell both lists when %s are read back than were written', async (_what, operation, input, wanted) => {
+    const { simulator, gateway } = await pair();
+    // Said to be done, and not done.
+    simulator.fault({ match: ({ method }) => method === 'PUT', status: 200, body: '{"result":{}}' });
+    const error = await failure(gateway.run(`groups.${operation}`, { ...AD, ...input }));
+    expect(error).toMatchObject({ code: 'APPLIANCE_ERROR', cause: { changed: true } });
+    expect(error.cause?.wanted).toHaveLength(wanted);
+    expect(names(error.cause?.found)).toEqual(['Domain Users', 'VPN Users', 'Gateway Admins']);
+  });
+
+  it.each([
     ['an error', { status: 500, times: 3 }],
     ['no list', { status: 200, body: '{"groups":[]}' }],
     ['a list without identities', { status: 200, body: '{"ad-group":[{"group":"x"}]}' }],

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { csrOf, signedCertificate } from '../src/areas/certificates/bundle';
 import { groupsOf } from '../src/areas/groups/catalog';
+import { readFilter } from '../src/areas/sessions/filter';
 import { links } from '../src/areas/links';
 import { XmlFingerprint } from '../src/backup/fingerprint';
 import { backupName } from '../src/backup/names';
@@ -126,6 +127,16 @@ const anything = op({
 });
 const settings = { url: 'https://vpn.example.com', login: 'key', apiKey: 'k' } as const;
 
+const texts =
+  (field: string, one: (index: number) => string) =>
+  (size: number): JsonObject => ({ [field]: Array.from({ length: size }, (_, index) => one(index)) });
+const RECORD = { 'active-user-name': 'aaaaaaaa', 'source-ip': '192.0.2.1', 'user-roles': ['A', 'B'] };
+/** Read once, and asked of a few sessions that none of it means. */
+function filtered(filter: JsonObject): void {
+  const matches = readFilter(filter);
+  for (let record = 0; record < 5; record++) matches(RECORD);
+}
+
 const keys = (size: number): [string, string][] => Array.from({ length: size }, (_, index) => [`k${index}`, 'x']);
 const compareWithNothing = (body: JsonObject): unknown => [compareGiven('', body, {}).diff.length, compareWhole('', body, {}).length];
 
@@ -223,6 +234,18 @@ const READERS: Row[] = [
     'fields that there are not',
     (size) => Object.fromEntries(Array.from({ length: size }, (_, index) => [`f${index}`, 1])),
     (raw: never) => readInput(anything, raw),
+  ],
+  // Of a filter, twice as many patterns and twice as many records are looked at apart.
+  ['patterns of a filter: names', texts('active-user-name', (index) => `a${index}*b`), filtered],
+  ['patterns of a filter: whole names', texts('active-user-name', (index) => `a${index}`), filtered],
+  ['patterns of a filter: networks', texts('source-ip', (index) => `10.${(index >> 8) & 255}.${index & 255}.0/24`), filtered],
+  ['patterns of a filter: networks of IPv6', texts('source-ip', (index) => `2001:db8:${(index & 65535).toString(16)}::/48`), filtered],
+  ['patterns of a filter: roles', texts('user-roles', (index) => `Role ${index}`), filtered],
+  ['asterisks of one pattern', (size) => ({ 'active-user-name': 'a*'.repeat(size) }), (filter: JsonObject) => filtered(filter)],
+  [
+    'a long name that nearly fits',
+    (size) => 'a'.repeat(size),
+    (name: string) => readFilter({ 'active-user-name': 'a*a*b' })({ 'active-user-name': name }),
   ],
   // Masking.
   [

@@ -117,9 +117,10 @@ export class Answer implements Tenant, Bounded {
     // Neither XML nor base64 begins with a brace: that is a message of the appliance, whatever type it is said to have.
     if (this.#sink && this.#bytes === 0 && isJson(chunk)) this.#sink = undefined;
     this.#bytes += chunk.length;
-    if (this.#sink) this.#sink.write(chunk);
+    if (this.#sink && !this.#sink.keeps) this.#sink.write(chunk);
     else if (this.#bytes > MOST_BYTES) this.#fail(tooLong(this.origin.host));
     else if (!this.#share.add(chunk.length)) this.#fail(tooMuchAtOnce(this.origin.host));
+    else if (this.#sink) this.#sink.write(chunk);
     else this.#body.add(chunk);
     if (this.#held) controller.pause();
   }

@@ -9,6 +9,8 @@ export interface Flow {
 }
 
 export interface Sink {
+  /** It keeps all that it takes: that counts among the answers which are read whole. */
+  readonly keeps?: boolean;
   /** `total` is the content-length in bytes, where the appliance tells it. */
   start(total: number | undefined, flow: Flow): void;
   /** The chunk is only good during the call. */

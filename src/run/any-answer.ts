@@ -21,6 +21,7 @@ const PAGE = /^\s*<(?:!doctype html|html)\b/i;
 export class AnyAnswer implements Sink {
   /** What a write was answered beside its result, once it was read. */
   document: unknown;
+  readonly keeps = true;
   #parts: Buffer[] = [];
   #bytes = 0;
   #flow: Flow | undefined;

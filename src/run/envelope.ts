@@ -3,6 +3,8 @@ import type { GatewayError } from '../model/error';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
 import { shownQuery } from '../model/secrets';
+import type { Say } from '../model/summary';
+import { SUMMARIES } from '../model/summary-words';
 import type { OperationCall } from './call';
 import type { Masking } from './many';
 import { leavesUnchanged } from './repeat';
@@ -77,8 +79,8 @@ export function failedEnvelope(run: RunOf, error: GatewayError, call: OperationC
   };
 }
 
-/** The envelope of a failure that happened before any appliance was involved. */
-export function failureEnvelope(operation: string, appliance: string, error: GatewayError): Envelope {
+/** The envelope of a failure that happened before any appliance was involved; `title` is what its sentence calls the operation. */
+export function failureEnvelope(operation: string, appliance: string, error: GatewayError, title: string, say: Say): Envelope {
   return {
     ok: false,
     operation,
@@ -93,7 +95,7 @@ export function failureEnvelope(operation: string, appliance: string, error: Gat
     logins: 0,
     ms: 0,
     at: isoTime(),
-    summary: `${operation}: ${error.code}.`,
+    summary: say('summary.failed', SUMMARIES.failed, { title, code: error.code }),
     code: error.code,
     message: error.message,
   };

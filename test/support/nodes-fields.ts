@@ -164,6 +164,18 @@ export function fields(runtime: Runtime): void {
       expect(success(await rig.run({ payload: { path: role, z: 1 } }, 'n2')).envelope).not.toHaveProperty('ignored');
     });
 
+    it('that was ignored of the payload and of each of its items is named together, each once', async () => {
+      const server = { type: 'str', value: 'System Local' };
+      const users = { type: 'msg', value: 'payload.users' };
+      await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', fields: { server, username: users } }] });
+      const people = [
+        { username: 'a1', 'password-cleartext': 'one', department: 'Sales', z: 1 },
+        { username: 'a2', 'password-cleartext': 'two', room: 7 },
+      ];
+      const { envelope } = success(await rig.run({ payload: { users: people, z: 1, ticket: 'T-1' } }));
+      expect([...(envelope.ignored as string[])].sort()).toEqual(['department', 'room', 'ticket', 'z']);
+    });
+
     it('that the operation does not have is BAD_INPUT', async () => {
       expect(await refusal({ ...get, fields: { paht: path } }, { payload: role })).toMatchObject({
         code: 'BAD_INPUT',

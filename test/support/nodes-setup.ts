@@ -49,6 +49,14 @@ export function setup(runtime: Runtime): void {
       expect(rig.statuses()[0]).toEqual({ fill: 'red', shape: 'ring', text: 'not configured' });
     });
 
+    it.each([
+      ['the operation, once it is known', { fields: { nope: { type: 'str', value: 'x' } } }, 'System information: failed (BAD_INPUT).'],
+      ['the node, before', { operation: '' }, 'Gateway system: failed (BAD_CONFIG).'],
+    ])('says in its summary, by the name of %s, that it failed', async (_, node, words) => {
+      await rig.deploy({ nodes: [{ ...info, ...node }] });
+      expect(caught(await rig.run({ payload: '' })).envelope.summary).toBe(words);
+    });
+
     it('does not lose data because a text stands where its output would go', async () => {
       await rig.deploy({ nodes: [{ ...info, output: 'payload.info' }] });
       const before = rig.sim.requests.length;
