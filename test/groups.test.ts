@@ -75,32 +75,35 @@ describe('group catalogues', () => {
     expect(found.slice(3)).toEqual(['First', 'Third']);
   });
 
-  it('tell both lists when somebody else wrote in between', async () => {
-    const { simulator, gateway } = await pair();
-    const stranger = gatewayFor(simulator);
-    const server = simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server').items.get('Corp AD');
-    const catalog = (): unknown => server?.resource('ad', 'server-catalog', 'groups').values.get('ad-group');
-    // The PUT takes effect and then, before the read-back, another one replaces the list.
-    let answer = (): void => undefined;
-    const until = new Promise<void>((resolve) => (answer = resolve));
-    const put = (request: { method: string }): boolean => request.method === 'PUT';
-    simulator.fault({ match: put, afterEffect: true, until, status: 200, body: '{"result":{}}' });
-    const adding = failure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }));
-    await vi.waitFor(() => expect(names(catalog())).toContain('Staff'), 10_000);
-    await stranger.run('config.update', {
-      path: ['authentication', 'auth-servers', 'auth-server', 'Corp AD', 'ad', 'server-catalog', 'groups'],
-      body: { 'ad-group': [ad('Only')] },
-    });
-    answer();
-    const error = await adding;
-    expect(error.code).toBe('APPLIANCE_ERROR');
-    expect(names(error.cause?.wanted)).toContain('Staff');
-    expect(names(error.cause?.found)).toEqual(['Only']);
-    expect(error.cause?.changed).toBe(true);
-  });
+  it.each([['fewer'], ['as many', 'Staff', 'A', 'B'], ['more', 'Staff', 'A', 'B', 'C']])(
+    'tell both lists when somebody else wrote in between: %s',
+    async (_, ...more) => {
+      const theirs = ['Only', ...more];
+      const { simulator, gateway } = await pair();
+      const stranger = gatewayFor(simulator);
+      const server = simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server').items.get('Corp AD');
+      const catalog = (): unknown => server?.resource('ad', 'server-catalog', 'groups').values.get('ad-group');
+      // The PUT takes effect and then, before the read-back, another one replaces the list.
+      let answer = (): void => undefined;
+      const until = new Promise<void>((resolve) => (answer = resolve));
+      const put = (request: { method: string }): boolean => request.method === 'PUT';
+      simulator.fault({ match: put, afterEffect: true, until, status: 200, body: '{"result":{}}' });
+      const adding = failure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }));
+      await vi.waitFor(() => expect(names(catalog())).toContain('Staff'), 10_000);
+      await stranger.run('config.update', {
+        path: ['authentication', 'auth-servers', 'auth-server', 'Corp AD', 'ad', 'server-catalog', 'groups'],
+        body: { 'ad-group': theirs.map(ad) },
+      });
+      answer();
+      const error = await adding;
+      expect(error.code).toBe('APPLIANCE_ERROR');
+      expect(names(error.cause?.wanted)).toContain('Staff');
+      expect(names(error.cause?.found)).toEqual(theirs);
+      expect(error.cause?.changed).toBe(true);
+    },
+  );
 
   it.each([
-    ['as many, but others', 'replace', { groups: [ad('A'), ad('B'), ad('C')] }, 3],
     ['more of them', 'remove', { groups: 'VPN Users' }, 2],
     ['fewer of them', 'add', { groups: ad('Staff') }, 4],
   ])('tell both lists when %s are read back than were written', async (_what, operation, input, wanted) => {

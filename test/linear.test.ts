@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { csrOf, signedCertificate } from '../src/areas/certificates/bundle';
 import { groupsOf } from '../src/areas/groups/catalog';
 import { readFilter } from '../src/areas/sessions/filter';
+import { SeenIds } from '../src/areas/sessions/seen';
 import { links } from '../src/areas/links';
 import { XmlFingerprint } from '../src/backup/fingerprint';
 import { backupName } from '../src/backup/names';
@@ -137,6 +138,11 @@ function filtered(filter: JsonObject): void {
   for (let record = 0; record < 5; record++) matches(RECORD);
 }
 
+function seenAlike(count: number): void {
+  const seen = new SeenIds();
+  for (let index = 0; index < count; index++) seen.add(`${index}-same-end`);
+}
+
 const keys = (size: number): [string, string][] => Array.from({ length: size }, (_, index) => [`k${index}`, 'x']);
 const compareWithNothing = (body: JsonObject): unknown => [compareGiven('', body, {}).diff.length, compareWhole('', body, {}).length];
 
@@ -247,6 +253,7 @@ const READERS: Row[] = [
     (size) => 'a'.repeat(size),
     (name: string) => readFilter({ 'active-user-name': 'a*a*b' })({ 'active-user-name': name }),
   ],
+  ['ids of sessions that end alike', (size) => size, (size: number) => seenAlike(size)],
   // Masking.
   [
     'a text that is masked',

@@ -4,6 +4,7 @@ import { GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
 import { PAGE, sessionId, type Page } from './page';
 import { Pages } from './pages';
+import { SeenIds } from './seen';
 import type { JsonObject } from '../../model/json';
 import { ours, sentence } from '../../model/sentence';
 
@@ -44,7 +45,7 @@ function isWhole({ name, limit, emit = 'array' }: ListInput): boolean {
 
 interface Walk {
   /** The distinct sessions of this walk. */
-  had: Set<string>;
+  had: SeenIds;
   /** False when it ended with fewer distinct records than the appliance counts. */
   complete: boolean;
   /** False when sessions ended meanwhile: the rest moved up, and one may have slipped through between two pages. */
@@ -54,7 +55,7 @@ interface Walk {
 /** One walk over the pages. */
 async function walk(query: { name?: string }, call: Call, out: Outlet, again = false): Promise<Walk> {
   // The first walk has what was seen at all: one look at each id, of which there may be very many.
-  const had = again ? new Set<string>() : out.seen;
+  const had = again ? new SeenIds() : out.seen;
   const pages = new Pages(query, call);
   /** Set once the second page was the first one again: the appliance ignores `start`, and all are asked for in one. */
   let inOne: number | undefined;
@@ -102,7 +103,7 @@ function isEnd(page: Page, had: number, total: number | undefined): boolean {
 
 /** Where records go: an array, or one message a page or a record. */
 class Outlet {
-  readonly seen = new Set<string>();
+  readonly seen = new SeenIds();
   readonly #records: JsonObject[] = [];
   total: number | undefined;
   loginPermission: boolean | undefined;
@@ -126,9 +127,8 @@ class Outlet {
     const { limit = Infinity } = this.input;
     const fresh: JsonObject[] = [];
     for (const record of records) {
-      const before = this.seen.size;
-      if (before >= limit) this.#cut ||= !this.seen.has(sessionId(record));
-      else if (this.seen.add(sessionId(record)).size > before) fresh.push(record);
+      if (this.seen.size >= limit) this.#cut ||= !this.seen.has(sessionId(record));
+      else if (this.seen.add(sessionId(record))) fresh.push(record);
     }
     return fresh;
   }
@@ -144,7 +144,7 @@ class Outlet {
   }
 
   /** All records, or only those of one walk: who is missing there has gone meanwhile. */
-  finish(only?: Set<string>): JsonObject[] {
+  finish(only?: SeenIds): JsonObject[] {
     this.#note();
     return only && only.size < this.seen.size ? this.#records.filter((record) => only.has(sessionId(record))) : this.#records;
   }

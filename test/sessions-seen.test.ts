@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { SeenIds } from '../src/areas/sessions/seen';
+
+/** Two texts with the same number for their ends: "Aa" and "BB" are a known pair for a factor of 31. */
+const alike = (bits: string): string => `sid-${[...bits].map((bit) => (bit === '0' ? 'Aa' : 'BB')).join('')}`;
+
+describe('the ids seen', () => {
+  it('have each once, also those that end alike', () => {
+    const ids = ['0000', '0001', '1111', '1010'].map(alike);
+    const seen = new SeenIds();
+    for (const id of ids) expect([seen.has(id), seen.add(id), seen.add(id), seen.has(id)]).toEqual([false, true, false, true]);
+    expect(seen.size).toBe(4);
+    expect(seen.has(alike('0110'))).toBe(false);
+  });
+
+  it('are told apart by what they begin with, and may be short', () => {
+    const seen = new SeenIds();
+    for (const id of ['a12345678', 'b12345678', 'b', 'ba', '']) expect([seen.add(id), seen.add(id)]).toEqual([true, false]);
+    expect(seen.size).toBe(5);
+  });
+});
