@@ -14,8 +14,8 @@ const known = new WeakMap<NodeAPI, Map<string, readonly string[]>>();
  * twenty microseconds, as long as all else that is done for a small request.
  */
 export function textOf(red: NodeAPI, key: string, english: string, values: Values = {}): string {
-  let texts = known.get(red);
-  if (!texts) known.set(red, (texts = new Map()));
+  const texts = known.get(red) ?? new Map<string, readonly string[]>();
+  if (texts.size === 0) known.set(red, texts);
   let parts = texts.get(key);
   if (!parts) texts.set(key, (parts = partsOf(red, key, english)));
   if (parts.length === 1) return parts[0] as string;
