@@ -12,6 +12,7 @@ import type { Advance, Operation } from './model/operation';
 import { Redactor } from './model/redaction';
 import { ours, sentence } from './model/sentence';
 import { secretsOfInput } from './model/secrets';
+import { Recent } from './run/recent';
 import type { Sender } from './run/sender';
 import type { Gate } from './run/write';
 import { guardLogin } from './change/lock-out';
@@ -105,7 +106,7 @@ export class Gateway {
     if (proxy) this.#redactor.add(passwordIn(proxy.url));
     const transport = new Transport(this.#settings);
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { ownLogin });
-    this.#shared = { settings: this.#settings, session, transport, facts: new Map(), coordination };
+    this.#shared = { settings: this.#settings, session, transport, facts: new Map(), coordination, recent: new Recent() };
     this.#others = others;
   }
 
@@ -157,6 +158,7 @@ export class Gateway {
       other: this.#others && ((other, work) => this.#at(other, work, signal)),
       gate: part.gate ?? approval,
       sender: part.sender,
+      remembers: writes && !dryRun,
     });
     const plan: PlanBy = async (gate) => {
       const { envelope } = await this.#run(name, input, { ...options, dryRun: true }, { gate, sender: call.sender });
@@ -194,6 +196,8 @@ export class Gateway {
       call.counters.failed(error.code);
       if (error.cause) error.cause.summary = summary(undefined, error.code);
       throw error;
+    } finally {
+      call.end();
     }
   }
 

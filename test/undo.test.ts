@@ -122,7 +122,7 @@ describe('undo', () => {
     const { simulator, gateway } = await journalled();
     const before = configuration(simulator);
     const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
-    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/groups'), skip: 2, times: 10, status: 403 });
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/groups'), skip: 1, times: 10, status: 403 });
     const error = await failure(gateway.run('groups.add', group));
     simulator.clearFaults();
     expect(configuration(simulator)).not.toBe(before);

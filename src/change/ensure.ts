@@ -149,10 +149,10 @@ class Change {
   }
 }
 
-/** After a write: whatever keeps it from being read, it was written. */
+/** After a write, which a journal reads back as well: whatever keeps it from being read, it was written. */
 async function readBack(path: string, call: Call): Promise<JsonObject | undefined> {
   try {
-    return await readIfThere(path, call);
+    return await readIfThere(path, call, true);
   } catch (thrown) {
     const error = asGatewayError(thrown);
     throw new GatewayError(error.code, sentence`It was written, but could not be read back to check it: ${error}`, {

@@ -5,6 +5,7 @@ import { boolean, type Call } from '../model/operation';
 import { CONFIGURATION } from '../model/path';
 import type { Request } from '../model/request';
 import { ours, sentence } from '../model/sentence';
+import type { Written } from '../run/sender';
 import type { AroundWrite } from '../run/writes';
 import { putBack } from './put-back';
 import { stateBefore, stateNow, type Found } from './state';
@@ -48,8 +49,9 @@ export function guardLogin({ call, mending, wanted, login }: LockOutParts): Arou
       call.note({ unproved: true });
       return proceed();
     }
-    return call.exclusive('administrators', async () => {
-      const found = await stateBefore(write.request, call);
+    let waited = false;
+    const work = async (): Promise<Written> => {
+      const found = await stateBefore(write.request, call, !waited);
       try {
         const written = await proceed();
         const refusal = await refusalOf(login);
@@ -61,7 +63,8 @@ export function guardLogin({ call, mending, wanted, login }: LockOutParts): Arou
         const refusal = error.code === 'OUTCOME_UNKNOWN' ? await refusalOf(login) : undefined;
         throw refusal ? await lockedOut(refusal, found, write.request, mending()) : error;
       }
-    });
+    };
+    return call.exclusive('administrators', work, { onWait: () => (waited = true) });
   };
 }
 

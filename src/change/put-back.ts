@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { Call } from '../model/operation';
-import { compareGiven, compareTrees, isLinks, isSecretKey, step, type Difference, type Place } from './compare';
+import { compareGiven, compareTrees, isLinks, isSecretKey, step, withoutSecrets, type Difference, type Place } from './compare';
 import { overlay } from './overlay';
 import { stateNow, type Found, type State } from './state';
 
@@ -70,7 +70,7 @@ function holdsSecret(body: JsonObject): boolean {
 
 /** Reads what is there after it. Errors: `CONFLICT` when a value of before is not there again. */
 async function leftOver(subject: Found['subject'], before: State, call: Call): Promise<Place[]> {
-  const now = await stateNow(subject, call);
+  const now = await stateNow(subject, call, true);
   const diff = allOf(compareTrees(mapOf(before), mapOf(now)), before, now);
   const lost = diff.filter(({ before: value }) => value !== null);
   if (lost.length === 0) return diff.map(({ path, field }) => ({ path, field }));
@@ -88,8 +88,9 @@ export function mapOf(state: State): ReadonlyMap<string, JsonObject> {
   return new Map(Object.entries(state));
 }
 
-/** The differences of two states, resources that came or went as a whole. */
+/** The differences of two states, resources that came or went as a whole, without their secrets. */
 export function allOf({ added, removed, changed }: ReturnType<typeof compareTrees>, before: State, after: State): Difference[] {
-  const whole = (path: string): Difference => ({ path, field: '', before: before[path] ?? null, after: after[path] ?? null });
+  const shown = (resource: JsonObject | undefined): JsonObject | null => (resource ? withoutSecrets(resource) : null);
+  const whole = (path: string): Difference => ({ path, field: '', before: shown(before[path]), after: shown(after[path]) });
   return [...changed, ...removed.map(whole), ...added.map(whole)];
 }

@@ -1,4 +1,6 @@
-import { asGatewayError } from '../model/error';
+import { asGatewayError, GatewayError } from '../model/error';
+import { inParallel } from '../model/in-parallel';
+import { sentence } from '../model/sentence';
 import type { ErrorCode } from '../model/error-codes';
 import { isObject, type JsonObject } from '../model/json';
 import type { Call } from '../model/operation';
@@ -24,8 +26,8 @@ export interface Found {
   readonly before: State;
 }
 
-/** No appliance has more below one resource that a flow would delete; what is beyond is not read. */
-const MOST = 1000;
+/** Of more below one resource, nobody will undo that it went. */
+const MOST = 10_000;
 /** Keys that items of collections go by (appliance-api.md). */
 const KEYS = ['name', 'username', 'address'];
 /** Without these answers there can be no write either, or nobody wants it any more. */
@@ -46,27 +48,30 @@ export function isTracked({ method, path }: Request): boolean {
   return method !== 'GET' && path.startsWith(`${CONFIGURATION}/`);
 }
 
-/** What is there before a write, and where. Undefined where it cannot be read: there is no undo then. Errors: those without which there is no write. */
-export async function stateBefore(request: Request, call: Call): Promise<Found | undefined> {
+/**
+ * What is there before a write, and where; `known`: what the run has just read will do. Undefined where it cannot be read: there is no undo
+ * then. Errors: those without which there is no write.
+ */
+export async function stateBefore(request: Request, call: Call, known = false): Promise<Found | undefined> {
   try {
-    return await look(request, call);
+    return await look(request, call, known);
   } catch (thrown) {
     if (FATAL.has(asGatewayError(thrown).code)) throw thrown;
     return undefined;
   }
 }
 
-async function look(request: Request, call: Call): Promise<Found | undefined> {
+async function look(request: Request, call: Call, known: boolean): Promise<Found | undefined> {
   const path = request.path.replace(/\/$/, '');
-  if (request.method === 'DELETE') return { subject: { paths: [path], deep: true }, before: await readDeep(path, call) };
+  if (request.method === 'DELETE') return { subject: { paths: [path], deep: true }, before: await readDeep(path, call, known) };
   const body = request.body ?? {};
   // What a POST creates was not there: an appliance refuses it otherwise.
   if (request.method === 'POST') return { subject: { paths: itemPaths(path, body), deep: true }, before: {} };
-  const present = await readIfThere(path, call);
+  const present = (known && (await fieldKnown(path, body, call))) || (await readIfThere(path, call, known));
   if (!present) return isField(path, body) ? undefined : { subject: { paths: [path], deep: true }, before: {} };
   const [item] = isCollection(present, body) ? itemPaths(path, body) : [];
   if (item !== undefined) {
-    const found = await readIfThere(item, call);
+    const found = await readIfThere(item, call, known);
     return { subject: { paths: [item], deep: !found }, before: found ? { [item]: found } : {} };
   }
   // A part of it that has a path of its own, and is written with it.
@@ -78,34 +83,33 @@ async function look(request: Request, call: Call): Promise<Found | undefined> {
 }
 
 /** What stands there now. Of a POST, the first of the places at which something stands: that is what it created. */
-export async function stateNow({ paths, deep }: Subject, call: Call): Promise<State> {
-  if (!deep) return readAll(paths, call);
+export async function stateNow({ paths, deep }: Subject, call: Call, known = false): Promise<State> {
+  if (!deep) return readAll(paths, call, known);
   for (const path of paths) {
-    const found = await readDeep(path, call);
+    const found = await readDeep(path, call, known);
     if (Object.keys(found).length > 0) return found;
   }
   return {};
 }
 
-async function readAll(paths: readonly string[], call: Call): Promise<State> {
-  const found: Record<string, JsonObject> = {};
-  for (const path of paths) {
-    const resource = await readIfThere(path, call);
-    if (resource) found[path] = resource;
-  }
-  return found;
+/** All at once, on all connections. */
+async function readAll(paths: readonly string[], call: Call, known = false): Promise<State> {
+  const resources = await inParallel(paths, call.settings.connections, (path) => readIfThere(path, call, known));
+  const there = paths.map((path, index) => [path, resources[index]] as const);
+  return Object.fromEntries(there.filter((one): one is readonly [string, JsonObject] => one[1] !== undefined));
 }
 
-/** A resource and all below it that it links to. */
-export async function readDeep(root: string, call: Call): Promise<State> {
+/** A resource and all below it that it links to, level by level. Errors: `LIMIT` for more than anybody would put back. */
+async function readDeep(root: string, call: Call, known: boolean): Promise<State> {
   const found: Record<string, JsonObject> = {};
   const seen = new Set([root]);
-  // It grows while it is walked through.
-  for (const path of seen) {
-    const resource = await readIfThere(path, call);
-    if (!resource) continue;
-    found[path] = resource;
-    for (const link of linksIn(resource, path)) if (link.startsWith(`${root}/`) && seen.size < MOST) seen.add(link);
+  for (let level: readonly string[] = [root]; level.length > 0;) {
+    const state = await readAll(level, call, known);
+    Object.assign(found, state);
+    const links = Object.entries(state).flatMap(([path, resource]) => linksIn(resource, path));
+    level = [...new Set(links)].filter((link) => link.startsWith(`${root}/`) && !seen.has(link));
+    for (const link of level) seen.add(link);
+    if (seen.size > MOST) throw new GatewayError('LIMIT', sentence`There are more than ${MOST} resources below ${root}.`);
   }
   return found;
 }
@@ -139,6 +143,16 @@ export function itemPaths(collection: string, body: JsonObject): string[] {
 function isCollection(present: JsonObject, body: JsonObject): boolean {
   const [key, second] = Object.keys(present);
   return key !== undefined && second === undefined && Array.isArray(present[key]) && !Object.hasOwn(body, key);
+}
+
+/** The value of a field, where the run has just read its whole resource. */
+async function fieldKnown(path: string, body: JsonObject, call: Call): Promise<JsonObject | undefined> {
+  const [key = ''] = Object.keys(body);
+  const owner = isField(path, body) ? call.known(path.slice(0, path.lastIndexOf('/'))) : undefined;
+  const resource = await owner?.catch(() => undefined);
+  const value = resource && Object.hasOwn(resource, key) ? resource[key] : undefined;
+  // An object may be the link to a resource of its own.
+  return value === undefined || typeof value === 'object' ? undefined : { [key]: value };
 }
 
 /** Whether the path is that of one field, which an appliance takes as `{ field: value }`. */

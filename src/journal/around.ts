@@ -1,5 +1,6 @@
-import { compareGiven, withoutSecrets, type Difference } from '../change/compare';
-import { isTracked, itemPaths, stateBefore, stateNow, type Found, type State, type Subject } from '../change/state';
+import { compareGiven, compareTrees, SECRET, withoutSecrets, type Difference } from '../change/compare';
+import { allOf, mapOf } from '../change/put-back';
+import { isTracked, itemPaths, stateBefore, stateNow, type Found, type State } from '../change/state';
 import { isoTime } from '../model/envelope';
 import { asGatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
@@ -42,9 +43,12 @@ export function journalled(parts: JournalParts): AroundWrite {
     call.note({ journal: ids.length === 1 ? id : ids });
   };
   return (write, proceed) => {
-    const recorded = (): Promise<Outcome> => new Recording(parts, write, announced).run(proceed);
+    let waited = false;
+    // What the run has read before it waited for another write is of before that.
+    const recorded = (): Promise<Outcome> => new Recording(parts, write, announced).run(proceed, !waited);
+    if (!isTracked(write.request)) return recorded();
     // The next one of the same resource begins when it is known what this one left.
-    return isTracked(write.request) ? call.exclusive(`journal ${placeOf(write.request)}`, recorded) : recorded();
+    return call.exclusive(`journal ${placeOf(write.request)}`, recorded, { onWait: () => (waited = true) });
   };
 }
 
@@ -61,20 +65,18 @@ class Recording {
     this.#announced = announced;
   }
 
-  async run(proceed: () => Promise<Outcome>): Promise<Outcome> {
+  /** `known`: what the run has just read is what is there before. */
+  async run(proceed: () => Promise<Outcome>, known: boolean): Promise<Outcome> {
     const { writer, call } = this.#parts;
     const { request } = this.#write;
-    const found = isTracked(request) ? await stateBefore(request, call) : undefined;
+    const found = isTracked(request) ? await stateBefore(request, call, known) : undefined;
     const undo = found !== undefined && found.subject.paths.length > 0;
     const told = await this.#told(undo);
     const id = await writer.announce(told, undo ? { ...found, ...sent(request) } : undefined);
     this.#announced(id);
+    let written: Outcome;
     try {
-      const written = await proceed();
-      const after = undo ? await this.#after(found, true) : undefined;
-      const diff = found ? this.#mask(differences(request, found.before, found.subject)) : null;
-      await this.#complete(id, { ...told, status: written.status, ok: true, changed: diff ? changes(request, diff) : true, diff }, after);
-      return written;
+      written = await proceed();
     } catch (thrown) {
       const error = asGatewayError(thrown);
       const unchanged = leavesUnchanged(error);
@@ -82,6 +84,19 @@ class Recording {
       const how = { ok: false, status: error.details.status ?? null, code: error.code, changed: unchanged ? false : null };
       await this.#complete(id, { ...told, ...how, undo: undo && !unchanged }, after);
       throw thrown;
+    }
+    const after = undo ? await this.#after(found, true) : undefined;
+    const diff = found ? this.#differences(found, after?.after) : null;
+    await this.#complete(id, { ...told, status: written.status, ok: true, changed: diff ? changes(request, diff) : true, diff }, after);
+    return written;
+  }
+
+  #differences(found: Found, after: State | undefined): readonly Difference[] | null {
+    try {
+      return this.#mask(differences(this.#write.request, found, after));
+    } catch {
+      // Nested beyond measure: it was written all the same.
+      return null;
     }
   }
 
@@ -128,7 +143,9 @@ class Recording {
 
   /** Masked as everywhere, in the way of a journal. */
   #mask<T>(value: T): T {
-    return JSON.parse(JSON.stringify(this.#parts.mask(value)).replaceAll(MASK, '***')) as T;
+    const masked = this.#parts.mask(value);
+    const text = JSON.stringify(masked);
+    return text.includes(MASK) ? (JSON.parse(text.replaceAll(MASK, SECRET)) as T) : masked;
   }
 }
 
@@ -137,10 +154,10 @@ function sent({ method, body }: Request): Pick<Kept, 'method' | 'body'> {
   return { method, ...(body && { body: withoutSecrets(body) }) };
 }
 
-function differences({ method, body = {} }: Request, before: State, { paths }: Subject): readonly Difference[] {
-  const [path = ''] = paths;
-  if (method === 'DELETE')
-    return Object.entries(before).map(([path, resource]) => ({ path, field: '', before: withoutSecrets(resource), after: null }));
+/** What it changed; where what it left could not be read, what it was to change. */
+function differences({ path: place, body = {} }: Request, { before, subject }: Found, after: State | undefined): readonly Difference[] {
+  if (after) return allOf(compareTrees(mapOf(before), mapOf(after)), before, after);
+  const [path = place] = subject.paths;
   const present = before[path];
   if (!present) return [{ path, field: '', before: null, after: withoutSecrets(body) }];
   return compareGiven(path, body, present).diff;

@@ -36,15 +36,23 @@ interface Files {
 
 const writers = new Map<string, JournalWriter>();
 
+/** Lines that are in the file, but perhaps not yet on the disk, and who waits for that. */
+type Written = readonly [pending: Pending, id: string];
+
 /**
  * Writes the journal of one folder for all gateways of this process: a file a day, into which nobody else writes. Lines that come while
- * others are on their way to the disk share one flush.
+ * others are on their way to the disk share one flush, and nobody who does not need it waits for one.
  */
 export class JournalWriter {
   readonly folder: string;
   readonly #queue: Pending[] = [];
+  /** Announced, and to be flushed. */
+  readonly #unflushed: Written[] = [];
   #files: Files | undefined;
   #running = false;
+  #flushing: Promise<void> | undefined;
+  /** Nobody can be sure of what the file ends with. */
+  #spoilt = false;
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -76,11 +84,19 @@ export class JournalWriter {
 
   async #run(): Promise<void> {
     this.#running = true;
+    // What else is announced in this turn of the event loop comes with it.
+    await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0);
       try {
-        const ids = await this.#write(batch);
-        batch.forEach(({ done }, index) => done(ids[index] as string));
+        const files = await this.#present();
+        const ids = await this.#write(batch, files);
+        batch.forEach((pending, index) => {
+          const id = ids[index] as string;
+          if (pending.announces) this.#unflushed.push([pending, id]);
+          else pending.done(id);
+        });
+        if (this.#unflushed.length > 0) this.#flushing ??= this.#flush(files.journal);
       } catch (thrown) {
         const error = this.#fault(thrown);
         for (const { failed } of batch) failed(error);
@@ -89,12 +105,36 @@ export class JournalWriter {
     this.#running = false;
   }
 
-  async #write(batch: readonly Pending[]): Promise<string[]> {
-    const files = await this.#present();
+  /** All that is in the file by now, with one flush; what comes meanwhile with the next. */
+  async #flush(journal: FileHandle): Promise<void> {
+    while (this.#unflushed.length > 0) {
+      const announced = this.#unflushed.splice(0);
+      try {
+        const [{ nlink }] = await Promise.all([journal.stat(), journal.datasync()]);
+        if (nlink > 0) for (const [{ done }, id] of announced) done(id);
+        // Somebody has removed the file: it is written once more, into another one.
+        else this.#again(announced.map(([pending]) => pending));
+      } catch (thrown) {
+        const error = this.#fault(thrown);
+        for (const [{ failed }] of announced) failed(error);
+        // Nobody knows what of it is on the disk: the next line begins another file.
+        this.#spoilt = true;
+      }
+    }
+    this.#flushing = undefined;
+  }
+
+  #again(announced: readonly Pending[]): void {
+    this.#spoilt = true;
+    this.#queue.unshift(...announced);
+    if (!this.#running) void this.#run();
+  }
+
+  async #write(batch: readonly Pending[], files: Files): Promise<string[]> {
     let { prev, count } = files;
     let { follows } = files;
-    let lines = '';
-    let kept = '';
+    const lines: string[] = [];
+    const kept: string[] = [];
     const ids = batch.map((pending) => {
       const id = pending.id ?? `${files.name.slice(0, -'.jsonl'.length)}-${++count}`;
       const keptText = pending.kept && JSON.stringify({ id, ...pending.kept });
@@ -107,18 +147,17 @@ export class JournalWriter {
       });
       follows = undefined;
       prev = hash;
-      lines += text;
-      if (keptText !== undefined) kept += `${keptText}\n`;
+      lines.push(text);
+      if (keptText !== undefined) kept.push(`${keptText}\n`);
       return id;
     });
-    const bytes = Buffer.from(lines, 'utf8');
-    try {
-      if (kept !== '') await files.kept.appendFile(kept);
-      await writeAll(files.journal, bytes, files.size);
-      if (batch.some(({ announces }) => announces)) await files.journal.datasync();
-    } catch (error) {
+    const bytes = Buffer.from(lines.join(''), 'utf8');
+    const apart = Buffer.from(kept.join(''), 'utf8');
+    const written = await Promise.allSettled([writeAll(files.kept, apart, null), writeAll(files.journal, bytes, files.size)]);
+    const fault = written.find((one) => one.status === 'rejected');
+    if (fault) {
       await this.#undoHalf(files);
-      throw error;
+      throw fault.reason;
     }
     Object.assign(files, { prev, count, follows, size: files.size + bytes.length });
     return ids;
@@ -129,17 +168,19 @@ export class JournalWriter {
     try {
       await files.journal.truncate(files.size);
     } catch {
-      this.#files = undefined;
-      await close(files, this.folder);
+      this.#spoilt = true;
     }
   }
 
-  /** The file of today. Somebody may have removed it: what is written into it then is lost. */
+  /** The file of today. */
   async #present(): Promise<Files> {
-    const files = this.#files;
     const day = today();
-    if (files?.day === day && (await files.journal.stat()).nlink > 0) return files;
+    if (this.#files?.day === day && !this.#spoilt) return this.#files;
+    // Whoever waits for the file of before is told first.
+    await this.#flushing;
+    const files = this.#files;
     this.#files = undefined;
+    this.#spoilt = false;
     if (files) await close(files, this.folder);
     return (this.#files = await this.#open(day));
   }
@@ -169,8 +210,10 @@ export class JournalWriter {
   }
 }
 
-async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+/** `at` null: at the end. */
+async function writeAll(handle: FileHandle, bytes: Buffer, at: number | null): Promise<void> {
+  for (let done = 0; done < bytes.length;)
+    done += (await handle.write(bytes, done, bytes.length - done, at === null ? null : at + done)).bytesWritten;
 }
 
 async function close({ journal, kept, name }: Files, folder: string): Promise<void> {

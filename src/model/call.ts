@@ -30,6 +30,8 @@ export interface Content {
 export interface Call {
   /** Reads a document: JSON of a 2xx, checked to be an object. */
   read(request: Request, options?: ReadOptions): Promise<JsonObject>;
+  /** What this run has read at a path of the configuration, if no write has left for that place since; undefined where it has not. */
+  known(path: string): Promise<JsonObject> | undefined;
   /** Sends a write and reads its result envelope; in a dry run plans it, with the body that is `shown` where its own has to stay secret. */
   write(request: Request, shown?: JsonObject): Promise<WriteResult>;
   /** Reads whatever a path answers: a document of JSON, else text, or a Buffer where it is neither. Nothing at all is an empty object. */

@@ -14,9 +14,11 @@ import type { ServedCertificate } from '../model/served';
 import type { Download, Upload } from '../model/stream';
 import { outcomeOf, type Masking } from './many';
 import { Plan } from './plan';
+import type { Recent } from './recent';
 import { RunRecord, type Role } from './record';
 import { notContent, readDocument } from './reply';
 import { Sender, type SenderParts } from './sender';
+import { CONFIGURATION } from '../model/path';
 import { coordinationKey, type Coordination, type ExclusiveOptions } from '../model/coordination';
 import { Writes, type AroundWrite } from './writes';
 import type { Gate } from './write';
@@ -25,6 +27,7 @@ import type { Gate } from './write';
 export interface Shared extends SenderParts {
   readonly facts: Map<string, Promise<string>>;
   readonly coordination: Coordination;
+  readonly recent: Recent;
 }
 
 export interface CallOptions {
@@ -36,6 +39,8 @@ export interface CallOptions {
   readonly around?: AroundWrite | undefined;
   readonly other?: Call['other'] | undefined;
   readonly gate?: Gate | undefined;
+  /** Somebody may stand around its writes who has to know what was there. */
+  readonly remembers?: boolean | undefined;
   /** That of the run which this is a part of: it counts what is sent. */
   readonly sender?: Sender | undefined;
 }
@@ -48,6 +53,8 @@ export class OperationCall implements Call {
   readonly #shared: Shared;
   readonly #options: CallOptions;
   readonly #writes: Writes;
+  /** That of the operation: its items share what they know. */
+  readonly #root: OperationCall;
   /** Made for those who ask: a real one is not cheap. */
   #signal: AbortSignal | undefined;
 
@@ -55,6 +62,7 @@ export class OperationCall implements Call {
   constructor(shared: Shared, options: CallOptions, parent?: OperationCall) {
     this.#shared = shared;
     this.#options = options;
+    this.#root = parent ? parent.#root : this;
     this.record = new RunRecord(parent?.record);
     this.sender = parent?.sender ?? options.sender ?? new Sender(shared, options.signal);
     this.plan = parent ? parent.plan : options.dryRun ? new Plan(options.masking) : undefined;
@@ -65,6 +73,7 @@ export class OperationCall implements Call {
       masking: options.masking,
       around: options.around,
       gate: options.gate,
+      recent: shared.recent,
     });
   }
 
@@ -86,11 +95,22 @@ export class OperationCall implements Call {
   read(request: Request, { signal, lookUp = false }: ReadOptions = {}): Promise<JsonObject> {
     const role: Role = lookUp ? 'look-up' : 'read';
     this.record.begins(role, request);
-    return this.sender.read(async (send) => {
+    const answer = this.sender.read(async (send) => {
       const reply = await send(request);
       this.record.answered(role, reply.status);
       return readDocument(reply);
     }, signal);
+    if (this.#options.remembers && isPlain(request)) this.#shared.recent.keep(this.#root, request.path, answer);
+    return answer;
+  }
+
+  known(path: string): Promise<JsonObject> | undefined {
+    return this.#shared.recent.of(this.#root, path);
+  }
+
+  /** It is over: nobody asks any more what it has read. */
+  end(): void {
+    if (this.#options.remembers) this.#shared.recent.leave(this.#root);
   }
 
   download<T>(request: Request, open: () => Promise<Download<T>>): Promise<T> {
@@ -263,8 +283,14 @@ export class OperationCall implements Call {
     };
   }
 
-  /** As many again as there are connections wait for one: one that is free has something to do at once. */
+  /** As many again as there are connections wait for one: one that is free has something to do at once. With a journal, more wait for that. */
   get #atOnce(): number {
-    return 2 * this.#shared.settings.connections;
+    const { connections, journal } = this.#shared.settings;
+    return (journal ? 4 : 2) * connections;
   }
+}
+
+/** A resource of the configuration as it is; a query may ask for something else. */
+function isPlain({ path, query, rawQuery }: Request): boolean {
+  return !query && !rawQuery && path.startsWith(CONFIGURATION);
 }

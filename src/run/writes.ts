@@ -2,6 +2,7 @@ import { emptyResult, type Many, type WriteResult } from '../model/envelope';
 import type { Request } from '../model/request';
 import { workOnEach, type ItemDone, type Masking } from './many';
 import type { Plan } from './plan';
+import type { Recent } from './recent';
 import type { RunRecord } from './record';
 import type { Sender, Written } from './sender';
 import type { Gate, Write } from './write';
@@ -23,6 +24,7 @@ export interface WritesParts {
   readonly around: AroundWrite | undefined;
   /** Lets through what was approved; undefined where nothing has to be. */
   readonly gate: Gate | undefined;
+  readonly recent: Recent;
 }
 
 /** The one way that every write takes, whichever operation it is of. */
@@ -86,9 +88,17 @@ export class Writes {
   }
 
   async #proceed({ request, shown, stream, read }: Write): Promise<Written> {
-    const { plan, sender } = this.#parts;
-    if (!plan) return sender.write(request, stream, read);
-    plan.add(request, shown);
-    return { status: null, result: emptyResult() };
+    const { plan, sender, recent } = this.#parts;
+    if (plan) {
+      plan.add(request, shown);
+      return { status: null, result: emptyResult() };
+    }
+    recent.forget(request.path);
+    try {
+      return await sender.write(request, stream, read);
+    } finally {
+      // What was read meanwhile may be of before.
+      recent.forget(request.path);
+    }
   }
 }

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { selfSigned } from './certificate';
+import { FastTree, textOf } from './fast-tree';
+import { isObject, type Json } from './fields';
 import { type SimulatorOptions, settle } from './options';
+import { encodeSegment } from './url';
 import { generateSession } from './people';
 
 /**
@@ -16,6 +19,8 @@ export interface FastAppliance {
   /** Live: think time per request in ms, one request of a connection after the other; and how many sessions there are. */
   delayMs: number;
   sessions: number;
+  /** How many policies its configuration has. */
+  policies: number;
   /** Since the last `reset`: requests, connections opened, and the most open at a time of those that carried a request. */
   readonly counts: { requests: number; opened: number; used: number; mostUsed: number };
   reset(): void;
@@ -32,6 +37,8 @@ function answer(status: string, body: string): Buffer {
   return Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }
 
+const TREE = '/api/v1/configuration';
+const WRITTEN = answer('200 OK', '{"result":{"info":[{"message":"The operation succeeded without warning or error!"}]}}');
 const NO_CONTENT = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n');
 const NOT_FOUND = answer('404 Not Found', '{"result":{"errors":[{"message":"not found"}]}}');
 const UNAUTHORIZED = answer('401 Unauthorized', '{"result":{"errors":[{"message":"not authorized"}]}}');
@@ -78,9 +85,26 @@ export async function startFastAppliance(options: SimulatorOptions = {}): Promis
   const key = basic(FAST_KEY, '');
   const login = answer('200 OK', JSON.stringify({ api_key: FAST_KEY }));
 
-  function reply(method: string, target: string, authorization: string): Buffer {
+  const tree = new FastTree();
+
+  /** Of the configuration. A POST names its resource in the body. */
+  function configure(method: string, target: string, body: string): Buffer {
+    const place = target.replace(/\/$/, '');
+    if (method === 'GET') {
+      tree.policies = fast.policies;
+      const found = tree.get(place);
+      return found ? answer('200 OK', JSON.stringify(found)) : NOT_FOUND;
+    }
+    if (method === 'DELETE') return tree.remove(place) ? NO_CONTENT : NOT_FOUND;
+    const sent = JSON.parse(Buffer.from(body, 'latin1').toString('utf8')) as Json;
+    const given = isObject(sent) ? sent : {};
+    return tree.put(method === 'POST' ? `${place}/${encodeSegment(textOf(given.name))}` : place, given) ? WRITTEN : NOT_FOUND;
+  }
+
+  function reply(method: string, target: string, authorization: string, body: string): Buffer {
     if (target === '/api/v1/realm_auth') return authorization === credentials ? login : UNAUTHORIZED;
     if (authorization !== key) return UNAUTHORIZED;
+    if (target.startsWith(TREE)) return configure(method, target, body);
     if (method === 'DELETE') return target.startsWith('/api/v1/system/active-users/session/') ? NO_CONTENT : NOT_FOUND;
     if (target.startsWith('/api/v1/system/active-users')) return page(target);
     return target === '/api/v1/system/system-information' ? INFORMATION : NOT_FOUND;
@@ -96,13 +120,13 @@ export async function startFastAppliance(options: SimulatorOptions = {}): Promis
       sockets.delete(socket);
       if (round === rounds) counts.used--;
     });
-    listen(socket, (head) => {
+    listen(socket, (head, body) => {
       counts.requests++;
       if (round !== rounds) counts.mostUsed = Math.max(counts.mostUsed, ++counts.used);
       round = rounds;
       const [method = '', target = ''] = head.split(' ', 2);
       const authorization = /\r\nauthorization: ([^\r]*)/i.exec(head)?.[1] ?? '';
-      const bytes = reply(method, target, authorization);
+      const bytes = reply(method, target, authorization, body);
       if (fast.delayMs === 0) {
         socket.write(bytes);
         return undefined;
@@ -117,6 +141,7 @@ export async function startFastAppliance(options: SimulatorOptions = {}): Promis
     ca: tls.cert,
     delayMs: settings.delayMs,
     sessions: settings.sessions,
+    policies: settings.variants.largeTree,
     counts: { requests: 0, opened: 0, used: 0, mostUsed: 0 },
     reset: () => {
       rounds++;
@@ -134,8 +159,11 @@ export async function startFastAppliance(options: SimulatorOptions = {}): Promis
   return fast;
 }
 
-/** Takes the requests of one connection apart, one after the other; bodies are passed over, however long they are. */
-function listen(socket: TLSSocket, serve: (head: string) => Promise<void> | undefined): void {
+/** A body that is longer is no resource: it is passed over, however long it is. */
+const LONGEST_BODY = 1 << 16;
+
+/** Takes the requests of one connection apart, one after the other. */
+function listen(socket: TLSSocket, serve: (head: string, body: string) => Promise<void> | undefined): void {
   let rest = '';
   let body = 0;
   let busy = false;
@@ -147,9 +175,14 @@ function listen(socket: TLSSocket, serve: (head: string) => Promise<void> | unde
       const end = body > 0 ? -1 : rest.indexOf('\r\n\r\n');
       if (end < 0) return;
       const head = rest.slice(0, end);
-      rest = rest.slice(end + 4);
-      body = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-      const thinking = serve(head);
+      const start = end + 4;
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      const taken = length <= LONGEST_BODY ? length : 0;
+      if (rest.length < start + taken) return;
+      const content = rest.slice(start, start + taken);
+      rest = rest.slice(start + taken);
+      body = length - taken;
+      const thinking = serve(head, content);
       if (!thinking) continue;
       busy = true;
       void thinking.then(() => {

@@ -4,6 +4,7 @@ import { processCoordination } from '../../src/model/process-coordination';
 import { Redactor } from '../../src/model/redaction';
 import { checkSettings, type Settings } from '../../src/model/settings';
 import { OperationCall, type CallOptions } from '../../src/run/call';
+import { Recent } from '../../src/run/recent';
 import { settingsFor } from './appliance';
 
 /** A run of some operation, as the operation sees it. */
@@ -11,6 +12,7 @@ export function callOf(target: { url: string }, options: Partial<CallOptions> = 
   const settings = checkSettings(settingsFor(target, more));
   const transport = new Transport(settings);
   const session = new Session(settings, transport, new Redactor(), processCoordination);
-  const shared = { settings, transport, session, facts: new Map<string, Promise<string>>(), coordination: processCoordination };
+  const facts = new Map<string, Promise<string>>();
+  const shared = { settings, transport, session, facts, coordination: processCoordination, recent: new Recent() };
   return new OperationCall(shared, { dryRun: false, masking: new Redactor(), ...options });
 }

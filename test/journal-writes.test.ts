@@ -1,0 +1,130 @@
+import { rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Difference } from '../src/change/compare';
+import { calls, failure, gatewayFor, lines, many, writes } from './library/appliance';
+import { files, journalled, linesOf, list, verify } from './library/journal';
+
+const TREE = '/api/v1/configuration';
+const ROLE = 'users/user-roles/user-role/Users';
+const USER = `${TREE}/authentication/auth-servers/auth-server/System%20Local/local/users/user/contractor1`;
+const GROUPS = `${TREE}/authentication/auth-servers/auth-server/Corp%20AD/ad/server-catalog/groups`;
+const user = { server: 'System Local', username: 'contractor1' };
+const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
+
+/** Requests for the tree; what the appliance is, is asked once. */
+const asked = (all: readonly string[]): string[] => all.filter((line) => line.includes(TREE));
+
+describe('a write with a journal', () => {
+  it.each([
+    ['that reads before itself', 'users.disable', user, [`GET ${USER}`, `PUT ${USER}/enabled`, `GET ${USER}/enabled`]],
+    ['that reads back itself', 'groups.add', group, [`GET ${GROUPS}`, `PUT ${GROUPS}`, `GET ${GROUPS}`]],
+    [
+      'that looks twice before',
+      'config.ensure',
+      { path: ROLE, body: { description: 'x' } },
+      ['GET', 'GET', 'PUT', 'GET'].map((method) => `${method} ${TREE}/${ROLE}`),
+    ],
+    [
+      'that creates',
+      'config.ensure',
+      { path: 'users/user-roles/user-role/New', body: { description: 'x' } },
+      ['GET', 'GET', 'PUT', 'GET'].map((method) => `${method} ${TREE}/users/user-roles/user-role/New`),
+    ],
+    [
+      'that does not look',
+      'config.update',
+      { path: ROLE, body: { description: 'x' } },
+      ['GET', 'PUT', 'GET'].map((method) => `${method} ${TREE}/${ROLE}`),
+    ],
+  ])('%s asks for nothing twice: %s', async (_what, operation, input, expected) => {
+    const { simulator, gateway } = await journalled();
+    const { envelope } = await gateway.run(operation, input);
+    // What was created is looked at with all that is below it.
+    expect(asked(lines(simulator)).slice(0, expected.length)).toEqual(expected);
+    const below = asked(lines(simulator)).slice(expected.length);
+    expect(below.filter((line) => !line.startsWith(`${expected.at(-1)}/`))).toEqual([]);
+    const [entry] = await list(gateway);
+    expect(entry).toMatchObject({ ok: true, changed: true, undo: true });
+    await gateway.run('journal.undo', { id: envelope.journal });
+    expect(await verify(gateway)).toMatchObject({ ok: true });
+  });
+
+  it.each([true, false])('looks again where it had to wait for another one, be it of the same gateway (%s)', async (same) => {
+    const { simulator, gateway, journal } = await journalled();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const other = same ? gateway : gatewayFor(simulator, { name: 'vpn-1', journal });
+    // The first looks at what is there; it has not written yet.
+    simulator.fault({ match: ({ path }) => path === USER, until: held });
+    const path = decodeURIComponent(USER.slice(TREE.length + 1));
+    const first = other.run('config.update', { path, body: { enabled: 'false', fullname: 'First' } });
+    await expect.poll(() => asked(lines(simulator))).toHaveLength(1);
+    const second = gateway.run('users.disable', user);
+    await expect.poll(() => asked(lines(simulator))).toHaveLength(2);
+    release();
+    await Promise.all([first, second]);
+    const [later] = await list(gateway);
+    expect(later).toMatchObject({ operation: 'users.disable', changed: false, diff: [] });
+    await gateway.run('journal.undo', { id: later?.id });
+    expect((await gateway.run('users.get', user)).data).toMatchObject({ fullname: 'First', enabled: 'false' });
+  });
+
+  it.each([
+    ['what the appliance changed by itself', { changesField: 'description' }, 'set by the appliance'],
+    ['what a PUT took away that nobody had given', { putMerges: false }, ''],
+  ])('tells %s as well', async (_what, variants, after) => {
+    const { simulator, gateway } = await journalled({ variants });
+    const server = simulator.state.configuration.resource('authentication', 'auth-servers', 'auth-server', 'System Local');
+    server.values.set('description', 'of before');
+    const path = 'authentication/auth-servers/auth-server/System Local';
+    const { envelope } = await gateway.run('config.update', { path, body: { 'auth-server-type': 'local' } });
+    const [entry] = await list(gateway);
+    expect(entry?.diff).toEqual([expect.objectContaining({ field: '/description', before: 'of before', after })]);
+    // What the appliance sets at each write cannot be put back.
+    if (after !== '') return;
+    await gateway.run('journal.undo', { id: envelope.journal });
+    expect(server.values.get('description')).toBe('of before');
+  });
+
+  it('says that nothing changed where nothing did', async () => {
+    const { gateway } = await journalled();
+    await gateway.run('config.update', { path: ROLE, body: { description: '' } });
+    expect(await list(gateway)).toMatchObject([{ ok: true, changed: false, diff: [] as Difference[] }]);
+  });
+
+  it('is written once more where the file goes while it is written', async () => {
+    const { simulator, gateway, journal } = await journalled();
+    await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
+    rmSync(journal, { recursive: true });
+    const runs = Array.from({ length: 20 }, (_, index) =>
+      gateway.run('config.update', { path: ROLE, body: { description: String(index) } }),
+    );
+    await Promise.all(runs);
+    expect(await list(gateway)).toHaveLength(20);
+    expect(await verify(gateway)).toMatchObject({ ok: true });
+    expect(calls(simulator).filter(({ method }) => method === 'PUT')).toHaveLength(21);
+  });
+
+  it('is not sent where the disk does not take it, and the next line begins another file', async () => {
+    const { simulator, gateway, journal } = await journalled({ sessions: 3 });
+    await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
+    const { open } = await import('node:fs/promises');
+    const probe = await open(__filename, 'r');
+    await probe.close();
+    const handles = Object.getPrototypeOf(probe) as { datasync: () => Promise<void> };
+    const flush = handles.datasync;
+    handles.datasync = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
+    try {
+      const error = await failure(gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } }));
+      expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
+    } finally {
+      handles.datasync = flush;
+    }
+    expect(writes(simulator)).toHaveLength(1);
+    const { data } = await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
+    expect(many(data).ok).toBe(3);
+    expect(files(journal)).toHaveLength(2);
+    expect(linesOf(journal).filter(({ ok }) => ok)).toHaveLength(4);
+    expect(await verify(gateway)).toMatchObject({ ok: true });
+  });
+});
