@@ -2,9 +2,15 @@
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
-// Tests of what is built, that start a real Node-RED, npm or a browser, or that measure what they compute; two of them fill a small machine.
+// Tests of what is built, that start processes of their own (a real Node-RED, npm, a browser, one to be killed), that measure what they
+// compute, or derive keys as slowly as a passphrase needs it; and the second line of Node-RED. Two at a time fill a small machine.
 const whole = [
   'test/linear.test.ts',
+  'test/nodes-v5.test.ts',
+  'test/*-kill.test.ts',
+  'test/watch-memory.test.ts',
+  'test/backup-passphrase.test.ts',
+  'test/transfer-large.test.ts',
   'test/library-types.test.ts',
   'test/editor.test.ts',
   'test/package*.test.ts',
