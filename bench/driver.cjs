@@ -118,13 +118,19 @@ module.exports = (RED) => {
 
   /** The limit: the same exchanges by undici alone, without Node-RED, in a process that is the same. */
   let pool;
+  /** Records, as one message has to hold them. */
+  let kept = [];
   const bare = (index, done) => {
     const method = job.make === 'kill' ? 'DELETE' : 'GET';
     const path = job.make === 'plain' ? '/api/v1/system/system-information' : makers[job.make](job, index).url.slice(job.base.length);
     pool.client
       .request({ method, path, headers: { authorization: job.authorization, accept: 'application/json' } })
       .then(({ body }) => (method === 'DELETE' ? body.dump() : body.json()))
-      .then(() => done(), done);
+      .then((value) => {
+        if (job.keep) for (const record of value['active-users']['active-user-records']['active-user-record']) kept.push(record);
+        done();
+      })
+      .catch(done);
   };
 
   async function perform({ warm, ...given }) {
@@ -138,6 +144,7 @@ module.exports = (RED) => {
       pool = { connections: job.outstanding, client: new Pool(job.base, options) };
     }
     if (warm) await loop({ ...job, ...warm }, each);
+    kept = [];
     return measured(() => loop(job, each));
   }
 

@@ -21,12 +21,14 @@ import { LANES } from './flows.mjs';
  * @property {Record<string, (rig: Rig) => Promise<Sample>>} contenders
  * @property {Goal[]} goals
  * @property {(4 | 5)[]} [versions] default 4
+ * @property {'fast' | 'plain'} [server] default fast
  *
  * @typedef {object} Size how large the work is
  * @property {number} ms of a closed loop
  * @property {number} warmMs before it: what a process has not done for a while, it has to compile again
  * @property {number} sessions of a long list
  * @property {number} shortSessions of a short one
+ * @property {number} someSessions of one that people have
  * @property {number} kills at no think time
  * @property {number} slowKills at 5 ms
  * @property {number} transferMiB of an export or import
@@ -39,13 +41,24 @@ export const FULL = {
   warmMs: 500,
   sessions: 100_000,
   shortSessions: 1000,
+  someSessions: 20_000,
   kills: 10_000,
   slowKills: 2000,
   transferMiB: 1024,
   reps: 5,
 };
 /** To show that all of it works; nothing can be read from its figures. */
-export const QUICK = { ms: 60, warmMs: 20, sessions: 2000, shortSessions: 400, kills: 50, slowKills: 20, transferMiB: 4, reps: 1 };
+export const QUICK = {
+  ms: 60,
+  warmMs: 20,
+  sessions: 2000,
+  shortSessions: 400,
+  someSessions: 1000,
+  kills: 50,
+  slowKills: 20,
+  transferMiB: 4,
+  reps: 1,
+};
 
 /**
  * @param {Size} size
@@ -306,7 +319,7 @@ function socketsWithin(/** @type {number} */ connections) {
 }
 
 /** Figures of a job counted by the things that it did, not by its messages. */
-function byItem(/** @type {Sample} */ sample, /** @type {number} */ items) {
+export function byItem(/** @type {Sample} */ sample, /** @type {number} */ items) {
   const { seconds = NaN, cpuSeconds = NaN } = sample;
   return { ...sample, items, rate: items / seconds, cpuPer: (cpuSeconds * 1e6) / items };
 }

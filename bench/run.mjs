@@ -11,6 +11,7 @@ import { chart } from './chart.mjs';
 import { lineOf, markdown, spreadOf } from './report.mjs';
 import { startRig } from './rig.mjs';
 import { FULL, QUICK, rowsFor } from './rows.mjs';
+import { serverRows } from './server-rows.mjs';
 import { installedMegabytes, measureStart } from './start.mjs';
 import { transferRows } from './transfer-rows.mjs';
 
@@ -38,13 +39,16 @@ const reps = Number(options.reps ?? size.reps);
 const only = options.only?.split(',');
 const wanted = (/** @type {string} */ id) => only === undefined || only.some((part) => id.includes(part));
 const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
-const rows = [...rowsFor(size), ...transferRows(size)].filter(({ id }) => wanted(id));
+const rows = [...rowsFor(size), ...serverRows(size), ...transferRows(size)].filter(({ id }) => wanted(id));
 
-/** @param {4 | 5} version */
-async function measure(version) {
-  const own = rows.filter(({ versions = [4] }) => versions.includes(version));
+/**
+ * @param {4 | 5} version
+ * @param {'fast' | 'plain'} server
+ */
+async function measure(version, server) {
+  const own = rows.filter((row) => (row.versions ?? [4]).includes(version) && (row.server ?? 'fast') === server);
   if (own.length === 0) return [];
-  const rig = await startRig(version);
+  const rig = await startRig(version, server);
   process.once('SIGINT', () => void rig.end().finally(() => process.exit(130)));
   /** @type {Map<Row, Samples>} */
   const samples = new Map(own.map((row) => [row, {}]));
@@ -67,7 +71,8 @@ async function measure(version) {
   } finally {
     await rig.end();
   }
-  about.push(`Node-RED ${rig.nodeRed} on Node ${rig.nodeVersion}.`);
+  const runtime = `Node-RED ${rig.nodeRed} on Node ${rig.nodeVersion}.`;
+  if (!about.includes(runtime)) about.push(runtime);
   return own.map((row) => ({ ...lineOf(row, version, samples.get(row) ?? {}), samples: samples.get(row) ?? {} }));
 }
 
@@ -113,7 +118,9 @@ const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}`;
 /** @type {string[]} */
 const about = [`\`npm run bench\`, ${started.toISOString().slice(0, 10)}, ${reps} repetitions, ${machine}.`];
 const lines = [];
-for (const version of versions) lines.push(...(await measure(version)));
+for (const version of versions) {
+  for (const server of /** @type {const} */ (['fast', 'plain'])) lines.push(...(await measure(version, server)));
+}
 if (wanted('start')) lines.push(await measureStarts());
 const megabytes = installedMegabytes();
 about.push(`Installed size with runtime dependencies: ${megabytes.toFixed(1)} MB (goal: ≤ 6).`);
