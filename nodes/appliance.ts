@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { badInput, GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
+import { PERMISSIONS } from '../src/model/rules';
 import type { ProxySettings, Settings, TlsSettings } from '../src/model/settings';
 import { badConfig, Properties } from './properties';
 import { ours, sentence } from '../src/model/sentence';
@@ -118,6 +119,10 @@ export function settingsOf(red: NodeAPI, properties: Readonly<Record<string, unk
     brand: from.text('brand'),
     journal: from.text('journal'),
     dryRun: from.flag('dryRun'),
+    pin: from.text('pin'),
+    permissions: from.choice('permissions', PERMISSIONS),
+    rate: from.number('rate'),
+    waiting: from.number('waiting'),
     ...Object.fromEntries(Object.keys(APPLIANCE_CREDENTIALS).map((name) => [name, secrets.secret(name)])),
   };
   return given(read) as Settings;

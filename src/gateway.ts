@@ -2,6 +2,7 @@ import { operationNamed, operations, type OperationData, type OperationInput, ty
 import { Approval, type Approve, type PlanBy } from './run/approval';
 import { keepAt, type KeepOptions } from './areas/contain/keep';
 import { OperationCall, type Shared } from './run/call';
+import { Crowd } from './run/crowd';
 import { envelopeOf, failedEnvelope, maskWritten, type RunOf } from './run/envelope';
 import type { ErrorCode } from './model/error-codes';
 import { english, summaryOf, type Say } from './model/summary';
@@ -13,7 +14,10 @@ import { Redactor } from './model/redaction';
 import { ours, sentence } from './model/sentence';
 import { secretsOfInput } from './model/secrets';
 import { Recent } from './run/recent';
+import { secretsOfSettings } from './model/secrets-of-settings';
 import type { Sender } from './run/sender';
+import { permitOf, refuseForbidden, type Permit } from './run/permissions';
+import { Pin } from './run/pin';
 import type { Gate } from './run/write';
 import { guardLogin } from './change/lock-out';
 import { removeIfThere } from './change/missing-ok';
@@ -22,6 +26,7 @@ import { journalled, type Initiator } from './journal/around';
 import { JournalWriter } from './journal/writer';
 import type { AroundWrite } from './run/writes';
 import type { Texts } from './snapshot/texts';
+import { keySharingOf } from './login/account';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import { Transport } from './http/transport';
@@ -94,19 +99,28 @@ export class Gateway {
   readonly #redactor: Redactor;
   readonly #shared: Shared;
   readonly #others: GatewayOptions['others'];
+  readonly #permit: Permit | undefined;
+  /** Undefined where any number may wait. */
+  readonly #crowd: Crowd | undefined;
 
   constructor(settings: Settings, { coordination = processCoordination, ownLogin, others }: GatewayOptions = {}) {
     this.#settings = settingsOf(settings);
-    const { username, password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = this.#settings;
-    this.#redactor = new Redactor().add(password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase);
-    if (password) this.#redactor.add(`${username}:${password}`);
-    if (secondPassword) this.#redactor.add(`${secondUsername || username}:${secondPassword}`);
-    if (apiKey) this.#redactor.add(`${apiKey}:`);
-    if (proxy?.password) this.#redactor.add(`${proxy.username ?? ''}:${proxy.password}`);
-    if (proxy) this.#redactor.add(passwordIn(proxy.url));
-    const transport = new Transport(this.#settings);
+    this.#redactor = new Redactor().add(...secretsOfSettings(this.#settings));
+    // To prove that an address can be reached, a connection that is open proves nothing.
+    const transport = new Transport(this.#settings, ownLogin ? undefined : keySharingOf(this.#settings));
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { ownLogin });
-    this.#shared = { settings: this.#settings, session, transport, facts: new Map(), coordination, recent: new Recent() };
+    const { pin, permissions, connections, waiting } = this.#settings;
+    this.#shared = {
+      settings: this.#settings,
+      session,
+      transport,
+      facts: new Map(),
+      coordination,
+      recent: new Recent(),
+      pin: pin === undefined ? undefined : new Pin(pin),
+    };
+    this.#permit = permitOf(permissions);
+    this.#crowd = waiting === undefined ? undefined : new Crowd(connections, waiting);
     this.#others = others;
   }
 
@@ -139,7 +153,9 @@ export class Gateway {
     const dryRun = options.dryRun === true || this.#settings.dryRun === true;
     const known = operations.get(name);
     const writes = known?.effect !== 'read';
-    const approval = options.approve && writes && !dryRun ? new Approval(options.approve) : undefined;
+    // What plans for another run is counted with that.
+    const crowd = part.gate ? undefined : this.#crowd;
+    const approval = options.approve && writes && !dryRun ? new Approval(unhurried(options.approve, crowd)) : undefined;
     const run: RunOf = { operation: name, appliance: this.name, writes, started: performance.now() };
     const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
     let proves = true;
@@ -157,6 +173,7 @@ export class Gateway {
       masking: redactor,
       other: this.#others && ((other, work) => this.#at(other, work, signal)),
       gate: part.gate ?? approval,
+      permit: this.#permit,
       sender: part.sender,
       remembers: writes && !dryRun,
     });
@@ -177,8 +194,12 @@ export class Gateway {
         return `${name}${code === undefined ? '' : `: ${code}`}.`;
       }
     };
+    let entered = false;
     try {
       const operation = operationNamed(name);
+      refuseForbidden(name, operation, this.#settings.permissions);
+      crowd?.enter();
+      entered = true;
       const read = readInput(operation, input);
       proves = read['prove-login'] !== false;
       await approval?.obtain(plan, signal, (approved) => call.note({ approved }));
@@ -198,6 +219,7 @@ export class Gateway {
       throw error;
     } finally {
       call.end();
+      if (entered) crowd?.leave();
     }
   }
 
@@ -233,9 +255,8 @@ export class Gateway {
    * this process; events go to each. Without it nobody is kept out beyond the moment.
    */
   keepContained(options: KeepOptions = {}): () => void {
-    return keepAt(this.#shared, this.#redactor, options, (call) =>
-      this.#around('contain.keep', this.#redactor, options.by ?? {}, call, false),
-    );
+    const around = (call: OperationCall): AroundWrite => this.#around('contain.keep', this.#redactor, options.by ?? {}, call, false);
+    return keepAt(this.#shared, this.#redactor, options, { around, permit: this.#permit });
   }
 
   /** Aborts everything that is under way and closes all connections. */
@@ -287,6 +308,11 @@ export class Gateway {
   }
 }
 
+/** A plan that waits for somebody to approve it is no load. */
+function unhurried(approve: Approve, crowd: Crowd | undefined): Approve {
+  return crowd ? (proposal) => crowd.outside(() => approve(proposal)) : approve;
+}
+
 /** Errors: `BAD_CONFIG`, also for what is no settings at all. */
 function settingsOf(settings: Settings): CheckedSettings {
   try {
@@ -294,15 +320,5 @@ function settingsOf(settings: Settings): CheckedSettings {
   } catch (thrown) {
     if (thrown instanceof GatewayError) throw thrown;
     throw new GatewayError('BAD_CONFIG', sentence`The settings cannot be read: one of them is of the wrong kind, or they are no object.`);
-  }
-}
-
-/** The password in a proxy's address, as it is sent. */
-function passwordIn(url: string): string {
-  const { password } = new URL(url);
-  try {
-    return decodeURIComponent(password);
-  } catch {
-    return password;
   }
 }

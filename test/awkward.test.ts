@@ -176,6 +176,7 @@ describe.each(writes)('the write %s', (name, { example }) => {
 const WRONG: Record<Field['kind'], unknown[]> = {
   text: [{}, ['a'], true, Number.NaN, Buffer.from('a')],
   number: ['many', {}, true, Infinity],
+  amount: ['many', '0%', '101%', '10%%', {}, true, Infinity],
   boolean: ['maybe', 2, {}, []],
   choice: ['no such choice', 5, true, {}],
   object: ['text', 5, [], true],

@@ -20,6 +20,7 @@ export const DEFAULT = 'default';
 const literals: Record<FieldInfo['kind'], readonly string[]> = {
   text: ['str'],
   number: ['num'],
+  amount: ['num', 'str'],
   boolean: ['bool'],
   choice: ['str'],
   object: ['json'],

@@ -3,7 +3,7 @@ import type { Rule } from '../../src/model/rules';
 
 /** The operation table as scripts/editor/table.mjs writes it into gateway.html. */
 export interface FieldInfo {
-  kind: 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
+  kind: 'text' | 'number' | 'amount' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
   /** Where its texts are in the catalogue, below the area. */
   text: string;
   required?: boolean;

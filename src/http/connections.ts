@@ -11,8 +11,14 @@ export interface Tenant extends Dispatcher.DispatchHandler {
   letGo(): void;
 }
 
-/** Makes a client of one connection; `onEnding` is to be called when its socket has ended, before undici is told. */
-export type CreateClient = (onEnding: () => void) => Pick<Dispatcher, 'dispatch' | 'destroy'>;
+/** What a client tells of its socket: that it was opened, and that it has ended, before undici is told. */
+export interface SocketEvents {
+  readonly onOpened: () => void;
+  readonly onEnding: () => void;
+}
+
+/** Makes a client of one connection. */
+export type CreateClient = (events: SocketEvents) => Pick<Dispatcher, 'dispatch' | 'destroy'>;
 
 interface Job {
   readonly options: Dispatcher.DispatchOptions;
@@ -29,7 +35,9 @@ export const REST_TURNS = 2;
  */
 export class Connections {
   readonly #create: CreateClient;
-  readonly #limit: number;
+  /** Sockets that were opened so far. */
+  opened = 0;
+  #limit: number;
   /** The latest used last, so that what is not needed becomes idle and ends. */
   readonly #free: Connection[] = [];
   readonly #all: Connection[] = [];
@@ -39,6 +47,23 @@ export class Connections {
   constructor(limit: number, create: CreateClient) {
     this.#limit = limit;
     this.#create = create;
+  }
+
+  /** Those that are too many from now on end as soon as they are free. */
+  set limit(limit: number) {
+    this.#limit = limit;
+    for (let connection = this.#surplus(); connection; connection = this.#surplus()) this.#end(connection);
+    // Who waits for one may have more now.
+    while (this.#waiting.size > 0) {
+      const connection = this.#another();
+      if (!connection) break;
+      this.#isFree(connection);
+    }
+  }
+
+  /** How many there are, and how many requests wait for one. */
+  get load(): { readonly open: number; readonly waiting: number } {
+    return { open: this.#all.length, waiting: this.#waiting.size };
   }
 
   dispatch(options: Dispatcher.DispatchOptions, tenant: Tenant): void {
@@ -55,7 +80,8 @@ export class Connections {
   /** None is opened for what can have one that only rests. */
   #another(): Connection | undefined {
     if (this.#all.length >= this.#limit || this.#waiting.size < this.#resting) return undefined;
-    const connection: Connection = { client: this.#create(() => connection.tenant?.letGo()), tenant: undefined };
+    const onOpened = (): void => void this.opened++;
+    const connection: Connection = { client: this.#create({ onOpened, onEnding: () => connection.tenant?.letGo() }), tenant: undefined };
     this.#all.push(connection);
     return connection;
   }
@@ -77,7 +103,18 @@ export class Connections {
     }
   }
 
+  /** One that is free, where there are too many. */
+  #surplus(): Connection | undefined {
+    return this.#all.length > this.#limit ? this.#free.pop() : undefined;
+  }
+
+  #end(connection: Connection): void {
+    this.#all.splice(this.#all.indexOf(connection), 1);
+    void connection.client.destroy();
+  }
+
   #isFree(connection: Connection): void {
+    if (this.#all.length > this.#limit) return this.#end(connection);
     let job = this.#waiting.shift();
     while (job?.tenant.settled) job = this.#waiting.shift();
     if (job) this.#use(connection, job);

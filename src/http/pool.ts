@@ -1,22 +1,22 @@
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { buildConnector, Pool } from 'undici';
-import { Connections } from './connections';
+import { Connections, type SocketEvents } from './connections';
+import { CONNECT_MS } from './shared-pool';
 import { GatewayError } from '../model/error';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
 import { sentence } from '../model/sentence';
 
 /** Idle sockets are kept for longer than the usual polling interval of a minute; a kept one costs a tenth of a new one. */
 const KEEP_ALIVE_MS = 75_000;
-const CONNECT_MS = 10_000;
 
 /**
  * The connections to one appliance, straight or through a proxy; nothing is opened yet. Errors: `BAD_CONFIG` when the certificate, its
  * key or the CA cannot be used.
  */
-export async function createPool(settings: CheckedSettings, proxy: ProxySettings | undefined): Promise<Connections> {
+export async function createPool(settings: CheckedSettings, proxy: ProxySettings | undefined, limit: number): Promise<Connections> {
   const undici = await import('undici');
-  const { origin, connections, tls = {}, timeout } = settings;
+  const { origin, tls = {}, timeout } = settings;
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
   const host = new URL(origin).hostname;
   const connect = {
@@ -40,21 +40,24 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
   if (!proxy) {
     // One connector, so that a new connection resumes the TLS session of another one.
     const connector = undici.buildConnector(connect);
-    return new Connections(connections, (onEnding) => new undici.Pool(origin, { ...common, connect: watched(connector, onEnding) }));
+    return new Connections(limit, (events) => new undici.Pool(origin, { ...common, connect: watched(connector, events) }));
   }
   const through = { ...common, uri: proxy.url, ...proxyToken(proxy), requestTls: connect, proxyTls: { timeout: connect.timeout } };
-  return new Connections(connections, (onEnding) => {
+  return new Connections(limit, (events) => {
     const factory = (to: string, options: Pool.Options) =>
-      new undici.Pool(to, { ...options, connect: watched(options.connect as buildConnector.connector, onEnding) });
+      new undici.Pool(to, { ...options, connect: watched(options.connect as buildConnector.connector, events) });
     return new undici.ProxyAgent({ ...through, factory });
   });
 }
 
 /** The same connector; its sockets are looked after before undici sees what becomes of them. */
-function watched(connector: buildConnector.connector, onEnding: () => void): buildConnector.connector {
+function watched(connector: buildConnector.connector, { onOpened, onEnding }: SocketEvents): buildConnector.connector {
   return (options, callback) =>
     connector(options, (...outcome) => {
-      if (outcome[1]) watch(outcome[1], onEnding);
+      if (outcome[1]) {
+        onOpened();
+        watch(outcome[1], onEnding);
+      }
       callback(...outcome);
     });
 }

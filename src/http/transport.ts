@@ -1,4 +1,4 @@
-import { Answer, aborted, type Origin } from './answer';
+import { Answer, aborted } from './answer';
 import type { Exchange, Reply } from './exchange';
 import { Deadlines } from './deadlines';
 import { GatewayError } from '../model/error';
@@ -8,9 +8,10 @@ import type { Cancellable } from '../model/cancelling';
 import { Counters } from '../model/counters';
 import type { ServedCertificate } from '../model/served';
 import type { ServedAt } from './served';
+import { poolOf, SharedPool, sharingOf } from './shared-pool';
 
 /**
- * Exchanges with one appliance over a bounded pool of kept connections, one TLS context, no redirects. It does not repeat and
+ * Exchanges with one appliance over a bounded pool of kept connections, one TLS context, no redirects, at most so many a second. It does not repeat and
  * does not judge statuses. `send` ends with a whole reply or a `GatewayError` (`TIMEOUT`, `CONNECTION`, `TLS`, `BAD_RESPONSE`,
  * `LIMIT`, `ABORTED`) whose `details.sent` tells whether a byte of the request may have left.
  */
@@ -20,30 +21,41 @@ export class Transport {
   readonly #settings: CheckedSettings;
   /** Undefined where the proxy node excepts this host. */
   readonly #proxy: ProxySettings | undefined;
-  readonly #origin: Origin;
+  /** Undefined: it shares connections with nobody. */
+  readonly #account: string | undefined;
   readonly #inFlight = new Deadlines<Answer>();
-  #pool: Promise<Connections> | undefined;
+  #pool: SharedPool | undefined;
   #ready: Connections | undefined;
   #closed = false;
 
-  constructor(settings: CheckedSettings) {
+  /** `account` names what those have in common who may share connections where they reach the appliance alike. */
+  constructor(settings: CheckedSettings, account?: string) {
     this.#settings = settings;
-    const { hostname, host, port, protocol } = new URL(settings.origin);
+    this.#account = account;
+    const { hostname, port } = new URL(settings.origin);
     this.#proxy = this.#proxyTo(hostname, port);
-    const through = this.#proxy ? ` (through the proxy ${new URL(this.#proxy.url).host})` : '';
-    this.#origin = { host: host + through, plain: protocol === 'http:', answeredAt: -Infinity };
+  }
+
+  /** Connections that were opened so far, by all who share them. */
+  get opened(): number {
+    return this.#pool?.opened ?? 0;
   }
 
   send(exchange: Exchange): Promise<Reply> {
-    return this.#ready ? this.#dispatch(this.#ready, exchange) : this.#open().then((pool) => this.#dispatch(pool, exchange));
+    return this.#ready ? this.#inTurn(this.#ready, exchange) : this.#open().then((ready) => this.#inTurn(ready, exchange));
   }
 
-  #dispatch(pool: Connections, exchange: Exchange): Promise<Reply> {
+  #inTurn(connections: Connections, exchange: Exchange): Promise<Reply> {
+    const turn = this.#pool?.pace?.turn(this, exchange.signal);
+    return turn ? turn.then(() => this.#dispatch(connections, exchange)) : this.#dispatch(connections, exchange);
+  }
+
+  #dispatch(connections: Connections, exchange: Exchange): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
-      if (this.#closed) throw closed();
+      if (this.#closed || !this.#pool) throw closed();
       // The first call waits for the client to be loaded; it may be cancelled in between.
       if (exchange.signal?.aborted) throw aborted(false);
-      const answer = new Answer(exchange, this.#origin, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
+      const answer = new Answer(exchange, this.#pool.origin, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
         this.#inFlight.delete(answer);
         this.counters.requested(exchange.method, reply?.status ?? error?.code ?? 0, (performance.now() - answer.started) / 1000);
         if (reply) resolve(reply);
@@ -54,7 +66,7 @@ export class Transport {
       if (exchange.body !== undefined) headers['content-type'] = 'application/json';
       if (exchange.headers) Object.assign(headers, exchange.headers);
       const { method, path, body = null } = exchange;
-      pool.dispatch({ origin: this.#settings.origin, method, path, headers, body }, answer);
+      connections.dispatch({ origin: this.#settings.origin, method, path, headers, body }, answer);
     });
   }
 
@@ -71,7 +83,7 @@ export class Transport {
     this.#closed = true;
     this.#inFlight.close();
     for (const answer of [...this.#inFlight.items]) answer.abort();
-    void this.#pool?.then((pool) => pool.destroy()).catch(() => undefined);
+    this.#pool?.leave(this);
   }
 
   #proxyTo(host: string, port: string): ProxySettings | undefined {
@@ -81,9 +93,22 @@ export class Transport {
 
   async #open(): Promise<Connections> {
     if (this.#closed) throw closed();
-    // With undici, TLS and all: Node-RED's start should not pay for them.
-    this.#pool ??= import('./pool.js').then(({ createPool }) => createPool(this.#settings, this.#proxy));
-    return (this.#ready = await this.#pool);
+    this.#pool ??= this.#join();
+    return (this.#ready = await this.#pool.open());
+  }
+
+  #join(): SharedPool {
+    const settings = this.#settings;
+    const proxy = this.#proxy;
+    const name = this.#account === undefined ? undefined : sharingOf(this.#account, settings, proxy);
+    const pool = poolOf(name, (own) => {
+      const { host, protocol } = new URL(settings.origin);
+      const through = proxy ? ` (through the proxy ${new URL(proxy.url).host})` : '';
+      const origin = { host: host + through, plain: protocol === 'http:', answeredAt: -Infinity };
+      return new SharedPool(own, origin, async (limit) => (await import('./pool.js')).createPool(settings, proxy, limit));
+    });
+    pool.join(this, settings);
+    return pool;
   }
 }
 

@@ -2,8 +2,12 @@ import type { JsonObject } from './json';
 import type { Rule } from './rules';
 import type { Sentence } from './sentence';
 
+/** A count, or a share of all. */
+export type Amount = number | `${number}%`;
+
 /** How a value is read and checked; `input.ts` has one reader for each kind. */
-export type Kind = 'text' | 'number' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
+export type Kind =
+  'text' | 'number' | 'amount' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
 
 /** Kinds of what an appliance holds and a field can name; `areas/catalogue.ts` has the list of each. */
 export type ObjectKind =
@@ -84,11 +88,13 @@ export type Givable<T> = [T] extends [boolean]
   ? boolean | 'true' | 'false'
   : [T] extends [number]
     ? number | `${number}`
-    : [T] extends [readonly (infer I)[]]
-      ? readonly I[] | I
-      : [T, string] extends [string, T]
-        ? string | number
-        : T;
+    : [T] extends [Amount]
+      ? Amount | `${number}`
+      : [T] extends [readonly (infer I)[]]
+        ? readonly I[] | I
+        : [T, string] extends [string, T]
+          ? string | number
+          : T;
 
 /** The input of an operation as it is given. A field that is undefined counts as not given. */
 export type Given<F extends Fields = Fields> = { readonly [K in RequiredKeys<F>]: Givable<Value<F[K]>> } & {
@@ -127,6 +133,8 @@ export function subject<F extends Field>(of: F): F {
 
 export const text = field<string>('text');
 export const number = field<number>('number');
+/** A number, or text such as `10%`: a share of all that there are. */
+export const amount = field<Amount>('amount');
 export const boolean = field<boolean>('boolean');
 export const object = field<JsonObject>('object');
 /** Array of texts; a single one is accepted too. */

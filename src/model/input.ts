@@ -1,6 +1,6 @@
 import { badInput } from './error';
 import type { Field, Input, Operation } from './operation';
-import { isOutOf, keeps, type Rule } from './rules';
+import { isOutOf, keeps, shareOf, type Rule } from './rules';
 import { ours, sentence, type Sentence } from './sentence';
 import { isObject, kindOf } from './json';
 
@@ -12,10 +12,14 @@ const readers: Record<Field['kind'], Reader> = {
     if (typeof value === 'number' && Number.isFinite(value)) return String(value);
     throw wrong(name, 'text', value);
   },
-  number: (value, name) => {
+  number: (value, name, field) => {
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (typeof number === 'number' && Number.isFinite(number)) return number;
-    throw wrong(name, 'a number', value);
+    throw wrong(name, field.kind === 'amount' ? 'a number, or a share such as 10%, of at most 100%' : 'a number', value);
+  },
+  amount: (value, name, field) => {
+    const share = typeof value === 'string' ? shareOf(value) : undefined;
+    return share === undefined ? readers.number(value, name, field) : `${share}%`;
   },
   boolean: (value, name) => {
     // `True` as some appliances spell it: what was read can be written back.
@@ -108,8 +112,8 @@ export function readField(name: string, field: Field, value: unknown): unknown {
   return read;
 }
 
-function rangeComplaint({ range }: Field, value: unknown): string | undefined {
-  if (!isOutOf(range, value)) return undefined;
+function rangeComplaint({ kind, range }: Field, value: unknown): string | undefined {
+  if ((kind === 'amount' && typeof value === 'string') || !isOutOf(range, value)) return undefined;
   return range === 'count' ? 'has to be a whole number of at least 1.' : 'has to be more than 0.';
 }
 
@@ -118,6 +122,7 @@ const WANTED: Readonly<Record<Rule, string>> = {
   netmask: 'a netmask such as 255.255.255.0',
   address: 'an address such as 198.51.100.0 or 2001:db8::1',
   mask: 'a netmask such as 255.255.255.0, or the length of a network such as 64',
+  amount: 'a whole number of at least 1, or a share such as 10%',
 };
 
 function ruleComplaint({ rule }: Field, value: unknown): Sentence | undefined {

@@ -7,6 +7,7 @@ import type { Summaries } from './summary-words';
 
 export type { Advance, Call, LoginState, ReadOptions } from './call';
 export {
+  amount,
   boolean,
   choice,
   content,
@@ -20,6 +21,7 @@ export {
   required,
   subject,
   text,
+  type Amount,
   type Field,
   type Fields,
   type Given,

@@ -30,6 +30,23 @@ export function isConnections(value: number): boolean {
   return isCount(value) && value <= MOST_CONNECTIONS;
 }
 
+export const LEAST_RATE = 0.01;
+export const MOST_RATE = 10_000;
+export const MOST_WAITING = 1_000_000;
+
+/** Requests a second; less than one is possible. */
+export function isRate(value: number): boolean {
+  return value >= LEAST_RATE && value <= MOST_RATE;
+}
+
+export function isWaiting(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= MOST_WAITING;
+}
+
+/** What an appliance node lets through. */
+export const PERMISSIONS = ['full', 'no-destroy', 'read-only'] as const;
+export type Permissions = (typeof PERMISSIONS)[number];
+
 function isCount(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 1;
 }
@@ -54,7 +71,7 @@ export function hasColon(username: string | undefined): boolean {
 }
 
 /** What a text of a field can be asked to be. */
-export type Rule = 'ipv4' | 'netmask' | 'address' | 'mask';
+export type Rule = 'ipv4' | 'netmask' | 'address' | 'mask' | 'amount';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
@@ -69,11 +86,21 @@ const isIPv6 = (text: string): boolean => /^[0-9a-f:.]+$/i.test(text) && text.in
 /** A length such as 24 or 64, as some releases want it. */
 const isLength = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= 128;
 
+/** `10%`, `0.5 %`: a share of all, in percent; undefined for what is none. */
+export function shareOf(text: string): number | undefined {
+  const [, digits] = /^(\d{1,3}(?:\.\d{1,6})?) ?%$/.exec(text.trim()) ?? [];
+  const share = Number(digits);
+  return share > 0 && share <= 100 ? share : undefined;
+}
+
+const isCountText = (text: string): boolean => text.trim() !== '' && isCount(Number(text));
+
 const rules: Readonly<Record<Rule, (text: string) => boolean>> = {
   ipv4: (text) => IPV4.test(text),
   netmask: isNetmask,
   address: (text) => IPV4.test(text) || isIPv6(text),
   mask: (text) => isNetmask(text) || isLength(text),
+  amount: (text) => isCountText(text) || shareOf(text) !== undefined,
 };
 
 export function keeps(rule: Rule, text: string): boolean {

@@ -1,5 +1,21 @@
 import { GatewayError } from './error';
-import { hasColon, isConnections, isSeconds, MOST_CONNECTIONS, MOST_SECONDS, neededCredentials, urlFault, type UrlFault } from './rules';
+import {
+  hasColon,
+  isConnections,
+  isRate,
+  isSeconds,
+  isWaiting,
+  LEAST_RATE,
+  MOST_CONNECTIONS,
+  MOST_RATE,
+  MOST_SECONDS,
+  MOST_WAITING,
+  neededCredentials,
+  PERMISSIONS,
+  urlFault,
+  type Permissions,
+  type UrlFault,
+} from './rules';
 import { readSecret } from './totp';
 import { ours, sentence, type Sentence } from './sentence';
 
@@ -84,6 +100,20 @@ export interface Settings {
   journal?: string;
   /** Plan every write instead of sending it. Default: false. */
   dryRun?: boolean;
+  /**
+   * Serial number or machine id of the appliance; several, separated by spaces or commas, where the members of a cluster share an address.
+   * Nothing is written to one that tells another. Default: none.
+   */
+  pin?: string;
+  /**
+   * What may leave, whatever an operation asks: everything, nothing that ends, removes or replaces something, or no write at all.
+   * Default: `full`.
+   */
+  permissions?: Permissions;
+  /** Most requests a second, logins among them; what is more waits. Default: no ceiling. */
+  rate?: number;
+  /** Most runs that may wait beside those that the connections are busy with; what is more ends with `LIMIT`. Default: no ceiling. */
+  waiting?: number;
 }
 
 /** Settings with defaults filled in and the base URL taken apart. */
@@ -94,6 +124,7 @@ export interface CheckedSettings extends Settings {
   timeout: number;
   transferTimeout: number;
   connections: number;
+  permissions: Permissions;
   origin: string;
   /** Path of the base URL without a trailing slash; empty for most appliances. */
   prefix: string;
@@ -130,6 +161,7 @@ export function checkSettings(settings: Settings): CheckedSettings {
   if (settings.proxy) checkProxy(settings.proxy.url);
   checkWord('vendor', settings.vendor);
   checkWord('brand', settings.brand);
+  checkGuards(settings);
   return {
     ...settings,
     name: settings.name || host,
@@ -138,6 +170,7 @@ export function checkSettings(settings: Settings): CheckedSettings {
     timeout: seconds('timeout', settings.timeout, 30),
     transferTimeout: seconds('transferTimeout', settings.transferTimeout, 600),
     connections: connections(settings.connections),
+    permissions: oneOf('permissions', settings.permissions ?? 'full', PERMISSIONS),
     origin,
     prefix: withoutSlashes(pathname),
   };
@@ -168,6 +201,21 @@ function checkProxy(text: string): void {
 /** A part of a name in an address. */
 function checkWord(property: string, value: string | undefined): void {
   if (value && !/^[A-Za-z0-9_-]+$/.test(value)) throw bad(sentence`${ours(property)} has to be one word of letters and digits.`);
+}
+
+function checkGuards({ pin, rate, waiting }: Settings): void {
+  if (pin !== undefined && (typeof pin !== 'string' || pinsOf(pin).length === 0))
+    throw bad('pin has to be a serial number or a machine id.');
+  if (rate !== undefined && !isRate(rate)) throw bad(`rate has to be between ${LEAST_RATE} and ${MOST_RATE} requests a second.`);
+  if (waiting !== undefined && !isWaiting(waiting)) throw bad(`waiting has to be a whole number from 0 to ${MOST_WAITING}.`);
+}
+
+/** The serial numbers and machine ids that a pin allows, in one case. */
+export function pinsOf(pin: string): string[] {
+  return pin
+    .toUpperCase()
+    .split(/[\s,;]+/)
+    .filter((part) => part !== '');
 }
 
 /** Without those at its end. */

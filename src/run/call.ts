@@ -13,6 +13,7 @@ import type { Request } from '../model/request';
 import type { ServedCertificate } from '../model/served';
 import type { Download, Upload } from '../model/stream';
 import { outcomeOf, type Masking } from './many';
+import type { Permit } from './permissions';
 import { Plan } from './plan';
 import type { Recent } from './recent';
 import { RunRecord, type Role } from './record';
@@ -41,6 +42,8 @@ export interface CallOptions {
   readonly gate?: Gate | undefined;
   /** Somebody may stand around its writes who has to know what was there. */
   readonly remembers?: boolean | undefined;
+  /** Whether a write may leave at all; undefined: all may. */
+  readonly permit?: Permit | undefined;
   /** That of the run which this is a part of: it counts what is sent. */
   readonly sender?: Sender | undefined;
 }
@@ -74,6 +77,7 @@ export class OperationCall implements Call {
       around: options.around,
       gate: options.gate,
       recent: shared.recent,
+      permit: options.permit,
     });
   }
 

@@ -4,13 +4,15 @@ import type { Key, Session } from '../login/session';
 import { unlessAborted, type Cancellable } from '../model/cancelling';
 import type { ResultLists } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
+import type { JsonObject } from '../model/json';
 import { jsonText } from '../model/json-text';
 import { encodeQuery } from '../model/path';
 import type { Request } from '../model/request';
 import { sentence } from '../model/sentence';
 import type { CheckedSettings } from '../model/settings';
 import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
-import { isBareRefusal, readResult } from './reply';
+import { IDENTITY, type Pin } from './pin';
+import { isBareRefusal, readDocument, readResult } from './reply';
 
 /** What a streaming exchange has beyond its request; asked for again before a replay, because a stream is used up. */
 export type Stream = () => Promise<Partial<Exchange>>;
@@ -28,11 +30,16 @@ export interface SenderParts {
   readonly settings: CheckedSettings;
   readonly session: Session;
   readonly transport: Transport;
+  /** Undefined where any appliance may be written to. */
+  readonly pin?: Pin | undefined;
 }
 
 /** Whether the request itself is on its way: what failed before was at most a login. */
 interface Progress {
   sent: boolean;
+  /** The key that it goes by. */
+  key?: Key;
+  readonly writes?: boolean;
   readonly signal: Cancellable | undefined;
 }
 
@@ -55,11 +62,15 @@ export class Sender {
   }
 
   /** A read: tried again after connection faults and 5xx, with a growing pause. */
-  async read<T>(attempt: (send: Send) => Promise<T>, signal = this.#signal): Promise<T> {
+  read<T>(attempt: (send: Send) => Promise<T>, signal = this.#signal): Promise<T> {
+    return this.#repeated((progress) => attempt((request, stream) => this.#authorized(request, progress, stream)), signal);
+  }
+
+  async #repeated<T>(attempt: (progress: Progress) => Promise<T>, signal: Cancellable | undefined): Promise<T> {
     for (let repeats = 0; ; repeats++) {
       const progress: Progress = { sent: false, signal };
       try {
-        return await attempt((request, stream) => this.#authorized(request, progress, stream));
+        return await attempt(progress);
       } catch (thrown) {
         const error = asGatewayError(thrown);
         const pause = PAUSES_MS[repeats];
@@ -74,7 +85,7 @@ export class Sender {
 
   /** A write, sent once: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
   async write(request: Request, stream?: Stream, read: (reply: Reply) => ResultLists = readResult): Promise<Written> {
-    const progress: Progress = { sent: false, signal: this.#signal };
+    const progress: Progress = { sent: false, writes: true, signal: this.#signal };
     try {
       const reply = await this.#authorized(request, progress, stream);
       return { status: reply.status, result: read(reply) };
@@ -89,6 +100,19 @@ export class Sender {
     }
   }
 
+  get isPinned(): boolean {
+    return this.#parts.pin !== undefined;
+  }
+
+  /**
+   * Before anything is done for the sake of a write. Errors: `BAD_CONFIG` when another appliance answers than the pinned one. `write` sees to
+   * it by itself, for each key that it uses.
+   */
+  async identify(): Promise<void> {
+    const { pin, session } = this.#parts;
+    if (pin) await this.#pinned(session.present ?? (await session.key(this.onLogin, this.#signal)), pin);
+  }
+
   /** A promise that others share, left early when this run is cancelled. */
   waitFor<T>(shared: Promise<T>, signal = this.#signal): Promise<T> {
     return unlessAborted(shared, signal, 'Cancelled before it was sent.');
@@ -101,7 +125,7 @@ export class Sender {
   async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
     const { session } = this.#parts;
     const body = request.body && jsonText(request.body);
-    const key = session.present ?? (await session.key(this.onLogin, progress.signal));
+    const key = await this.#keyFor(progress);
     const more = stream && (await stream());
     progress.sent = true;
     const reply = await this.#send(request, body, key, progress.signal, more);
@@ -109,7 +133,7 @@ export class Sender {
     if ((reply.status !== 401 && reply.status !== 403) || !(await this.#mayRenew(key, reply))) return reply;
     // What fails until the replay is the login, and the request is as good as unsent.
     progress.sent = false;
-    const fresh = session.present ?? (await session.key(this.onLogin, progress.signal));
+    const fresh = await this.#keyFor(progress);
     const again = stream && (await stream());
     progress.sent = true;
     const replay = await this.#send(request, body, fresh, progress.signal, again);
@@ -118,6 +142,25 @@ export class Sender {
     // Whether the key had died or not, a login does not help here.
     else if (isBareRefusal(replay) && isBareRefusal(reply)) await session.renewedInVain();
     return replay;
+  }
+
+  async #keyFor(progress: Progress): Promise<Key> {
+    const { session, pin } = this.#parts;
+    const key = session.present ?? (await session.key(this.onLogin, progress.signal));
+    return (progress.key = pin && progress.writes ? await this.#pinned(key, pin) : key);
+  }
+
+  /** This key, or one that came meanwhile, if it is of the pinned appliance. */
+  async #pinned(key: Key, pin: Pin): Promise<Key> {
+    const { transport } = this.#parts;
+    if (pin.holds(key, transport.opened)) return key;
+    // Others wait for the answer too, so it is not cancelled with this run.
+    const ask = (): Promise<{ key: Key; document: JsonObject }> =>
+      this.#repeated(async (progress) => {
+        const document = readDocument(await this.#authorized(IDENTITY, progress));
+        return { key: progress.key ?? key, document };
+      }, undefined);
+    return this.waitFor(pin.find(ask, () => transport.opened));
   }
 
   /** Whether another key may answer the request; this one is given up then. */

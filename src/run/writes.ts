@@ -1,6 +1,7 @@
 import { emptyResult, type Many, type WriteResult } from '../model/envelope';
 import type { Request } from '../model/request';
 import { workOnEach, type ItemDone, type Masking } from './many';
+import type { Permit } from './permissions';
 import type { Plan } from './plan';
 import type { Recent } from './recent';
 import type { RunRecord } from './record';
@@ -25,6 +26,8 @@ export interface WritesParts {
   /** Lets through what was approved; undefined where nothing has to be. */
   readonly gate: Gate | undefined;
   readonly recent: Recent;
+  /** Undefined where every write is allowed. */
+  readonly permit: Permit | undefined;
 }
 
 /** The one way that every write takes, whichever operation it is of. */
@@ -81,8 +84,11 @@ export class Writes {
     return admitted;
   }
 
-  #pass(write: Write): Promise<Written> {
-    const { record, around } = this.#parts;
+  async #pass(write: Write): Promise<Written> {
+    const { record, around, permit, plan, sender } = this.#parts;
+    permit?.(write.request);
+    // A write that will be refused is neither announced nor looked at before.
+    if (around && !plan && sender.isPinned) await sender.identify();
     record.begins('write', write.request);
     return around ? around(write, () => this.#proceed(write)) : this.#proceed(write);
   }

@@ -58,6 +58,7 @@ function literal(field: Field): Entry {
   if (field.editor === 'session-filter') return { type: 'json', value: JSON.stringify(field.example) };
   switch (field.kind) {
     case 'number':
+    case 'amount':
       return { type: 'num', value: '7' };
     case 'boolean':
       return { type: 'bool', value: 'false' };

@@ -5,7 +5,7 @@ import { asGatewayError } from '../../model/error';
 import { truthOf, type JsonObject } from '../../model/json';
 import type { Call } from '../../model/operation';
 import { plainAddress } from '../sessions/addresses';
-import { endSingle, shown } from '../sessions/end';
+import { endSingle, isOwn, shown } from '../sessions/end';
 import { listSessions } from '../sessions/list';
 import { LocalUsers } from '../users/local-users';
 
@@ -45,9 +45,4 @@ export function handsOf(call: Call): Hands {
     shown: (session: JsonObject) => shown(session),
     exclusive: (work) => (call.dryRun ? work() : call.exclusive('contain', () => aloneAt(appliance, work))),
   };
-}
-
-/** Names are compared exactly, but not this one: nobody is to lock this package out by a capital letter. */
-export function isOwn(accounts: readonly string[], name: unknown): boolean {
-  return typeof name === 'string' && accounts.some((own) => own.trim().toLowerCase() === name.trim().toLowerCase());
 }

@@ -5,7 +5,8 @@ import { badInput } from '../../model/error';
 import { area, list, number, op, subject, text, type Call } from '../../model/operation';
 import { sentence } from '../../model/sentence';
 import { plainAddress } from '../sessions/addresses';
-import { handsOf, isOwn } from './hands';
+import { isOwn } from '../sessions/end';
+import { handsOf } from './hands';
 
 const folder = text(
   'Folder',

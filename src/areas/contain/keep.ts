@@ -5,6 +5,7 @@ import { ours } from '../../model/sentence';
 import type { Redactor } from '../../model/redaction';
 import { OperationCall, type Shared } from '../../run/call';
 import type { Initiator } from '../../journal/around';
+import type { Permit } from '../../run/permissions';
 import type { AroundWrite } from '../../run/writes';
 import { handsOf } from './hands';
 
@@ -21,11 +22,14 @@ export interface KeepOptions {
   readonly onLook?: ((contained: number, fault: GatewayError | undefined) => void) | undefined;
 }
 
-/** What stands around the writes of a call. */
-type Around = (call: OperationCall) => AroundWrite;
+/** What stands around the writes of a call, and which of them may leave. */
+interface Guards {
+  readonly around: (call: OperationCall) => AroundWrite;
+  readonly permit: Permit | undefined;
+}
 
 /** See `Gateway.keepContained`. */
-export function keepAt(shared: Shared, masking: Redactor, options: KeepOptions, around: Around): () => void {
+export function keepAt(shared: Shared, masking: Redactor, options: KeepOptions, { around, permit }: Guards): () => void {
   const { every = 10, folder, onEvent, onLook } = options;
   if (!(every > 0 && every <= 86_400)) throw badInput('every has to be more than 0 and at most 86400 seconds.');
   const { origin, prefix, dryRun = false } = shared.settings;
@@ -40,6 +44,7 @@ export function keepAt(shared: Shared, masking: Redactor, options: KeepOptions, 
         dryRun,
         masking,
         signal: stop.signal,
+        permit,
         around: (write, proceed) => (standing ??= around(call))(write, proceed),
       });
       return work(handsOf(call));

@@ -1,16 +1,22 @@
 import type { Many, WriteResult } from '../../model/envelope';
-import { area, choice, number, object, op, records, required, subject, text } from '../../model/operation';
+import { amount, area, choice, number, object, op, records, required, subject, text } from '../../model/operation';
 import { at } from '../../model/path';
-import { endSessions, endSingle, idsOf, matching } from './end';
+import { endSessions, endSingle, idsOf, matching, notOwn } from './end';
 import { readFilter } from './filter';
 import { listSessions } from './list';
 
 const SESSIONS = '/api/v1/system/active-users';
-const max = number('Most sessions', 'When more than this many would end, nothing is done (LIMIT).', {
-  guard: true,
-  default: 25,
-  range: 'count',
-});
+const max = amount(
+  'Most sessions',
+  'When more than this many would end, nothing is done (LIMIT): a number, or a share of all sessions such as `10%`.',
+  {
+    guard: true,
+    default: 25,
+    range: 'count',
+    rule: 'amount',
+    example: '10%',
+  },
+);
 
 /** Active user sessions (appliance-api.md, "Active sessions"). */
 export const sessions = area({
@@ -78,7 +84,7 @@ export const sessions = area({
     'kill-user': op({
       effect: 'destroy',
       label: "End a user's sessions",
-      help: 'Finds the sessions of one user and ends them. The name is compared with every record, exactly.',
+      help: 'Finds the sessions of one user, never the account that this package itself uses, and ends them. The name is compared with every record, exactly.',
       summary: {
         many: 'Ended __ok__ of __total__ sessions of __name__',
         planned: 'Would end __n__ sessions of __name__.',
@@ -93,13 +99,13 @@ export const sessions = area({
         max,
       },
       run: async ({ name, max }, call) =>
-        endSessions(await matching({ name }, (record) => record['active-user-name'] === name, call), max, call),
+        endSessions(await matching({ name: notOwn(name, call) }, (record) => record['active-user-name'] === name, call), max, call),
       example: { input: { name: 'j.doe' }, request: `GET ${SESSIONS}?name=j.doe&number=200&start=0` },
     }),
     'kill-matching': op({
       effect: 'destroy',
       label: 'End matching sessions',
-      help: 'Finds the sessions that match every field of the filter and ends them.',
+      help: 'Finds the sessions that match every field of the filter and ends them, but for those of the account that this package itself uses: `msg.envelope.spared` tells which.',
       summary: {
         many: 'Ended __ok__ of __total__ matching sessions',
         planned: 'Would end __n__ matching sessions.',

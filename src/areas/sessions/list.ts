@@ -2,7 +2,7 @@ import { applianceOf } from '../../contain/appliance';
 import { isKept, offerSessions } from '../../contain/keeper';
 import { GatewayError } from '../../model/error';
 import type { Call } from '../../model/operation';
-import { PAGE, sessionId, type Page } from './page';
+import { PAGE, pageOf, sessionId, type Page } from './page';
 import { Pages } from './pages';
 import { SeenIds } from './seen';
 import type { JsonObject } from '../../model/json';
@@ -41,6 +41,12 @@ export async function listSessions(input: ListInput, call: Call): Promise<JsonOb
 
 function isWhole({ name, limit, emit = 'array' }: ListInput): boolean {
   return name === undefined && limit === undefined && emit === 'array';
+}
+
+/** How many sessions there are: asked for, or counted where the appliance does not tell. */
+export async function countSessions(call: Call): Promise<number> {
+  const request = { method: 'GET' as const, path: '/api/v1/system/active-users', query: { number: '1' } };
+  return pageOf(await call.read(request, { lookUp: true })).total ?? (await listSessions({}, call)).length;
 }
 
 interface Walk {

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { operations } from '../src/areas';
+import { forgetPlaces } from '../src/contain/store';
+import type { GatewayError } from '../src/model/error';
+import type { Permissions } from '../src/model/rules';
+import { appliance, codeOf, failure, gatewayFor, lines, pair, refusalOf, settingsFor, writes } from './library/appliance';
+import { Gateway } from '../src/gateway';
+
+afterEach(forgetPlaces);
+
+const table = [...operations].filter(([name]) => !name.startsWith('login.'));
+const namesOf = (...effects: string[]): string[] => table.filter(([, { effect }]) => effects.includes(effect)).map(([name]) => name);
+const ROLE = '/users/user-roles/user-role/Users';
+
+async function refused(permissions: Permissions, name: string, dryRun = false): Promise<void> {
+  const simulator = await appliance();
+  const gateway = gatewayFor(simulator, { permissions });
+  const error = await failure(gateway.run(name, operations.get(name)?.example.input, { dryRun }));
+  expect(error).toMatchObject({ code: 'LIMIT', cause: { changed: dryRun ? null : false, requests: 0 } });
+  expect(error.message).toContain(permissions);
+  expect(lines(simulator)).toEqual([]);
+  expect(simulator.logins).toBe(0);
+}
+
+describe('read-only', () => {
+  it.each(namesOf('write', 'destroy'))('lets no %s through', (name) => refused('read-only', name));
+
+  it('lets no plan of one through either', () => refused('read-only', 'sessions.kill-all', true));
+
+  it('lets every read through, exports by POST and logins among them', async () => {
+    const { gateway } = await pair({}, { permissions: 'read-only' });
+    for (const name of ['system.info', 'sessions.list', 'transfer.export-xml', 'login.login', 'login.forget'])
+      expect((await gateway.run(name)).envelope.ok).toBe(true);
+  });
+});
+
+describe('no-destroy', () => {
+  it.each(namesOf('destroy'))('lets no %s through', (name) => refused('no-destroy', name));
+
+  it('lets writes through that destroy nothing', async () => {
+    const { simulator, gateway } = await pair({}, { permissions: 'no-destroy' });
+    await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
+    await gateway.run('users.create', { server: 'System Local', username: 'new.one', 'password-cleartext': 'correct horse battery' });
+    expect(writes(simulator)).toHaveLength(2);
+  });
+
+  it('lets no deletion through that hides in another write', async () => {
+    const { simulator, gateway } = await pair({}, { permissions: 'no-destroy' });
+    const input = { resources: [{ path: ROLE, absent: true }], 'allow-absent': true };
+    expect(await failure(gateway.run('config.ensure-all', input))).toMatchObject({ code: 'LIMIT' });
+    expect(await failure(gateway.run('config.ensure-all', input, { dryRun: true }))).toMatchObject({ code: 'LIMIT' });
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('puts back what locks the account out all the same', async () => {
+    const { simulator, gateway } = await pair({}, { permissions: 'no-destroy' });
+    const ips = '/administrators/admin-realms/realm/Admin%20Users/authentication-policy/source-ip';
+    await gateway.run('config.update', { path: `${ips}/customized`, body: { customized: 'selected-ip' }, 'prove-login': false });
+    const before = writes(simulator).length;
+    const input = { realm: 'Admin Users', address: '192.0.2.1', netmask: '255.255.255.255' };
+    expect(await failure(gateway.run('administrators.add-source-ip', input))).toMatchObject({
+      code: 'LOCKED_OUT',
+      cause: { restored: true },
+    });
+    expect(writes(simulator).slice(before)).toEqual([
+      expect.stringContaining('POST ') as string,
+      expect.stringContaining('DELETE ') as string,
+    ]);
+  });
+});
+
+describe('whoever is contained already', () => {
+  it('is not kept out by a node that may only read, which says so', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-permissions-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { simulator, gateway } = await pair();
+    await gateway.run('contain.contain', { name: 'a.smith', folder });
+    const before = writes(simulator);
+    simulator.state.sessions.add({ 'active-user-name': 'a.smith' });
+    const faults: GatewayError[] = [];
+    const onLook = (_contained: number, fault: GatewayError | undefined): void => void (fault && faults.push(fault));
+    for (const permissions of ['read-only', 'no-destroy'] as const) {
+      faults.length = 0;
+      onTestFinished(gatewayFor(simulator, { permissions }).keepContained({ every: 0.01, folder, onLook }));
+      await vi.waitFor(() => expect(faults[0]?.code).toBe('LIMIT'), 20_000);
+    }
+    expect(writes(simulator)).toEqual(before);
+  });
+});
+
+describe('the setting', () => {
+  it('is full by default, and nothing odd passes for it', async () => {
+    const { gateway } = await pair();
+    await gateway.run('sessions.kill-all');
+    const settings = settingsFor({ url: 'https://vpn.example.com' });
+    expect(codeOf(() => new Gateway({ ...settings, permissions: 'full' }))).toBe('none');
+    for (const odd of ['', 'readonly', 'none', 5])
+      expect(refusalOf(() => new Gateway({ ...settings, permissions: odd as 'full' }))).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringContaining('permissions') as string,
+      });
+  });
+});
