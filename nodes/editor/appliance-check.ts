@@ -1,4 +1,4 @@
-import { hasColon, isConnections, isSeconds, neededCredentials, urlFault } from '../../src/model/rules';
+import { hasColon, isConnections, isRate, isSeconds, isWaiting, neededCredentials, urlFault } from '../../src/model/rules';
 import { liveConfig } from './state';
 
 type Verdict = true | string;
@@ -20,6 +20,18 @@ export function checkSeconds(node: RedNode, value: unknown): Verdict {
 export function checkConnections(node: RedNode, value: unknown): Verdict {
   if (value === '' || value === undefined) return true;
   return isConnections(Number(value)) ? true : node._('check.connections');
+}
+
+export function checkRate(node: RedNode, value: unknown): Verdict {
+  return isNothing(value) || isRate(Number(value)) ? true : node._('check.rate');
+}
+
+export function checkWaiting(node: RedNode, value: unknown): Verdict {
+  return isNothing(value) || isWaiting(Number(value)) ? true : node._('check.waiting');
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || String(value).trim() === '';
 }
 
 /** Credentials that the chosen login needs. Node-RED asks only while the dialog is open: elsewhere the editor does not have them. */

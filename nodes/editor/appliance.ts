@@ -1,4 +1,4 @@
-import { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
+import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkWaiting } from './appliance-check';
 import { liveConfig, setOpenConfig } from './state';
 import { openTest } from './test-connection';
 import { isVariable, prose, tell } from './words';
@@ -11,6 +11,8 @@ const checks: Record<string, Check> = {
   timeout: checkSeconds,
   transferTimeout: checkSeconds,
   connections: checkConnections,
+  rate: checkRate,
+  waiting: checkWaiting,
   username: checkCredential,
   password: checkCredential,
   secondUsername: checkCredential,
@@ -28,6 +30,7 @@ export function openAppliance(node: RedNode): void {
   setOpenConfig(node);
   if (!input('login').val()) input('login').val('realm');
   if (!input('secondFactor').val()) input('secondFactor').val('none');
+  if (!input('permissions').val()) input('permissions').val('full');
   touched.clear();
   input('login')
     .add(input('secondFactor'))
@@ -40,7 +43,7 @@ export function openAppliance(node: RedNode): void {
     });
   }
   showRows(node);
-  openAdvanced(node);
+  openFolds(node);
   openTest(node);
 }
 
@@ -79,9 +82,13 @@ function showRows(node: RedNode): void {
   for (const property of Object.keys(checks)) showComplaint(node, property);
 }
 
-/** The fold opens by itself where something in it is not as it comes. */
-function openAdvanced(node: RedNode): void {
-  const usual: Record<string, unknown> = { timeout: 30, transferTimeout: 600, connections: 8, vendor: '', brand: '', journal: '' };
-  const changed = Object.entries(usual).some(([property, value]) => Boolean(node[property]) && node[property] != value);
-  $('.gateway-fold').prop('open', changed || node.dryRun === true);
+const ADVANCED = { timeout: 30, transferTimeout: 600, connections: 8, vendor: '', brand: '', journal: '', dryRun: false };
+const GUARDS = { permissions: 'full', pin: '', rate: '', waiting: '' };
+
+/** A fold opens by itself where something in it is not as it comes. */
+function openFolds(node: RedNode): void {
+  const changed = (usual: Readonly<Record<string, unknown>>): boolean =>
+    Object.entries(usual).some(([property, value]) => Boolean(node[property]) && node[property] != value);
+  $('.gateway-advanced').prop('open', changed(ADVANCED));
+  $('.gateway-guards').prop('open', changed(GUARDS));
 }

@@ -5,7 +5,7 @@ import { hasArea, use, type AreaInfo } from './table';
 
 /** Everything that gateway.html calls, as members of the global `gatewayEditor`. */
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
-export { checkConnections, checkCredential, checkRealm, checkSeconds, checkUrl } from './appliance-check';
+export { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkWaiting } from './appliance-check';
 export { checkAppliance } from './check';
 export { on, valid } from './definition';
 export { addAction } from './label';

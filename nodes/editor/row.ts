@@ -14,6 +14,7 @@ export interface Row {
 const icons: Record<FieldInfo['kind'], string> = {
   text: 'fa-font',
   number: 'fa-hashtag',
+  amount: 'fa-percent',
   boolean: 'fa-toggle-on',
   choice: 'fa-list-ul',
   object: 'fa-file-code-o',
@@ -25,7 +26,7 @@ const icons: Record<FieldInfo['kind'], string> = {
   content: 'fa-file-code-o',
 };
 /** Guards: a number limits something, a text is the place of something. */
-const guards: Partial<Record<FieldInfo['kind'], string>> = { number: 'fa-shield', text: 'fa-folder-open-o' };
+const guards: Partial<Record<FieldInfo['kind'], string>> = { number: 'fa-shield', amount: 'fa-shield', text: 'fa-folder-open-o' };
 
 export function iconOf(field: FieldInfo): string {
   if (field.secret) return 'fa-lock';

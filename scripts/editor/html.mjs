@@ -79,7 +79,11 @@ const applianceRegistration = `<script type="text/javascript">
       connections: { value: 8, validate: function (value, opt) { return gatewayEditor.checkConnections(this, value, opt); } },
       vendor: { value: '' },
       brand: { value: '' },
-      dryRun: { value: false }
+      dryRun: { value: false },
+      permissions: { value: 'full' },
+      pin: { value: '' },
+      rate: { value: '', validate: function (value, opt) { return gatewayEditor.checkRate(this, value, opt); } },
+      waiting: { value: '', validate: function (value, opt) { return gatewayEditor.checkWaiting(this, value, opt); } }
     },
     credentials: {
       username: { type: 'text', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'username'); } },

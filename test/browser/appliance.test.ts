@@ -26,6 +26,28 @@ inBothEditors('the appliance', (rig) => {
     });
   });
 
+  it('keeps its guard rails, and opens them where there are any', async () => {
+    const guards = { permissions: 'read-only', pin: 'A1 B2', rate: '2.5', waiting: '0' };
+    await rig.editor.openNode('ap2');
+    expect(await rig.editor.visible('#node-config-input-pin')).toBe(false);
+    await rig.editor.page.click('.gateway-guards > summary');
+    expect(await rig.editor.page.inputValue('#node-config-input-permissions')).toBe('full');
+    for (const [name, value] of Object.entries({ ...guards, rate: '0', waiting: 'x' }))
+      await rig.editor.input(`node-config-input-${name}`, value);
+    expect(await rig.editor.text('[data-error="rate"]')).toMatch(/requests a second/);
+    expect(await rig.editor.text('[data-error="waiting"]')).toMatch(/whole number/);
+    for (const [name, value] of Object.entries(guards)) await rig.editor.input(`node-config-input-${name}`, value);
+    for (const name of ['rate', 'waiting']) expect(await rig.editor.visible(`[data-error="${name}"]`)).toBe(false);
+    expect(await rig.editor.overflowing()).toEqual([]);
+    await rig.editor.done();
+    expect(await rig.editor.exported('ap2')).toMatchObject(guards);
+    await rig.editor.openNode('ap2');
+    expect(await rig.editor.visible('#node-config-input-pin')).toBe(true);
+    for (const name of ['rate', 'waiting', 'pin']) await rig.editor.input(`node-config-input-${name}`, '');
+    await rig.editor.input('node-config-input-permissions', 'full');
+    await rig.editor.done();
+  });
+
   it('asks only for what the login needs', async () => {
     await rig.editor.openNode('ap2');
     expect(await shown()).toEqual(['name', 'url', 'login', 'realm', 'username', 'password', 'secondFactor', 'tls', 'proxy']);

@@ -82,6 +82,11 @@ export function setup(runtime: Runtime): void {
       [{ timeout: '-1' }, /timeout/],
       [{ connections: '1.5' }, /connections/],
       [{ dryRun: 'perhaps' }, /dryRun/],
+      [{ permissions: 'some' }, /permissions/],
+      [{ pin: ' , ' }, /pin/],
+      [{ rate: '0' }, /rate/],
+      [{ rate: 'slow' }, /rate/],
+      [{ waiting: '-1' }, /waiting/],
       [{ tls: 'gone' }, /TLS/],
       [{ tls: 'n1' }, /TLS/],
       [{ proxy: 'gone' }, /proxy/],
@@ -129,6 +134,15 @@ export function setup(runtime: Runtime): void {
         credentials,
       });
       success(await rig.run({ payload: 1 }));
+    });
+
+    it('lets no flow do more than its guard rails allow', async () => {
+      await rig.deploy({ nodes: [{ ...info, type: 'gateway-sessions', operation: 'kill-all' }], appliance: { permissions: 'no-destroy' } });
+      expect(caught(await rig.run({ payload: 1 })).error).toMatchObject({ code: 'LIMIT', cause: { requests: 0 } });
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...info, type: 'gateway-sessions', operation: 'kill-all' }], appliance: { pin: 'another' } });
+      expect(caught(await rig.run({ payload: 1 })).error.code).toBe('BAD_CONFIG');
+      expect(rig.sim.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
     });
 
     it('goes through the proxy that it refers to, but for its exceptions', async () => {
