@@ -31,7 +31,7 @@ export function checkWaiting(node: RedNode, value: unknown): Verdict {
 }
 
 function isNothing(value: unknown): boolean {
-  return value === undefined || value === null || String(value).trim() === '';
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 }
 
 /** Credentials that the chosen login needs. Node-RED asks only while the dialog is open: elsewhere the editor does not have them. */
