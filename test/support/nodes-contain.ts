@@ -78,6 +78,7 @@ export function containing(runtime: Runtime): void {
     expect(own.length).toBeGreaterThan(0);
     for (const entry of own) expect(entry).toMatchObject({ node: 'Keep out (n1)', flow: 'tab (f1)' });
     const release = { id: 'n2', type: 'gateway-contain', operation: 'release', fields: kept };
+    await rig.reset();
     await deploy([release]);
     rig.node('n2').receive({ _msgid: 'm2', payload: { id: (out[0]?.payload as { id: string }).id } });
     await rig.until(() => !readdirSync(folder).some((name) => name.endsWith('.json')));
