@@ -102,6 +102,7 @@ export class Gateway {
   readonly #permit: Permit | undefined;
   /** Undefined where any number may wait. */
   readonly #crowd: Crowd | undefined;
+  #running = 0;
 
   constructor(settings: Settings, { coordination = processCoordination, ownLogin, others }: GatewayOptions = {}) {
     this.#settings = settingsOf(settings);
@@ -126,6 +127,11 @@ export class Gateway {
 
   get name(): string {
     return this.#settings.name;
+  }
+
+  /** Whether any run is under way. */
+  get busy(): boolean {
+    return this.#running > 0;
   }
 
   /**
@@ -195,6 +201,7 @@ export class Gateway {
       }
     };
     let entered = false;
+    this.#running++;
     try {
       const operation = operationNamed(name);
       refuseForbidden(name, operation, this.#settings.permissions);
@@ -220,6 +227,7 @@ export class Gateway {
     } finally {
       call.end();
       if (entered) crowd?.leave();
+      this.#running--;
     }
   }
 

@@ -7,6 +7,30 @@ export type { BackupFile } from './backup/manifest';
 export type { RunResult as BackupResult } from './backup/run';
 export type { Difference, Place, TreeComparison } from './change/compare';
 export { Gateway, type GatewayOptions, type Outcome, type RunArguments, type RunOptions } from './gateway';
+export {
+  fromEnvironment,
+  fromFolder,
+  Inventory,
+  type InventoryAppliance,
+  runOnMany,
+  type ApplianceResult,
+  type CredentialSet,
+  type CredentialSource,
+  type Gateways,
+  type InventoryFormat,
+  type InventoryOptions,
+  type ManyAppliances,
+  type ManyOptions,
+  type ManyOutcome,
+  type ManyProgress,
+  type PaceOptions,
+  type PlannedAt,
+  type Selectable,
+  type SettingsOf,
+  type Share,
+  type Target,
+} from './inventory';
+export type { CredentialName } from './model/setting-kinds';
 export type { Cancellable, Canceller } from './model/cancelling';
 export { coordinationKey, type Coordination, type ExclusiveOptions, type Remembered } from './model/coordination';
 export type { Envelope, Many, ManyItem, Message, PlannedRequest, ResultLists, WriteResult } from './model/envelope';

@@ -33,6 +33,7 @@ const ROOMS = [
   'contain',
   'areas',
   'gateway',
+  'inventory',
   'watch',
   'index',
 ];

@@ -23,22 +23,35 @@ export interface Told {
   readonly code?: ErrorCode;
 }
 
+/** What of that says what it is about. */
+type Subject = Pick<Told, 'name' | 'operation' | 'input' | 'mask'>;
+
 export const english: Say = (_key, text, values) => text.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
 
 /** One sentence for people, of names and counts (contract, section 4). Pure. */
 export function summaryOf(told: Told, say: Say): string {
-  const { name, operation } = told;
-  const [area = '', own = ''] = name.split('.');
-  const place = `${area}.operation.${own}`;
+  const { operation } = told;
+  const place = placeOf(told);
   const given = valuesOf(told);
-  const label = operation ? say(`${place}.label`, operation.label, {}) : name;
-  const title = given.subject === undefined ? label : `${label} (${given.subject})`;
+  const title = titleOf(told, say, given);
   const tell = (key: SummaryKey, values: Record<string, number | string> = {}): string => {
     const words = operation?.summary?.[key];
     const all = { ...given.fields, title, ...values };
     return words === undefined ? say(`summary.${key}`, SUMMARIES[key], all) : say(`${place}.summary.${key}`, words, all);
   };
   return sentenceOf(told, tell);
+}
+
+function placeOf({ name }: Pick<Told, 'name'>): string {
+  const [area = '', own = ''] = name.split('.');
+  return `${area}.operation.${own}`;
+}
+
+/** The operation as people call it, and what it is about. */
+export function titleOf(told: Subject, say: Say, { subject } = valuesOf(told)): string {
+  const { name, operation } = told;
+  const label = operation ? say(`${placeOf(told)}.label`, operation.label, {}) : name;
+  return subject === undefined ? label : `${label} (${subject})`;
 }
 
 function sentenceOf(
@@ -64,7 +77,7 @@ function sentenceOfMany(
 }
 
 /** Texts of the input as people read them: short, in one line, secrets masked; and the one that the operation is about. */
-function valuesOf({ operation, input, mask }: Told): { fields: Record<string, string>; subject: string | undefined } {
+function valuesOf({ operation, input, mask }: Subject): { fields: Record<string, string>; subject: string | undefined } {
   const fields: Record<string, string> = {};
   let subject: string | undefined;
   for (const [name, field] of Object.entries(operation?.fields ?? {})) {

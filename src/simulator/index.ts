@@ -3,6 +3,7 @@ import { type AddressInfo, isIP } from 'node:net';
 import { selfSigned } from './certificate';
 import type { FaultRule } from './faults';
 import { type Happenings, happeningsOf } from './happenings';
+import { type SimulatedFleet, startFleet } from './fleet';
 import { type SimulatorOptions, settle } from './options';
 import { type JournalEntry, ApplianceServer } from './server';
 import { type State, createState } from './state';
@@ -14,6 +15,7 @@ export type { ScriptOptions, SessionScript } from './script';
 export { type Variants, VARIANTS, defaultVariants } from './variants';
 export { totpCode } from './totp';
 export { issued, selfSigned } from './certificate';
+export type { SimulatedFleet } from './fleet';
 export { type FastAppliance, startFastAppliance } from './fast';
 
 export interface Simulator extends Happenings {
@@ -74,4 +76,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     ...happeningsOf(state, server),
     close: () => server.stop(),
   };
+}
+
+/** Starts many thin appliances in this process, `vpn-001` and so on. */
+export function startSimulatedFleet(count: number, options: SimulatorOptions = {}): Promise<SimulatedFleet> {
+  return startFleet(count, startSimulator, options);
 }

@@ -1,0 +1,9 @@
+export { fromEnvironment, fromFolder, fromObject, type CredentialSet, type CredentialSource } from './credentials';
+export { DEFAULT_SET, ENTRY_PROPERTIES } from './entry';
+export { Gateways } from './gateways';
+export { Inventory, InventoryAppliance, type InventoryOptions, type SettingsOf } from './inventory';
+export { AT_ONCE, type PaceOptions, type Share } from './pace';
+export { formatOf, LARGEST_BYTES, parseInventory, type InventoryFormat } from './parse';
+export type { ApplianceResult, ManyAppliances, PlannedAt } from './report';
+export { MOST_DESTROYED, runOnMany, type ManyOptions, type ManyOutcome, type ManyProgress, type Target } from './run-many';
+export { readSelection, type Select, type Selectable } from './selection';

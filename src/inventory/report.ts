@@ -1,0 +1,137 @@
+import { operations } from '../areas';
+import { emptyResult, isoTime, type Envelope, type Many, type PlannedRequest } from '../model/envelope';
+import type { ErrorCode } from '../model/error-codes';
+import type { GatewayError } from '../model/error';
+import { titleOf, type Say } from '../model/summary';
+
+/** What became of one appliance. */
+export interface ApplianceResult {
+  appliance: string;
+  ok: boolean;
+  /** It was not begun: a canary failed, or too many others have. */
+  skipped?: true;
+  data?: unknown;
+  changed?: boolean | null;
+  error?: { code: ErrorCode; message: string };
+}
+
+/** Data of a run on many appliances, in the order of the inventory. */
+export interface ManyAppliances {
+  total: number;
+  ok: number;
+  failed: number;
+  skipped: number;
+  results: ApplianceResult[];
+}
+
+/** A planned request, and of which appliance. */
+export type PlannedAt = PlannedRequest & { appliance: string };
+
+/** Why a run ended before all were begun. */
+export type Stopped = 'canary' | 'failures' | 'cancelled';
+
+export const WORDS = {
+  done: '__title__: done on __ok__ of __total__ appliances',
+  planned: '__title__: would send __n__ requests to __total__ appliances',
+  none: '__title__: no appliance fits __selection__.',
+  failed: '; failed: __n__ (__names__)',
+  skipped: '; not begun: __n__',
+  canary: ', since the canary failed',
+  failures: ', since too many failed',
+  cancelled: ', since it was cancelled',
+  more: '__names__ and __n__ more',
+} as const;
+
+/** Names of more are in the results. */
+const MOST_NAMED = 5;
+
+/** What a report is made of. */
+export interface Reported {
+  readonly operation: string;
+  /** How the appliances were selected. */
+  readonly selection: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly results: readonly ApplianceResult[];
+  readonly envelopes: readonly (Envelope | undefined)[];
+  readonly dryRun: boolean;
+  readonly stopped: Stopped | undefined;
+  readonly started: number;
+  readonly say: Say;
+}
+
+export function dataOf(results: ApplianceResult[]): ManyAppliances {
+  const count = (so: (result: ApplianceResult) => boolean): number => results.filter(so).length;
+  return {
+    total: results.length,
+    ok: count(({ ok }) => ok),
+    failed: count(({ ok, skipped }) => !ok && !skipped),
+    skipped: count(({ skipped }) => skipped === true),
+    results,
+  };
+}
+
+/** The envelope of the whole: counts are sums, and the sentence names those that failed. */
+export function envelopeOf(of: Reported): Envelope {
+  const { operation, selection, results, envelopes, dryRun, stopped, started } = of;
+  const sum = (name: 'requests' | 'retries' | 'logins'): number => envelopes.reduce((all, envelope) => all + (envelope?.[name] ?? 0), 0);
+  const plan = envelopes.flatMap((envelope, index): PlannedAt[] =>
+    (envelope?.plan ?? []).map((request) => ({ appliance: results[index]?.appliance ?? '', ...request })),
+  );
+  const planned = envelopes.some((envelope) => envelope?.plan !== undefined);
+  return {
+    ok: results.every(({ ok }) => ok),
+    operation,
+    appliance: selection,
+    request: null,
+    status: null,
+    result: emptyResult(),
+    changed: changedOf(of),
+    dryRun,
+    requests: sum('requests'),
+    retries: sum('retries'),
+    logins: sum('logins'),
+    ms: Math.round((performance.now() - started) * 10) / 10,
+    at: isoTime(),
+    summary: summaryOf(of, planned ? plan.length : undefined),
+    text: textOf(results),
+    ...(stopped && { stopped }),
+    ...(planned && { plan }),
+  };
+}
+
+function changedOf({ operation, results, dryRun }: Reported): boolean | null {
+  if (dryRun || operations.get(operation)?.effect === 'read') return null;
+  if (results.some(({ changed }) => changed === true)) return true;
+  return results.some(({ changed, skipped }) => changed === null && !skipped) ? null : false;
+}
+
+function summaryOf({ operation, selection, input, results, stopped, say }: Reported, planned: number | undefined): string {
+  const tell = (key: keyof typeof WORDS, values: Record<string, string | number>): string => say(`fleet.${key}`, WORDS[key], values);
+  const { total, ok, failed, skipped } = dataOf([...results]);
+  const title = titleOf({ name: operation, operation: operations.get(operation), input, mask: (text) => text }, say);
+  if (total === 0) return tell('none', { title, selection });
+  const names = results.filter((result) => !result.ok && !result.skipped).map(({ appliance }) => appliance);
+  const shown = names.slice(0, MOST_NAMED).join(', ');
+  const named = names.length > MOST_NAMED ? tell('more', { names: shown, n: names.length - MOST_NAMED }) : shown;
+  const parts = [planned === undefined ? tell('done', { title, ok, total }) : tell('planned', { title, n: planned, total })];
+  if (failed > 0) parts.push(tell('failed', { n: failed, names: named }));
+  if (skipped > 0) parts.push(tell('skipped', { n: skipped }), stopped ? tell(stopped, {}) : '');
+  return `${parts.join('')}.`;
+}
+
+/** What went wrong, a line each, for a mail; empty when all is well. */
+function textOf(results: readonly ApplianceResult[]): string {
+  return results.flatMap(({ appliance, error }) => (error ? [`${appliance}: ${error.code}: ${error.message}`] : [])).join('\n');
+}
+
+export function failedResult(appliance: string, error: GatewayError): ApplianceResult {
+  const { code, message, cause } = error;
+  return { appliance, ok: false, changed: cause?.changed ?? null, error: { code, message } };
+}
+
+/** Of an operation on many items, some of which failed: the appliance is not well either. */
+export function partlyFailed(many: Many | null): ApplianceResult['error'] {
+  const first = many?.results.find((result) => 'error' in result);
+  if (!many || !first || !('error' in first)) return undefined;
+  return { code: first.error.code, message: `${many.failed} of ${many.total} failed: ${first.error.message}` };
+}

@@ -1,0 +1,372 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GatewayError, Inventory, runOnMany, type ManyAppliances, type ManyOptions, type ManyOutcome } from '../src';
+import { Gateways } from '../src/inventory';
+import { forgetAccounts } from '../src/login/account-state';
+import { processCoordination } from '../src/model/process-coordination';
+import { startSimulatedFleet, type SimulatedFleet, type Simulator } from '../src/simulator';
+import { child, output } from './library/transfer';
+
+const LOGIN = { username: 'api-admin', password: 'simulator' };
+const COUNT = 30;
+const SESSIONS = 'sessions.list';
+const KILL = 'sessions.kill-user';
+
+describe('one operation on many appliances', () => {
+  let fleet: SimulatedFleet;
+  let inventory: Inventory;
+  const gateways = new Gateways();
+
+  beforeAll(async () => {
+    fleet = await startSimulatedFleet(COUNT);
+    const credentials = { default: LOGIN };
+    inventory = new Inventory({ defaults: { realm: 'Admin Users', tls: { ca: fleet.ca } }, credentials, gateways });
+    await inventory.take(fleet.entries);
+  });
+  afterEach(() => {
+    for (const appliance of fleet.appliances) {
+      appliance.clearFaults();
+      appliance.requests.length = 0;
+      appliance.state.sessions.endOf(new Set(['j.doe']));
+    }
+    processCoordination.clear();
+    forgetAccounts();
+  });
+  afterAll(async () => {
+    gateways.close();
+    await fleet.close();
+  });
+
+  const on = (selection: string, operation: string, input: object = {}, options: ManyOptions = {}): Promise<ManyOutcome> =>
+    runOnMany(inventory.select(selection), operation, { ...input }, { selection, ...options });
+  const failureOf = async (run: Promise<unknown>): Promise<GatewayError> => {
+    const error: unknown = await run.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(GatewayError);
+    return error as GatewayError;
+  };
+  const isRead = ({ path }: { path: string }): boolean => path.includes('active-users');
+  /** Those that were asked for anything but a key. */
+  const touched = (): string[] => fleet.entries.map(({ name }) => name).filter((name) => fleet.named(name).requests.some(isRead));
+  const breaks = (...names: string[]): void => {
+    for (const name of names) fleet.named(name).fault({ match: isRead, status: 404, body: '{}', times: Infinity });
+  };
+  const writes = (appliance: Simulator): number =>
+    appliance.requests.filter(({ method }) => method === 'DELETE' || method === 'PUT').length;
+  const someone = (...names: string[]): void => {
+    for (const name of names) fleet.named(name).state.sessions.add({ 'active-user-name': 'j.doe' });
+  };
+
+  it('gives the results in the order of the inventory, with what each gave', async () => {
+    const { data, envelope } = await on('*', SESSIONS, {}, { atOnce: 4 });
+    expect([data.total, data.ok, data.failed, data.skipped]).toEqual([COUNT, COUNT, 0, 0]);
+    expect(data.results.map(({ appliance }) => appliance)).toEqual(fleet.entries.map(({ name }) => name));
+    expect(data.results[7]).toMatchObject({ appliance: 'vpn-008', ok: true, changed: null, data: [{}, {}] });
+    expect(envelope).toMatchObject({ ok: true, operation: SESSIONS, appliance: '*', changed: null, dryRun: false, logins: COUNT });
+    expect(envelope.requests).toBe(COUNT);
+    expect(envelope.summary).toBe('List sessions: done on 30 of 30 appliances.');
+    expect(envelope.text).toBe('');
+  });
+
+  it('of a read that is not wanted leaves the data out, and tells each as it is done', async () => {
+    const told: unknown[] = [];
+    const progress: unknown[] = [];
+    const { data } = await on(
+      'vpn-00*',
+      SESSIONS,
+      {},
+      {
+        withData: false,
+        onDone: ({ name }, { index, outcome }) => told.push([name, index, Array.isArray(outcome?.data)]),
+        onProgress: (now) => progress.push(now),
+      },
+    );
+    expect(data.results[0]).toEqual({ appliance: 'vpn-001', ok: true, changed: null });
+    expect(told).toHaveLength(9);
+    expect(told).toContainEqual(['vpn-003', 2, true]);
+    expect(progress.at(-1)).toEqual({ done: 9, total: 9, failed: 0 });
+  });
+
+  it('that fails at some of them is a success that names them', async () => {
+    breaks('vpn-002', 'vpn-005');
+    const { data, envelope } = await on('vpn-00*', SESSIONS);
+    expect([data.ok, data.failed, envelope.ok]).toEqual([7, 2, false]);
+    expect(data.results[1]).toMatchObject({ appliance: 'vpn-002', ok: false, error: { code: 'NOT_FOUND' } });
+    expect(envelope.summary).toBe('List sessions: done on 7 of 9 appliances; failed: 2 (vpn-002, vpn-005).');
+    expect(envelope.text).toMatch(/^vpn-002: NOT_FOUND: .*\nvpn-005: NOT_FOUND: .*$/);
+  });
+
+  it('that fails at all of them is the error of the first one', async () => {
+    breaks('vpn-001', 'vpn-002');
+    const error = await failureOf(on('vpn-001 | vpn-002', SESSIONS));
+    expect(error.code).toBe('NOT_FOUND');
+    expect(error.message).toMatch(/^vpn-001: .*\(and 1 more failed\)$/);
+    expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', total: 2, failed: 2, results: [{ ok: false }, { ok: false }] });
+  });
+
+  it('where none fits does nothing and says so', async () => {
+    const { data, envelope } = await on('tag:nowhere', KILL, { name: 'j.doe' });
+    expect([data.total, envelope.ok, envelope.changed]).toEqual([0, true, false]);
+    expect(envelope.summary).toContain('no appliance fits tag:nowhere.');
+  });
+
+  it('ends a user everywhere, and tells what has changed', async () => {
+    someone('vpn-003', 'vpn-004');
+    const { data, envelope } = await on('vpn-00*', KILL, { name: 'j.doe' });
+    expect(envelope).toMatchObject({ ok: true, changed: true });
+    expect(data.results.map(({ changed }) => changed)).toEqual([false, false, true, true, false, false, false, false, false]);
+    expect(data.results[2]).toMatchObject({ data: { total: 1, ok: 1 } });
+    expect((await on('vpn-00*', KILL, { name: 'j.doe' })).envelope.changed).toBe(false);
+  });
+
+  it('at which a part of the items fails is not well there', async () => {
+    someone('vpn-003', 'vpn-003');
+    fleet.named('vpn-003').fault({ match: ({ method }) => method === 'DELETE', status: 422, body: '{}' });
+    const { data, envelope } = await on('vpn-00*', KILL, { name: 'j.doe' });
+    expect(data.results[2]).toMatchObject({ ok: false, changed: true, data: { ok: 1, failed: 1 }, error: { code: 'REJECTED' } });
+    expect(envelope.ok).toBe(false);
+  });
+
+  it('takes an input of its own for each', async () => {
+    someone('vpn-001', 'vpn-002');
+    const targets = inventory.select('vpn-001 | vpn-002');
+    const { data } = await runOnMany(targets, KILL, ({ name }) => ({ name: name === 'vpn-001' ? 'j.doe' : 'nobody' }));
+    expect(data.results.map(({ changed }) => changed)).toEqual([true, false]);
+    await expect(on('vpn-002', KILL, { name: 'j.doe' })).resolves.toMatchObject({ envelope: { changed: true } });
+  });
+
+  it.each([1, 3, 7])('works on %i at once, no more', async (atOnce) => {
+    let now = 0;
+    let most = 0;
+    const targets = inventory.select('*').map((appliance) => ({
+      name: appliance.name,
+      gateway: () => appliance.gateway(),
+    }));
+    for (const appliance of fleet.appliances) {
+      appliance.fault({
+        match: isRead,
+        // Counted by the appliances themselves.
+        get until() {
+          most = Math.max(most, ++now);
+          return new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => void now--);
+        },
+      });
+    }
+    await runOnMany(targets, SESSIONS, {}, { atOnce });
+    expect(most).toBe(atOnce);
+  });
+
+  describe('a canary', () => {
+    it('that is not well is all that was touched', async () => {
+      breaks('vpn-002');
+      const { data, envelope } = await on('*', SESSIONS, {}, { canary: 3 });
+      expect([data.ok, data.failed, data.skipped]).toEqual([2, 1, COUNT - 3]);
+      expect(touched()).toEqual(['vpn-001', 'vpn-002', 'vpn-003']);
+      expect(data.results.at(-1)).toEqual({ appliance: 'vpn-030', ok: false, skipped: true });
+      expect(envelope).toMatchObject({ ok: false, stopped: 'canary' });
+      expect(envelope.summary).toMatch(/; failed: 1 \(vpn-002\); not begun: 27, since the canary failed\.$/);
+    });
+
+    it('of one that fails is an error, of which the rest knows nothing', async () => {
+      breaks('vpn-001');
+      const error = await failureOf(on('*', SESSIONS, {}, { canary: 1 }));
+      expect(error.cause).toMatchObject({ code: 'NOT_FOUND', skipped: COUNT - 1, stopped: 'canary' });
+      expect(touched()).toEqual(['vpn-001']);
+    });
+
+    it('that is well lets the rest begin, not before', async () => {
+      let answer = (): void => undefined;
+      fleet.named('vpn-002').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
+      const run = on('*', SESSIONS, {}, { canary: 2 });
+      await vi.waitFor(() => expect(touched()).toEqual(['vpn-001', 'vpn-002']));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(touched()).toEqual(['vpn-001', 'vpn-002']);
+      answer();
+      expect((await run).data.ok).toBe(COUNT);
+    });
+  });
+
+  it.each([10, '34%'])('goes on in batches of %s, each when the one before is done', async (batch) => {
+    let answer = (): void => undefined;
+    const size = batch === 10 ? 10 : 11;
+    fleet.named('vpn-003').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
+    const run = on('*', SESSIONS, {}, { batch });
+    await vi.waitFor(() => expect(touched()).toHaveLength(size));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(touched()).toHaveLength(size);
+    answer();
+    expect((await run).data.ok).toBe(COUNT);
+  });
+
+  describe('a limit of failures', () => {
+    it.each<[ManyOptions, number]>([
+      [{ maxFailures: 3, atOnce: 2 }, 3],
+      [{ maxFailures: '10%', atOnce: 2 }, 3],
+      [{ maxFailures: 0, atOnce: 1 }, 0],
+      // Others have counted it for each batch anew (Ansible #32255, Salt #54521).
+      [{ maxFailures: 3, atOnce: 2, batch: 2 }, 3],
+      [{ maxFailures: 3, atOnce: 2, batch: '10%', canary: 0 }, 3],
+    ])('%j is one, in batches too', async (options, most) => {
+      breaks(...fleet.entries.filter((_, index) => index % 2 === 1).map(({ name }) => name));
+      const { data, envelope } = await on('*', SESSIONS, {}, options);
+      expect(data.failed).toBeGreaterThan(most);
+      expect(data.failed).toBeLessThanOrEqual(most + (options.atOnce ?? 0));
+      expect(envelope).toMatchObject({ ok: false, stopped: 'failures' });
+      expect(touched()).toHaveLength(data.ok + data.failed);
+    });
+
+    it('that is not exceeded stops nothing', async () => {
+      breaks('vpn-001', 'vpn-009', 'vpn-030');
+      const { data, envelope } = await on('*', SESSIONS, {}, { maxFailures: 3 });
+      expect([data.failed, data.skipped, envelope.stopped]).toEqual([3, 0, undefined]);
+    });
+  });
+
+  it.each<[ManyOptions, string]>([
+    [{ atOnce: 0 }, 'atOnce'],
+    [{ atOnce: 1.5 }, 'atOnce'],
+    [{ atOnce: 1000 }, 'atOnce'],
+    [{ canary: -1 }, 'canary'],
+    [{ batch: 0 }, 'batch'],
+    [{ batch: '0%' }, 'batch'],
+    [{ batch: 'x' }, 'batch'],
+    [{ batch: '101%' }, 'batch'],
+    [{ maxFailures: -1 }, 'maxFailures'],
+    [{ maxFailures: 'many' }, 'maxFailures'],
+    [{ maxFailures: NaN }, 'maxFailures'],
+  ])('%j is refused before anything is sent', async (options, name) => {
+    const error = await failureOf(on('*', SESSIONS, {}, options));
+    expect([error.code, error.message.split(' ')[0]]).toEqual(['BAD_CONFIG', name]);
+    expect(touched()).toEqual([]);
+  });
+
+  it('reaches 25 where it destroys something, unless it is told otherwise; a dry run plans all', async () => {
+    someone('vpn-001', 'vpn-030');
+    expect(await failureOf(on('*', KILL, { name: 'j.doe' }))).toMatchObject({ code: 'LIMIT' });
+    expect(await failureOf(on('*', SESSIONS, {}, { maxAppliances: 29 }))).toMatchObject({ code: 'LIMIT' });
+    expect(touched()).toEqual([]);
+    const { data, envelope } = await on('*', KILL, { name: 'j.doe' }, { dryRun: true });
+    expect([data.total, data.ok, envelope.changed, envelope.dryRun]).toEqual([COUNT, COUNT, null, true]);
+    expect(envelope.plan).toMatchObject([
+      { appliance: 'vpn-001', method: 'DELETE' },
+      { appliance: 'vpn-030', method: 'DELETE' },
+    ]);
+    expect(envelope.summary).toMatch(/would send 2 requests to 30 appliances\.$/);
+    expect(fleet.appliances.map(writes)).toEqual(fleet.appliances.map(() => 0));
+    expect((await on('*', KILL, { name: 'j.doe' }, { maxAppliances: COUNT })).data.ok).toBe(COUNT);
+  });
+
+  it('that is cancelled begins no more, and tells what was done', async () => {
+    const stop = new AbortController();
+    fleet.named('vpn-003').fault({ match: isRead, hang: true });
+    const run = failureOf(on('*', SESSIONS, {}, { signal: stop.signal, atOnce: 1 }));
+    await vi.waitFor(() => expect(touched()).toHaveLength(3));
+    stop.abort();
+    const error = await run;
+    expect(error).toMatchObject({ code: 'ABORTED', cause: { failed: 1, skipped: COUNT - 3, stopped: 'cancelled' } });
+    const { results } = error.cause as unknown as ManyAppliances;
+    expect(results.slice(0, 4)).toMatchObject([{ ok: true }, { ok: true }, { error: { code: 'ABORTED' } }, { skipped: true }]);
+    expect(touched()).toHaveLength(3);
+    expect(await failureOf(on('*', SESSIONS, {}, { signal: stop.signal }))).toMatchObject({ code: 'ABORTED' });
+  });
+
+  it('an appliance that is not set up fails for itself', async () => {
+    const other = new Inventory({ defaults: { realm: 'x' } });
+    await other.take([{ name: 'bare', url: 'https://127.0.0.1:1' }]);
+    const { data } = await runOnMany([...other.appliances, ...inventory.select('vpn-001')], SESSIONS, {});
+    expect(data.results).toMatchObject([{ appliance: 'bare', ok: false, error: { code: 'BAD_CONFIG' } }, { ok: true }]);
+  });
+
+  it('does not take an operation that there is not, nor an input that cannot be', async () => {
+    expect((await failureOf(on('*', 'sessions.nope'))).code).toBe('BAD_INPUT');
+    expect((await failureOf(on('vpn-001', KILL))).code).toBe('BAD_INPUT');
+    expect(touched()).toEqual([]);
+  });
+
+  describe('that has to be approved', () => {
+    it('asks once for all of them, and does what was approved', async () => {
+      someone('vpn-002', 'vpn-004');
+      const asked: unknown[] = [];
+      const { data, envelope } = await on(
+        'vpn-00*',
+        KILL,
+        { name: 'j.doe' },
+        {
+          canary: 2,
+          approve: (proposal) => {
+            asked.push(proposal);
+            expect(fleet.appliances.map(writes)).toEqual(fleet.appliances.map(() => 0));
+            return Promise.resolve({ by: 'a.boss', at: 'now' });
+          },
+        },
+      );
+      expect(asked).toMatchObject([
+        { operation: KILL, appliance: 'vpn-00*', plan: [{ appliance: 'vpn-002', method: 'DELETE' }, { appliance: 'vpn-004' }] },
+      ]);
+      expect((asked[0] as { summary: string }).summary).toMatch(/would send 2 requests to 9 appliances\.$/);
+      expect([data.ok, envelope.changed]).toEqual([9, true]);
+      expect(fleet.appliances.map(writes).reduce((a, b) => a + b)).toBe(2);
+    });
+
+    it('does nothing when that is declined', async () => {
+      someone('vpn-002');
+      const declined = new GatewayError('DECLINED', 'No.');
+      const run = on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(declined) });
+      expect(await failureOf(run)).toBe(declined);
+      expect(fleet.appliances.map(writes)).toEqual(fleet.appliances.map(() => 0));
+      expect(inventory.appliances.some((appliance) => appliance.gateway().busy)).toBe(false);
+      await on('vpn-002', KILL, { name: 'j.doe' });
+    });
+
+    it('does no more than that, although somebody has come since', async () => {
+      someone('vpn-002');
+      const { data } = await on(
+        'vpn-00*',
+        KILL,
+        { name: 'j.doe' },
+        {
+          approve: () => {
+            someone('vpn-002', 'vpn-003');
+            return Promise.resolve({ by: null, at: 'now' });
+          },
+        },
+      );
+      expect(writes(fleet.named('vpn-002'))).toBe(1);
+      expect(writes(fleet.named('vpn-003'))).toBe(0);
+      expect(data.results[1]).toMatchObject({ ok: true, data: { total: 1 } });
+      await on('vpn-00*', KILL, { name: 'j.doe' });
+    });
+
+    it('asks nobody where nothing would be done', async () => {
+      const { envelope } = await on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(new Error('asked')) });
+      expect(envelope).toMatchObject({ ok: true, changed: false });
+    });
+
+    it('tells of those that could not even plan', async () => {
+      someone('vpn-001');
+      breaks('vpn-002');
+      const { data } = await on('vpn-001 | vpn-002', KILL, { name: 'j.doe' }, { approve: () => Promise.resolve({ by: null, at: 'now' }) });
+      expect(data.results).toMatchObject([
+        { ok: true, changed: true },
+        { ok: false, error: { code: 'NOT_FOUND' } },
+      ]);
+    });
+  });
+});
+
+describe('a limit of open files that is too low', () => {
+  it('is one clear error before the first request', async () => {
+    const few = await startSimulatedFleet(120);
+    onTestFinished(() => few.close());
+    const settings = { defaults: { realm: 'Admin Users', tls: { ca: few.ca } }, credentials: { default: LOGIN } };
+    const told = async (selection: string, files: number): Promise<unknown> =>
+      JSON.parse(await output(child('fleet-child.ts', { settings, entries: few.entries, selection }, files))) as unknown;
+    const refused = (await told('*', 128)) as { code: string; message: string };
+    expect(refused.code).toBe('BAD_CONFIG');
+    expect(refused.message).toMatch(/^120 appliances need about \d+ open files .* may have 128, of which \d+ are open\. Raise the limit/);
+    expect(few.appliances.every(({ requests }) => requests.length === 0)).toBe(true);
+    expect(await told('vpn-00*', 128)).toEqual({ ok: 9, failed: 0 });
+    expect(await told('*', 400)).toEqual({ ok: 120, failed: 0 });
+  });
+});
