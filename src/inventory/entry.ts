@@ -5,7 +5,7 @@ import { joined, ours, sentence, type Sentence } from '../model/sentence';
 import { CREDENTIAL_NAMES, SETTING_KINDS } from '../model/setting-kinds';
 
 /** One appliance as an inventory has it. */
-export interface Entry {
+export interface InventoryEntry {
   readonly name: string;
   readonly tags: readonly string[];
   /** Name of the credential set that logs in there. */
@@ -43,9 +43,9 @@ interface Fault {
  */
 export async function readEntries(
   raw: readonly unknown[],
-  check: (entry: Entry) => void,
+  check: (entry: InventoryEntry) => void,
   lineOf: (index: number) => Promise<number | undefined> = () => Promise.resolve(undefined),
-): Promise<Entry[]> {
+): Promise<InventoryEntry[]> {
   if (raw.length > MOST_ENTRIES) throw bad(sentence`The inventory has ${raw.length} appliances; at most ${MOST_ENTRIES} can be.`);
   const faults: Fault[] = [];
   const first = new Map<string, number>();
@@ -93,7 +93,7 @@ async function faultOf(faults: readonly Fault[], lineOf: (index: number) => Prom
   return bad(sentence`The inventory was not taken over. ${joined(told, ' ')}${more}`, line);
 }
 
-function entryOf(raw: unknown): Entry {
+function entryOf(raw: unknown): InventoryEntry {
   if (!isObject(raw)) throw badInput('it is no appliance: name and url are needed.');
   const { name, tags, credentials, ...rest } = raw;
   for (const [property, value] of Object.entries(rest)) checkProperty(property, value);

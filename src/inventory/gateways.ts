@@ -7,7 +7,7 @@ import type { Settings } from '../model/settings';
 const OUTLIVES_MS = 90_000;
 
 /** A gateway, and who uses it. */
-export interface Kept {
+export interface KeptGateway {
   readonly gateway: Gateway;
   readonly fingerprint: string;
   users: number;
@@ -18,7 +18,7 @@ export interface Kept {
 export class Gateways {
   readonly #options: GatewayOptions;
   readonly #outlivesMs: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptGateway>();
 
   constructor(options: GatewayOptions = {}, outlivesMs = OUTLIVES_MS) {
     this.#options = options;
@@ -31,7 +31,7 @@ export class Gateways {
   }
 
   /** Errors: `BAD_CONFIG`, as of `new Gateway`. */
-  join(settings: Settings): Kept {
+  join(settings: Settings): KeptGateway {
     const fingerprint = fingerprintOf(settings);
     let kept = this.#kept.get(fingerprint);
     if (!kept) {
@@ -45,11 +45,11 @@ export class Gateways {
   }
 
   /** The same if it is kept already. */
-  rejoin(settings: Settings): Kept | undefined {
+  rejoin(settings: Settings): KeptGateway | undefined {
     return this.#kept.has(fingerprintOf(settings)) ? this.join(settings) : undefined;
   }
 
-  leave(kept: Kept): void {
+  leave(kept: KeptGateway): void {
     if (--kept.users > 0) return;
     const close = (): void => {
       // What was begun is ended, an import of minutes too.

@@ -1,6 +1,6 @@
 export { fromEnvironment, fromFolder, fromObject, type CredentialSet, type CredentialSource } from './credentials';
-export { DEFAULT_SET, ENTRY_PROPERTIES } from './entry';
-export { Gateways } from './gateways';
+export { DEFAULT_SET, ENTRY_PROPERTIES, type InventoryEntry } from './entry';
+export { Gateways, type KeptGateway } from './gateways';
 export { Inventory, InventoryAppliance, type InventoryOptions, type SettingsOf } from './inventory';
 export { AT_ONCE, type PaceOptions, type Share } from './pace';
 export { formatOf, LARGEST_BYTES, parseInventory, type InventoryFormat } from './parse';

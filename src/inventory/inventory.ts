@@ -6,8 +6,8 @@ import { ours, sentence } from '../model/sentence';
 import { SETTING_KINDS, type CredentialName, type PlainSetting } from '../model/setting-kinds';
 import { checkSettings, type Settings } from '../model/settings';
 import { fromObject, type CredentialSet, type CredentialSource } from './credentials';
-import { checkDefaults, readEntries, type Entry } from './entry';
-import { Gateways, type Kept } from './gateways';
+import { checkDefaults, readEntries, type InventoryEntry } from './entry';
+import { Gateways, type KeptGateway } from './gateways';
 import { parseInventory, type InventoryFormat } from './parse';
 import { readSelection, type Selectable } from './selection';
 
@@ -31,12 +31,12 @@ const STAND_INS: CredentialSet = { username: 'x', password: 'x', secondPassword:
 
 /** One appliance of an inventory. Its gateway is made at its first use, and holds no socket before. */
 export class InventoryAppliance implements Selectable {
-  readonly #entry: Entry;
+  readonly #entry: InventoryEntry;
   readonly #settings: () => Settings;
   readonly #gateways: Gateways;
-  #kept: Kept | undefined;
+  #kept: KeptGateway | undefined;
 
-  constructor(entry: Entry, settings: () => Settings, gateways: Gateways) {
+  constructor(entry: InventoryEntry, settings: () => Settings, gateways: Gateways) {
     this.#entry = entry;
     this.#settings = settings;
     this.#gateways = gateways;
@@ -138,16 +138,16 @@ export class Inventory {
   }
 
   /** All but what may start, or be put there, later: credentials, and what tls and proxy name. */
-  #check(entry: Entry): void {
+  #check(entry: InventoryEntry): void {
     const properties = this.#properties(entry);
     checkSettings(this.#settingsOf({ ...properties, tls: undefined, proxy: undefined }, STAND_INS));
   }
 
-  #properties({ name, properties }: Entry): Values {
+  #properties({ name, properties }: InventoryEntry): Values {
     return { url: '', ...this.#defaults, ...properties, name };
   }
 
-  #settings(entry: Entry): Settings {
+  #settings(entry: InventoryEntry): Settings {
     const properties = this.#properties(entry);
     try {
       const credentials = this.#credentials.read(entry.credentials);
