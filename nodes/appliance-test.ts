@@ -7,10 +7,13 @@ import { adminRoute } from './admin';
 import { settingsOf } from './appliance';
 import { fromDialog, secretTexts } from './draft';
 import { sentence } from '../src/model/sentence';
+import type { Settings } from '../src/model/settings';
+import { untrustedChain, type Shown } from './trust';
 
 /** What the button "Test" is told. `reason` is what the operating system or TLS called the fault. */
 export type TestAnswer =
-  { ok: true; system: unknown; ms: number } | { ok: false; code: string; reason?: string | undefined; message: string };
+  | { ok: true; system: unknown; ms: number }
+  | { ok: false; code: string; reason?: string | undefined; message: string; shown?: Shown | undefined };
 
 /** Somebody waits at the dialog: less patience than a flow has. */
 const EXCHANGE_SECONDS = 15;
@@ -27,20 +30,33 @@ export function registerTest(red: NodeAPI): void {
 /** Never rejects, and takes every secret out of what it answers. */
 export async function testAppliance(red: NodeAPI, body: Readonly<JsonObject>, gone: AbortSignal): Promise<TestAnswer> {
   const redactor = new Redactor();
+  let gateway: Gateway | undefined;
+  let settings: Settings | undefined;
   try {
-    const { properties, credentials } = fromDialog(red, body);
+    const { properties, credentials, nodes } = fromDialog(red, body);
     redactor.add(...secretTexts(credentials));
-    const settings = settingsOf(red, properties, credentials);
+    settings = settingsOf(red, properties, credentials, nodes);
     guesses.check();
     const timeout = Math.min(settings.timeout ?? EXCHANGE_SECONDS, EXCHANGE_SECONDS);
     // A key that is there already would prove nothing of what stands in the dialog.
-    return await ask(new Gateway({ ...settings, timeout }, { ownLogin: true }), gone);
+    gateway = new Gateway({ ...settings, timeout }, { ownLogin: true });
+    return await ask(gateway, gone);
   } catch (thrown) {
     const error = asGatewayError(thrown);
     const { code, details } = error;
     // Some releases answer wrong credentials with 403.
     if (code === 'LOGIN_REJECTED' || code === 'FORBIDDEN') guesses.count();
-    return { ok: false, code, ...(details.system !== undefined && { reason: details.system }), message: redactor.message(error) };
+    const shown =
+      code === 'TLS' && gateway && settings ? await untrustedChain(gateway, settings.url, settings.tls?.servername, gone) : undefined;
+    return {
+      ok: false,
+      code,
+      ...(details.system !== undefined && { reason: details.system }),
+      message: redactor.message(error),
+      ...(shown && { shown }),
+    };
+  } finally {
+    gateway?.close();
   }
 }
 
@@ -52,8 +68,6 @@ async function ask(gateway: Gateway, gone: AbortSignal): Promise<TestAnswer> {
   } catch (thrown) {
     if (late.aborted) throw new GatewayError('TIMEOUT', `The appliance did not answer within ${LONGEST_MS / 1000} s.`);
     throw thrown;
-  } finally {
-    gateway.close();
   }
 }
 

@@ -100,8 +100,16 @@ export function applianceNamed(name: unknown): Appliance {
   return found[0];
 }
 
-/** Settings of the library from a node's properties and credentials. Errors: `BAD_CONFIG` naming what is wrong. */
-export function settingsOf(red: NodeAPI, properties: Readonly<Record<string, unknown>>, credentials: Credentials): Settings {
+/**
+ * Settings of the library from a node's properties and credentials, with `drafts` in place of what it refers to. Errors: `BAD_CONFIG`
+ * naming what is wrong.
+ */
+export function settingsOf(
+  red: NodeAPI,
+  properties: Readonly<Record<string, unknown>>,
+  credentials: Credentials,
+  drafts: Pick<Settings, 'tls' | 'proxy'> = {},
+): Settings {
   const from = new Properties(properties);
   const secrets = new Properties(credentials);
   const read = {
@@ -110,8 +118,8 @@ export function settingsOf(red: NodeAPI, properties: Readonly<Record<string, unk
     login: from.choice('login', ['realm', 'legacy', 'key']),
     realm: from.text('realm'),
     secondFactor: from.choice('secondFactor', ['none', 'password', 'totp', 'flow']),
-    tls: tlsOf(red, from.text('tls')),
-    proxy: proxyOf(red, from.text('proxy')),
+    tls: drafts.tls ?? tlsOf(red, from.text('tls')),
+    proxy: drafts.proxy ?? proxyOf(red, from.text('proxy')),
     timeout: from.number('timeout'),
     transferTimeout: from.number('transferTimeout'),
     connections: from.number('connections'),
@@ -128,7 +136,7 @@ export function settingsOf(red: NodeAPI, properties: Readonly<Record<string, unk
   return given(read) as Settings;
 }
 
-type TlsNode = Node & { valid?: boolean; addTLSOptions(options: object): TlsSettings };
+export type TlsNode = Node & { valid?: boolean; addTLSOptions(options: object): TlsSettings };
 
 // A configuration that was chosen but cannot be used is never left out: without it the connection would be another one.
 function tlsOf(red: NodeAPI, id: string | undefined): TlsSettings | undefined {
@@ -145,12 +153,17 @@ function proxyOf(red: NodeAPI, id: string | undefined): ProxySettings | undefine
   if (id === undefined) return undefined;
   const node = red.nodes.getNode(id) as Partial<ProxyNode> | null | undefined;
   if (node?.type !== 'http proxy') throw notDeployed('proxy configuration');
-  const url = new Properties({ 'url of the proxy': node.url }).text('url of the proxy');
+  // The type has a space in it: without stored credentials Node-RED leaves the property out.
+  return proxyFrom({ url: node.url, noproxy: node.noproxy, ...node.credentials });
+}
+
+/** Errors: `BAD_CONFIG` for an address that is none. */
+export function proxyFrom(values: { url?: unknown; noproxy?: unknown; username?: unknown; password?: unknown }): ProxySettings {
+  const { username, password } = values;
+  const url = new Properties({ 'url of the proxy': values.url }).text('url of the proxy');
   if (url === undefined || !URL.canParse(url))
     throw badConfig('The proxy configuration has no usable URL. Enter one such as http://proxy.example.com:3128.');
-  // The type has a space in it: without stored credentials Node-RED leaves the property out.
-  const { username, password } = node.credentials ?? {};
-  const noproxy = Array.isArray(node.noproxy) ? node.noproxy.filter((entry) => typeof entry === 'string') : undefined;
+  const noproxy = Array.isArray(values.noproxy) ? values.noproxy.filter((entry) => typeof entry === 'string') : undefined;
   return given({ url, username, password, noproxy }) as ProxySettings;
 }
 

@@ -1,6 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { isObject, type JsonObject } from '../src/model/json';
-import { APPLIANCE_CREDENTIALS, applianceById, type Appliance, type Credentials } from './appliance';
+import { APPLIANCE_CREDENTIALS, applianceById, type Credentials } from './appliance';
+import { draftNodes, STORED, textsOf, type DraftNodes } from './draft-nodes';
 import { neededCredentials } from '../src/model/rules';
 import { badConfig } from './properties';
 import { variableOf } from './rules';
@@ -13,23 +14,23 @@ export function secretTexts(credentials: Credentials): string[] {
   return SECRETS.map((name) => credentials[name]).filter((value) => typeof value === 'string');
 }
 
-/** What the editor shows in place of a stored secret. */
-const STORED = '__PWRD__';
-
 /**
  * What the dialog holds, filled up from the deployed node: secrets that were not touched, and values of variables. Both only for the
  * address that they were deployed for: who may open a dialog must not be able to have a password, or a variable of the environment, sent
  * to a host of his own. A variable's value is the one that Node-RED gave the deployed node; none is looked up here.
  */
-export function fromDialog(red: NodeAPI, body: Readonly<JsonObject>): { properties: JsonObject; credentials: Credentials } {
+export function fromDialog(
+  red: NodeAPI,
+  body: Readonly<JsonObject>,
+): { properties: JsonObject; credentials: Credentials; nodes: DraftNodes } {
   const node = typeof body.id === 'string' ? applianceById(body.id) : undefined;
-  const texts = node ? textsOf(red, node) : { properties: {}, credentials: {} };
+  const texts = node ? textsOf(red, node.id) : { properties: {}, credentials: {} };
   const typed = isObject(body.credentials) ? body.credentials : {};
   const url = filled('url', body.url, texts.properties, node?.properties);
   const same = node !== undefined && originOf(url) !== undefined && originOf(url) === originOf(node.properties.url);
   const properties: Record<string, unknown> = { url };
   for (const [name, value] of Object.entries(body)) {
-    if (name !== 'url' && name !== 'credentials')
+    if (!['url', 'credentials', 'nodes'].includes(name))
       properties[name] = filled(name, value, texts.properties, same ? node.properties : undefined);
   }
   const credentials: Record<string, unknown> = {};
@@ -44,7 +45,7 @@ export function fromDialog(red: NodeAPI, body: Readonly<JsonObject>): { properti
       );
     }
   }
-  return { properties, credentials };
+  return { properties, credentials, nodes: draftNodes(red, body.nodes, properties) };
 }
 
 /** A value, and of a variable what the deployed node was given for that very text. Errors: `BAD_CONFIG`; a variable is never named. */
@@ -54,15 +55,6 @@ function filled(name: string, value: unknown, texts: JsonObject, deployed: objec
   throw badConfig(
     sentence`${ours(name)} is to come from an environment variable. A test reads one only as it is deployed, and for the deployed address. Deploy first, or enter the value for the test.`,
   );
-}
-
-/** A node as it stands in the flow file, variables by their names. */
-function textsOf(red: NodeAPI, { id }: Appliance): { properties: JsonObject; credentials: JsonObject } {
-  let properties: JsonObject = {};
-  red.nodes.eachNode((node) => {
-    if (node.id === id) properties = { ...node };
-  });
-  return { properties, credentials: (red.nodes.getCredentials(id) as JsonObject | undefined) ?? {} };
 }
 
 function originOf(url: unknown): string | undefined {

@@ -58,8 +58,8 @@ function applianceOf(red: NodeAPI, appliance: unknown): { gateway: Gateway; reda
 }
 
 function draftOf(red: NodeAPI, appliance: JsonObject): Kept {
-  const { properties, credentials } = fromDialog(red, appliance);
-  const settings = settingsOf(red, properties, credentials);
+  const { properties, credentials, nodes } = fromDialog(red, appliance);
+  const settings = settingsOf(red, properties, credentials, nodes);
   // Of what is secret only a digest is kept as a name.
   const name = createHash('sha256')
     .update(JSON.stringify([appliance.id, settings]))

@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { areas } from '../src/areas';
 import type { Area } from '../src/model/operation';
+import { registerAccount } from './account';
 import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';
@@ -25,6 +26,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     new Watch(red, this, definition);
   });
   registerTest(red);
+  registerAccount(red);
   registerPickers(red);
   registerPreview(red);
 }

@@ -29,6 +29,7 @@ import type { Texts } from './snapshot/texts';
 import { keySharingOf } from './login/account';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
+import type { Handshake } from './http/served';
 import { Transport } from './http/transport';
 import { Canceller, type Cancellable } from './model/cancelling';
 import type { Coordination } from './model/coordination';
@@ -265,6 +266,16 @@ export class Gateway {
   keepContained(options: KeepOptions = {}): () => void {
     const around = (call: OperationCall): AroundWrite => this.#around('contain.keep', this.#redactor, options.by ?? {}, call, false);
     return keepAt(this.#shared, this.#redactor, options, { around, permit: this.#permit });
+  }
+
+  /** The certificates that the appliance shows, trusted or not: for whoever is to decide that. Nothing but a handshake is done. */
+  handshake(signal?: AbortSignal): Promise<Handshake> {
+    return this.#shared.transport.handshake(signal);
+  }
+
+  /** Seconds by which the appliance's clock is ahead of ours, as its last answer told; undefined where it told nothing. */
+  get clock(): number | undefined {
+    return this.#shared.transport.clock;
   }
 
   /** Aborts everything that is under way and closes all connections. */

@@ -47,6 +47,7 @@ export type { Area, Effect, Operation, Operations } from './model/operation';
 export type { Query, Request } from './model/request';
 export type { Rule } from './model/rules';
 export type { Sentence } from './model/sentence';
+export type { Handshake } from './http/served';
 export type { ServedCertificate, ShownCertificate } from './model/served';
 export type { ProxySettings, Settings, TlsSettings } from './model/settings';
 export type { Say } from './model/summary';

@@ -165,7 +165,9 @@ describe('the catalogue', () => {
   const literal = [...`${code}\n${scripts.slice(1).join('\n')}`.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => key);
   /** `test.code.${code}` in the code: whatever is below is used. */
   const composed = [
-    ...code.matchAll(/`((?:action|appliance|check|current|filter|list|preview|search|source|test|title|tool|tree|watch)\.[\w.-]*)\$\{/g),
+    ...code.matchAll(
+      /`((?:action|appliance|check|current|filter|list|preview|search|source|test|title|tool|tree|trust|watch)\.[\w.-]*)\$\{/g,
+    ),
   ].map(([, prefix = '']) => prefix);
   const ofTable = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
   const isOfTable = (key: string): boolean =>
@@ -174,7 +176,7 @@ describe('the catalogue', () => {
   it('has every text that a template or a script asks for', () => {
     const asked = [
       ...inTemplates,
-      ...literal.filter((key) => /^(action|appliance|check|common|current|filter|list|source|test|tool|tree|watch)\./.test(key)),
+      ...literal.filter((key) => /^(action|appliance|check|common|current|filter|list|source|test|tool|tree|trust|watch)\./.test(key)),
     ];
     expect(asked.filter((key) => !catalogue.has(key))).toEqual([]);
     for (const prefix of composed)

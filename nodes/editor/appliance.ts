@@ -1,6 +1,6 @@
 import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkWaiting } from './appliance-check';
 import { liveConfig, setOpenConfig } from './state';
-import { openTest } from './test-connection';
+import { closeTest, openTest } from './test-connection';
 import { isVariable, prose, tell } from './words';
 
 type Check = (node: RedNode, value: unknown, property: string) => true | string;
@@ -23,6 +23,10 @@ const checks: Record<string, Check> = {
 /** A form that was just opened for a new appliance is not full of reproaches: empty inputs are told of once they were used. */
 const touched = new Set<string>();
 
+/** Secrets that are stored for another address than the one that stands in the dialog. */
+const again = new Set<string>();
+const STORED = '__PWRD__';
+
 const input = (property: string): JQuery => $(`#node-config-input-${property}`);
 
 /** Shows the rows that the chosen login needs and says beneath an input what is wrong with it. */
@@ -32,6 +36,7 @@ export function openAppliance(node: RedNode): void {
   if (!input('secondFactor').val()) input('secondFactor').val('none');
   if (!input('permissions').val()) input('permissions').val('full');
   touched.clear();
+  again.clear();
   input('login')
     .add(input('secondFactor'))
     .on('change', () => showRows(node));
@@ -42,6 +47,7 @@ export function openAppliance(node: RedNode): void {
       showComplaint(node, property);
     });
   }
+  input('url').on('change input', () => askAgain(node));
   showRows(node);
   openFolds(node);
   openTest(node);
@@ -50,10 +56,12 @@ export function openAppliance(node: RedNode): void {
 /** Spaces around an address come from copying it. */
 export function saveAppliance(_node: RedNode): void {
   input('url').val(String(input('url').val() ?? '').trim());
+  closeTest(true);
   setOpenConfig(undefined);
 }
 
 export function closeAppliance(): void {
+  closeTest(false);
   setOpenConfig(undefined);
 }
 
@@ -63,10 +71,28 @@ export function applianceLabel(node: RedNode): string {
   return url.replace(/^https?:\/\//, '').replace(/\/+$/, '') || node._('appliance.label');
 }
 
+/** What is stored goes where it was entered for: for another address it is asked for again. */
+function askAgain(node: RedNode): void {
+  const same = originOf(input('url').val()) === originOf(node.url);
+  for (const property of ['password', 'secondPassword', 'totpSecret', 'apiKey']) {
+    const value = input(property).val();
+    if (!same && value === STORED) again.add(property);
+    else if (!(same && value === '' && again.delete(property))) continue;
+    input(property).val(same ? STORED : '');
+    touched.add(property);
+    showComplaint(node, property);
+  }
+}
+
+function originOf(url: unknown): unknown {
+  return typeof url === 'string' && URL.canParse(url.trim()) ? new URL(url.trim()).origin : url;
+}
+
 function showComplaint(node: RedNode, property: string): void {
   const value = String(input(property).val() ?? '');
   const verdict = isVariable(value) || (value === '' && !touched.has(property)) ? true : checks[property]?.(node, value, property);
-  tell($(`[data-error="${property}"]`), verdict);
+  if (value === '' && verdict !== true && again.has(property)) tell($(`[data-error="${property}"]`), node._('check.again'));
+  else tell($(`[data-error="${property}"]`), verdict);
 }
 
 function showRows(node: RedNode): void {

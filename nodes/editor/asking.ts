@@ -4,26 +4,44 @@ import { live } from './state';
 /** What a route answers, and what stands for an answer that did not come. */
 export type Answer = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string; message: string };
 
-const PROPERTIES = [
+export const PROPERTIES = [
   ...['name', 'url', 'login', 'realm', 'secondFactor', 'tls', 'proxy'],
   ...['timeout', 'transferTimeout', 'connections', 'vendor', 'brand'],
 ];
-const CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
+export const CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
 
 /** The appliance of an action node as the routes want it: its name, or all of it where it is not deployed as it stands in the editor. */
 export function applianceOf(node: RedNode): Record<string, unknown> | undefined {
   const chosen = live(node, 'applianceFrom') === 'msg' ? likelyAppliance(node) : live(node, 'appliance');
   const appliance = typeof chosen === 'string' ? RED.nodes.node(chosen) : null;
   if (!appliance) return undefined;
-  if (appliance.changed !== true) return { id: appliance.id };
-  const stored = appliance.credentials ?? {};
+  const nodes = draftNodes(appliance.tls, appliance.proxy);
+  if (appliance.changed !== true && Object.keys(nodes).length === 0) return { id: appliance.id };
   return {
     id: appliance.id,
     ...Object.fromEntries(PROPERTIES.map((name) => [name, appliance[name] ?? ''])),
     dryRun: appliance.dryRun === true,
-    // What is stored and was not touched is not here; Node-RED fills it in for the address it was deployed for.
-    credentials: Object.fromEntries(CREDENTIALS.flatMap((name) => (typeof stored[name] === 'string' ? [[name, stored[name]]] : []))),
+    credentials: texts(appliance.credentials, CREDENTIALS),
+    nodes,
   };
+}
+
+/** What an appliance refers to, where it is not deployed as it stands in the editor. */
+export function draftNodes(tls: unknown, proxy: unknown): Record<string, object> {
+  const found = Object.entries({ tls, proxy }).flatMap(([name, id]): [string, object][] => {
+    const node = typeof id === 'string' ? RED.nodes.node(id) : null;
+    const { defaults = {}, credentials = {} } = (node && RED.nodes.getType(node.type)) ?? {};
+    if (!node || node.changed !== true) return [];
+    const properties = Object.keys(defaults).map((property) => [property, node[property]]);
+    const secrets = texts(node.credentials, Object.keys(credentials));
+    return [[name, { ...Object.fromEntries(properties), id: node.id, credentials: secrets } as object]];
+  });
+  return Object.fromEntries(found);
+}
+
+/** What is stored and was not touched is not here; Node-RED fills it in for the address it was deployed for. */
+function texts(credentials: Record<string, unknown> = {}, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.flatMap((name) => (typeof credentials[name] === 'string' ? [[name, credentials[name]]] : [])));
 }
 
 /** Asks one of our routes. Never rejects: what goes wrong is an answer too. */

@@ -2,6 +2,7 @@ import type { Answer } from './asking';
 import { openKnown, openList } from './late-list';
 import { openFilter } from './late-filter';
 import { openPreview, type PreviewOpening } from './late-preview';
+import { openTest, type TestOpening } from './late-test';
 import { openCurrent, openTree } from './late-tree';
 import type { FieldInfo } from './table-info';
 
@@ -36,6 +37,7 @@ export interface Late {
   filter(opening: Opening): Opened;
   current(opening: Opening): Opened;
   readonly preview: (opening: PreviewOpening) => void;
+  readonly test: (opening: TestOpening) => Promise<void>;
 }
 
 /** What late.css holds; the build puts it here. */
@@ -50,3 +52,4 @@ export const tree = openTree;
 export const filter = openFilter;
 export const current = openCurrent;
 export const preview = openPreview;
+export const test = openTest;

@@ -49,7 +49,13 @@ declare const RED: {
     eachNode(visit: (node: RedNode) => void): void;
     eachConfig(visit: (node: RedNode) => void): void;
     filterLinks(filter: { target: RedNode }): { source: RedNode; target: RedNode }[];
-    getType(type: string): { defaults?: Record<string, unknown>; _?: (key: string) => string } | undefined;
+    getType(
+      type: string,
+    ): { defaults?: Record<string, unknown>; credentials?: Record<string, unknown>; _?: (key: string) => string } | undefined;
+    id(): string;
+    add(node: object): void;
+    remove(id: string): void;
+    dirty(dirty: boolean): void;
   };
   events: { on(event: string, listener: (argument: unknown) => void): void };
   editor: { validateNode(node: RedNode): boolean };

@@ -22,6 +22,8 @@ export interface Origin {
   readonly plain: boolean;
   /** When the appliance last answered anything. */
   answeredAt: number;
+  /** What its clock was then, as it says. */
+  date: string | undefined;
 }
 
 /** Collects one answer. It learns from undici when the first byte is about to leave, which decides what a fault means for a write. */
@@ -86,6 +88,7 @@ export class Answer implements Tenant, Bounded {
     // 1xx is not an answer.
     if (status < 200 || this.settled) return;
     this.origin.answeredAt = performance.now();
+    this.origin.date = single(headers['date']);
     this.#stage = 'answering';
     this.#status = status;
     this.#headers = headers;

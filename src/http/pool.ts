@@ -21,7 +21,8 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
   const host = new URL(origin).hostname;
   const connect = {
     // One context for all connections: building it from a CA costs more than a request.
-    secureContext: contextOf({ ca, cert, key, pfx, passphrase }),
+    // Whoever names a certificate that another one signed means that very one: an appliance need not show who is above it.
+    secureContext: contextOf({ ca, allowPartialTrustChain: ca && true, cert, key, pfx, passphrase }),
     // Said explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind the user's back.
     rejectUnauthorized: rejectUnauthorized ?? true,
     ...(servername ? { servername } : isIP(host.replace(/^\[|\]$/g, '')) === 0 && { servername: host }),

@@ -20,17 +20,31 @@ const DAY_MS = 86_400_000;
 const LONGEST_MS = 10_000;
 const GOODBYE_MS = 1000;
 
+/** What a handshake showed, the certificate itself first. */
+export interface Handshake {
+  readonly certificates: readonly [X509Certificate, ...X509Certificate[]];
+  /** Whether it would be believed, with the TLS configuration of the settings. */
+  readonly trusted: boolean;
+}
+
+/** The same as `showChain`, in words. */
+export async function servedChain(...of: Parameters<typeof showChain>): Promise<ServedCertificate> {
+  const { certificates, trusted } = await showChain(...of);
+  const [first] = certificates;
+  return { ...shownOf(first), names: namesOf(first), trusted, chain: certificates.map(shownOf) };
+}
+
 /**
  * The certificates that a TLS handshake shows, whether they are trusted or not. Nothing is sent beyond the handshake: no key and no
  * password; the client certificate of the settings to the appliance alone. Errors: `CONNECTION`, `TLS`, `TIMEOUT`, `ABORTED`, and
  * `BAD_CONFIG` where the appliance is reached without TLS.
  */
-export async function servedChain(
+export async function showChain(
   settings: CheckedSettings,
   proxy: ProxySettings | undefined,
   elsewhere?: ServedAt,
   signal?: Cancellable,
-): Promise<ServedCertificate> {
+): Promise<Handshake> {
   const own = new URL(settings.origin);
   if (!elsewhere && own.protocol !== 'https:') {
     throw new GatewayError('BAD_CONFIG', sentence`The appliance is reached without TLS, so it shows no certificate.`, { sent: false });
@@ -50,7 +64,7 @@ export async function servedChain(
     signal?.addEventListener('abort', leave, { once: true });
   });
   try {
-    const handshake = async (): Promise<ServedCertificate> => {
+    const handshake = async (): Promise<Handshake> => {
       const through = proxy && { socket: await tunnel(proxy, shown, open) };
       const secure = connectTls({ ...target, ...optionsFor(settings, target, elsewhere !== undefined), ...through });
       // It takes what it runs through along; Node.js 20 crashes when that goes first.
@@ -75,7 +89,8 @@ function optionsFor({ tls = {} }: CheckedSettings, { host }: ServedAt, foreign: 
   const name = (!foreign && servername) || (isIP(host) === 0 ? host : undefined);
   // Who we are is for the appliance only.
   const identity = foreign ? {} : { cert, key, pfx, passphrase };
-  const given = Object.fromEntries(Object.entries({ ca, ...identity, servername: name }).filter(([, value]) => value !== undefined));
+  const trust = { ca, allowPartialTrustChain: ca && true };
+  const given = Object.fromEntries(Object.entries({ ...trust, ...identity, servername: name }).filter(([, value]) => value !== undefined));
   // What is shown is the question, not whether it is trusted: nothing is sent to whoever shows it.
   return { ...given, rejectUnauthorized: false };
 }
@@ -126,7 +141,7 @@ function tunnel(proxy: ProxySettings, to: string, open: { destroy(): void }[]): 
   });
 }
 
-function read(secure: TLSSocket): ServedCertificate {
+function read(secure: TLSSocket): Handshake {
   const shown = new Map<string, X509Certificate>();
   // One that signed itself is its own issuer.
   let next: Partial<DetailedPeerCertificate> | undefined = secure.getPeerCertificate(true);
@@ -134,12 +149,12 @@ function read(secure: TLSSocket): ServedCertificate {
     shown.set(next.fingerprint256, new X509Certificate(next.raw));
     next = next.issuerCertificate;
   }
-  const [first] = shown.values();
+  const [first, ...others] = shown.values();
   if (!first) throw new GatewayError('TLS', sentence`The handshake showed no certificate.`, { sent: false });
-  return { ...shownOf(first), names: namesOf(first), trusted: secure.authorized, chain: [...shown.values()].map(shownOf) };
+  return { certificates: [first, ...others], trusted: secure.authorized };
 }
 
-function shownOf(certificate: X509Certificate): ShownCertificate {
+export function shownOf(certificate: X509Certificate): ShownCertificate {
   const until = new Date(certificate.validTo);
   return {
     subject: onOneLine(certificate.subject),
@@ -156,7 +171,7 @@ function onOneLine(name: string | undefined): string {
 }
 
 /** `DNS:vpn.example.com, IP Address:192.0.2.1` as an array of names. */
-function namesOf({ subjectAltName }: X509Certificate): string[] {
+export function namesOf({ subjectAltName }: X509Certificate): string[] {
   if (!subjectAltName) return [];
   // What has a comma in it is quoted, as JSON.
   const parts = subjectAltName.match(/[^:,]+:(?:"(?:[^"\\]|\\.)*"|[^,]*)/g) ?? [];

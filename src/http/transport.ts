@@ -7,7 +7,7 @@ import type { CheckedSettings, ProxySettings } from '../model/settings';
 import type { Cancellable } from '../model/cancelling';
 import { Counters } from '../model/counters';
 import type { ServedCertificate } from '../model/served';
-import type { ServedAt } from './served';
+import type { Handshake, ServedAt } from './served';
 import { poolOf, SharedPool, sharingOf } from './shared-pool';
 
 /**
@@ -78,6 +78,22 @@ export class Transport {
     return servedChain(this.#settings, proxy, elsewhere, signal);
   }
 
+  /** The same with the certificates themselves, of the appliance. */
+  async handshake(signal?: Cancellable): Promise<Handshake> {
+    if (this.#closed) throw closed();
+    const { showChain } = await import('./served.js');
+    return showChain(this.#settings, this.#proxy, undefined, signal);
+  }
+
+  /** Seconds by which the appliance's clock is ahead of ours, as far as its last answer tells: it tells whole seconds. */
+  get clock(): number | undefined {
+    const { date, answeredAt = 0 } = this.#pool?.origin ?? {};
+    const told = date === undefined ? NaN : Date.parse(date);
+    const then = Date.now() - (performance.now() - answeredAt);
+    // It is on the average half a second further than it says.
+    return Number.isNaN(told) ? undefined : Math.round((told + 500 - then) / 1000);
+  }
+
   /** Ends everything that is under way with `ABORTED` and closes every connection. */
   close(): void {
     this.#closed = true;
@@ -104,7 +120,7 @@ export class Transport {
     const pool = poolOf(name, (own) => {
       const { host, protocol } = new URL(settings.origin);
       const through = proxy ? ` (through the proxy ${new URL(proxy.url).host})` : '';
-      const origin = { host: host + through, plain: protocol === 'http:', answeredAt: -Infinity };
+      const origin = { host: host + through, plain: protocol === 'http:', answeredAt: -Infinity, date: undefined };
       return new SharedPool(own, origin, async (limit) => (await import('./pool.js')).createPool(settings, proxy, limit));
     });
     pool.join(this, settings);

@@ -134,7 +134,9 @@ function secondStep(call: Call, resumeId: string): Reply {
   state.login.pending.delete(resumeId);
   if (!login) throw new Refusal(401, 'The resume_id is unknown or has expired');
   const factor = state.settings.secondFactor;
-  const right = factor?.totpSecret === undefined ? password === factor?.password : state.login.totp.accept(factor.totpSecret, password);
+  const now = Date.now() + state.variants.clockAhead * 1000;
+  const right =
+    factor?.totpSecret === undefined ? password === factor?.password : state.login.totp.accept(factor.totpSecret, password, now);
   if (!right) throw wrongPassword(state, login.username, 'The second factor was refused');
   return proceed(state, { ...login, left: login.left - 1 });
 }

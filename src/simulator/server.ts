@@ -174,6 +174,8 @@ export class ApplianceServer {
     if (type !== undefined) headers['content-type'] = type;
     if (reply.status !== 204) headers['content-length'] = Buffer.byteLength(reply.body ?? '');
     if (reply.status === 401) headers['www-authenticate'] = 'Basic realm="REST API", charset="UTF-8"';
+    const { clockAhead } = this.state.variants;
+    if (clockAhead !== 0) headers['date'] = new Date(Date.now() + clockAhead * 1000).toUTCString();
     Object.assign(headers, reply.headers, fault?.headers);
     if (reply.stream && fault?.cut !== 'before-headers') {
       entry.status = fault?.cut === undefined ? reply.status : 0;

@@ -97,6 +97,7 @@ export const VARIANTS = {
   diskUnknown: on('DISK-UTILIZATION is -1 (unknown)'),
   healthNeedsKey: on('the health check needs an API key (not shown in the interface)'),
   machineId: on('system-information holds machine-id'),
+  clockAhead: number('seconds by which the clock of the appliance is ahead, as the header Date tells', 0),
   clusterNode: off('system-information holds cluster-node'),
   checkCertificates: on('uploaded certificates and bundles are parsed and a wrong password is refused'),
 
