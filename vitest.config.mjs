@@ -13,6 +13,7 @@ const whole = [
   'test/transfer-large.test.ts',
   'test/library-types.test.ts',
   'test/editor.test.ts',
+  'test/locales.test.ts',
   'test/package*.test.ts',
   'test/examples*.test.ts',
   'test/scorecard*.test.ts',

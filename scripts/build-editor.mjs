@@ -1,12 +1,13 @@
 // @ts-check
 // The editor half: gateway.html, its locale and help, and the icons, all from the operation table that tsc has compiled.
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
 import { buildHelp } from './editor/help.mjs';
 import { buildHtml } from './editor/html.mjs';
 import { buildTable } from './editor/table.mjs';
+import { Translation } from './editor/translate.mjs';
 
 /** What the rules of the library use of Node.js, as it is in a browser. @type {import('esbuild').Plugin} */
 const inBrowser = {
@@ -59,13 +60,25 @@ export function readAreas(compiled) {
   return createRequire(import.meta.url)(`${compiled}/src/areas/index.js`).areas;
 }
 
+/** The other languages, by name. @param {string} root @returns {[string, Translation][]} */
+export function translationsOf(root) {
+  const folder = `${root}/nodes/locales`;
+  const names = readdirSync(folder).flatMap((file) => (/^(?!en-US)[\w-]+(?=\.json$)/.exec(file)?.[0] ? [file.slice(0, -5)] : []));
+  return names.map((name) => [name, new Translation(name, JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8')))]);
+}
+
+/** @param {string} folder @param {import('./editor/table.mjs').Texts} catalogue @param {string} help */
+function writeLocale(folder, catalogue, help) {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
+  writeFileSync(`${folder}/gateway.html`, help);
+}
+
 /** Writes the editor half for the library compiled in `compiled` to the directory `out`. @param {{ root: string, compiled: string, out: string }} places */
 export async function buildEditor({ root, compiled, out }) {
   const areas = readAreas(compiled);
   const { table, texts } = buildTable(areas);
   const catalogue = { ...JSON.parse(readFileSync(`${root}/nodes/locales/en-US.json`, 'utf8')), ...texts };
-  const locale = `${out}/locales/en-US`;
-  mkdirSync(locale, { recursive: true });
   const text = (/** @type {string} */ name) => readFileSync(`${root}/nodes/locales/${name}.en-US.md`, 'utf8');
   const form = (/** @type {string} */ name) => readFileSync(`${root}/nodes/editor/${name}.html`, 'utf8');
   writeFileSync(
@@ -80,8 +93,11 @@ export async function buildEditor({ root, compiled, out }) {
       watch: form('watch'),
     }),
   );
-  writeFileSync(`${locale}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
-  writeFileSync(`${locale}/gateway.html`, buildHelp(areas, text('appliance'), text('watch')));
+  const help = buildHelp(areas, text('appliance'), text('watch'));
+  writeLocale(`${out}/locales/en-US`, catalogue, help);
+  for (const [language, translation] of translationsOf(root)) {
+    writeLocale(`${out}/locales/${language}`, translation.catalogue(catalogue), translation.help(help));
+  }
   writeFileSync(
     `${out}/late.js`,
     await bundle(root, 'late.ts', 'gatewayLate', { LATE_STYLE: JSON.stringify(await styleOf(root, 'late.css')) }),

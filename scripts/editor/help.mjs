@@ -2,6 +2,7 @@
 // Sidebar help of every node type, in the order that Node-RED's help style guide asks for.
 
 import { mayWrite } from './table.mjs';
+import { lineText } from './translate.mjs';
 
 /** @import { Area, Field, Operation } from '../../src/model/operation.js' */
 
@@ -33,21 +34,8 @@ function fieldNotes(field) {
   return notes;
 }
 
-/** @type {Record<string, string>} */
-const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', ':': '&#58;' };
-const escaped = (/** @type {string} */ text) => text.replace(/[&<>:]/g, (character) => entities[character] ?? character);
-
-/**
- * One line of a list of properties. Node-RED's reader of such lists takes no colon in the text, not even in code.
- * @param {string} name @param {string} type @param {string} text
- */
-function line(name, type, text) {
-  const shown = text.replace(/`([^`]*)`|:/g, (found, /** @type {string | undefined} */ code) => {
-    if (code === undefined) return escaped(':');
-    return code.includes(':') ? `<code>${escaped(code)}</code>` : found;
-  });
-  return `: ${name} (${type}) : ${shown}`;
-}
+/** One line of a list of properties. @param {string} name @param {string} type @param {string} text */
+const line = (name, type, text) => `: ${name} (${type}) : ${lineText(text)}`;
 
 /** @param {[string, Field]} entry */
 function fieldLine([name, field]) {

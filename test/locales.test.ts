@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { translationsOf } from '../scripts/build-editor.mjs';
+import { Translation } from '../scripts/editor/translate.mjs';
+import { root } from '../scripts/tools.mjs';
+
+const english = (name: string): string => readFileSync(join(root, 'dist', 'nodes', 'locales', 'en-US', `gateway.${name}`), 'utf8');
+
+describe('a translation', () => {
+  it('takes the help apart by sentences, and leaves names, types and samples as they are', () => {
+    const help = [
+      '<script type="text/markdown" data-help-name="a">',
+      'One thing. Another',
+      'thing.',
+      '',
+      '#### List it',
+      '',
+      '`list` (reads). Lists it. One thing.',
+      '',
+      ': name (optional string) : Its name&#58; <code>{ "a"&#58; 1 }</code>. One thing.',
+      '',
+      '```json',
+      '{ "One": "thing." }',
+      '```',
+      '</script>',
+    ].join('\n');
+    const translation = new Translation('xx', {
+      'One thing.': 'Eins.',
+      'Another thing.': 'Zwei.',
+      'List it': 'Liste',
+      reads: 'liest',
+      'Its name: `{ "a": 1 }`.': 'Name: `{ "a": 1 }`.',
+      'Lists it. One thing.': 'Beides.',
+      'Gone.': 'Weg.',
+    });
+    expect(translation.help(help).split('\n')).toEqual([
+      '<script type="text/markdown" data-help-name="a">',
+      'Eins. Zwei.',
+      '',
+      '#### Liste',
+      '',
+      '`list` (liest). Beides.',
+      '',
+      ': name (optional string) : Name&#58; <code>{ "a"&#58; 1 }</code>. Eins.',
+      '',
+      '```json',
+      '{ "One": "thing." }',
+      '```',
+      '</script>',
+    ]);
+    expect([...translation.missing]).toEqual([]);
+    expect(translation.unused).toEqual(['Gone.']);
+  });
+
+  it('that lacks something says so, and the text stays English', () => {
+    const translation = new Translation('ja', { One: '一' });
+    expect(translation.catalogue({ a: { b: 'One', c: 'Two' }, d: '__n__' })).toEqual({ a: { b: '一', c: 'Two' }, d: '__n__' });
+    expect([...translation.missing]).toEqual(['Two']);
+  });
+});
+
+/** What has to stand in a translation as it stands in the text: places of values, code, tags. */
+function fixed(text: string): string[] {
+  return (text.match(/__[\w-]+?__|`[^`]*`|<[^>]+>|msg\.\w+(?:\.\w+)*/g) ?? []).sort();
+}
+
+describe.each(translationsOf(root))('%s', (_language, translation) => {
+  const texts = translation.catalogue(JSON.parse(english('json')) as Record<string, string>);
+  translation.help(english('html'));
+
+  it('has every text, and none too many', () => {
+    expect([...translation.missing]).toEqual([]);
+    expect(translation.unused).toEqual([]);
+    expect(Object.keys(texts).length).toBeGreaterThan(0);
+  });
+
+  it('has the places of values, code and tags of each', () => {
+    const odd = [...translation.used].filter((text) => {
+      const said = translation.text(text);
+      return said.trim() === '' || JSON.stringify(fixed(said)) !== JSON.stringify(fixed(text));
+    });
+    expect(odd).toEqual([]);
+  });
+});
