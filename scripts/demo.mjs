@@ -4,25 +4,26 @@ import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { ensureBuilt } from './built.mjs';
 import { checkWebhook } from './demo/check.mjs';
-import { exampleNames } from './demo/examples.mjs';
+import { examplesThatRun, needsDashboard } from './demo/dashboard.mjs';
 import { CODE, startDemo, TOKEN, USER } from './demo/start.mjs';
 import { runsNodeRed5 } from './node24.mjs';
 
 /** @type {(() => Promise<void>) | undefined} */
 let end;
 
-/** @param {import('./demo/start.mjs').Demo} running */
-function describe({ simulator, second, appliances, folder, nodeRed }) {
-  const names = exampleNames().map((name) => `             - ${name.replace('.json', '')}`);
+/** @param {import('./demo/start.mjs').Demo} running @param {string[]} examples */
+function describe({ simulator, second, appliances, folder, nodeRed }, examples) {
+  const names = examples.map((name) => `             - ${name.replace('.json', '')}`);
+  const dashboard = examples.some(needsDashboard) ? `\nDashboard    ${nodeRed.url}/dashboard` : '';
   return `
 Appliance    a simulator at ${simulator.url}
              ${simulator.state.sessions.count} sessions, 3 of them of ${USER}; the flows verify its certificate
-             ${appliances.size - 1} more for the backups and the licences; and one at ${second?.url}, which asks for a code: ${CODE}
+             ${new Set(appliances.values()).size - 1} more for the backups and the licences; and one at ${second?.url}, which asks for a code: ${CODE}
 Backups      in ${folder}; they go when this ends
 Node-RED     ${nodeRed.version}, reachable from this machine only, without a password, with these flows:
 ${names.join('\n')}
 
-Editor       ${nodeRed.url}/
+Editor       ${nodeRed.url}/${dashboard}
 Code         ${nodeRed.url}/gateway-login, for the example "Log in with a code"
 
 This ends the sessions of ${USER} and tells which:
@@ -45,13 +46,15 @@ async function check(running) {
 async function main() {
   ensureBuilt();
   const checking = process.argv.includes('--check');
+  const names = examplesThatRun();
   const running = await startDemo({
+    names,
     // People who come and go by themselves would be counted as ended by the flow.
     lively: !checking,
     nodeRed: { version: runsNodeRed5() ? 5 : 4, port: 1880 },
     onEnd: (given) => (end = given),
   });
-  console.log(describe(running));
+  console.log(describe(running, names));
   if (checking) return check(running);
   console.log('Ctrl-C ends everything.');
   await running.nodeRed.exited;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../scripts/demo/check.mjs';
 import { watchDebug } from '../scripts/demo/debug.mjs';
+import { needsDashboard } from '../scripts/demo/dashboard.mjs';
 import { exampleNames, readExample, waitsForCode, type FlowNode } from '../scripts/demo/examples.mjs';
 import { LEAVER } from '../scripts/demo/lively.mjs';
 import { startDemo, TOKEN, USER } from '../scripts/demo/start.mjs';
@@ -35,15 +36,21 @@ const outcomes: Outcomes = {
   ...response,
 };
 
+/** What looks by itself at what others count has a Node-RED of its own: see browser/dashboard.test.ts. */
+const together = exampleNames().filter((name) => !needsDashboard(name));
+
 const wanted = ['gateway-appliance', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
 
 describe.each(exampleNames())('%s', (example) => {
   const nodes = readExample(example);
 
   it('has nodes of Node-RED and of this package only', () => {
+    // One has a page, from the palette; it is tried in a browser.
+    const page = needsDashboard(example) ? ['split', 'trigger', 'link in', 'link out'] : [];
     const core =
       'tab,comment,junction,tls-config,inject,debug,catch,exec,function,switch,change,rbe,delay,template,file in,yaml,http in,http response';
-    expect(nodes.map((node) => node.type).filter((type) => ![...core.split(','), ...wanted].includes(type))).toEqual([]);
+    const others = nodes.map((node) => node.type).filter((type) => ![...core.split(','), ...page, ...wanted].includes(type));
+    expect(others.filter((type) => !(page.length > 0 && type.startsWith('ui-')))).toEqual([]);
   });
 
   it('has a name that the editor can ask for: what means something in a URL would cut it off', () => {
@@ -113,6 +120,7 @@ describe('side by side in a real Node-RED', () => {
   beforeAll(async () => {
     // What the health flow says at its start has to be seen too.
     const demo = await startDemo({
+      names: together,
       simulator: { tls: authority },
       nodeRed: { env: { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD } },
     });
@@ -123,7 +131,7 @@ describe('side by side in a real Node-RED', () => {
     await running?.end();
   });
 
-  it.each(exampleNames())('%s does what it says', async (example) => {
+  it.each(together)('%s does what it says', async (example) => {
     const outcome = outcomes[example];
     expect(outcome, 'This example has no entry in `outcomes`.').toBeDefined();
     await outcome?.(running as Running, example);
@@ -133,7 +141,7 @@ describe('side by side in a real Node-RED', () => {
 describe('in the demo, where nothing was entered', () => {
   let running: Running | undefined;
   beforeAll(async () => {
-    const demo = await startDemo({ lively: true });
+    const demo = await startDemo({ names: together, lively: true });
     running = { ...demo, debug: await watchDebug(demo.nodeRed) };
   });
   afterAll(async () => {

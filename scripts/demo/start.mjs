@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { root } from '../tools.mjs';
+import { dashboardFolders } from './dashboard.mjs';
 import { applianceNames, exampleNames, loadExamples, readExample, waitsForCode } from './examples.mjs';
 import { BUNDLE_PASSWORD, liven, writeCertificates, writeDesiredState } from './lively.mjs';
 import { startNodeRed } from './node-red.mjs';
@@ -71,6 +73,11 @@ export async function startDemo({
     /** @type {Map<string, import('../../src/simulator/index.js').Simulator>} */
     const appliances = new Map([[first, simulator]]);
     for (const name of more) {
+      // The same one, as it is with other settings.
+      if (name.startsWith(`${first} with `)) {
+        appliances.set(name, simulator);
+        continue;
+      }
       const other = await startSimulator({ name, role: roleOf(name), tls, ...appliance });
       cleanups.push(() => other.close());
       appliances.set(name, other);
@@ -96,7 +103,8 @@ export async function startDemo({
     const loaded = loadExamples({ urls, codeUrl: second?.url ?? '', caFile, places, username, password }, names);
     if (lively) await liven(simulator);
     const env = { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD, ...options?.env };
-    const nodeRed = await startNodeRed({ userDir, version: 4, ...loaded, ...options, env });
+    const nodesDir = [root, ...dashboardFolders(names)];
+    const nodeRed = await startNodeRed({ userDir, version: 4, nodesDir, ...loaded, ...options, env });
     cleanups.push(() => nodeRed.stop());
     return { simulator, second, appliances, folder, nodeRed, end, ended: () => ending !== undefined };
   } catch (error) {
