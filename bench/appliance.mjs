@@ -8,7 +8,7 @@ const { startFastAppliance } = createRequire(import.meta.url)('../dist/src/simul
 
 const appliance = await startFastAppliance();
 process.on('disconnect', () => process.exit());
-process.on('message', (/** @type {{ id: number, set?: { delayMs?: number, sessions?: number } }} */ { id, set }) => {
+process.on('message', (/** @type {{ id: number, set?: { delayMs?: number, sessions?: number, policies?: number } }} */ { id, set }) => {
   const { requests, opened, mostUsed } = appliance.counts;
   const { user, system } = process.cpuUsage();
   process.send?.({ id, value: { requests, opened, mostUsed, cpuSeconds: (user + system) / 1e6 } });

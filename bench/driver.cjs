@@ -11,9 +11,17 @@ const makers = {
   page: ({ base, pages }, index) => ({ url: `${base}/api/v1/system/active-users?number=200&start=${(index % pages) * 200}` }),
   list: ({ base }) => ({ url: `${base}/api/v1/system/active-users?number=200&start=0`, payload: '' }),
   kill: ({ base }, index) => ({ url: `${base}/api/v1/system/active-users/session/${sessionId(index)}`, payload: '' }),
+  update: (job, index) => ({ payload: { path: `${ROLES}/${roleOf(job, index)}`, body: { description: `round ${job.round}` } } }),
+  ensure: (job, index) => makers.update(job, index),
+  create: (job, index) => ({ payload: { path: ROLES, body: { name: `New ${job.round} ${index}`, description: 'new' } } }),
+  delete: (job, index) => ({ payload: { path: `${ROLES}/${roleOf({ name: 'Gone' }, index)}` } }),
+  end: (_job, index) => ({ payload: sessionId(index) }),
+  snapshot: ({ folder }) => ({ folder, payload: '' }),
   ids: ({ ids }) => ({ payload: Array.from({ length: ids }, (_, index) => sessionId(index)) }),
 };
 
+const ROLES = 'users/user-roles/user-role';
+const roleOf = ({ name = 'Role' }, index) => `${name} ${index}`;
 const sessionId = (index) => `sid${String(index).padStart(40, '0')}`;
 
 /** Sends `count` messages, or for `ms`, with so many under way; `each` starts one and calls back with its outcome. */
@@ -107,7 +115,7 @@ module.exports = (RED) => {
     return undefined;
   }
 
-  const outputs = 8;
+  const outputs = 32;
   const flow = (index, done) => {
     const message = makers[job.make](job, index);
     message.bench = done;

@@ -1,9 +1,15 @@
 // @ts-check
 // The flows that are measured: of the same shape for the core `http request` node, with its best settings, and for ours.
 
+import { join } from 'node:path';
+
 const INFO = '/api/v1/system/system-information';
 /** Outputs of the driver by what is wired to them. */
-export const LANES = { info: 0, page: 1, list: 2, kill: 3, wide: 4, pages: 5, inside: 6, noop: 7 };
+export const LANES = {
+  ...{ info: 0, page: 1, list: 2, kill: 3, wide: 4, pages: 5, inside: 6, noop: 7 },
+  ...{ update: 8, updateJournal: 9, create: 10, createJournal: 11, delete: 12, deleteJournal: 13 },
+  ...{ ensure: 14, ensureJournal: 15, killJournal: 16, take: 17, compare: 18 },
+};
 const OUTPUTS = Object.keys(LANES).length;
 
 /** What somebody would draw to follow every page. */
@@ -33,8 +39,16 @@ if (ended) return [page, null];
 const url = msg.url.replace(/start=\\d+/, 'start=' + had);
 return [page, { url, had, index: index + 1, bench: msg.bench }];`;
 
+/** Writes that are measured with a journal and without. */
+const CHANGES = /** @type {const} */ ([
+  ['update', 'gateway-config', 'update'],
+  ['create', 'gateway-config', 'create'],
+  ['delete', 'gateway-config', 'delete'],
+  ['ensure', 'gateway-config', 'ensure'],
+]);
+
 /**
- * @typedef {{ url: string, caFile: string, authorization: string }} Target
+ * @typedef {{ url: string, caFile: string, authorization: string, folder?: string }} Target
  * @typedef {{ flows: object[], credentials: Record<string, Record<string, string>> }} Flows
  */
 
@@ -110,16 +124,21 @@ export function ownNode(
  * @returns {Flows}
  */
 export function ownFlows(target) {
-  const appliances = [8, 10, 50].map((connections) => ({
-    id: `appliance${connections}`,
+  const appliance = (/** @type {string} */ id, connections = 8, journal = '') => ({
+    id,
     type: 'gateway-appliance',
-    name: `gateway-${connections}`,
+    name: `gateway-${id}`,
     url: target.url,
     login: 'realm',
     realm: 'Admin Users',
     tls: 'tls',
     connections,
-  }));
+    journal,
+  });
+  const appliances = [
+    ...[8, 10, 50].map((connections) => appliance(`appliance${connections}`, connections)),
+    appliance('journalled', 8, join(target.folder ?? '', 'journal')),
+  ];
   // Node-RED takes a property for a reference when it equals a node's id: `info` is an operation.
   const node = (/** @type {string} */ lane, /** @type {string} */ type, /** @type {string} */ operation, connections = 8, fields = {}) =>
     ownNode(`own-${lane}`, type, operation, `appliance${connections}`, fields);
@@ -132,6 +151,13 @@ export function ownFlows(target) {
     node('pages', 'gateway-sessions', 'list', 8, { emit: { type: 'str', value: 'page' } }),
     node('inside', 'gateway-sessions', 'list', 10, { emit: { type: 'str', value: 'page' } }),
     node('kill', 'gateway-sessions', 'kill', 8, { max: number(1_000_000) }),
+    ...CHANGES.flatMap(([lane, type, operation]) => [
+      ownNode(`own-${lane}`, type, operation, 'appliance8', {}),
+      ownNode(`own-${lane}Journal`, type, operation, 'journalled', {}),
+    ]),
+    ownNode('own-killJournal', 'gateway-sessions', 'kill', 'journalled', {}),
+    node('take', 'gateway-snapshot', 'take', 8, { folder: { type: 'msg', value: 'folder' } }),
+    node('compare', 'gateway-snapshot', 'compare', 8, { folder: { type: 'msg', value: 'folder' } }),
   ];
   const wires = Object.fromEntries([...nodes.map(({ id }) => [id.slice(4), id]), ['noop', 'noop']]);
   const account = { username: 'api-admin', password: 'simulator' };

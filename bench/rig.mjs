@@ -90,7 +90,7 @@ export async function startRig(version, server = 'fast') {
     const caFile = join(caDir, 'ca.pem');
     writeFileSync(caFile, target.ca);
     const authorization = `Basic ${Buffer.from(`${'fAst+/'.repeat(7)}A=:`).toString('base64')}`;
-    const flows = { url: target.url, caFile, authorization };
+    const flows = { url: target.url, caFile, authorization, folder: caDir };
     /** @type {Record<string, import('../scripts/demo/node-red.mjs').NodeRed>} */
     const reds = {};
     for (const kind of /** @type {const} */ (['core', 'burst', 'ours', 'bare'])) {
@@ -112,7 +112,7 @@ export async function startRig(version, server = 'fast') {
     /**
      * A job of one Node-RED, with what the appliance saw of it and how many cores others used meanwhile.
      * @param {Kind} kind
-     * @param {{ delayMs?: number, sessions?: number }} set
+     * @param {{ delayMs?: number, sessions?: number, policies?: number }} set
      * @param {Job} job
      * @returns {Promise<Sample>}
      */
@@ -151,7 +151,7 @@ export async function startRig(version, server = 'fast') {
     const nodeRed = reds['ours']?.version ?? '';
     const nodeVersion = version === 5 ? await versionOf(node) : process.version;
     const atEnd = (/** @type {() => unknown} */ one) => void ends.push(one);
-    return { version, nodeRed, nodeVersion, target, caFile, authorization, reds, run, curl, atEnd, end };
+    return { version, nodeRed, nodeVersion, target, folder: caDir, caFile, authorization, reds, run, curl, atEnd, end };
   } catch (error) {
     await end();
     throw error;

@@ -31,6 +31,8 @@ import { LANES } from './flows.mjs';
  * @property {number} someSessions of one that people have
  * @property {number} kills at no think time
  * @property {number} slowKills at 5 ms
+ * @property {number} writes of each kind, with a journal and without
+ * @property {number} policies of a snapshot
  * @property {number} transferMiB of an export or import
  * @property {number} reps
  */
@@ -44,6 +46,8 @@ export const FULL = {
   someSessions: 20_000,
   kills: 10_000,
   slowKills: 2000,
+  writes: 2000,
+  policies: 20_000,
   transferMiB: 1024,
   reps: 5,
 };
@@ -56,6 +60,8 @@ export const QUICK = {
   someSessions: 1000,
   kills: 50,
   slowKills: 20,
+  writes: 100,
+  policies: 300,
   transferMiB: 4,
   reps: 1,
 };

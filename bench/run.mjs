@@ -7,6 +7,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/built.mjs';
 import { root } from '../scripts/tools.mjs';
+import { changeRows } from './change-rows.mjs';
 import { chart } from './chart.mjs';
 import { lineOf, markdown, spreadOf } from './report.mjs';
 import { startRig } from './rig.mjs';
@@ -39,7 +40,7 @@ const reps = Number(options.reps ?? size.reps);
 const only = options.only?.split(',');
 const wanted = (/** @type {string} */ id) => only === undefined || only.some((part) => id.includes(part));
 const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
-const rows = [...rowsFor(size), ...serverRows(size), ...transferRows(size)].filter(({ id }) => wanted(id));
+const rows = [...rowsFor(size), ...serverRows(size), ...transferRows(size), ...changeRows(size)].filter(({ id }) => wanted(id));
 
 /**
  * @param {4 | 5} version

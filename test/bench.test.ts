@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { changeRows } from '../bench/change-rows.mjs';
 import { QUICK, rowsFor } from '../bench/rows.mjs';
 import { serverRows } from '../bench/server-rows.mjs';
 import { transferRows } from '../bench/transfer-rows.mjs';
@@ -27,7 +28,7 @@ describe('the benchmark', () => {
   it('runs every row for both lines of Node-RED', async () => {
     await promisify(execFile)(process.execPath, [join(root, 'bench', 'run.mjs'), '--quick', '--out', out], { maxBuffer: 1 << 24 });
     const { lines, megabytes } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')) as Results;
-    const rows = [...rowsFor(QUICK), ...serverRows(QUICK), ...transferRows(QUICK)];
+    const rows = [...rowsFor(QUICK), ...serverRows(QUICK), ...transferRows(QUICK), ...changeRows(QUICK)];
     const wanted = [4, 5].flatMap((version) =>
       rows.filter(({ versions = [4] }) => (versions as number[]).includes(version)).map(({ id }) => `${version} ${id}`),
     );

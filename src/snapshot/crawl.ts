@@ -10,6 +10,8 @@ import { isBare, partsOf } from './resource';
 
 /** More than any appliance has: links that lead on and on lead nowhere. */
 const MOST_RESOURCES = 500_000;
+/** So many wait to be taken for each connection; beyond them, reading waits. */
+const MOST_TAKEN = 8;
 /** How often a list is read again because a link of it was gone. */
 const MOST_ROUNDS = 3;
 /** Served by policy appliances, and not linked from the root (appliance-api.md, "Configuration root"). */
@@ -60,7 +62,10 @@ class Crawl implements Crawled {
   readonly #open: Link[] = [];
   /** Links that were gone when they were followed, by where they stood. */
   readonly #gone = new Map<string, Set<string>>();
+  /** Resources that are read. */
   #active = 0;
+  /** Resources that were read and are taken: a disk that is slow for a moment must not leave connections idle. */
+  #taken = 0;
 
   constructor(options: CrawlOptions, call: Call) {
     this.#options = options;
@@ -101,22 +106,30 @@ class Crawl implements Crawled {
 
   /** As many again as there are connections wait for one: one that is free has something to do at once. */
   #follow(): Promise<void> {
-    const most = 2 * this.#call.settings.connections;
+    const { connections } = this.#call.settings;
     return new Promise((resolve, reject) => {
       let failure: unknown;
+      const fail = (error: unknown): void => void (failure ??= error);
+      const take = (place: string, resource: JsonObject): void => {
+        this.#taken++;
+        const over = (): void => {
+          this.#taken--;
+          next();
+        };
+        void this.#options.take(place, resource).catch(fail).finally(over);
+      };
       const next = (): void => {
-        while (failure === undefined && this.#active < most) {
+        while (failure === undefined && this.#active < 2 * connections && this.#taken < MOST_TAKEN * connections) {
           const link = this.#open.pop();
           if (!link) break;
           this.#active++;
-          this.#read(link)
-            .catch((error: unknown) => void (failure ??= error))
-            .finally(() => {
-              this.#active--;
-              next();
-            });
+          const over = (): void => {
+            this.#active--;
+            next();
+          };
+          void this.#read(link, take).catch(fail).finally(over);
         }
-        if (this.#active > 0) return;
+        if (this.#active + this.#taken > 0) return;
         // Nothing of it goes on behind the back of whoever hears of the failure.
         if (failure === undefined) resolve();
         else reject(asGatewayError(failure));
@@ -125,7 +138,7 @@ class Crawl implements Crawled {
     });
   }
 
-  async #read({ place, parent }: Link): Promise<void> {
+  async #read({ place, parent }: Link, take: (place: string, resource: JsonObject) => void): Promise<void> {
     let document: JsonObject;
     try {
       document = await this.#call.read({ method: 'GET', path: place });
@@ -144,7 +157,7 @@ class Crawl implements Crawled {
     this.#options.listed?.([...places]);
     for (const to of places) this.#found({ place: to, parent: place });
     if (Object.keys(resource).length > 0 && !isEmptyCollection(place, resource))
-      await this.#options.take(place, this.#options.ignore.resource(place, resource));
+      take(place, this.#options.ignore.resource(place, resource));
   }
 
   /** Names without links become those of resources, where the first of them is one. */

@@ -28,7 +28,8 @@ export class SnapshotFolder {
   readonly manifest: Manifest | undefined;
   /** Places of files whose names do not tell them. */
   readonly #names = new Map<string, string>();
-  readonly #made = new Map<string, Promise<unknown>>();
+  /** Folders that this run has looked for, with the first of them that was not there. */
+  readonly #made = new Map<string, Promise<string | undefined>>();
 
   private constructor(folder: string, manifest: Manifest | undefined) {
     this.folder = folder;
@@ -59,10 +60,10 @@ export class SnapshotFolder {
     const file = join(this.folder, ...names);
     let partial: PartialFile | undefined;
     try {
-      const there = await readFile(file).catch(unlessMissing);
+      // Nothing is there in a folder that was just made.
+      const there = (await this.#isNew(names.slice(0, -1))) ? undefined : await readFile(file).catch(unlessMissing);
       // Git may have written other ends of lines.
       if (there && (there.equals(bytes) || there.toString('utf8').replaceAll('\r\n', '\n') === bytes.toString('utf8'))) return 'same';
-      if (!there) await this.#makeFolder(names.slice(0, -1));
       partial = await PartialFile.create(file);
       await partial.write(bytes);
       await partial.close(false);
@@ -74,11 +75,12 @@ export class SnapshotFolder {
     }
   }
 
-  #makeFolder(names: readonly string[]): Promise<unknown> {
+  /** Makes the folder, if it is not there. */
+  async #isNew(names: readonly string[]): Promise<boolean> {
     const folder = join(this.folder, ...names);
-    const making = this.#made.get(folder) ?? mkdir(folder, { recursive: true, mode: 0o700 });
-    this.#made.set(folder, making);
-    return making;
+    let making = this.#made.get(folder);
+    if (!making) this.#made.set(folder, (making = mkdir(folder, { recursive: true, mode: 0o700 })));
+    return (await making) !== undefined;
   }
 
   /** What the file of a resource holds. Errors: `BAD_INPUT` for what cannot be read, or is no resource. */
