@@ -19,6 +19,7 @@ import { badConfig, Properties } from './properties';
 import { placeOf } from './place';
 import { portsOf } from './rules';
 import type { Message } from './sources';
+import { Seen } from './seen';
 import { shownFailure, shownOutcome, Status } from './status';
 import { isObject } from '../src/model/json';
 import { sayIn } from './texts';
@@ -71,6 +72,7 @@ export class Action {
   readonly #status: Status;
   readonly #setup: Setup | GatewayError;
   readonly #runs = new UnorderedList<Run>();
+  readonly #seen: Seen;
   #failsToOutput = false;
   #known: Initiator | undefined;
   #closed = false;
@@ -82,6 +84,7 @@ export class Action {
     this.#node = node;
     this.#area = area;
     this.#status = new Status(red, node);
+    this.#seen = new Seen(node, definition);
     this.#setup = this.#read({ ...definition });
     if (this.#setup instanceof GatewayError || this.#isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
     node.on('input', (message, send, done) => {
@@ -103,6 +106,7 @@ export class Action {
     const run: Run = { message, send, abort: new Canceller(), operation: this.#area.name, appliance: '', writes: false, sent: 0, index: 0 };
     const answer = answerOf(message);
     if (answer) return this.#answer(run, answer, done);
+    this.#seen.keep(message);
     this.#runs.add(run);
     this.#status.begin();
     let error: GatewayError | undefined;
@@ -225,6 +229,7 @@ export class Action {
 
   #close(done: () => void): void {
     this.#closed = true;
+    this.#seen.close();
     this.#status.close();
     if (!(this.#setup instanceof GatewayError)) this.#setup.keeper?.close();
     if (this.#runs.items.length === 0) return done();

@@ -126,7 +126,7 @@ function showOperation(node: RedNode): void {
   $('.gateway-before-fields').toggle(Object.keys(fields).length > 0);
   $('.gateway-allow-destroy').toggle(dynamic && Object.values(operationsOf(node)).some(({ effect }) => effect === 'destroy'));
   $('.gateway-dry-run, .gateway-approval').toggle(operation?.effect !== 'read');
-  closePreview(operation !== undefined && operation.effect !== 'read');
+  closePreview();
   RED.tray.resize();
 }
 

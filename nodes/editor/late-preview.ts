@@ -9,6 +9,10 @@ export interface PreviewOpening {
   readonly body: () => Record<string, unknown>;
   /** A message that has everything that the node takes from one. */
   readonly sample: () => Record<string, unknown>;
+  /** The last message that came to the node. */
+  readonly last: () => Promise<Answer>;
+  /** What an operation is called. */
+  readonly label: (name: string) => string;
   readonly ask: (body: Record<string, unknown>) => Promise<Answer>;
   readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
 }
@@ -20,18 +24,33 @@ interface Planned {
   body?: unknown;
 }
 
-/** A sample message, and what the node would send for it. */
+/** The last message that the node saw, or a sample, and what it would send for that. */
 export function openPreview(opening: PreviewOpening): void {
   const { node, place } = opening;
   place.empty().addClass('gateway-late');
-  const sample = $('<textarea rows="4" spellcheck="false">').val(JSON.stringify(opening.sample(), null, 2));
-  const label = $('<label>').append($('<span>').text(node._('preview.sample')), sample);
+  const words = $('<span>');
+  const message = $('<textarea rows="5" spellcheck="false">');
+  const other = $('<button type="button" class="red-ui-button">').hide();
   const button = $('<button type="button" class="red-ui-button">').text(node._('preview.show'));
-  const result = $('<div class="gateway-difference" role="status" aria-live="polite">').hide();
-  button.on('click', () => void show(opening, String(sample.val()), result.show()));
-  place.append(label, button, result);
+  const result = $('<div class="gateway-difference" role="status" aria-live="polite">');
+  const fill = (title: string, value: unknown): void => {
+    words.text(title);
+    message.val(JSON.stringify(value, null, 2));
+    void show(opening, String(message.val()), result);
+  };
+  button.on('click', () => void show(opening, String(message.val()), result));
+  place.append($('<label>').append(words, message), button, ' ', other, result);
+  void opening.last().then((last) => {
+    const sample = (): void => fill(node._('preview.sample'), opening.sample());
+    if (!last.ok || last.message === undefined) {
+      sample();
+      return;
+    }
+    const { at } = last as { at?: number };
+    fill(node._('preview.last', { time: new Date(Number(at)).toLocaleTimeString() }), last.message);
+    other.text(node._('preview.other')).on('click', sample).show();
+  });
   RED.tray.resize();
-  void show(opening, String(sample.val()), result.show());
 }
 
 async function show(opening: PreviewOpening, text: string, result: JQuery): Promise<void> {
@@ -47,14 +66,26 @@ async function show(opening: PreviewOpening, text: string, result: JQuery): Prom
   if (!answer.ok) {
     const words = answer.code === 'BAD_INPUT' || answer.code === 'LIMIT' ? '' : opening.heading(node, answer);
     result.append($('<b>').text(words), prose($('<div>'), answer.message));
-  } else if (answer.reads === true) result.text(node._('preview.reads'));
-  else tell(node, result, answer);
+  } else tell(opening, result, answer);
   RED.tray.resize();
 }
 
-function tell(node: RedNode, result: JQuery, answer: Record<string, unknown>): void {
-  const { plan, items, total, summary } = answer as { plan: Planned[]; items: unknown[]; total: number; summary?: string };
-  result.append($('<b>').text(summary ?? ''), $('<div>').text(node._(plan.length === 0 ? 'preview.nothing' : 'preview.would')));
+interface Told {
+  operation: string;
+  reads?: boolean;
+  plan: Planned[];
+  items: unknown[];
+  total: number;
+  summary?: string;
+}
+
+function tell({ node, body, label }: PreviewOpening, result: JQuery, answer: object): void {
+  const { operation, reads, plan, items, total, summary } = answer as Told;
+  // What a message chooses, or a variable, is told.
+  if (!['op', ''].includes(String(body().operationType)))
+    result.append($('<div>').text(node._('preview.operation', { name: label(operation) })));
+  const what = reads ? (plan.length > 0 ? 'reads' : 'reads-several') : plan.length === 0 ? 'nothing' : 'would';
+  result.append($('<b>').text(summary ?? ''), $('<div>').text(node._(`preview.${what}`)));
   for (const { method, path, query, body } of plan) {
     const line = $('<pre>').text(`${method} ${path}${query === undefined ? '' : ` ${JSON.stringify(query)}`}`);
     if (body !== undefined) line.append(document.createTextNode(`\n${JSON.stringify(body, null, 2)}`));

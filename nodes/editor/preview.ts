@@ -1,22 +1,26 @@
 import { applianceOf, ask, toolHeading } from './asking';
 import type { Entries } from './sources';
 import { live } from './state';
-import { operationOf, type FieldInfo } from './table';
+import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
 import { load } from './tools';
 
 /** The button that shows what the node would send, as the dialog stands now. */
 export function openPreview(node: RedNode, entries: () => Entries): void {
   const place = $('.gateway-preview-place');
   $('#gateway-preview').on('click', () => {
-    const operation = operationOf(node, live(node, 'operation'), live(node, 'operationType'));
-    if (!operation) return;
     void load().then(
       ({ preview }) =>
         preview({
           node,
           place,
-          body: () => ({ type: node.type, operation: live(node, 'operation'), fields: entries() }),
-          sample: () => sampleOf(operation.fields, entries()),
+          body: () => ({
+            ...{ id: node.id, type: node.type, operation: live(node, 'operation'), operationType: live(node, 'operationType') },
+            allowDestroy: $('#node-input-allowDestroy').prop('checked') === true,
+            fields: entries(),
+          }),
+          label: (name) => node._(`${areaNameOf(node)}.operation.${name.replace(/^.*\./, '')}.label`),
+          sample: () => sampleOf(node, entries()),
+          last: () => ask(node, 'last', { id: node.id }),
           ask: (body) => {
             const appliance = applianceOf(node);
             if (appliance) return ask(node, 'preview', { ...body, appliance });
@@ -30,15 +34,33 @@ export function openPreview(node: RedNode, entries: () => Entries): void {
 }
 
 /** What was shown for another operation is not true of this one. */
-export function closePreview(shown: boolean): void {
-  $('.gateway-preview').toggle(shown);
+export function closePreview(): void {
   $('.gateway-preview-place').empty();
 }
 
-/** Every required field that the dialog leaves to the message, with the example of its help. */
-function sampleOf(fields: Record<string, FieldInfo>, entries: Entries): Record<string, unknown> {
-  const left = Object.entries(fields).filter(([name, { required, guard }]) => required && !guard && !Object.hasOwn(entries, name));
-  return { payload: Object.fromEntries(left.map(([name, field]) => [name, exampleOf(field)])) };
+/** A message that has everything that the node takes from one, with the examples of its help. */
+function sampleOf(node: RedNode, entries: Entries): Record<string, unknown> {
+  const [operation, type] = [live(node, 'operation'), live(node, 'operationType')];
+  const chosen = operationOf(node, operation, type);
+  const message: Record<string, unknown> = { payload: {} };
+  for (const [name, field] of Object.entries(chosen?.fields ?? everyField(node))) {
+    const entry = entries[name];
+    if (entry?.type === 'msg') put(message, entry.value, exampleOf(field));
+    else if (!entry && field.required && !field.guard) put(message, `payload.${name}`, exampleOf(field));
+  }
+  const [first] = Object.keys(operationsOf(node));
+  if (type === 'msg') put(message, String(operation), first);
+  return message;
+}
+
+/** Under a name with dots; what has brackets in it is left to whoever wrote it. */
+function put(message: Record<string, unknown>, path: string, value: unknown): void {
+  const names = path.replace(/^msg\./, '').split('.');
+  const last = names.pop();
+  if (last === undefined || !/^[\w-]+(\.[\w-]+)*$/.test(path)) return;
+  let place = message;
+  for (const name of names) place = (place[name] ??= {}) as Record<string, unknown>;
+  place[last] = value;
 }
 
 function exampleOf({ example = '', kind, choices }: FieldInfo): unknown {
