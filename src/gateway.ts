@@ -193,7 +193,7 @@ export class Gateway {
       const { many, emitted, changed } = call.record;
       const found = emitted ?? (Array.isArray(data) ? data.length : undefined);
       const planned = writes ? call.plan?.requests.length : undefined;
-      const told = { name, operation: known, input, mask: (text: string) => redactor.text(text), many, planned, changed, found };
+      const told = { name, operation: known, input, mask: (text: string) => redactor.text(text), many, planned, changed, found, data };
       try {
         return summaryOf(code === undefined ? told : { ...told, code }, say);
       } catch {

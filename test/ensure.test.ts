@@ -364,6 +364,8 @@ describe('missing-ok', () => {
     ['policy.delete-snmp-client', { name: 'nobody' }],
     ['certificates.delete', { 'subject-name': 'nobody.example.com' }],
     ['cluster.remove-member', { 'member-name': 'nobody' }],
+    ['request.delete', { path: 'configuration/users/user-roles/user-role/Nobody' }],
+    ['request.delete', { path: 'system/certificates/device-certificates/nobody.example.com' }],
   ];
 
   it.each(missing)('%s of what is not there succeeds with it, and fails without', async (operation, input) => {
@@ -379,6 +381,8 @@ describe('missing-ok', () => {
     const path = 'users/user-roles/user-role';
     const dry = async (name: string) =>
       (await gateway.run('config.delete', { path: `${path}/${name}`, 'missing-ok': true }, { dryRun: true })).envelope;
+    const input = { path: `configuration/${path}/Nobody`, 'missing-ok': true };
+    expect((await gateway.run('request.delete', input, { dryRun: true })).envelope).toMatchObject({ plan: [], wouldChange: false });
     expect(await dry('Nobody')).toMatchObject({ plan: [], wouldChange: false });
     expect(await dry('Unused')).toMatchObject({ plan: [{ method: 'DELETE' }], wouldChange: true });
     const run = gateway.run('users.delete', { server: 'Nowhere', username: 'nobody', 'missing-ok': true });

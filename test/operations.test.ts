@@ -91,7 +91,7 @@ const CONTRACT: Record<string, string> = {
   'request.get': 'read path*! query^',
   'request.post': 'destroy path* query^ body! content-type^',
   'request.put': 'destroy path* query^ body! content-type^',
-  'request.delete': 'destroy path*! query^',
+  'request.delete': 'destroy path*! query^ missing-ok^',
   'journal.list': 'read since until operation-name actor limit^',
   'journal.verify': 'read',
   'journal.undo': 'destroy id*!',

@@ -1,9 +1,13 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
 import { SUMMARIES } from '../src/model/summary-words';
 import { failure, gatewayFor, idsOf, pair } from './library/appliance';
+import { files, journalled } from './library/journal';
 import { http, wire } from './library/wire';
 
+const ROLE = 'users/user-roles/user-role/Users';
 const USERS = { server: 'System Local', username: 'j.doe' };
 
 describe('the summary of an outcome', () => {
@@ -26,11 +30,46 @@ describe('the summary of an outcome', () => {
     ],
     ['config.delete', { path: 'users/user-roles/user-role/Users' }, true, 'Would delete users/user-roles/user-role/Users.'],
     ['system.info', {}, false, 'Read the system information.'],
+    ['config.ensure', { path: ROLE, body: { description: 'x' } }, false, `Made ${ROLE} as given.`],
+    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, false, `${ROLE} was as given already.`],
+    ['config.ensure', { path: ROLE, body: { description: 'x' } }, true, `Would make ${ROLE} as given.`],
+    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, true, `${ROLE} is as given already.`],
+    ['config.ensure-all', { resources: [{ path: ROLE, body: { description: 'x' } }] }, false, '1 of 1 resources are as given.'],
+    ['config.ensure-all', { resources: [{ path: ROLE, body: { name: 'Users' } }] }, true, 'All resources are as given already.'],
+    ['users.ensure', { server: 'System Local', username: 'contractor1', fullname: 'X' }, false, 'Made the user contractor1 as given.'],
+    [
+      'groups.ensure',
+      { server: 'Corp AD', directory: 'ad', groups: [{ name: 'A', group: 'CORP/A' }] },
+      false,
+      'Made the groups of Corp AD exactly those given.',
+    ],
+    [
+      'policy.ensure-radius-client',
+      { name: 'Switch Hall 1', client: { 'location-group': 'X' } },
+      false,
+      'Made the RADIUS client Switch Hall 1 as given.',
+    ],
+    ['config.delete', { path: `${ROLE}-gone`, 'missing-ok': true }, false, `${ROLE}-gone was not there.`],
+    ['request.delete', { path: `configuration/${ROLE}-gone`, 'missing-ok': true }, false, `configuration/${ROLE}-gone was not there.`],
     ['sessions.list', {}, false, '2 sessions.'],
     ['login.forget', {}, false, 'There was no key to forget.'],
   ])('of %s', async (name, input, dryRun, summary) => {
     const { gateway } = await pair({ sessions: 2 });
     expect((await gateway.run(name, input, { dryRun })).envelope.summary).toBe(summary);
+  });
+
+  it('tells whether a journal is whole, and what was undone', async () => {
+    const { gateway, journal } = await journalled();
+    const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
+    expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is whole. Entries: 1, files: 1.');
+    const planned = await gateway.run('journal.undo', { id: envelope.journal }, { dryRun: true });
+    expect(planned.envelope.summary).toBe('Would undo what was written by one request.');
+    expect((await gateway.run('journal.undo', { id: envelope.journal })).envelope.summary).toBe('Undid 1 of 1 writes.');
+    const [name = ''] = files(journal);
+    writeFileSync(join(journal, name), readFileSync(join(journal, name), 'utf8').replace('"ok":true', '"ok":null'));
+    expect((await gateway.run('journal.verify')).envelope.summary).toBe(
+      'The journal is NOT whole. Places that are not as they were written: 1.',
+    );
   });
 
   it('tells of a failure by the name of the operation and its code, also where nothing can be looked at', async () => {
@@ -61,11 +100,13 @@ describe('the summary of an outcome', () => {
     expect(said).toEqual(['system.operation.info.label', 'system.operation.info.summary.done']);
   });
 
-  it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, { summary = {}, fields }) => {
+  it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, { summary = {}, fields, data }) => {
     for (const [key, words] of Object.entries(summary)) {
       expect(Object.keys(SUMMARIES)).toContain(key);
       for (const [, value = ''] of words.matchAll(/__([\w-]+?)__/g)) {
         if (['n', 'ok', 'total', 'failed', 'title', 'code'].includes(value)) continue;
+        // A count in what comes of it.
+        if (!fields[value] && data.includes(value)) continue;
         expect(fields[value], value).toMatchObject({ required: true, secret: false });
       }
     }

@@ -76,7 +76,7 @@ class Browser implements Opened {
     this.resource.attr('aria-label', node._('tree.resource'));
     const left = $('<div class="gateway-tree-side">').append(search, this.tree);
     const panes = $('<div class="gateway-panes">').append(left, this.resource);
-    const note = $('<div class="gateway-note">').text(node._('tree.crumbs'));
+    const note = $('<div class="gateway-note">').text(this.takesTags ? node._('tree.crumbs') : '');
     $('<div class="gateway-late gateway-browser">').append(this.path, this.crumbs, note, panes).appendTo(body);
     const root = this.item({ name: this.root, href: this.root }, '');
     this.tree.treeList({ data: [root] });
@@ -128,11 +128,16 @@ class Browser implements Opened {
     this.resource.empty().append($('<pre>').text(JSON.stringify(item.resource, null, 2)));
   }
 
+  /** A list of paths does not. */
+  private get takesTags(): boolean {
+    return this.opening.field.kind === 'path';
+  }
+
   /** Every name of the path is a button that makes a tag of it, and back. */
   private drawCrumbs(): void {
     const text = String(this.path.val() ?? '');
     this.crumbs.empty();
-    if (text.startsWith('/')) return;
+    if (text.startsWith('/') || !this.takesTags) return;
     const parts = text.split('/').filter(Boolean);
     parts.forEach((part, index) => {
       const tag = part.startsWith('{{');

@@ -95,7 +95,11 @@ export const cluster = area({
       effect: 'destroy',
       label: 'Remove a member',
       help: 'Removes a member from the cluster.',
-      summary: { done: 'Removed the member __member-name__.', 'planned-one': 'Would remove the member __member-name__.' },
+      summary: {
+        done: 'Removed the member __member-name__.',
+        unchanged: 'The member __member-name__ was not there.',
+        'planned-one': 'Would remove the member __member-name__.',
+      },
       data: 'result',
       fields: {
         'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b', names: 'cluster-member' }))),

@@ -92,6 +92,12 @@ export const config = area({
       effect: 'write',
       label: 'Ensure a resource',
       help: 'Makes a resource so: reads it, compares what is given but links and secrets, writes only if something differs, and reads it back. What is not given stays; `msg.envelope.changed` and `msg.envelope.diff` tell what it did.',
+      summary: {
+        done: 'Made __path__ as given.',
+        unchanged: '__path__ was as given already.',
+        'planned-one': 'Would make __path__ as given.',
+        none: '__path__ is as given already.',
+      },
       data: 'the resource as it stands afterwards',
       fields: { path: required(where), body: subject(body), 'prove-login': proveLoginField },
       run: ({ path, body }, call) => ensureOne({ path: resourcePath(path, call.settings.prefix), body }, call),
@@ -101,6 +107,12 @@ export const config = area({
       effect: 'write',
       label: 'Ensure many resources',
       help: 'The same for each of an array, such as a file of the desired state; what differs is written in the order given. An item `{ "path": …, "absent": true }` deletes, where May delete is set.',
+      summary: {
+        many: '__ok__ of __total__ resources are as given',
+        planned: 'Would make resources as given by __n__ requests.',
+        'planned-one': 'Would make resources as given by one request.',
+        none: 'All resources are as given already.',
+      },
       data: 'many; `item` is the path',
       fields: {
         resources: subject(
@@ -123,7 +135,7 @@ export const config = area({
       effect: 'destroy',
       label: 'Delete a resource',
       help: 'Deletes one resource for good.',
-      summary: { done: 'Deleted __path__.', 'planned-one': 'Would delete __path__.' },
+      summary: { done: 'Deleted __path__.', unchanged: '__path__ was not there.', 'planned-one': 'Would delete __path__.' },
       data: 'result',
       fields: { path: subject(required(where)), 'missing-ok': missingOk, 'prove-login': proveLoginField },
       request: ({ path }, prefix) => at(path, prefix, 'DELETE'),

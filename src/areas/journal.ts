@@ -99,6 +99,10 @@ export const journal = area({
       effect: 'read',
       label: 'Verify the journal',
       help: 'Checks every line of every file: what was changed, added or taken out is named with file and line.',
+      summary: {
+        done: 'The journal is whole. Entries: __entries__, files: __files__.',
+        amiss: 'The journal is NOT whole. Places that are not as they were written: __broken__.',
+      },
       data: '`{ files, entries, ok, broken }`; `broken` is an array of `{ file, line, why }`',
       fields: {},
       run: (_input, call) => verifyJournal(folderOf(call)),
@@ -108,6 +112,12 @@ export const journal = area({
       effect: 'destroy',
       label: 'Undo writes',
       help: 'Puts back what was there before one or several writes, the newest first, if what is there now is what they left. What cannot come back, such as a password, is named in `msg.envelope.incomplete`.',
+      summary: {
+        many: 'Undid __ok__ of __total__ writes',
+        none: 'There is nothing to undo.',
+        planned: 'Would undo what was written by __n__ requests.',
+        'planned-one': 'Would undo what was written by one request.',
+      },
       data: 'many; `item` is the id',
       fields: { id: subject(required(records('Entry', 'Id of an entry, an entry, or an array of them.', { example: entry }))) },
       run: ({ id }, call) => undoAll(id, call),

@@ -87,6 +87,12 @@ export const policy = area({
       effect: 'write',
       label: 'Ensure a RADIUS client',
       help: 'Makes a RADIUS client so: writes only if it is missing or something of what is given differs. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
+      summary: {
+        done: 'Made the RADIUS client __name__ as given.',
+        unchanged: 'The RADIUS client __name__ was as given already.',
+        'planned-one': 'Would make the RADIUS client __name__ as given.',
+        none: 'The RADIUS client __name__ is as given already.',
+      },
       data: 'client as it stands afterwards',
       fields: { name: radius, client: subject(required(radiusSettings)) },
       run: ({ name, client }, call) =>
@@ -97,7 +103,11 @@ export const policy = area({
       effect: 'destroy',
       label: 'Delete an SNMP client',
       help: 'Deletes one client of SNMP enforcement.',
-      summary: { done: 'Deleted the SNMP client __name__.', 'planned-one': 'Would delete the SNMP client __name__.' },
+      summary: {
+        done: 'Deleted the SNMP client __name__.',
+        unchanged: 'The SNMP client __name__ was not there.',
+        'planned-one': 'Would delete the SNMP client __name__.',
+      },
       data: 'result',
       fields: {
         name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7', names: 'snmp-client' }))),

@@ -1,3 +1,4 @@
+import { missingOk, removeIfThere } from '../change/missing-ok';
 import { badInput } from '../model/error';
 import { isObject, type JsonObject, kindOf } from '../model/json';
 import { area, content, op, path, required, subject, text } from '../model/operation';
@@ -101,10 +102,14 @@ export const request = area({
       effect: 'destroy',
       label: 'Delete',
       help: 'Sends a DELETE to any path of the interface. What is there is gone for good.',
-      summary: { done: 'Deleted __path__.', 'planned-one': 'Would delete __path__.' },
+      summary: { done: 'Deleted __path__.', unchanged: '__path__ was not there.', 'planned-one': 'Would delete __path__.' },
       data: 'result, or the document that came',
-      fields: { path: subject(where), query },
-      run: async (input, call) => call.writeAny(requestTo(input, call.settings.base, 'DELETE')),
+      fields: { path: subject(where), query, 'missing-ok': missingOk },
+      run: async ({ 'missing-ok': missing = false, ...input }, call) => {
+        const request = requestTo(input, call.settings.base, 'DELETE');
+        const send = (): Promise<unknown> => call.writeAny(request);
+        return missing ? removeIfThere(request, call, send) : send();
+      },
       example: {
         input: { path: 'profiler/endpoints/02:00:5e:10:00:01' },
         request: 'DELETE /api/v1/profiler/endpoints/02%3A00%3A5e%3A10%3A00%3A01',

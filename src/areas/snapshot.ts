@@ -15,6 +15,7 @@ const where = path(
   'Path of a part of the configuration, an `href` of the appliance, or an array of raw names. Nothing: everything.',
   {
     example: 'users/user-roles',
+    names: 'path',
   },
 );
 const ignore = list(
@@ -73,7 +74,12 @@ export const snapshot = area({
       fields: {
         folder: required(folder),
         path: subject(
-          required(list('Path', 'Path of a resource, or of a part of the configuration; or several.', { example: ['users/user-roles'] })),
+          required(
+            list('Path', 'Path of a resource, or of a part of the configuration; or several.', {
+              example: ['users/user-roles'],
+              names: 'path',
+            }),
+          ),
         ),
       },
       run: async (input, call) => (await snapshots()).revertSnapshot(input, call),

@@ -11,15 +11,19 @@ export const missingOk = boolean('Missing is fine', 'What is not there is a succ
 });
 
 /** Takes something away, if it is there. A dry run looks, where that can be done, and says in the envelope whether it would change anything. */
-export async function removeIfThere(request: Request, call: Call): Promise<WriteResult> {
-  if (!call.dryRun || !request.path.startsWith(`${CONFIGURATION}/`)) return unlessMissing(call, () => call.write(request));
+export async function removeIfThere<R = WriteResult>(
+  request: Request,
+  call: Call,
+  send: () => Promise<R | WriteResult> = () => call.write(request),
+): Promise<R | WriteResult> {
+  if (!call.dryRun || !request.path.startsWith(`${CONFIGURATION}/`)) return unlessMissing(call, send);
   const there = (await readIfThere(request.path, call)) !== undefined;
   call.note({ wouldChange: there });
-  return there ? call.write(request) : call.unchanged();
+  return there ? send() : call.unchanged();
 }
 
 /** A deletion for which what is not there is as good as deleted. */
-export async function unlessMissing(call: Call, remove: () => Promise<WriteResult>): Promise<WriteResult> {
+export async function unlessMissing<R = WriteResult>(call: Call, remove: () => Promise<R>): Promise<R | WriteResult> {
   try {
     return await remove();
   } catch (thrown) {

@@ -1,8 +1,9 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
 import { sentence } from '../model/sentence';
 import { fileFault } from '../transfer/file-fault';
+import { readJsonFile } from '../transfer/json-file';
 import { PartialFile, sweep, syncFolder } from '../transfer/partial-file';
 import { patiently } from '../transfer/patience';
 import { inTurn } from './turn';
@@ -111,29 +112,16 @@ class FolderStore implements Store {
 
   async #read(name: string): Promise<Contained | undefined> {
     const file = join(this.#folder, name);
-    let text: string;
-    try {
-      text = await readFile(file, 'utf8');
-    } catch (error) {
-      // Another one has released it meanwhile.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw fileFault(error, file, 'read');
-    }
-    const record = parsed(text);
+    const found = await readJsonFile(file);
+    // Another one has released it meanwhile.
+    if (!found) return undefined;
+    const record = found.value;
     if (isContained(record) && nameOf(record.id) === name) return record;
     throw new GatewayError(
       'BAD_CONFIG',
       sentence`${file} is damaged: it does not tell whom it keeps out. Remove it, and look whether an account has to be enabled by hand.`,
       { sent: false },
     );
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

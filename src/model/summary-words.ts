@@ -3,6 +3,7 @@ export const SUMMARIES = {
   done: '__title__: done.',
   found: '__title__: __n__ found.',
   unchanged: '__title__: nothing had to be changed.',
+  amiss: '__title__: not all is as it should be.',
   many: '__title__: __ok__ of __total__ done',
   none: '__title__: nothing to do.',
   planned: '__title__: would send __n__ requests.',
@@ -16,5 +17,5 @@ export const SUMMARIES = {
 
 export type SummaryKey = keyof typeof SUMMARIES;
 
-/** Words of an operation's own for some of these; `__field__` is a field of the input that is text and no secret. */
+/** Words of an operation's own for some of these; `__field__` is a field of the input that is text and no secret, or a count in the data. */
 export type Summaries = Readonly<Partial<Record<SummaryKey, string>>>;

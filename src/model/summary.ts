@@ -1,5 +1,6 @@
 import type { Many } from './envelope';
 import type { ErrorCode } from './error-codes';
+import { isObject } from './json';
 import type { Operation } from './operation';
 import { SUMMARIES, type SummaryKey } from './summary-words';
 
@@ -20,6 +21,8 @@ export interface Told {
   readonly changed: boolean | null;
   /** Records of a list, or parts that went out. */
   readonly found: number | undefined;
+  /** What came of it. */
+  readonly data?: unknown;
   readonly code?: ErrorCode;
 }
 
@@ -36,7 +39,7 @@ export function summaryOf(told: Told, say: Say): string {
   const title = titleOf(told, say, given);
   const tell = (key: SummaryKey, values: Record<string, number | string> = {}): string => {
     const words = operation?.summary?.[key];
-    const all = { ...given.fields, title, ...values };
+    const all = { ...countsIn(told.data), ...given.fields, title, ...values };
     return words === undefined ? say(`summary.${key}`, SUMMARIES[key], all) : say(`${place}.summary.${key}`, words, all);
   };
   return sentenceOf(told, tell);
@@ -55,14 +58,27 @@ export function titleOf(told: Subject, say: Say, { subject } = valuesOf(told)): 
 }
 
 function sentenceOf(
-  { many, planned, changed, found, code }: Told,
+  { many, planned, changed, found, code, data }: Told,
   tell: (key: SummaryKey, values?: Record<string, number | string>) => string,
 ): string {
   if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? tell('unknown') : tell('failed', { code });
   if (planned !== undefined) return planned === 0 ? tell('none') : tell(planned === 1 ? 'planned-one' : 'planned', { n: planned });
   if (many) return many.total === 0 ? tell('none') : sentenceOfMany(many, tell);
-  if (found !== undefined) return tell('found', { n: found });
+  // The data of a write tells what stands there now, not what was looked for.
+  if (found !== undefined && changed === null) return tell('found', { n: found });
+  if (isObject(data) && data['ok'] === false) return tell('amiss');
   return tell(changed === false ? 'unchanged' : 'done');
+}
+
+/** Numbers in the data, and how long its lists are. */
+function countsIn(data: unknown): Record<string, number> {
+  const counts: Record<string, number> = {};
+  if (!isObject(data)) return counts;
+  for (const [key, value] of Object.entries(data)) {
+    if (typeof value === 'number') counts[key] = value;
+    else if (Array.isArray(value)) counts[key] = value.length;
+  }
+  return counts;
 }
 
 function sentenceOfMany(

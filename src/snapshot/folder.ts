@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../model/json';
 import { CONFIGURATION } from '../model/path';
 import { sentence } from '../model/sentence';
 import { fileFault } from '../transfer/file-fault';
+import { readJsonFile } from '../transfer/json-file';
 import { leftovers, PartialFile, targetOfPartial } from '../transfer/partial-file';
 import { patiently, removeFile } from '../transfer/patience';
 import { MANIFEST, manifestText, readManifest, type Manifest } from './manifest';
@@ -86,14 +87,10 @@ export class SnapshotFolder {
   /** What the file of a resource holds. Errors: `BAD_INPUT` for what cannot be read, or is no resource. */
   async read(names: readonly string[]): Promise<JsonObject> {
     const file = join(this.folder, ...names);
-    let value: unknown;
-    try {
-      value = JSON.parse((await readFile(file, 'utf8')).replace(/^\ufeff/, ''));
-    } catch (error) {
-      if (error instanceof SyntaxError)
-        throw badInput(sentence`${file} is damaged: it is no JSON. Get it back from where it is kept, or remove it.`);
-      throw fileFault(error, file, 'read');
-    }
+    const found = await readJsonFile(file);
+    if (!found) throw fileFault(Object.assign(new Error('gone'), { code: 'ENOENT' }), file, 'read');
+    const { value } = found;
+    if (value === undefined) throw badInput(sentence`${file} is damaged: it is no JSON. Get it back from where it is kept, or remove it.`);
     if (!isObject(value))
       throw badInput(sentence`${file} is damaged: it holds no object. Get it back from where it is kept, or remove it.`);
     return value;

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { badInput } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { CONFIGURATION } from '../model/path';
 import { sentence } from '../model/sentence';
-import { fileFault } from '../transfer/file-fault';
+import { readJsonFile } from '../transfer/json-file';
 import { isWithin, placeOf } from './place';
 import { textOf } from './resource';
 
@@ -50,15 +49,9 @@ export function manifestText({ appliance, release, path, ignore, roots, names, .
 /** Undefined where there is none. Errors: `BAD_INPUT` for one that is damaged. */
 export async function readManifest(folder: string): Promise<Manifest | undefined> {
   const file = join(folder, MANIFEST);
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw fileFault(error, file, 'read');
-  }
-  const found = parsed(text);
-  const manifest = found && manifestOf(found);
+  const found = await readJsonFile(file);
+  if (!found) return undefined;
+  const manifest = isObject(found.value) ? manifestOf(found.value) : undefined;
   if (!manifest)
     throw badInput(
       sentence`${file} is damaged, or of another version of this package. Get it back, or take the snapshot into an empty folder.`,
@@ -80,15 +73,6 @@ export function originOf(found: JsonObject): Origin | undefined {
   const { format, appliance, release, path, ignore = [], 'serial-number': serial } = found;
   if (format !== FORMAT || typeof appliance !== 'string' || !isPlace(path) || !isTexts(ignore)) return undefined;
   return { appliance, 'serial-number': textOrNull(serial), release: textOrNull(release), path, ignore };
-}
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export function isPlace(value: unknown): value is string {

@@ -158,7 +158,11 @@ export const certificates = area({
       effect: 'destroy',
       label: 'Delete a certificate',
       help: 'Deletes a device certificate by its subject name. Upload its successor first, or an interface is left without one.',
-      summary: { done: 'Deleted the certificate __subject-name__.', 'planned-one': 'Would delete the certificate __subject-name__.' },
+      summary: {
+        done: 'Deleted the certificate __subject-name__.',
+        unchanged: 'The certificate __subject-name__ was not there.',
+        'planned-one': 'Would delete the certificate __subject-name__.',
+      },
       data: 'result',
       fields: {
         'subject-name': subject(

@@ -84,6 +84,12 @@ export const groupsArea = area({
       effect: 'destroy',
       label: 'Ensure exactly these groups',
       help: 'Makes the given groups the whole catalogue, whatever their order: writes only if that is not so, and reads back. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
+      summary: {
+        done: 'Made the groups of __server__ exactly those given.',
+        unchanged: 'The groups of __server__ were exactly those given.',
+        'planned-one': 'Would make the groups of __server__ exactly those given.',
+        none: 'The groups of __server__ are exactly those given.',
+      },
       data: 'array of groups as they stand afterwards',
       fields,
       run: (input, call) => ensureCatalog(of(input), groupsOf(input), call),

@@ -151,6 +151,14 @@ export const users = area({
       effect: 'write',
       label: 'Ensure users',
       help: 'Makes a local user, or each of an array, so: creates one that is missing, writes only what differs, reads back, and tells what it did in `msg.envelope.changed` and `msg.envelope.diff`. The password is sent only to a new user, or with Set the password.',
+      summary: {
+        done: 'Made the user __username__ as given.',
+        unchanged: 'The user __username__ was as given already.',
+        many: '__ok__ of __total__ users are as given',
+        planned: 'Would make __n__ users as given.',
+        'planned-one': 'Would make 1 user as given.',
+        none: 'All users are as given already.',
+      },
       data: 'user as it stands afterwards; for an array many',
       fields: {
         server,
@@ -171,6 +179,7 @@ export const users = area({
       help: 'Deletes a local user, or each of an array, for good.',
       summary: {
         done: 'Deleted the user __username__.',
+        unchanged: 'The user __username__ was not there.',
         many: 'Deleted __ok__ of __total__ users',
         planned: 'Would delete __n__ users.',
         'planned-one': 'Would delete 1 user.',
