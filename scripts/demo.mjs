@@ -23,7 +23,7 @@ Backups      in ${folder}; they go when this ends
 Node-RED     ${nodeRed.version}, reachable from this machine only, without a password, with these flows:
 ${names.join('\n')}
 
-Editor       ${nodeRed.url}/${dashboard}
+Editor       ${nodeRed.url}/    opens with "Start here": four buttons${dashboard}
 Code         ${nodeRed.url}/gateway-login, for the example "Log in with a code"
 
 This ends the sessions of ${USER} and tells which:
@@ -51,6 +51,7 @@ async function main() {
     names,
     // People who come and go by themselves would be counted as ended by the flow.
     lively: !checking,
+    guide: true,
     nodeRed: { version: runsNodeRed5() ? 5 : 4, port: 1880 },
     onEnd: (given) => (end = given),
   });

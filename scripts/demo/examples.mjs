@@ -22,6 +22,11 @@ export function readExample(name) {
   return JSON.parse(readFileSync(join(folder, name), 'utf8'));
 }
 
+/** What the demo shows first; it is no example to import. @returns {FlowNode[]} */
+export function startHere() {
+  return JSON.parse(readFileSync(join(root, 'scripts', 'demo', 'start-here.json'), 'utf8'));
+}
+
 /**
  * Whether a node is an appliance whose second factor a person brings.
  * @param {FlowNode} node
@@ -50,23 +55,54 @@ function withPlaces(node, places) {
 }
 
 /**
+ * The folder of a journal; for who looks for the first time, the main appliance has one too.
+ * @param {FlowNode} node
+ * @param {{ places: Record<string, string>, guide?: boolean }} setup
+ */
+function journalOf(node, { places, guide }) {
+  if (node['journal']) return { journal: places['journal'] };
+  return guide && node['name'] === MAIN ? { journal: `${places['journal']}-${MAIN}` } : {};
+}
+
+/**
+ * What says on the canvas what to change: in the demo all of it has been entered.
+ * @param {FlowNode} node
+ */
+function nothingToChange(node) {
+  const name = String(node['name']).replace(
+    /^Change first: .*$/,
+    'Nothing to change here. What to change elsewhere: select this, see Information.',
+  );
+  return { ...node, name };
+}
+
+/**
  * The examples side by side and set up: addresses, the certificate to trust, credentials and places on disk. Nothing else is
  * changed. Those that wait for a code go to an address of their own.
- * @param {{ urls: Map<string, string>, codeUrl: string, caFile: string, places: Record<string, string>, username: string, password: string }} setup
- *   `urls` by the name of the appliance
+ * @param {{
+ *   urls: Map<string, string>,
+ *   codeUrl: string,
+ *   caFile: string,
+ *   places: Record<string, string>,
+ *   username: string,
+ *   password: string,
+ *   guide?: boolean,
+ * }} setup `urls` by the name of the appliance; `guide`: for somebody who looks for the first time
  * @param {string[]} [names]
  */
 export function loadExamples(setup, names = exampleNames()) {
+  const first = setup.guide ? startHere() : [];
   // The config nodes that they share have the same ids.
-  const nodes = new Map(names.flatMap(readExample).map((node) => [node.id, node]));
+  const nodes = new Map([...first, ...names.flatMap(readExample)].map((node) => [node.id, node]));
   /** @type {Record<string, Record<string, string>>} */
   const credentials = {};
   const flows = [...nodes.values()].map((node) => {
     if (node.type === 'tls-config') return { ...node, ca: setup.caFile };
     if (node.type === 'inject') return withPlaces(node, setup.places);
+    if (node.type === 'comment') return setup.guide ? nothingToChange(node) : node;
     if (node.type !== 'gateway-appliance') return node;
     credentials[node.id] = { username: setup.username, password: setup.password };
-    const journal = node['journal'] ? { journal: setup.places['journal'] } : {};
+    const journal = journalOf(node, setup);
     return { ...node, ...journal, url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])) };
   });
   return { flows, credentials };

@@ -7,12 +7,12 @@ import { root } from '../tools.mjs';
 import { dashboardFolders } from './dashboard.mjs';
 import { applianceNames, exampleNames, loadExamples, readExample, waitsForCode } from './examples.mjs';
 import { BUNDLE_PASSWORD, liven, writeCertificates, writeDesiredState } from './lively.mjs';
+import { guideSettings, settle, signIn, USER } from './people.mjs';
 import { startNodeRed } from './node-red.mjs';
 
 /** What the example webhook asks for. */
 export const TOKEN = 'demo-secret';
-/** Somebody with three sessions. */
-export const USER = 'j.doe';
+export { USER };
 /** What the second appliance asks for, which knows nobody by password alone. */
 export const CODE = '246810';
 
@@ -35,9 +35,10 @@ const roleOf = (name) => (name.startsWith('licence') ? 'license-server' : 'indep
  *   nodeRed?: Partial<import('./node-red.mjs').Options>,
  *   ca?: (ca: string) => string,
  *   lively?: boolean,
+ *   guide?: boolean,
  *   onEnd?: (end: () => Promise<void>) => void,
  * }} [options] `names` of the examples, default all; `ca` replaces the certificate to trust; `lively`: something happens on the appliance, for
- *   whoever tries the examples; `onEnd` is told early how to end everything
+ *   whoever tries the examples; `guide`: the editor opens with *Start here* and offers a tour; `onEnd` is told early how to end everything
  */
 export async function startDemo({
   names = exampleNames(),
@@ -45,6 +46,7 @@ export async function startDemo({
   nodeRed: options,
   ca = (own) => own,
   lively = false,
+  guide = false,
   onEnd,
 } = {}) {
   /** @type {(() => unknown)[]} */
@@ -82,9 +84,8 @@ export async function startDemo({
       cleanups.push(() => other.close());
       appliances.set(name, other);
     }
-    for (const address of ['198.51.100.7', '198.51.100.8', '203.0.113.9']) {
-      simulator.state.sessions.add({ 'active-user-name': USER, 'source-ip': address });
-    }
+    signIn(simulator);
+    settle(simulator);
     const caFile = join(userDir, 'appliance-ca.pem');
     writeFileSync(caFile, ca(simulator.ca));
     const { username, password } = simulator.state.settings;
@@ -100,11 +101,12 @@ export async function startDemo({
       ...writeCertificates(userDir),
       ...(lively && { own: '127.0.0.1' }),
     };
-    const loaded = loadExamples({ urls, codeUrl: second?.url ?? '', caFile, places, username, password }, names);
+    const loaded = loadExamples({ urls, codeUrl: second?.url ?? '', caFile, places, username, password, guide }, names);
     if (lively) await liven(simulator);
     const env = { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD, ...options?.env };
     const nodesDir = [root, ...dashboardFolders(names)];
-    const nodeRed = await startNodeRed({ userDir, version: 4, nodesDir, ...loaded, ...options, env });
+    const settings = { ...(guide && guideSettings()), ...options?.settings };
+    const nodeRed = await startNodeRed({ userDir, version: 4, nodesDir, ...loaded, ...options, settings, env });
     cleanups.push(() => nodeRed.stop());
     return { simulator, second, appliances, folder, nodeRed, end, ended: () => ending !== undefined };
   } catch (error) {
