@@ -46,9 +46,9 @@ describe.each(exampleNames())('%s', (example) => {
 
   it('has nodes of Node-RED and of this package only', () => {
     // One has a page, from the palette; it is tried in a browser.
-    const page = needsDashboard(example) ? ['split', 'trigger', 'link in', 'link out'] : [];
+    const page = needsDashboard(example) ? ['trigger', 'link in', 'link out'] : [];
     const core =
-      'tab,comment,junction,tls-config,inject,debug,catch,exec,function,switch,change,rbe,delay,template,file in,yaml,http in,http response';
+      'tab,comment,junction,tls-config,inject,debug,catch,complete,exec,function,switch,change,rbe,delay,template,split,file in,yaml,http in,http response';
     const others = nodes.map((node) => node.type).filter((type) => ![...core.split(','), ...page, ...wanted].includes(type));
     expect(others.filter((type) => !(page.length > 0 && type.startsWith('ui-')))).toEqual([]);
   });
@@ -100,6 +100,22 @@ it('share their appliances and one certificate, the same in each; only the one t
   const all = shared.flat();
   for (const node of all) expect(node).toEqual(all.find(({ id }) => id === node.id));
   expect(new Set(all.map(({ name }) => name)).size).toBe(new Set(all.map(({ id }) => id)).size);
+});
+
+it('say what they do in nodes: a Function node only where nothing else says it as plainly', () => {
+  const functions = exampleNames().flatMap((example) =>
+    readExample(example).flatMap(({ type, name }) => (type === 'function' ? [`${example.replace('.json', '')}: ${String(name)}`] : [])),
+  );
+  // Random bytes, text that is XML, a command line, and messages that were kept whole.
+  expect(functions.sort()).toEqual([
+    'Change one value by export and import: Change the value',
+    'Change one value by export and import: Password for this once',
+    'Copy a configuration to a second appliance: Leave out what is its own',
+    'Copy a configuration to a second appliance: Password for this once',
+    'Log in with a code: What waited',
+    'Nightly snapshot kept in Git: What Git is to do',
+    'Onboard a contractor: A first password',
+  ]);
 });
 
 it('share nothing else: whoever imports two examples gets the nodes of both', () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 
 const require = createRequire(import.meta.url);
 
-/** @typedef {{ name: string, msg: unknown, raw: string }} Shown */
+/** @typedef {{ id: string, name: string, msg: unknown, raw: string }} Shown */
 
 /**
  * Sees what the debug sidebar of the editor is shown, in order.
@@ -21,7 +21,7 @@ export async function watchDebug(nodeRed) {
   socket.on('message', (/** @type {Buffer} */ data) => {
     const events = [JSON.parse(data.toString())].flat();
     for (const { topic, data: event } of events) {
-      if (topic === 'debug') shown.push({ name: event.name, msg: decode(event), raw: event.msg });
+      if (topic === 'debug') shown.push({ id: event.id, name: event.name, msg: decode(event), raw: event.msg });
     }
     for (const look of waiting) look();
   });

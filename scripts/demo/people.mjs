@@ -29,20 +29,25 @@ function fullName(name) {
 }
 
 /**
- * Who is signed in has an account: the people of the sessions are those of the local server. And whose account is enabled again
- * signs in by himself, as clients do that lost their connection.
+ * Who is signed in has an account: the people of the sessions are those of the local server, on all appliances alike. And whose account
+ * is enabled again signs in by himself, as clients do that lost their connection.
  * @param {Simulator} simulator
+ * @param {Iterable<Simulator>} all
  */
-export function settle(simulator) {
+export function settle(simulator, all) {
   const { sessions, settings } = simulator.state;
   const users = accounts(simulator);
   const names = new Set(sessions.numbers().map((index) => String(sessions.record(index)['active-user-name'])));
   // Of the administrators' own server.
   names.delete('admin');
   names.delete(settings.username);
-  for (const username of names) {
-    if (users.items.has(username)) continue;
-    users.add({ username, fullname: fullName(username), 'password-cleartext': `initial-${username.length}`, enabled: 'true' });
+  // On the way, and not signed in all the time.
+  names.add('traveller');
+  for (const local of [...all].map(accounts)) {
+    for (const username of names) {
+      if (local.items.has(username)) continue;
+      local.add({ username, fullname: fullName(username), 'password-cleartext': `initial-${username.length}`, enabled: 'true' });
+    }
   }
   simulator.fault({
     match: ({ method, path }) => method === 'PUT' && path.endsWith(`/user/${USER}/enabled`),

@@ -85,7 +85,7 @@ export async function startDemo({
       appliances.set(name, other);
     }
     signIn(simulator);
-    settle(simulator);
+    settle(simulator, appliances.values());
     const caFile = join(userDir, 'appliance-ca.pem');
     writeFileSync(caFile, ca(simulator.ca));
     const { username, password } = simulator.state.settings;

@@ -52,7 +52,7 @@ export const backups: Outcomes = {
     await several(running, 'Backed up', 2);
     const { topic, payload } = (await running.debug.next('Mail')) as { topic: string; payload: string };
     expect(topic).toBe('The backup of vpn-3 FAILED');
-    expect(payload).toMatch(/^The backup of vpn-3 failed at [^]*page of HTML[^]*\(BAD_RESPONSE\)/);
+    expect(payload).toMatch(/^The backup of vpn-3 FAILED\.[^]*page of HTML[^]*\(BAD_RESPONSE\)/);
     expect(readdirSync(folder).filter((file) => file.startsWith('vpn-3'))).toHaveLength(4);
 
     await night({ folder: `${folder}/missing` });
@@ -64,7 +64,7 @@ export const backups: Outcomes = {
     const { debug, folder, simulator } = running;
     const restore = '3. Click: restore it';
     await inject(running, example, restore);
-    expect(await failure(running)).toContain('Click 2 first');
+    expect(await debug.next('Restored')).toContain('Click 2 first');
 
     await inject(running, 'Nightly backup of three appliances.json', 'Every night at 2', { folder });
     await several(running, 'Backed up', 3);
@@ -85,7 +85,7 @@ export const backups: Outcomes = {
     expect(await debug.next('Restored')).toMatch(/^vpn-1 has the configuration of vpn-1_\S+ again\. Before, it was as in vpn-1_/);
     expect(fullname(simulator)).toBe(before);
     await inject(running, example, restore);
-    expect(await failure(running)).toContain('Click 2 first');
+    expect(await debug.next('Restored')).toContain('Click 2 first');
   },
 
   'Change one value by export and import.json': async (running, example) => {

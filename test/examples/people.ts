@@ -71,13 +71,13 @@ export const people: Outcomes = {
     const { debug } = running;
     const groups = (given: unknown) => (given as { name: string }[]).map(({ name }) => name);
     await inject(running, example, 'Click: add the group');
-    expect(await debug.next('What was done')).toBe('Remote Workers has been added.');
+    expect(await debug.next('What was done')).toBe('Added groups to Corp AD.');
     const now = groups(await debug.next('The catalogue now'));
     expect(now).toEqual(['Domain Users', 'VPN Users', 'Gateway Admins', 'Remote Workers']);
 
     const before = writes(running);
     await inject(running, example, 'Click: add the group');
-    expect(await debug.next('What was done')).toBe('Remote Workers was there already. Nothing was written.');
+    expect(await debug.next('What was done')).toBe('All groups were in Corp AD already.');
     expect(groups(await debug.next('The catalogue now'))).toEqual(now);
     expect(writes(running)).toEqual(before);
   },
