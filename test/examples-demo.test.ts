@@ -66,7 +66,7 @@ describe('every button of the demo', () => {
     expect(flows.filter(({ name }) => String(name).startsWith('Nothing to change here'))).toHaveLength(exampleNames().length);
     const { sessions, configuration } = running.simulator.state;
     const local = configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user').items;
-    const names = sessions.numbers().map((index) => String(sessions.record(index)['active-user-name']));
+    const names = sessions.numbers().map((index) => sessions.record(index)['active-user-name'] as string);
     expect(names).toContain(USER);
     expect(names.filter((name) => !local.has(name))).toEqual(['admin']);
   });

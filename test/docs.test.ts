@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root } from '../scripts/tools.mjs';
+import { operations } from '../src/areas';
+import { ERROR_CODES } from '../src/model/error-codes';
+import { parseVariant } from '../src/simulator/variants';
+
+const document = (name: string): string => readFileSync(join(root, 'docs', name), 'utf8');
+
+/** Rows of all tables, as cells; in a cell `\|` is a stroke. */
+const rows = (text: string): string[][] =>
+  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|')));
+const codes = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+describe('troubleshooting', () => {
+  it('has every error code once, with what it means and what to do', () => {
+    const told = rows(document('troubleshooting.md')).filter(([first = '']) => first.startsWith('`'));
+    expect(told.flatMap(([first]) => codes(first)).sort()).toEqual([...ERROR_CODES].sort());
+    for (const row of told)
+      expect(
+        row.slice(1).map((cell) => cell.length > 20),
+        row[0],
+      ).toEqual([true, true]);
+  });
+});
+
+describe('permissions', () => {
+  const told = rows(document('permissions.md')).flatMap(([names, reads, writes]) =>
+    codes(names).flatMap((name) => (/^[a-z]+\.[a-z-]+$/.test(name) ? [{ name, reads, writes }] : [])),
+  );
+
+  it('has every operation once', () => {
+    expect(told.map(({ name }) => name).sort()).toEqual([...operations.keys()].sort());
+  });
+
+  it.each(told)('$name: what is said fits what it does', ({ name, reads, writes }) => {
+    const { effect, example } = operations.get(name) ?? {};
+    const [method = ''] = (example?.request ?? '').split(' ');
+    if (effect === 'read') expect([reads === '–', writes]).toEqual([false, '–']);
+    else if (!name.startsWith('login.')) expect(writes).not.toBe('–');
+    if (method === 'GET') expect(reads).not.toBe('–');
+    if (/PUT|DELETE/.test(method)) expect(writes).not.toBe('–');
+  });
+});
+
+describe('releases', () => {
+  it('names variants that the simulator has', () => {
+    const named = rows(document('releases.md'))
+      .flatMap(([, , variant]) => codes(variant))
+      .filter((code) => /^\w+=/.test(code));
+    expect(named.length).toBeGreaterThan(7);
+    for (const variant of named) expect(Object.keys(parseVariant(variant))).toEqual([variant.split('=')[0]]);
+  });
+});
