@@ -1,5 +1,7 @@
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { needsDashboard } from '../../scripts/demo/dashboard.mjs';
+import { exampleNames } from '../../scripts/demo/examples.mjs';
 import { USER } from '../../scripts/demo/people.mjs';
 import { startDemo, type Demo } from '../../scripts/demo/start.mjs';
 import { node24 } from '../../scripts/node24.mjs';
@@ -22,7 +24,12 @@ describe.skipIf(chromiumPath() === undefined).each([
   const open = () => demo.simulator.state.sessions.numbers({ name: USER, prefix: false }).length;
 
   beforeAll(async () => {
-    demo = await startDemo({ lively: true, guide: true, nodeRed: { version, node: node() } });
+    demo = await startDemo({
+      names: exampleNames().filter((name) => !needsDashboard(name)),
+      lively: true,
+      guide: true,
+      nodeRed: { version, node: node() },
+    });
     browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: ['--no-sandbox'] });
     page = await browser.newPage({ viewport: { width: 1400, height: 800 } });
     page.on('pageerror', (error) => complaints.push(error.message));
