@@ -4,14 +4,16 @@ import { UnorderedList } from '../src/model/unordered-list';
 import { asGatewayError, badInput, GatewayError } from '../src/model/error';
 import type { Outcome, RunOptions } from '../src/gateway';
 import type { Initiator } from '../src/journal/around';
+import type { Target } from '../src/inventory';
 import { failureEnvelope } from '../src/run/envelope';
 import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
 import type { Say } from '../src/model/summary';
-import { applianceById, applianceNamed, type Appliance } from './appliance';
+import { applianceById, applianceNamed, appliancesPending } from './appliance';
 import { answerOf, Approver, type Answer } from './approver';
 import { tellClosed } from './closing';
 import { isOurs, plainFailure, type Failure } from './failure';
+import { Fleet, type FleetRun } from './fleet';
 import { fixedFolder, NodeKeeper } from './keeper';
 import { Operations, type Chosen } from './operations';
 import { Output, owned } from './output';
@@ -20,7 +22,7 @@ import { placeOf } from './place';
 import { portsOf } from './rules';
 import type { Message } from './sources';
 import { Seen } from './seen';
-import { shownFailure, shownOutcome, Status } from './status';
+import { shownFailure, shownMany, shownOutcome, Status, type Last, type Progress } from './status';
 import { isObject } from '../src/model/json';
 import { sayIn } from './texts';
 import { unlessAborted, Canceller } from '../src/model/cancelling';
@@ -45,6 +47,8 @@ interface Setup {
   readonly keeper: NodeKeeper | undefined;
   /** Undefined: the message names it. */
   readonly applianceId: string | undefined;
+  /** Undefined: it is one appliance. */
+  readonly fleet: Fleet | undefined;
 }
 
 /** One message under way. */
@@ -112,7 +116,7 @@ export class Action {
     let error: GatewayError | undefined;
     let shown = shownFailure('BAD_RESPONSE');
     try {
-      shown = shownOutcome(await this.#perform(run), run.sent);
+      shown = await this.#perform(run);
     } catch (thrown) {
       error = this.#failure(run, asGatewayError(thrown));
       shown = shownFailure(error.code);
@@ -139,25 +143,23 @@ export class Action {
   }
 
   /** From the message to its outcome, which leaves through the first output. */
-  async #perform(run: Run): Promise<Outcome> {
-    const { message, send } = run;
+  async #perform(run: Run): Promise<Last> {
+    const { message } = run;
     if (this.#closed) throw new GatewayError('ABORTED', 'The node was being closed when this message came.', { sent: false });
     if (this.#setup instanceof GatewayError) throw this.#setup;
-    const { operations, output, dryRun, approver, keeper } = this.#setup;
+    const { operations, output, keeper, fleet } = this.#setup;
+    if (fleet) return this.#performMany(run, this.#setup, fleet);
+    const pending = this.#setup.applianceId === undefined ? appliancesPending() : undefined;
+    if (pending) await unlessAborted(pending, run.abort.signal, CANCELLED);
     const appliance = this.#appliance(this.#setup, message);
-    run.appliance = appliance.label;
+    run.appliance = appliance.name;
     const choice = operations.choose(message);
     const chosen = choice instanceof Promise ? await unlessAborted(choice, run.abort.signal, CANCELLED) : choice;
     run.operation = chosen.name;
-    const writes = chosen.operation.effect !== 'read';
     const gateway = appliance.gateway();
     run.appliance = gateway.name;
     keeper?.at(appliance);
-    output.check(message);
-    const options = this.#options(run, dryRun);
-    options.approve = approver?.asks({ message, output, signal: run.abort.signal, send, status: this.#status, run });
-    run.writes = writes && options.dryRun !== true;
-    if (writes && isObject(message.payload)) run.ignored = chosen.fields.ignored(message.payload);
+    const options = this.#prepare(run, this.#setup, chosen);
     const values = chosen.fields.read(message);
     const input = values instanceof Promise ? await unlessAborted(values, run.abort.signal, CANCELLED) : values;
     const streams = isStream(chosen, input);
@@ -167,7 +169,55 @@ export class Action {
     // The appliance's own dry run, too.
     if (outcome.envelope.dryRun) run.writes = false;
     this.#succeed(run, output, outcome);
-    return outcome;
+    return shownOutcome(outcome, run.sent);
+  }
+
+  /** The same at all appliances of a selection; the message leaves with what became of them. */
+  async #performMany(run: Run, setup: Setup, fleet: Fleet): Promise<Last> {
+    const { message, abort } = run;
+    const { operations, output, keeper } = setup;
+    const choice = operations.choose(message);
+    const chosen = choice instanceof Promise ? await unlessAborted(choice, abort, CANCELLED) : choice;
+    run.operation = chosen.name;
+    const { targets, selection } = await fleet.select(message, chosen.operation.effect, abort);
+    run.appliance = selection;
+    for (const target of targets) keeper?.at(target);
+    const outcome = await fleet.perform({
+      ...{ message, chosen, output, targets, selection, abort },
+      options: optionsOfMany(this.#prepare(run, setup, chosen)),
+      streams: (input) => isStream(chosen, input),
+      send: (copy) => {
+        run.sent++;
+        run.send(copy);
+      },
+      fails: (copy, failure) => this.#failsOne(run, copy, failure),
+      onProgress: (progress) => this.#progress(run, { state: 'appliances', ...progress }),
+    });
+    this.#succeed(run, output, { ...outcome, many: null, streamed: false });
+    return shownMany(outcome);
+  }
+
+  /** One of many appliances has failed: it goes the way of failures, and the message goes on. */
+  #failsOne({ send }: Run, copy: Message, failure: Failure): void {
+    if (!this.#failsToOutput) return this.#node.error(failure, copy);
+    copy.error = failure;
+    send([null, copy]);
+  }
+
+  /** What is looked at before anything is sent, and how to run it. */
+  #prepare(run: Run, { output, dryRun, approver }: Setup, { operation, fields }: Chosen): RunOptions {
+    const { message, send, abort } = run;
+    output.check(message);
+    const writes = operation.effect !== 'read';
+    const options = this.#options(run, dryRun);
+    options.approve = approver?.asks({ message, output, signal: abort.signal, send, status: this.#status, run });
+    run.writes = writes && options.dryRun !== true;
+    if (writes && isObject(message.payload)) run.ignored = fields.ignored(message.payload);
+    return options;
+  }
+
+  #progress(run: Run, progress: Progress): void {
+    if (run.index >= 0) this.#status.advance(run, progress);
   }
 
   /** What streamed has gone out; a Complete node still gets the message itself, with the envelope of the whole. */
@@ -250,7 +300,9 @@ export class Action {
       this.#failsToOutput = properties.choice('failures', ['catch', 'output']) === 'output';
       const appliance = properties.text('appliance');
       const byMessage = properties.choice('applianceFrom', ['', 'msg']) === 'msg';
-      if (appliance === undefined && !byMessage) throw badConfig('No appliance is chosen. Open the node and choose one.');
+      const inventory = properties.text('inventory');
+      if (appliance === undefined && !byMessage && inventory === undefined)
+        throw badConfig('No appliance is chosen. Open the node and choose one.');
       // Empty means something here, absent does not.
       const output = definition.output === '' ? '' : (properties.text('output') ?? 'payload');
       return {
@@ -260,6 +312,7 @@ export class Action {
         approver: this.#area.dryRun === false ? undefined : approverOf(properties, this.#failsToOutput, this.#area),
         keeper: this.#keeper(properties, appliance, definition.fields),
         applianceId: appliance,
+        fleet: inventory === undefined ? undefined : new Fleet(this.#red, this.#node, inventory, properties),
       };
     } catch (thrown) {
       return asGatewayError(thrown);
@@ -289,11 +342,12 @@ export class Action {
     return owned(message, []);
   }
 
-  #isLost({ applianceId }: Setup): boolean {
+  #isLost({ applianceId, fleet }: Setup): boolean {
+    if (fleet) return fleet.isLost;
     return applianceId !== undefined && !applianceById(applianceId);
   }
 
-  #appliance({ applianceId }: Setup, message: Message): Appliance {
+  #appliance({ applianceId }: Setup, message: Message): Target {
     if (applianceId === undefined) return applianceNamed(message.appliance);
     const appliance = applianceById(applianceId);
     if (!appliance) throw badConfig('The appliance node that this node refers to is missing or disabled. Open the node and choose one.');
@@ -307,9 +361,7 @@ export class Action {
       throw badInput('msg.cancel has to be true (not a text), or the _msgid of the message to cancel. Nothing was cancelled.');
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
-    const onProgress: RunOptions['onProgress'] = (advance) => {
-      if (run.index >= 0) this.#status.advance(run, advance);
-    };
+    const onProgress: RunOptions['onProgress'] = (advance) => this.#progress(run, advance);
     return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say: this.#say, by: this.#by(run.message) };
   }
 
@@ -322,6 +374,11 @@ export class Action {
 function approverOf(properties: Properties, failsToOutput: boolean, { events }: Area): Approver | undefined {
   if (!properties.flag('approval')) return undefined;
   return new Approver(properties.number('approvalMinutes'), portsOf(failsToOutput, true, events !== undefined).indexOf('approve'));
+}
+
+/** Progress and parts are told in another way. */
+function optionsOfMany({ dryRun = false, approve, say, by }: RunOptions): FleetRun['options'] {
+  return { dryRun, approve, by, ...(say && { say }) };
 }
 
 function isStream({ operation }: Chosen, { emit }: Record<string, unknown>): boolean {

@@ -2,6 +2,7 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { badInput, GatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
 import { PERMISSIONS } from '../src/model/rules';
+import type { Target } from '../src/inventory';
 import type { ProxySettings, Settings, TlsSettings } from '../src/model/settings';
 import { badConfig, Properties } from './properties';
 import { ours, sentence } from '../src/model/sentence';
@@ -22,6 +23,22 @@ export type Credentials = Partial<Record<keyof typeof APPLIANCE_CREDENTIALS, unk
 
 /** Every appliance node that is deployed, of the whole process: `msg.appliance` reaches those of other tabs too. */
 const deployed = new Map<string, Appliance>();
+
+/** Appliances that come from a list, and are known by name alone. */
+export interface ApplianceList {
+  /** Settles when the list is there; undefined when it is. */
+  pending(): Promise<void> | undefined;
+  named(name: string): Target | undefined;
+  names(): string[];
+}
+
+const lists = new Set<ApplianceList>();
+
+/** Lets messages name the appliances of a list, until the answer is called. */
+export function addAppliances(list: ApplianceList): () => void {
+  lists.add(list);
+  return () => lists.delete(list);
+}
 
 /** The runtime of one `gateway-appliance` node: settings and the one `Gateway` that all its users share. */
 export class Appliance {
@@ -45,6 +62,10 @@ export class Appliance {
       this.close();
       done();
     });
+  }
+
+  get name(): string {
+    return this.label;
   }
 
   /** Not a property: what inspects an appliance is not to see them. */
@@ -80,23 +101,37 @@ export function applianceById(id: string): Appliance | undefined {
   return deployed.get(id);
 }
 
-/** Those that a message can name. */
+/** Appliance nodes that a message can name. */
 export function namedAppliances(): Appliance[] {
   return [...deployed.values()].filter(({ label }) => label !== '');
 }
 
+/** Settles when every list has been read; undefined when they are. */
+export function appliancesPending(): Promise<unknown> | undefined {
+  const pending = [...lists].map((list) => list.pending()).filter((one) => one !== undefined);
+  return pending.length > 0 ? Promise.all(pending) : undefined;
+}
+
+/** Of more names the number is enough. */
+const MOST_NAMES = 30;
+
+function knownNames(): string {
+  const names = [...new Set([...namedAppliances().map(({ label }) => label), ...[...lists].flatMap((list) => list.names())])].sort();
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  return names.slice(0, MOST_NAMES).join(', ') + more || 'none';
+}
+
 /** The appliance that a message names. Errors: `BAD_INPUT` listing the names there are, `BAD_CONFIG` when two share the name. */
-export function applianceNamed(name: unknown): Appliance {
-  const named = namedAppliances();
-  const known = () => [...new Set(named.map(({ label }) => label))].sort().join(', ') || 'none';
+export function applianceNamed(name: unknown): Target {
   if (typeof name !== 'string' || name === '') {
     throw badInput(
-      sentence`This node takes its appliance from the message: msg.appliance has to be the name of one. There are: ${ours(known())}.`,
+      sentence`This node takes its appliance from the message: msg.appliance has to be the name of one. There are: ${ours(knownNames())}.`,
     );
   }
-  const found = named.filter(({ label }) => label === name);
-  if (found.length > 1) throw badConfig(sentence`Two appliance nodes have the name ${JSON.stringify(name)}. Give each a name of its own.`);
-  if (!found[0]) throw badInput(sentence`There is no appliance node with the name ${JSON.stringify(name)}. There are: ${ours(known())}.`);
+  const listed = [...lists].map((list) => list.named(name)).filter((one) => one !== undefined);
+  const found: Target[] = [...namedAppliances().filter(({ label }) => label === name), ...listed];
+  if (found.length > 1) throw badConfig(sentence`Two appliances have the name ${JSON.stringify(name)}. Give each a name of its own.`);
+  if (!found[0]) throw badInput(sentence`There is no appliance with the name ${JSON.stringify(name)}. There are: ${ours(knownNames())}.`);
   return found[0];
 }
 

@@ -7,6 +7,7 @@ import { Redactor } from '../src/model/redaction';
 import { applianceById, settingsOf } from './appliance';
 import { guesses } from './appliance-test';
 import { fromDialog, secretTexts } from './draft';
+import { inventoryById } from './inventory';
 import { badConfig } from './properties';
 
 /** Somebody waits at the dialog: less patience than a flow has. */
@@ -37,7 +38,7 @@ export async function askAppliance(
 ): Promise<Answer> {
   let redactor = new Redactor();
   try {
-    const asked = applianceOf(red, body.appliance);
+    const asked = await applianceOf(red, body.appliance);
     redactor = asked.redactor;
     return { ok: true, ...(await ask(asked.gateway)) };
   } catch (thrown) {
@@ -49,12 +50,22 @@ export async function askAppliance(
 }
 
 /** A name alone means the node as it is deployed; with an address it is a draft. */
-function applianceOf(red: NodeAPI, appliance: unknown): { gateway: Gateway; redactor: Redactor } {
+async function applianceOf(red: NodeAPI, appliance: unknown): Promise<{ gateway: Gateway; redactor: Redactor }> {
   if (!isObject(appliance)) throw badConfig('Choose an appliance first.');
+  if (typeof appliance.inventory === 'string') return { gateway: await firstOf(appliance), redactor: new Redactor() };
   if (appliance.url !== undefined) return draftOf(red, appliance);
   const deployed = typeof appliance.id === 'string' ? applianceById(appliance.id) : undefined;
   if (!deployed) throw badConfig('The appliance is not deployed, or disabled. Deploy it first.');
   return { gateway: deployed.gateway(), redactor: new Redactor() };
+}
+
+/** Of an inventory the first appliance that is selected stands for all of them. */
+async function firstOf({ inventory, select }: JsonObject): Promise<Gateway> {
+  const deployed = inventoryById(String(inventory));
+  if (!deployed) throw badConfig('The inventory is not deployed, or disabled. Deploy it first.');
+  const [first] = await deployed.select(select);
+  if (!first) throw badConfig('No appliance of the inventory fits the selection.');
+  return first.gateway();
 }
 
 function draftOf(red: NodeAPI, appliance: JsonObject): Kept {

@@ -5,6 +5,8 @@ import { registerAccount } from './account';
 import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';
+import { INVENTORY, INVENTORY_CREDENTIALS, InventoryNode } from './inventory';
+import { registerInventory } from './inventory-admin';
 import { registerPickers } from './pickers';
 import { Watch, WATCH } from './watch';
 import { registerPreview } from './preview';
@@ -20,6 +22,15 @@ export default function gatewayNodes(red: NodeAPI): void {
     },
     { credentials: APPLIANCE_CREDENTIALS },
   );
+  red.nodes.registerType(
+    INVENTORY,
+    function (this: Node<Record<string, unknown>>, definition: NodeDef) {
+      red.nodes.createNode(this, definition);
+      hideCredentials(this);
+      new InventoryNode(red, this, definition);
+    },
+    { credentials: INVENTORY_CREDENTIALS },
+  );
   for (const area of areas) registerArea(red, area);
   red.nodes.registerType(WATCH, function (this: Node, definition: NodeDef) {
     red.nodes.createNode(this, definition);
@@ -28,6 +39,7 @@ export default function gatewayNodes(red: NodeAPI): void {
   registerTest(red);
   registerAccount(red);
   registerPickers(red);
+  registerInventory(red);
   registerPreview(red);
 }
 

@@ -2,7 +2,8 @@ import type { Node, NodeAPI } from 'node-red';
 import type { ContainEvent } from '../src/contain/keeper';
 import { asGatewayError, type GatewayError } from '../src/model/error';
 import { isObject } from '../src/model/json';
-import { applianceById, namedAppliances, type Appliance } from './appliance';
+import type { Target } from '../src/inventory';
+import { applianceById, namedAppliances } from './appliance';
 import { placeOf } from './place';
 import { badConfig, type Properties } from './properties';
 import { portsOf } from './rules';
@@ -30,7 +31,7 @@ export class NodeKeeper {
   readonly #every: number;
   readonly #port: number;
   /** By the appliance's node, whose deploy makes another one. */
-  readonly #kept = new Map<Appliance, () => void>();
+  readonly #kept = new Map<Target, () => void>();
   readonly #begin: NodeJS.Immediate;
   #shown = '';
 
@@ -50,7 +51,7 @@ export class NodeKeeper {
   }
 
   /** Keeps at this appliance from now on, if it does not yet. */
-  at(appliance: Appliance): void {
+  at(appliance: Target): void {
     if (this.#kept.has(appliance)) return;
     const gateway = appliance.gateway();
     const stop = gateway.keepContained({

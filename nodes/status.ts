@@ -3,6 +3,7 @@ import type { Outcome } from '../src/gateway';
 import type { Advance } from '../src/model/operation';
 import type { ErrorCode } from '../src/model/error-codes';
 import { isObject } from '../src/model/json';
+import type { ManyOutcome, ManyProgress } from '../src/inventory';
 import { textOf, type Values } from './texts';
 
 /** The editor redraws for every change: a busy node shows at most so many. */
@@ -48,6 +49,11 @@ export const ENGLISH = {
   expired: 'expired',
   'locked-out': 'locked out',
   contained: '__n__ contained',
+  appliances: '__n__ appliances',
+  'appliances-done': '__done__ of __n__',
+  'appliances-failed': '__done__ of __n__, __failed__ failed',
+  stopped: 'stopped, __failed__ failed',
+  nowhere: 'none selected',
 } as const;
 
 type Key = keyof typeof ENGLISH;
@@ -78,7 +84,7 @@ const WORDS: Readonly<Record<ErrorCode, Key>> = {
 };
 
 /** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */
-interface Last extends Pick<NodeStatus, 'fill' | 'shape'> {
+export interface Last extends Pick<NodeStatus, 'fill' | 'shape'> {
   readonly key: Key;
   readonly values?: Values;
 }
@@ -101,6 +107,16 @@ export function shownOutcome({ data, many, envelope }: Outcome, sent: number): L
   return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: many.failed, n: many.total } };
 }
 
+/** What became of a run on many appliances. */
+export function shownMany({ data, envelope }: ManyOutcome): Last {
+  const { total, failed, skipped } = data;
+  if (total === 0) return { fill: 'yellow', shape: 'dot', key: 'nowhere' };
+  if (skipped > 0) return { fill: 'red', shape: 'ring', key: 'stopped', values: { failed: short(failed) } };
+  if (failed > 0) return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: short(failed), n: short(total) } };
+  if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
+  return { ...green, key: 'appliances', values: { n: total } };
+}
+
 /** How many a node keeps out. */
 export function shownContained(n: number): Last {
   return { fill: n > 0 ? 'yellow' : 'green', shape: 'dot', key: 'contained', values: { n } };
@@ -109,6 +125,9 @@ export function shownContained(n: number): Last {
 export function shownFailure(code: ErrorCode): Last {
   return { fill: code === 'ABORTED' ? 'grey' : 'red', shape: 'ring', key: WORDS[code] };
 }
+
+/** A run on many appliances tells how many are done. */
+export type Progress = Advance | ({ readonly state: 'appliances' } & ManyProgress);
 
 /** Messages that overlap in time, or follow each other at once. */
 interface Batch {
@@ -124,7 +143,7 @@ export class Status {
   readonly #node: Node;
   #running = 0;
   /** How far those of the messages under way are that have told: transfers. */
-  readonly #advances = new Map<object, Advance>();
+  readonly #advances = new Map<object, Progress>();
   /** Those that wait for somebody to approve them. */
   readonly #held = new Set<object>();
   #last: Last | undefined;
@@ -146,8 +165,8 @@ export class Status {
     this.#show();
   }
 
-  /** How far a transfer is, before it has settled. */
-  advance(run: object, advance: Advance): void {
+  /** How far a transfer, or a run on many appliances is, before it has settled. */
+  advance(run: object, advance: Progress): void {
     this.#advances.set(run, advance);
     this.#show();
   }
@@ -222,6 +241,11 @@ export class Status {
     }
     if (!first || (first.state === 'moving' && first.bytes === 0)) return this.#text('working');
     if (first.state === 'waiting') return this.#text('waiting');
+    if (first.state === 'appliances') {
+      const { done, total, failed } = first;
+      const values = { done: short(done), n: short(total), failed: short(failed) };
+      return this.#text(failed > 0 ? 'appliances-failed' : 'appliances-done', values);
+    }
     const size = sizeOf(first.bytes);
     if (!first.total) return this.#text('moved', { size });
     return this.#text('moved-of', { size, percent: Math.min(100, Math.floor((first.bytes / first.total) * 100)) });

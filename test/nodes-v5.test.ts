@@ -3,6 +3,7 @@ import { approval } from './support/nodes-approval';
 import { containing } from './support/nodes-contain';
 import { areas, login } from './support/nodes-areas';
 import { fields } from './support/nodes-fields';
+import { fleet } from './support/nodes-fleet';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { setup } from './support/nodes-setup';
@@ -17,6 +18,7 @@ describe('nodes in Node-RED 5.0', () => {
   describe('areas', () => areas('node-red-v5'));
   describe('approval', () => approval('node-red-v5'));
   describe('containing', () => containing('node-red-v5'));
+  describe('many appliances', () => fleet('node-red-v5'));
   describe('a login by message', () => login('node-red-v5'));
   describe('transfers and backups', () => transfers('node-red-v5'));
   describe('the test button', () => testButton('node-red-v5'));

@@ -1,0 +1,115 @@
+import type { NodeAPI } from 'node-red';
+import { runOnMany, type ApplianceResult, type InventoryAppliance } from '../src/inventory';
+import { asGatewayError, type GatewayError } from '../src/model/error';
+import { isObject, type JsonObject } from '../src/model/json';
+import { adminRoute } from './admin';
+import type { Answer } from './drafts';
+import { inventoryById, type InventoryNode } from './inventory';
+import { badConfig } from './properties';
+
+/** More are never shown at once: the search finds the others. */
+const MOST_SHOWN = 100;
+const LIST_AT_ONCE = 6;
+const TEST_AT_ONCE = 1;
+/** A thousand appliances, of which hundreds do not answer. */
+const LONGEST_MS = 300_000;
+
+/** One line of the table that a test of all appliances shows. */
+interface Row {
+  readonly appliance: string;
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly message?: string;
+  /** Of the appliance, where it answered. */
+  readonly system?: { host: unknown; release: unknown; serial: unknown };
+  /** Another name of the same appliance. */
+  readonly same?: string;
+}
+
+/** What the dialogs ask of an inventory as it is deployed. Nothing here can write, nor read another file. */
+export function registerInventory(red: NodeAPI): void {
+  adminRoute(red, '/gateway-inventory/list', (body) => answer(() => list(body)), LIST_AT_ONCE);
+  adminRoute(red, '/gateway-inventory/test', (body, gone) => answer(() => test(body, gone)), TEST_AT_ONCE);
+}
+
+async function answer(work: () => Promise<Record<string, unknown>>): Promise<Answer> {
+  try {
+    return { ok: true, ...(await work()) };
+  } catch (thrown) {
+    const { code, message } = asGatewayError(thrown);
+    return { ok: false, code, message };
+  }
+}
+
+function inventoryOf({ id }: Readonly<JsonObject>): InventoryNode {
+  const found = typeof id === 'string' ? inventoryById(id) : undefined;
+  if (!found) throw badConfig('The inventory is not deployed, or disabled. Deploy it first.');
+  return found;
+}
+
+/** Names and tags, which of them a selection fits, and what is wrong with the file now. */
+async function list(body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
+  const inventory = inventoryOf(body);
+  await inventory.ready;
+  const { appliances, fault } = inventory;
+  const tags = new Map<string, number>();
+  for (const tag of appliances.flatMap((appliance) => appliance.tags)) tags.set(tag, (tags.get(tag) ?? 0) + 1);
+  const selected = typeof body.select === 'string' && body.select.trim() !== '' ? await inventory.select(body.select) : appliances;
+  const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
+  const found = selected.filter(({ name, url }) => `${name}\n${url}`.toLowerCase().includes(search));
+  return {
+    total: appliances.length,
+    selected: selected.length,
+    entries: found.slice(0, MOST_SHOWN).map(({ name, url, tags: own }) => ({ value: name, note: [url, ...own].join(' ') })),
+    tags: [...tags].map(([value, count]) => ({ value, count })).slice(0, MOST_SHOWN),
+    ...(fault && { fault: fault.message }),
+  };
+}
+
+/** Asks every appliance who it is. A key that is there is used, and a refusal pauses logins as ever: the button is no way to try passwords. */
+async function test(body: Readonly<JsonObject>, gone: AbortSignal): Promise<Record<string, unknown>> {
+  const inventory = inventoryOf(body);
+  const targets = await inventory.select(typeof body.select === 'string' && body.select !== '' ? body.select : '*');
+  const started = performance.now();
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(LONGEST_MS)]);
+  const rows = rowsOf(targets, await runOnMany(targets, 'system.info', {}, { signal }).then(({ data }) => data.results, resultsOf));
+  const failed = rows.filter(({ ok, same }) => !ok || same !== undefined);
+  return {
+    total: rows.length,
+    well: rows.filter(({ ok }) => ok).length,
+    rows: [...failed, ...rows.filter((row) => !failed.includes(row))].slice(0, 10 * MOST_SHOWN),
+    ms: Math.round(performance.now() - started),
+  };
+}
+
+/** Where none was well the results are in the error. Errors: the same where nothing was tried. */
+function resultsOf(thrown: unknown): ApplianceResult[] {
+  const error: GatewayError = asGatewayError(thrown);
+  const results = error.cause?.['results'];
+  if (!Array.isArray(results)) throw error;
+  return results as ApplianceResult[];
+}
+
+function rowsOf(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): Row[] {
+  const bySerial = new Map<unknown, string>();
+  return results.map(({ appliance, ok, data, error, skipped }, index) => {
+    if (!ok)
+      return {
+        appliance: targets[index]?.name ?? appliance,
+        ok,
+        code: error?.code ?? 'ABORTED',
+        message: error?.message ?? (skipped ? 'Not tried.' : ''),
+      };
+    const document = isObject(data) ? (data['system-information'] ?? data) : {};
+    const system = isObject(document) ? document : {};
+    const serial = system['serial-number'];
+    const same = serial === undefined ? undefined : bySerial.get(serial);
+    if (serial !== undefined && same === undefined) bySerial.set(serial, appliance);
+    return {
+      appliance,
+      ok,
+      system: { host: system['host-name'], release: system['os-version'], serial },
+      ...(same !== undefined && { same }),
+    };
+  });
+}
