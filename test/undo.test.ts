@@ -96,6 +96,28 @@ describe('undo', () => {
     ]);
   });
 
+  it.each([
+    { entryLinks: 'none' },
+    { entryLinks: 'text' },
+    { userEntries: 'username' },
+    { userEntries: 'whole' },
+    { usersAt: 'users' },
+    { collectionInParent: 'link' },
+    { collectionInParent: 'link', entryLinks: 'text' },
+    { errorsInSuccess: true },
+  ] as const)('brings back a server with its users, however the appliance tells of them: %j', async (variants) => {
+    const { simulator, gateway } = await journalled({ variants });
+    const path = 'authentication/auth-servers/auth-server/Extra';
+    await gateway.run('config.update', { path, body: { 'auth-server-type': 'local' } });
+    const input = { server: 'Extra', 'password-cleartext': 's3cret-word' };
+    for (const username of ['one', 'two']) await gateway.run('users.create', { ...input, username });
+    const before = configuration(simulator);
+    const id = await idOf(gateway.run('config.delete', { path }));
+    expect(configuration(simulator)).not.toBe(before);
+    await gateway.run('journal.undo', { id });
+    expect(configuration(simulator)).toBe(before);
+  });
+
   it('names a password that was there before and cannot come back', async () => {
     const { gateway } = await journalled();
     const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };

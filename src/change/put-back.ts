@@ -4,7 +4,7 @@ import type { JsonObject } from '../model/json';
 import type { Call } from '../model/operation';
 import { compareGiven, compareTrees, isLinks, isSecretKey, step, withoutSecrets, type Difference, type Place } from './compare';
 import { overlay } from './overlay';
-import { stateNow, type Found, type State } from './state';
+import { entriesIn, stateNow, type Found, type State } from './state';
 
 const LOCAL_USER = /\/local\/users\/user\/[^/]+$/;
 const PASSWORD = 'password-cleartext';
@@ -27,7 +27,7 @@ export async function putBack({ subject, before, body = {} }: Before, now: State
   let wrote = created !== undefined;
   for (const [path, resource] of Object.entries(before)) {
     const present = now[path];
-    if (!present) incomplete.push(...(await recreate(path, resource, call)));
+    if (!present) incomplete.push(...(await recreate(path, resource, before, call)));
     else if (compareTrees(new Map([[path, resource]]), new Map([[path, present]])).equal && !holdsSecret(body)) continue;
     else await call.write({ method: 'PUT', path, body: overlay(resource, {}) });
     wrote = true;
@@ -37,9 +37,11 @@ export async function putBack({ subject, before, body = {} }: Before, now: State
   return call.dryRun || !wrote ? incomplete : [...incomplete, ...(await leftOver(subject, before, call))];
 }
 
-/** What was deleted comes back by a PUT of what was read; links come back with what they lead to. */
-async function recreate(path: string, resource: JsonObject, call: Call): Promise<Place[]> {
-  const own = Object.fromEntries(Object.entries(resource).filter(([, value]) => !isLinks(value)));
+/** What was deleted comes back by a PUT of what was read; links and entries of a collection come back with what they lead to. */
+async function recreate(path: string, resource: JsonObject, before: State, call: Call): Promise<Place[]> {
+  const entries = entriesIn(path, resource).filter(({ places }) => places.some((place) => Object.hasOwn(before, place)));
+  const keys = new Set(entries.map(({ key }) => key));
+  const own = Object.fromEntries(Object.entries(resource).filter(([key, value]) => !isLinks(value) && !keys.has(key)));
   const body = overlay(own, {});
   // An appliance takes no user without a password, and that of before cannot be read: nobody knows this one.
   const needsPassword = LOCAL_USER.test(path) && !Object.keys(body).some((key) => isSecretKey(key, body));

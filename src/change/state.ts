@@ -7,6 +7,7 @@ import type { Call } from '../model/operation';
 import { CONFIGURATION, encodeSegment } from '../model/path';
 import type { Request } from '../model/request';
 import { isHyperlink } from './compare';
+import { namesIn, usersIn, type Names } from './entries';
 import { readIfThere } from './read';
 
 /** Resources by path, as they stood at one moment; none where there was nothing. What is above another one comes before it. */
@@ -75,9 +76,7 @@ async function look(request: Request, call: Call, known: boolean): Promise<Found
     return { subject: { paths: [item], deep: !found }, before: found ? { [item]: found } : {} };
   }
   // A part of it that has a path of its own, and is written with it.
-  const parts = Object.keys(body).flatMap((key) =>
-    isHyperlink(present[key]) && !isHyperlink(body[key]) ? [hrefOf(present[key], path)] : [],
-  );
+  const parts = Object.keys(body).flatMap((key) => (isHyperlink(present[key]) && !isHyperlink(body[key]) ? [hrefOf(present[key])] : []));
   const paths = [path, ...parts.filter((part) => part !== undefined)];
   return { subject: { paths, deep: false }, before: { [path]: present, ...(await readAll(paths.slice(1), call)) } };
 }
@@ -106,32 +105,41 @@ async function readDeep(root: string, call: Call, known: boolean): Promise<State
   for (let level: readonly string[] = [root]; level.length > 0;) {
     const state = await readAll(level, call, known);
     Object.assign(found, state);
-    const links = Object.entries(state).flatMap(([path, resource]) => linksIn(resource, path));
-    level = [...new Set(links)].filter((link) => link.startsWith(`${root}/`) && !seen.has(link));
+    const links = await inParallel(Object.entries(state), call.settings.connections, ([path, resource]) => linksIn(path, resource, call));
+    level = [...new Set(links.flat())].filter((link) => link.startsWith(`${root}/`) && !seen.has(link));
     for (const link of level) seen.add(link);
     if (seen.size > MOST) throw new GatewayError('LIMIT', sentence`There are more than ${MOST} resources below ${root}.`);
   }
   return found;
 }
 
-function linksIn(resource: JsonObject, path: string): string[] {
-  return Object.entries(resource).flatMap(([key, value]) => {
-    if (Array.isArray(value)) return value.flatMap((item) => hrefOf(item, path, key) ?? []);
-    return hrefOf(value, path) ?? [];
-  });
+async function linksIn(path: string, resource: JsonObject, call: Call): Promise<string[]> {
+  const items: unknown[] = Object.values(resource).flat();
+  const links = items.flatMap((item) => hrefOf(item) ?? []);
+  for (const { places } of entriesIn(path, resource)) if (await isThere(places[0] ?? '', call)) links.push(...places);
+  return links;
+}
+
+/** Lists that may be collections, though nothing in them is a link. */
+export function entriesIn(path: string, resource: JsonObject): Names[] {
+  return [...namesIn(path, resource), ...usersIn(path, resource)];
+}
+
+async function isThere(path: string, call: Call): Promise<boolean> {
+  try {
+    return (await readIfThere(path, call)) !== undefined;
+  } catch (thrown) {
+    const { code } = asGatewayError(thrown);
+    if (code === 'INVALID_REQUEST' || code === 'REJECTED') return false;
+    throw thrown;
+  }
 }
 
 /** Where a hyperlink leads, below the address of the interface. An href may carry the path of the base URL. */
-function hrefOf(value: unknown, path: string, collection?: string): string | undefined {
-  if (!isObject(value)) return undefined;
-  const { href } = value;
-  if (typeof href === 'string') {
-    const start = href.indexOf(`${CONFIGURATION}/`);
-    return start < 0 ? undefined : href.slice(start).replace(/\/$/, '');
-  }
-  // Some releases give names alone.
-  const name = Object.keys(value).length === 1 && KEYS.map((key) => value[key]).find((one) => typeof one === 'string' && one !== '');
-  return collection !== undefined && typeof name === 'string' ? `${path}/${encodeSegment(collection)}/${encodeSegment(name)}` : undefined;
+function hrefOf(value: unknown): string | undefined {
+  if (!isObject(value) || typeof value['href'] !== 'string') return undefined;
+  const start = value['href'].indexOf(`${CONFIGURATION}/`);
+  return start < 0 ? undefined : value['href'].slice(start).replace(/\/$/, '');
 }
 
 /** Where an item of a collection would stand, by what its body has as a key. */

@@ -1,9 +1,9 @@
+import { namesIn, type Names } from '../change/entries';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { Call } from '../model/operation';
 import { CONFIGURATION, encodeSegment } from '../model/path';
 import { sentence } from '../model/sentence';
-import { namesIn, type Names } from './entries';
 import type { Ignore } from './ignore';
 import { DEEPEST, isWithin, placeOf, segmentsOf } from './place';
 import { isBare, partsOf } from './resource';

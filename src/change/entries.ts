@@ -1,6 +1,5 @@
 import { encodeSegment } from '../model/path';
 import { isObject, type JsonObject } from '../model/json';
-import { segmentsOf } from './place';
 
 /** A list of names that may be that of a collection. */
 export interface Names {
@@ -14,14 +13,25 @@ export interface Names {
  * and texts where they are all that a document has. Whether it is a collection, only the appliance knows.
  */
 export function namesIn(place: string, document: JsonObject): Names[] {
+  const isOnly = Object.keys(document).length === 1;
+  return listsIn(place, document, (item) => (typeof item === 'string' && isOnly ? item : nameAlone(item)));
+}
+
+/** The same for lists of whole users, which some releases give in place of their names. */
+export function usersIn(place: string, document: JsonObject): Names[] {
+  return listsIn(place, document, (item) => (isObject(item) && item['href'] === undefined ? item['username'] : undefined));
+}
+
+function listsIn(place: string, document: JsonObject, nameOf: (item: unknown) => unknown): Names[] {
   const keys = Object.keys(document);
   return keys.flatMap((key) => {
     const value = document[key];
     if (!Array.isArray(value) || value.length === 0 || key === '') return [];
-    const names = value.map((item: unknown) => (typeof item === 'string' && keys.length === 1 ? item : nameAlone(item)));
+    const names = value.map(nameOf);
     if (!names.every((name) => typeof name === 'string' && isName(name))) return [];
-    const isOwn = keys.length === 1 && segmentsOf(place).at(-1) === encodeSegment(key);
-    const base = isOwn ? place : `${place}/${encodeSegment(key)}`;
+    const segment = encodeSegment(key);
+    const isOwn = keys.length === 1 && place.endsWith(`/${segment}`);
+    const base = isOwn ? place : `${place}/${segment}`;
     return [{ key, places: names.map((name) => `${base}/${encodeSegment(String(name))}`) }];
   });
 }
