@@ -120,6 +120,21 @@ describe('config.ensure', () => {
     expect(writes(simulator)).toEqual([]);
   });
 
+  it.each(['Users', 'New'])('takes what stands behind links together with the rest, of one that is there or not (%s)', async (name) => {
+    const { simulator, gateway } = await pair();
+    const options = { 'idle-timeout': '33' };
+    const input = { path: `users/user-roles/user-role/${name}`, body: { description: 'x', general: { 'session-options': options } } };
+    const { envelope, data } = await gateway.run('config.ensure', input);
+    expect(envelope.changed).toBe(true);
+    expect(data).toMatchObject(input.body);
+    const role = simulator.state.configuration.resource('users', 'user-roles', 'user-role', name, 'general', 'session-options');
+    expect(role.values.get('idle-timeout')).toBe('33');
+    simulator.requests.length = 0;
+    expect((await gateway.run('config.ensure', input)).envelope).toMatchObject({ changed: false, diff: [] });
+    expect((await gateway.run('config.ensure-all', { resources: [input] })).envelope).toMatchObject({ changed: false, diff: [] });
+    expect(writes(simulator)).toEqual([]);
+  });
+
   it('shows in a dry run what it would do, and whether', async () => {
     const { simulator, gateway } = await pair();
     const run = (description: string) =>

@@ -118,6 +118,20 @@ describe('undo', () => {
     expect(configuration(simulator)).toBe(before);
   });
 
+  it('puts back parts of a resource that have places of their own and were written with it', async () => {
+    const { simulator, gateway } = await journalled();
+    const before = configuration(simulator);
+    const body = { description: 'x', general: { 'session-options': { 'idle-timeout': '33' } } };
+    for (const operation of ['config.update', 'config.ensure']) {
+      const id = await idOf(gateway.run(operation, { path: ROLE, body }));
+      expect(configuration(simulator)).not.toBe(before);
+      const [entry] = await list(gateway, { 'operation-name': operation });
+      expect(entry?.diff?.map(({ field }) => field)).toEqual(['/description', '/idle-timeout']);
+      await gateway.run('journal.undo', { id });
+      expect(configuration(simulator)).toBe(before);
+    }
+  });
+
   it('names a password that was there before and cannot come back', async () => {
     const { gateway } = await journalled();
     const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };

@@ -109,6 +109,8 @@ export const config = area({
       help: 'The same for each of an array, such as a file of the desired state; what differs is written in the order given. An item `{ "path": …, "absent": true }` deletes, where May delete is set.',
       summary: {
         many: '__ok__ of __total__ resources are as given',
+        gone: '; __n__ have no place on this appliance',
+        'gone-one': '; 1 has no place on this appliance',
         planned: 'Would make resources as given by __n__ requests.',
         'planned-one': 'Would make resources as given by one request.',
         none: 'All resources are as given already.',

@@ -6,6 +6,7 @@ import { configurationPath, CONFIGURATION } from '../model/path';
 import { ours, sentence } from '../model/sentence';
 import { compareGiven } from './compare';
 import { ensure, ensureAbsent, noteEnsured, type Ensured } from './ensure';
+import { withParts } from './parts';
 import { readIfThere } from './read';
 import { Turns } from './turns';
 
@@ -55,8 +56,9 @@ function make({ path, body }: Item, call: Call): Promise<Ensured> {
 
 /** What is as it should be need not wait for its turn. */
 async function lookedAt({ path, body }: Item, call: Call): Promise<Ensured | undefined> {
-  const resource = await readIfThere(path, call);
-  if (!body !== !resource) return undefined;
+  const read = await readIfThere(path, call);
+  if (!body !== !read) return undefined;
+  const resource = read && body && (await withParts(read, body, call)).resource;
   const { diff, notCompared } = body ? compareGiven(path, body, resource) : { diff: [], notCompared: [] };
   if (diff.length > 0) return undefined;
   call.unchanged();

@@ -7,6 +7,7 @@ import { sentence } from '../model/sentence';
 import { compareGiven, compareWhole, withoutSecrets, type Difference, type Place } from './compare';
 import { unlessMissing } from './missing-ok';
 import { overlay } from './overlay';
+import { withParts } from './parts';
 import { readIfThere } from './read';
 
 /** How a resource is to be. */
@@ -99,15 +100,16 @@ class Change {
 
   async make(): Promise<Ensured> {
     const call = this.#call;
-    const present = await readIfThere(this.#path, call);
-    const body = this.#given(present);
-    if (present) refuseCollection(present, body);
+    const read = await readIfThere(this.#path, call);
+    const body = this.#given(read);
+    if (read) refuseCollection(read, body);
+    const present = read && (await withParts(read, body, call)).resource;
     const { diff, notCompared } = compareGiven(this.#path, body, present);
     if (present && diff.length === 0 && !this.#wanted.always) {
       call.unchanged();
       return { resource: present, differs: false, diff, notCompared, implicit: [] };
     }
-    const fresh = call.dryRun ? present : await this.#still(present);
+    const fresh = call.dryRun ? present : await this.#still(present, body);
     await call.write({ method: 'PUT', path: this.#path, body: overlay(fresh ?? {}, fresh ? this.#withoutNew(body) : body) });
     const done = { differs: true, diff, notCompared };
     if (call.dryRun) return { ...done, resource: present, implicit: [] };
@@ -127,8 +129,9 @@ class Change {
   }
 
   /** What is there right before the write, which sends all of it back: what somebody else has changed by now would be undone by it. */
-  async #still(present: JsonObject | undefined): Promise<JsonObject | undefined> {
-    const fresh = await readIfThere(this.#path, this.#call);
+  async #still(present: JsonObject | undefined, body: JsonObject): Promise<JsonObject | undefined> {
+    const read = await readIfThere(this.#path, this.#call);
+    const fresh = read && (await withParts(read, body, this.#call)).resource;
     const diff = present && fresh ? compareWhole(this.#path, present, fresh) : cameOrWent(this.#path, present, fresh);
     if (diff.length === 0) return fresh;
     throw new GatewayError('CONFLICT', 'Somebody else changed the resource while it was looked at: nothing was written. Run it again.', {
@@ -138,7 +141,7 @@ class Change {
   }
 
   async #written(): Promise<JsonObject> {
-    const resource = await readBack(this.#path, this.#call);
+    const resource = await readBack(this.#path, this.#call, (present) => this.#given(present));
     const { diff } = compareGiven(this.#path, this.#given(resource), resource);
     if (resource && diff.length === 0) return resource;
     throw new GatewayError(
@@ -150,9 +153,14 @@ class Change {
 }
 
 /** After a write, which a journal reads back as well: whatever keeps it from being read, it was written. */
-async function readBack(path: string, call: Call): Promise<JsonObject | undefined> {
+async function readBack(
+  path: string,
+  call: Call,
+  given: (present: JsonObject) => JsonObject = () => ({}),
+): Promise<JsonObject | undefined> {
   try {
-    return await readIfThere(path, call, true);
+    const resource = await readIfThere(path, call, true);
+    return resource && (await withParts(resource, given(resource), call, true)).resource;
   } catch (thrown) {
     const error = asGatewayError(thrown);
     throw new GatewayError(error.code, sentence`It was written, but could not be read back to check it: ${error}`, {

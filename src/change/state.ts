@@ -2,12 +2,12 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { inParallel } from '../model/in-parallel';
 import { sentence } from '../model/sentence';
 import type { ErrorCode } from '../model/error-codes';
-import { isObject, type JsonObject } from '../model/json';
+import type { JsonObject } from '../model/json';
 import type { Call } from '../model/operation';
 import { CONFIGURATION, encodeSegment } from '../model/path';
 import type { Request } from '../model/request';
-import { isHyperlink } from './compare';
 import { namesIn, usersIn, type Names } from './entries';
+import { hrefOf, withParts } from './parts';
 import { readIfThere } from './read';
 
 /** Resources by path, as they stood at one moment; none where there was nothing. What is above another one comes before it. */
@@ -75,10 +75,8 @@ async function look(request: Request, call: Call, known: boolean): Promise<Found
     const found = await readIfThere(item, call, known);
     return { subject: { paths: [item], deep: !found }, before: found ? { [item]: found } : {} };
   }
-  // A part of it that has a path of its own, and is written with it.
-  const parts = Object.keys(body).flatMap((key) => (isHyperlink(present[key]) && !isHyperlink(body[key]) ? [hrefOf(present[key])] : []));
-  const paths = [path, ...parts.filter((part) => part !== undefined)];
-  return { subject: { paths, deep: false }, before: { [path]: present, ...(await readAll(paths.slice(1), call)) } };
+  const { parts } = await withParts(present, body, call, known);
+  return { subject: { paths: [path, ...Object.keys(parts)], deep: false }, before: { [path]: present, ...parts } };
 }
 
 /** What stands there now. Of a POST, the first of the places at which something stands: that is what it created. */
@@ -133,13 +131,6 @@ async function isThere(path: string, call: Call): Promise<boolean> {
     if (code === 'INVALID_REQUEST' || code === 'REJECTED') return false;
     throw thrown;
   }
-}
-
-/** Where a hyperlink leads, below the address of the interface. An href may carry the path of the base URL. */
-function hrefOf(value: unknown): string | undefined {
-  if (!isObject(value) || typeof value['href'] !== 'string') return undefined;
-  const start = value['href'].indexOf(`${CONFIGURATION}/`);
-  return start < 0 ? undefined : value['href'].slice(start).replace(/\/$/, '');
 }
 
 /** Where an item of a collection would stand, by what its body has as a key. */

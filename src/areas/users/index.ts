@@ -155,6 +155,8 @@ export const users = area({
         done: 'Made the user __username__ as given.',
         unchanged: 'The user __username__ was as given already.',
         many: '__ok__ of __total__ users are as given',
+        gone: '; __n__ have no place on this appliance',
+        'gone-one': '; 1 has no place on this appliance',
         planned: 'Would make __n__ users as given.',
         'planned-one': 'Would make 1 user as given.',
         none: 'All users are as given already.',
