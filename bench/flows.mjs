@@ -8,7 +8,7 @@ const INFO = '/api/v1/system/system-information';
 export const LANES = {
   ...{ info: 0, page: 1, list: 2, kill: 3, wide: 4, pages: 5, inside: 6, noop: 7 },
   ...{ update: 8, updateJournal: 9, create: 10, createJournal: 11, delete: 12, deleteJournal: 13 },
-  ...{ ensure: 14, ensureJournal: 15, killJournal: 16, take: 17, compare: 18 },
+  ...{ ensure: 14, ensureJournal: 15, killJournal: 16, take: 17, compare: 18, watch: 19 },
 };
 const OUTPUTS = Object.keys(LANES).length;
 
@@ -159,8 +159,13 @@ export function ownFlows(target) {
     node('take', 'gateway-snapshot', 'take', 8, { folder: { type: 'msg', value: 'folder' } }),
     node('compare', 'gateway-snapshot', 'compare', 8, { folder: { type: 'msg', value: 'folder' } }),
   ];
-  const wires = Object.fromEntries([...nodes.map(({ id }) => [id.slice(4), id]), ['noop', 'noop']]);
+  // It tells nothing of a check that sees what the one before saw: that it is over is its outcome.
+  const watching = [
+    { id: 'own-watch', type: 'gateway-watch', z: 'tab', appliance: 'appliance8', watch: 'sessions', every: 86_400, wires: [[]] },
+    { id: 'watched', type: 'complete', z: 'tab', scope: ['own-watch'], uncaught: false, wires: [['sink']] },
+  ];
+  const wires = Object.fromEntries([...nodes.map(({ id }) => [id.slice(4), id]), ['noop', 'noop'], ['watch', 'own-watch']]);
   const account = { username: 'api-admin', password: 'simulator' };
   const credentials = Object.fromEntries(appliances.map(({ id }) => [id, account]));
-  return { flows: around(target, wires, [...appliances, ...nodes]), credentials };
+  return { flows: around(target, wires, [...appliances, ...nodes, ...watching]), credentials };
 }

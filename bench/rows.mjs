@@ -29,6 +29,7 @@ import { LANES } from './flows.mjs';
  * @property {number} sessions of a long list
  * @property {number} shortSessions of a short one
  * @property {number} someSessions of one that people have
+ * @property {number} watchedSessions
  * @property {number} kills at no think time
  * @property {number} slowKills at 5 ms
  * @property {number} writes of each kind, with a journal and without
@@ -44,6 +45,7 @@ export const FULL = {
   sessions: 100_000,
   shortSessions: 1000,
   someSessions: 20_000,
+  watchedSessions: 10_000,
   kills: 10_000,
   slowKills: 2000,
   writes: 2000,
@@ -58,6 +60,7 @@ export const QUICK = {
   sessions: 2000,
   shortSessions: 400,
   someSessions: 1000,
+  watchedSessions: 400,
   kills: 50,
   slowKills: 20,
   writes: 100,

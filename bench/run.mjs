@@ -15,6 +15,7 @@ import { FULL, QUICK, rowsFor } from './rows.mjs';
 import { serverRows } from './server-rows.mjs';
 import { installedMegabytes, measureStart } from './start.mjs';
 import { transferRows } from './transfer-rows.mjs';
+import { watchRows } from './watch-rows.mjs';
 
 /**
  * @typedef {import('./rows.mjs').Row} Row
@@ -40,7 +41,9 @@ const reps = Number(options.reps ?? size.reps);
 const only = options.only?.split(',');
 const wanted = (/** @type {string} */ id) => only === undefined || only.some((part) => id.includes(part));
 const versions = /** @type {(4 | 5)[]} */ (options.lines.split(',').map(Number));
-const rows = [...rowsFor(size), ...serverRows(size), ...transferRows(size), ...changeRows(size)].filter(({ id }) => wanted(id));
+const rows = [...rowsFor(size), ...serverRows(size), ...transferRows(size), ...changeRows(size), ...watchRows(size)].filter(({ id }) =>
+  wanted(id),
+);
 
 /**
  * @param {4 | 5} version

@@ -8,6 +8,7 @@ import { changeRows } from '../bench/change-rows.mjs';
 import { QUICK, rowsFor } from '../bench/rows.mjs';
 import { serverRows } from '../bench/server-rows.mjs';
 import { transferRows } from '../bench/transfer-rows.mjs';
+import { watchRows } from '../bench/watch-rows.mjs';
 import { root } from '../scripts/tools.mjs';
 
 interface Results {
@@ -28,7 +29,7 @@ describe('the benchmark', () => {
   it('runs every row for both lines of Node-RED', async () => {
     await promisify(execFile)(process.execPath, [join(root, 'bench', 'run.mjs'), '--quick', '--out', out], { maxBuffer: 1 << 24 });
     const { lines, megabytes } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')) as Results;
-    const rows = [...rowsFor(QUICK), ...serverRows(QUICK), ...transferRows(QUICK), ...changeRows(QUICK)];
+    const rows = [...rowsFor(QUICK), ...serverRows(QUICK), ...transferRows(QUICK), ...changeRows(QUICK), ...watchRows(QUICK)];
     const wanted = [4, 5].flatMap((version) =>
       rows.filter(({ versions = [4] }) => (versions as number[]).includes(version)).map(({ id }) => `${version} ${id}`),
     );

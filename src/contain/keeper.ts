@@ -1,5 +1,4 @@
 import { asGatewayError, type GatewayError } from '../model/error';
-import { OUT_OF_REACH } from '../model/error-codes';
 import { inParallel } from '../model/in-parallel';
 import type { JsonObject } from '../model/json';
 import { disableWanted, enableAgain, whom } from './contain';
@@ -30,8 +29,6 @@ export interface Keeper {
 /** More than so many users at once cost more one by one than the whole list. */
 const MOST_BY_NAME = 3;
 const AT_ONCE = 8;
-/** When an appliance is out of reach, asking every few seconds helps nobody. */
-const LONGEST_PAUSE_MS = 30_000;
 const LONGEST_GRACE_MS = 500;
 
 const guards = new Map<string, Guard>();
@@ -69,7 +66,6 @@ class Guard {
   #looking = false;
   /** When the last look began. */
   #looked = -Infinity;
-  #faults = 0;
 
   constructor(appliance: string) {
     this.#appliance = appliance;
@@ -129,12 +125,11 @@ class Guard {
     this.#looking = false;
     for (const each of this.#keepers) each.onLook(contained, fault);
     if (this.#keepers.size === 0) return;
-    this.#faults = fault && OUT_OF_REACH.has(fault.code) ? this.#faults + 1 : 0;
     const every = this.#everyMs;
-    const pause = Math.min(Math.max(every, LONGEST_PAUSE_MS), every * 2 ** Math.min(this.#faults, 10));
     // Whoever read the last list reads the next one a little sooner or later.
     const grace = listed ? Math.min(every / 20, LONGEST_GRACE_MS) : 0;
-    this.#schedule(Math.max(0, pause + grace - (performance.now() - began)));
+    // As often where the appliance is away: whoever signs in as soon as it is back is not to wait for us.
+    this.#schedule(Math.max(0, every + grace - (performance.now() - began)));
   }
 
   /** One look. Gives the first fault; one at one of them does not keep it from the others. */
