@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import parse from 'parse-prometheus-text-format';
 import { describe, expect, it } from 'vitest';
 import { exposition } from '../src/areas/exposition';
@@ -19,7 +20,37 @@ function values(families: Families, name: string, label?: string): Record<string
   );
 }
 
+/** Prometheus' own parser of OpenMetrics, which is strict; what npm has reads the older format alone. Of Debian: python3-prometheus-client. */
+const REFERENCE = `import json, sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+families = parse(sys.stdin.read())
+print(json.dumps({family.name: [family.type, [[s.name, s.labels, float(s.value)] for s in family.samples]] for family in families}))`;
+function reference(text: string): Record<string, [type: string, samples: [name: string, labels: Record<string, string>, value: number][]]> {
+  const { status, stdout, stderr } = spawnSync('python3', ['-c', REFERENCE], { input: text, encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as ReturnType<typeof reference>;
+}
+const hasReference = spawnSync('python3', ['-c', 'import prometheus_client.openmetrics.parser']).status === 0;
+
 describe('metrics', () => {
+  it.runIf(hasReference)('are what the parser of Prometheus takes, and it reads the same from them', async () => {
+    const name = 'vpn "1"\\';
+    const { gateway } = await pair({ cluster: 'active-passive', role: 'license-server' }, { name });
+    await failure(gateway.run('users.get', { server: 'System Local', username: 'nobody' }));
+    const { text, families } = await scrape(gateway);
+    const read = reference(text);
+    expect(Object.keys(read).length).toBeGreaterThan(10);
+    expect(read['gateway_request_seconds']?.[0]).toBe('histogram');
+    expect(read['gateway_requests']?.[0]).toBe('counter');
+    for (const [type, samples] of Object.values(read)) {
+      expect(['gauge', 'counter', 'histogram']).toContain(type);
+      for (const [, labels] of samples) expect(labels['appliance']).toBe(name);
+    }
+    const health = read['gateway_health']?.[1].map(([, labels, value]) => [labels['name'], value]) ?? [];
+    expect(Object.fromEntries(health)).toEqual(values(families, 'gateway_health', 'name'));
+    expect(() => reference(text.replace('# EOF', ''))).toThrow('EOF');
+  });
+
   it('are what the other operations tell, and every sample names the appliance', async () => {
     const { simulator, gateway } = await pair({ cluster: 'active-passive', role: 'license-server' }, { name: 'vpn "1"\\' });
     const { text, families } = await scrape(gateway);

@@ -63,12 +63,6 @@ it('tells every start and end of a seeded hour once, across two kills', async ()
     // Nobody knows whether that check was over.
     present = undefined;
   }
-  console.log(
-    second,
-    told.length,
-    checks.length,
-    told.filter((l) => l.session === undefined),
-  );
   expect(errors).toEqual([]);
 
   const first = new Set(checks[0]);

@@ -275,7 +275,9 @@ describe('away', () => {
     let until = 0;
     let times = 0;
     let up = true;
+    let most = 0;
     while (clock.now() < end) {
+      const before = lines(simulator).length;
       await clock.step(1, (now) => {
         if (now < until) return;
         // At least as long as the longest pause.
@@ -288,7 +290,10 @@ describe('away', () => {
         if (!up)
           simulator.fault({ times: Infinity, match: ({ path }) => path.includes('system-information'), body: '<html>Maintenance</html>' });
       });
+      most = Math.max(most, lines(simulator).length - before);
     }
+    // Also when it returns.
+    expect(most).toBe(1);
     expect(times).toBeGreaterThan(10);
     const told = topics();
     expect(told.filter((_, index) => index % 2 === 0)).toEqual(Array.from({ length: times }, () => 'system/unreachable'));

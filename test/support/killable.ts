@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
+import type { Simulator } from '../../src/simulator';
+import { certificate } from '../library/appliance';
+
+type FlowNode = Record<string, unknown> & { readonly id: string };
+
+/** A real Node-RED whose flows go on where they were after it was killed: the same folders, the same flows. */
+export class Killable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'gateway-killed-'));
+  /** What the function `tell` of Function nodes is given, a line each, written before it returns. */
+  readonly told = join(this.folder, 'told.jsonl');
+  readonly #flows: readonly FlowNode[];
+  #running: NodeRed | undefined;
+
+  /** `nodes` of the tab `f1`, whose appliance is `a1`. */
+  constructor(simulator: Simulator, nodes: (folder: string) => readonly FlowNode[]) {
+    const ca = join(this.folder, 'ca.pem');
+    writeFileSync(ca, certificate.cert);
+    writeFileSync(this.told, '');
+    this.#flows = [
+      { id: 'f1', type: 'tab', label: 'Killed' },
+      { id: 'tls1', type: 'tls-config', ca, cert: '', key: '', verifyservercert: true },
+      { id: 'a1', type: 'gateway-appliance', name: 'vpn-1', url: simulator.url, login: 'realm', realm: 'Admin Users', tls: 'tls1' },
+      ...nodes(this.folder).map((node) => ({ z: 'f1', ...node })),
+    ];
+    onTestFinished(async () => {
+      await this.#running?.stop();
+      rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#running = await startNodeRed({
+      userDir: join(this.folder, 'user'),
+      version: 4,
+      flows: [...this.#flows],
+      credentials: { a1: { username: 'api-admin', password: 'simulator' } },
+      settingsCode: `const { appendFileSync } = require('node:fs');
+module.exports.functionGlobalContext = { tell: (line) => appendFileSync(${JSON.stringify(this.told)}, JSON.stringify(line) + '\\n') };`,
+    });
+  }
+
+  /** As `kill -9` does. */
+  async kill(): Promise<void> {
+    this.#running?.child.kill('SIGKILL');
+    await this.#running?.exited;
+  }
+
+  /** What an `http in` of that path leads to. Rejects when it is killed meanwhile. */
+  async post(path: string, body: unknown = {}): Promise<unknown> {
+    const response = await fetch(`${this.#running?.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  }
+}
+
+/** An `http in`, and the node that answers with the payload. */
+export const page = (path: string, to: string): readonly FlowNode[] => [
+  { id: `in-${path.slice(1)}`, type: 'http in', url: path, method: 'post', wires: [[to]] },
+  { id: 'answer', type: 'http response', statusCode: '', wires: [] },
+  { id: 'caught', type: 'catch', scope: null, uncaught: false, wires: [['why']] },
+  { id: 'why', type: 'function', func: 'msg.payload = msg.error; msg.statusCode = 500; return msg;', outputs: 1, wires: [['answer']] },
+];
