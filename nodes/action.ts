@@ -15,6 +15,7 @@ import { tellClosed } from './closing';
 import { isOurs, plainFailure, type Failure } from './failure';
 import { Fleet, type FleetRun } from './fleet';
 import { fixedFolder, NodeKeeper } from './keeper';
+import { measure } from './observe';
 import { Operations, type Chosen } from './operations';
 import { Output, owned } from './output';
 import { badConfig, Properties } from './properties';
@@ -124,6 +125,7 @@ export class Action {
       this.#runs.delete(run);
       this.#status.settle(run, shown);
       if (this.#closed && run.writes) tellClosed(this.#red, this.#node, run, error ?? 'done');
+      measure(this.#node, message);
       this.#conclude(run, done, error);
     }
   }

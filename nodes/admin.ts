@@ -30,6 +30,14 @@ export function adminRoute(red: NodeAPI, path: string, work: Work, most = AT_ONC
   });
 }
 
+/** A route that tells without touching an appliance: for who may see appliance nodes, and for Node-RED's own pages and programs only. */
+export function adminRead(red: NodeAPI, path: string, tell: () => object): void {
+  red.httpAdmin.get(path, red.auth.needsPermission('gateway-appliance.read'), (request, response) => {
+    if (isOwn(request)) response.set('Cache-Control', 'no-store').json(tell());
+    else refuse(response, ...FOREIGN);
+  });
+}
+
 async function answer(body: JsonObject, response: Response, work: Work, load: Load): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
@@ -44,16 +52,17 @@ async function answer(body: JsonObject, response: Response, work: Work, load: Lo
   }
 }
 
-function refusalOf(request: Request, { running, most }: Load): [status: number, code: string, message: string] | undefined {
+type Refusal = [status: number, code: string, message: string];
+const FOREIGN: Refusal = [
+  403,
+  'FORBIDDEN',
+  'This came from a page of another address. If Node-RED stands behind a proxy, that has to pass on the header Host.',
+];
+
+function refusalOf(request: Request, { running, most }: Load): Refusal | undefined {
   if (!isJson(request.headers['content-type']))
     return [415, 'BAD_INPUT', 'The body has to be JSON, with the content type application/json.'];
-  if (!isOwn(request)) {
-    return [
-      403,
-      'FORBIDDEN',
-      'This came from a page of another address. If Node-RED stands behind a proxy, that has to pass on the header Host.',
-    ];
-  }
+  if (!isOwn(request)) return FOREIGN;
   if (!isObject(request.body)) return [400, 'BAD_INPUT', 'The body has to be an object.'];
   if (running >= most) return [429, 'LIMIT', `At most ${most} of these run at once. Wait until one has ended.`];
   return undefined;

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { badInput, GatewayError } from '../src/model/error';
-import { Gateway } from '../src/gateway';
+import { Gateway, type GatewayOptions } from '../src/gateway';
 import { PERMISSIONS } from '../src/model/rules';
 import type { Target } from '../src/inventory';
 import type { ProxySettings, Settings, TlsSettings } from '../src/model/settings';
@@ -49,9 +49,11 @@ export class Appliance {
   readonly #red: NodeAPI;
   #gateway: Gateway | undefined;
   #fault: GatewayError | undefined;
+  readonly #observing: Pick<GatewayOptions, 'onExchange' | 'host'>;
 
-  constructor(red: NodeAPI, node: Node<Credentials>, definition: NodeDef) {
+  constructor(red: NodeAPI, node: Node<Credentials>, definition: NodeDef, observing: Pick<GatewayOptions, 'onExchange' | 'host'> = {}) {
     this.#red = red;
+    this.#observing = observing;
     this.id = node.id;
     this.properties = { ...definition };
     this.label = typeof definition.name === 'string' ? definition.name : '';
@@ -73,6 +75,11 @@ export class Appliance {
     return this.#credentials;
   }
 
+  /** The gateway, if it was used. */
+  get present(): Gateway | undefined {
+    return this.#gateway;
+  }
+
   /** The gateway, made on first use: the nodes it refers to may start after this one. Throws `BAD_CONFIG`, each time. */
   gateway(): Gateway {
     if (this.#gateway) return this.#gateway;
@@ -80,6 +87,7 @@ export class Appliance {
     try {
       return (this.#gateway = new Gateway(settingsOf(this.#red, this.properties, this.credentials), {
         others: (name) => applianceNamed(name).gateway(),
+        ...this.#observing,
       }));
     } catch (thrown) {
       if (thrown instanceof GatewayError) this.#fault = thrown;
@@ -94,6 +102,11 @@ export class Appliance {
     this.#gateway = undefined;
     this.#fault = badConfig('The appliance node was closed.');
   }
+}
+
+/** All that are deployed. */
+export function deployedAppliances(): Appliance[] {
+  return [...deployed.values()];
 }
 
 /** The deployed appliance node of that id. */
@@ -166,6 +179,7 @@ export function settingsOf(
     permissions: from.choice('permissions', PERMISSIONS),
     rate: from.number('rate'),
     waiting: from.number('waiting'),
+    log: from.flag('log'),
     ...Object.fromEntries(Object.keys(APPLIANCE_CREDENTIALS).map((name) => [name, secrets.secret(name)])),
   };
   return given(read) as Settings;

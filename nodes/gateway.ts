@@ -7,6 +7,7 @@ import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from '.
 import { registerTest } from './appliance-test';
 import { INVENTORY, INVENTORY_CREDENTIALS, InventoryNode } from './inventory';
 import { registerInventory } from './inventory-admin';
+import { observing, registerCounters } from './observe';
 import { registerPickers } from './pickers';
 import { Watch, WATCH } from './watch';
 import { registerPreview } from './preview';
@@ -18,7 +19,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     function (this: Node<Credentials>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
-      new Appliance(red, this, definition);
+      new Appliance(red, this, definition, observing(red, this.id));
     },
     { credentials: APPLIANCE_CREDENTIALS },
   );
@@ -37,6 +38,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     new Watch(red, this, definition);
   });
   registerTest(red);
+  registerCounters(red);
   registerAccount(red);
   registerPickers(red);
   registerInventory(red);

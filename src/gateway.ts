@@ -1,15 +1,14 @@
-import { operationNamed, operations, type OperationData, type OperationInput, type OperationName } from './areas';
+import { operationNamed, operations, type OperationData, type OperationName } from './areas';
 import { Approval, type Approve, type PlanBy } from './run/approval';
 import { keepAt, type KeepOptions } from './areas/contain/keep';
 import { OperationCall, type Shared } from './run/call';
 import { Crowd } from './run/crowd';
 import { envelopeOf, failedEnvelope, maskWritten, type RunOf } from './run/envelope';
 import type { ErrorCode } from './model/error-codes';
-import { english, summaryOf, type Say } from './model/summary';
-import type { Envelope, Many } from './model/envelope';
+import { english, summaryOf } from './model/summary';
 import { asGatewayError, GatewayError } from './model/error';
 import { readInput } from './model/input';
-import type { Advance, Operation } from './model/operation';
+import type { Operation } from './model/operation';
 import { Redactor } from './model/redaction';
 import { ours, sentence } from './model/sentence';
 import { secretsOfInput } from './model/secrets';
@@ -26,53 +25,18 @@ import { journalled, type Initiator } from './journal/around';
 import { JournalWriter } from './journal/writer';
 import type { AroundWrite } from './run/writes';
 import type { Texts } from './snapshot/texts';
+import type { GatewayOptions, Outcome, RunArguments, RunOptions } from './gateway-options';
 import { keySharingOf } from './login/account';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import type { Handshake } from './http/served';
+import type { Exchanged } from './http/history';
 import { Transport } from './http/transport';
+import { counterValues, type CounterValues } from './model/counters';
 import { Canceller, type Cancellable } from './model/cancelling';
-import type { Coordination } from './model/coordination';
 import { processCoordination } from './model/process-coordination';
 
-export interface RunOptions {
-  /** An `AbortSignal`, or what is like one. */
-  signal?: Cancellable | undefined;
-  /** Plan writes instead of sending them; the appliance's own `dryRun` cannot be switched off here. */
-  dryRun?: boolean;
-  /**
-   * Asked before anything is written, with the plan: what is approved is the most that happens, what it rejects with is the outcome. Not asked
-   * for reads and dry runs, nor where nothing would be written.
-   */
-  approve?: Approve | undefined;
-  /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
-  onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
-  /** Puts `envelope.summary` into another language than English. */
-  say?: Say;
-  /** Who asks for it, for the journal. */
-  by?: Initiator | undefined;
-  /** Told a few times a second how far an import or export is. */
-  onProgress?: (progress: Advance) => void;
-}
-
-export interface GatewayOptions {
-  /** What is shared with other processes; by default, with the other gateways of this one. */
-  coordination?: Coordination | undefined;
-  /** Logs in by itself in place of using the key that other gateways of the account have: to prove that a login works. */
-  ownLogin?: boolean | undefined;
-  /** The other appliances, by name, for operations on two; throws a `GatewayError` for a name that is none. Default: there are none. */
-  others?: ((name: string) => Gateway) | undefined;
-}
-
-export interface Outcome<D = unknown> {
-  /** The resource, records, result or `many`; undefined when everything went out in parts. */
-  data: D;
-  /** The same as `data` where that tells of several items, one by one; else null. */
-  many: Many | null;
-  envelope: Envelope;
-  /** True when everything went out through `onPart`. */
-  streamed: boolean;
-}
+export type { GatewayOptions, Outcome, RunArguments, RunOptions } from './gateway-options';
 
 /** What a run has that is part of something else. */
 interface PartOf {
@@ -84,12 +48,6 @@ interface PartOf {
 }
 
 type Perform = (input: ReturnType<typeof readInput>, call: OperationCall) => Promise<unknown>;
-
-/** Input and options of a run; the input may be left out where no field is required. */
-export type RunArguments<N extends OperationName, O> =
-  Record<never, never> extends OperationInput<N>
-    ? [input?: OperationInput<N>, options?: O | AbortSignal]
-    : [input: OperationInput<N>, options?: O | AbortSignal];
 
 /**
  * One appliance: `new Gateway(settings).run('sessions.list', { name })`. Keeps connections and the API key between calls.
@@ -105,11 +63,13 @@ export class Gateway {
   readonly #crowd: Crowd | undefined;
   #running = 0;
 
-  constructor(settings: Settings, { coordination = processCoordination, ownLogin, others }: GatewayOptions = {}) {
+  constructor(settings: Settings, { coordination = processCoordination, ownLogin, others, onExchange, host }: GatewayOptions = {}) {
     this.#settings = settingsOf(settings);
     this.#redactor = new Redactor().add(...secretsOfSettings(this.#settings));
     // To prove that an address can be reached, a connection that is open proves nothing.
-    const transport = new Transport(this.#settings, ownLogin ? undefined : keySharingOf(this.#settings));
+    const { name, log } = this.#settings;
+    const told = log === true && onExchange ? (exchange: Exchanged): void => onExchange(exchange, name) : undefined;
+    const transport = new Transport(this.#settings, ownLogin ? undefined : keySharingOf(this.#settings), told);
     const session = new Session(this.#settings, transport, this.#redactor, coordination, { ownLogin });
     const { pin, permissions, connections, waiting } = this.#settings;
     this.#shared = {
@@ -119,6 +79,7 @@ export class Gateway {
       facts: new Map(),
       coordination,
       recent: new Recent(),
+      host,
       pin: pin === undefined ? undefined : new Pin(pin),
     };
     this.#permit = permitOf(permissions);
@@ -128,6 +89,17 @@ export class Gateway {
 
   get name(): string {
     return this.#settings.name;
+  }
+
+  /** What was sent since this was made, and how long it took. */
+  counters(): CounterValues {
+    const { counters, load, opened } = this.#shared.transport;
+    return counterValues(counters, { ...load, opened });
+  }
+
+  /** The latest exchanges, two hundred at most, the newest last. Names in their addresses are `*`. */
+  exchanges(): Exchanged[] {
+    return this.#shared.transport.history.list();
   }
 
   /** Whether any run is under way. */
@@ -227,6 +199,7 @@ export class Gateway {
       throw error;
     } finally {
       call.end();
+      call.counters.runs++;
       if (entered) crowd?.leave();
       this.#running--;
     }

@@ -162,8 +162,8 @@ describe('the counters', () => {
     const counters = new Counters();
     for (const bound of BOUNDS) counters.requested('GET', 200, bound);
     counters.requested('GET', 'TIMEOUT', 600);
-    expect(counters.buckets).toEqual(new Array<number>(BOUNDS.length + 1).fill(1));
-    expect([...(counters.requests.get('GET') ?? [])]).toEqual([
+    expect(counters.took.buckets).toEqual(new Array<number>(BOUNDS.length + 1).fill(1));
+    expect([...(counters.requests.get('GET')?.codes ?? [])]).toEqual([
       [200, { n: BOUNDS.length }],
       ['TIMEOUT', { n: 1 }],
     ]);

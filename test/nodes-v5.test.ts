@@ -6,6 +6,7 @@ import { fields } from './support/nodes-fields';
 import { fleet } from './support/nodes-fleet';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
+import { observing } from './support/nodes-observing';
 import { setup } from './support/nodes-setup';
 import { testButton } from './support/nodes-test-button';
 import { transfers } from './support/nodes-transfer';
@@ -21,5 +22,6 @@ describe('nodes in Node-RED 5.0', () => {
   describe('many appliances', () => fleet('node-red-v5'));
   describe('a login by message', () => login('node-red-v5'));
   describe('transfers and backups', () => transfers('node-red-v5'));
+  describe('observing', () => observing('node-red-v5'));
   describe('the test button', () => testButton('node-red-v5'));
 });

@@ -5,6 +5,7 @@ import { areas, login } from './support/nodes-areas';
 import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
+import { observing } from './support/nodes-observing';
 import { setup } from './support/nodes-setup';
 import { testButton } from './support/nodes-test-button';
 import { progress, transfers } from './support/nodes-transfer';
@@ -20,5 +21,6 @@ describe('nodes in Node-RED 4.1', () => {
   describe('a login by message', () => login('node-red'));
   describe('transfers and backups', () => transfers('node-red'));
   describe('progress', () => progress());
+  describe('observing', () => observing('node-red'));
   describe('the test button', () => testButton('node-red'));
 });

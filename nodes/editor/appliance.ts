@@ -108,7 +108,7 @@ function showRows(node: RedNode): void {
   for (const property of Object.keys(checks)) showComplaint(node, property);
 }
 
-const ADVANCED = { timeout: 30, transferTimeout: 600, connections: 8, vendor: '', brand: '', journal: '', dryRun: false };
+const ADVANCED = { timeout: 30, transferTimeout: 600, connections: 8, vendor: '', brand: '', journal: '', log: false, dryRun: false };
 const GUARDS = { permissions: 'full', pin: '', rate: '', waiting: '' };
 
 /** A fold opens by itself where something in it is not as it comes. */

@@ -80,6 +80,7 @@ const applianceRegistration = `<script type="text/javascript">
       vendor: { value: '' },
       brand: { value: '' },
       dryRun: { value: false },
+      log: { value: false },
       permissions: { value: 'full' },
       pin: { value: '' },
       rate: { value: '', validate: function (value, opt) { return gatewayEditor.checkRate(this, value, opt); } },

@@ -130,8 +130,8 @@ function memberSamples(document: JsonObject): Sample[] {
   );
 }
 
-function counted({ requests, failures, retries, logins, buckets, seconds }: Counters): Family[] {
-  const answered = [...requests].flatMap(([method, codes]) =>
+function counted({ requests, failures, retries, logins, took: { buckets, seconds } }: Counters): Family[] {
+  const answered = [...requests].flatMap(([method, { codes }]) =>
     [...codes].map(([code, { n }]): Sample => ({ labels: { method, code: String(code) }, value: n })),
   );
   const failed = [...failures].map(([code, { n }]): Sample => ({ labels: { code: String(code) }, value: n }));

@@ -4,6 +4,7 @@ import { ours, sentence } from '../model/sentence';
 import type { JsonObject } from '../model/json';
 import { METRICS_TYPE, PARTS, readMetrics } from './metrics';
 import { readHealthValue } from './health';
+import { supportBundle } from './support';
 
 const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
 
@@ -70,6 +71,16 @@ export const system = area({
       },
       run: readMetrics,
       example: { input: { parts: ['health'] }, request: 'GET /api/v1/system/healthcheck?status=all' },
+    }),
+    'support-bundle': op({
+      effect: 'read',
+      label: 'Support bundle',
+      help: 'What whoever helps wants to know: versions, settings, counters, the last 200 exchanges as method, path, status and time, and a check of the configuration with advice. No secret, name, address, account or serial number is in it; what may be one in a path is `*`.',
+      summary: { done: 'Made a support bundle.' },
+      data: '`{ format, at, versions, appliance, settings, counters, exchanges, findings }`',
+      fields: {},
+      run: (_input, call) => supportBundle(call),
+      example: { input: {}, request: 'GET /api/v1/system/system-information' },
     }),
     'esap-packages': op({
       effect: 'read',

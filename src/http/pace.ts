@@ -37,6 +37,10 @@ export class Pace {
     this.#schedule();
   }
 
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Undefined when one may leave at once. Errors: `ABORTED` when the signal ends the wait, or its owner leaves. */
   turn(owner: object, signal: Cancellable | undefined): Promise<void> | undefined {
     if (signal?.aborted) return Promise.reject(aborted(false));

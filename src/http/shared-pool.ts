@@ -38,6 +38,11 @@ export class SharedPool {
     return this.#connections?.opened ?? 0;
   }
 
+  get load(): { readonly open: number; readonly waiting: number } {
+    const { open, waiting } = this.#connections?.load ?? { open: 0, waiting: 0 };
+    return { open, waiting: waiting + (this.pace?.waiting ?? 0) };
+  }
+
   join(member: object, limits: Limits): void {
     this.#members.set(member, limits);
     this.#limit();

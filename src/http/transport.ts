@@ -1,7 +1,9 @@
 import { Answer, aborted } from './answer';
 import type { Exchange, Reply } from './exchange';
 import { Deadlines } from './deadlines';
+import { History, type Exchanged } from './history';
 import { GatewayError } from '../model/error';
+import type { ErrorCode } from '../model/error-codes';
 import type { Connections } from './connections';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
 import type { Cancellable } from '../model/cancelling';
@@ -18,20 +20,27 @@ import { poolOf, SharedPool, sharingOf } from './shared-pool';
 export class Transport {
   /** Of every exchange, logins included. */
   readonly counters = new Counters();
+  readonly history: History;
   readonly #settings: CheckedSettings;
   /** Undefined where the proxy node excepts this host. */
   readonly #proxy: ProxySettings | undefined;
   /** Undefined: it shares connections with nobody. */
   readonly #account: string | undefined;
+  readonly #onExchange: ((exchange: Exchanged) => void) | undefined;
   readonly #inFlight = new Deadlines<Answer>();
   #pool: SharedPool | undefined;
   #ready: Connections | undefined;
   #closed = false;
 
-  /** `account` names what those have in common who may share connections where they reach the appliance alike. */
-  constructor(settings: CheckedSettings, account?: string) {
+  /**
+   * `account` names what those have in common who may share connections where they reach the appliance alike. `onExchange` is told of each
+   * exchange that has ended.
+   */
+  constructor(settings: CheckedSettings, account?: string, onExchange?: (exchange: Exchanged) => void) {
     this.#settings = settings;
     this.#account = account;
+    this.#onExchange = onExchange;
+    this.history = new History(settings.prefix);
     const { hostname, port } = new URL(settings.origin);
     this.#proxy = this.#proxyTo(hostname, port);
   }
@@ -39,6 +48,11 @@ export class Transport {
   /** Connections that were opened so far, by all who share them. */
   get opened(): number {
     return this.#pool?.opened ?? 0;
+  }
+
+  /** Connections that there are, and requests that wait: of all who share them. */
+  get load(): { readonly open: number; readonly waiting: number } {
+    return this.#pool?.load ?? { open: 0, waiting: 0 };
   }
 
   send(exchange: Exchange): Promise<Reply> {
@@ -57,7 +71,7 @@ export class Transport {
       if (exchange.signal?.aborted) throw aborted(false);
       const answer = new Answer(exchange, this.#pool.origin, exchange.seconds ?? this.#settings.timeout, (error, reply) => {
         this.#inFlight.delete(answer);
-        this.counters.requested(exchange.method, reply?.status ?? error?.code ?? 0, (performance.now() - answer.started) / 1000);
+        this.#note(exchange, reply?.status ?? error?.code ?? 0, performance.now() - answer.started);
         if (reply) resolve(reply);
         else if (error) reject(error);
       });
@@ -68,6 +82,17 @@ export class Transport {
       const { method, path, body = null } = exchange;
       connections.dispatch({ origin: this.#settings.origin, method, path, headers, body }, answer);
     });
+  }
+
+  #note({ method, path }: Exchange, ended: number | ErrorCode, ms: number): void {
+    this.counters.requested(method, ended, ms / 1000);
+    const noted = this.history.add(method, path, ended, ms);
+    if (!this.#onExchange) return;
+    try {
+      this.#onExchange(this.history.shown(noted));
+    } catch {
+      // Whoever writes it down may fail: no outcome depends on it.
+    }
   }
 
   /** What a TLS handshake with the appliance shows, or with somebody else; on a connection of its own. */

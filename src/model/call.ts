@@ -4,7 +4,7 @@ import type { Many, WriteResult } from './envelope';
 import type { GatewayError } from './error';
 import type { JsonObject } from './json';
 import type { Request } from './request';
-import type { Counters } from './counters';
+import type { Counters, CounterValues } from './counters';
 import type { ServedCertificate } from './served';
 import type { Download, Upload } from './stream';
 
@@ -18,6 +18,28 @@ export interface ReadOptions {
   readonly signal?: Cancellable | undefined;
   /** It only has to be known first: the envelope does not tell of it as the request of the operation. */
   readonly lookUp?: boolean;
+}
+
+/** Something about the set-up that whoever operates it should know. */
+export interface Finding {
+  /** For programs: what it is. */
+  readonly code: string;
+  /** For people: what is found and what to do. */
+  readonly text: string;
+}
+
+/** What whoever runs the library knows of itself. */
+export interface HostFacts {
+  readonly versions?: Readonly<Record<string, string>>;
+  readonly findings?: readonly Finding[];
+}
+
+/** What a support bundle is made of; nothing in it is secret, or anybody's name. */
+export interface SupportFacts {
+  readonly settings: JsonObject;
+  readonly counters: CounterValues;
+  readonly exchanges: readonly object[];
+  readonly host: HostFacts;
 }
 
 /** A body that is not JSON of ours. */
@@ -67,6 +89,8 @@ export interface Call {
   served(elsewhere?: { readonly host: string; readonly port: number }): Promise<ServedCertificate>;
   /** What this gateway has sent since it was made. */
   readonly counters: Counters;
+  /** What there is to tell whoever helps. */
+  readonly support: SupportFacts;
   /**
    * Does some work at another appliance, by the name that it is configured under: reads go out, writes do not. Errors: `BAD_INPUT` and
    * `BAD_CONFIG` where there is none of that name; those of the work, which name the appliance.
@@ -85,6 +109,8 @@ export interface Call {
     readonly name: string;
     /** Names that we log in with, where they are known. */
     readonly accounts: readonly string[];
+    /** The admin realm of a realm login; empty = another login. */
+    readonly realm: string;
     readonly vendor: string;
     readonly brand: string;
     readonly connections: number;

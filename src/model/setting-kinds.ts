@@ -25,4 +25,5 @@ export const SETTING_KINDS = {
   permissions: 'text',
   rate: 'number',
   waiting: 'number',
+  log: 'boolean',
 } as const satisfies Readonly<Record<PlainSetting, 'text' | 'number' | 'boolean'>>;

@@ -110,6 +110,8 @@ export interface Settings {
    * Default: `full`.
    */
   permissions?: Permissions;
+  /** Tells `onExchange` of each exchange. Default: false. */
+  log?: boolean;
   /** Most requests a second, logins among them; what is more waits. Default: no ceiling. */
   rate?: number;
   /** Most runs that may wait beside those that the connections are busy with; what is more ends with `LIMIT`. Default: no ceiling. */

@@ -4,11 +4,12 @@ import { abortSignalOf, type Cancellable } from '../model/cancelling';
 import { emptyResult, type Many, type ManyItem, type ResultLists, type WriteResult } from '../model/envelope';
 import { asGatewayError, badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
-import type { Content } from '../model/call';
+import type { Content, HostFacts, SupportFacts } from '../model/call';
 import type { Advance, Call, LoginState, ReadOptions } from '../model/operation';
 import { AnyAnswer, ANYTHING } from './any-answer';
 import type { ServedAt } from '../http/served';
-import type { Counters } from '../model/counters';
+import { counterValues, type Counters } from '../model/counters';
+import { shownSettings } from '../model/shown-settings';
 import type { Request } from '../model/request';
 import type { ServedCertificate } from '../model/served';
 import type { Download, Upload } from '../model/stream';
@@ -28,6 +29,7 @@ import type { Gate } from './write';
 export interface Shared extends SenderParts {
   readonly facts: Map<string, Promise<string>>;
   readonly coordination: Coordination;
+  readonly host?: (() => HostFacts) | undefined;
   readonly recent: Recent;
 }
 
@@ -82,9 +84,21 @@ export class OperationCall implements Call {
   }
 
   get settings(): Call['settings'] {
-    const { name, vendor = '', brand = '', connections, origin, prefix, journal = '', username, secondUsername } = this.#shared.settings;
+    const {
+      name,
+      login,
+      realm = '',
+      vendor = '',
+      brand = '',
+      connections,
+      origin,
+      prefix,
+      journal = '',
+      username,
+      secondUsername,
+    } = this.#shared.settings;
     const accounts = [username, secondUsername].filter((account): account is string => account !== undefined && account !== '');
-    return { name, accounts, vendor, brand, connections, base: origin + prefix, prefix, journal };
+    return { name, accounts, realm: login === 'realm' ? realm : '', vendor, brand, connections, base: origin + prefix, prefix, journal };
   }
 
   get dryRun(): boolean {
@@ -241,6 +255,17 @@ export class OperationCall implements Call {
 
   get counters(): Counters {
     return this.#shared.transport.counters;
+  }
+
+  get support(): SupportFacts {
+    const { settings, transport, host } = this.#shared;
+    const { counters, load, opened, history } = transport;
+    return {
+      settings: shownSettings(settings),
+      counters: counterValues(counters, { ...load, opened }),
+      exchanges: history.list(),
+      host: host?.() ?? {},
+    };
   }
 
   async other<T>(name: string, work: (call: Call) => Promise<T>): Promise<T> {

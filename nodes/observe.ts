@@ -1,0 +1,60 @@
+import type { Node, NodeAPI } from 'node-red';
+import type { GatewayOptions } from '../src/gateway';
+import type { Exchanged } from '../src/http/history';
+import { isObject } from '../src/model/json';
+import { adminRead } from './admin';
+import { deployedAppliances } from './appliance';
+import type { Message } from './sources';
+import { flowFindings, settingFindings } from './flow-findings';
+
+/** The name under which every exchange of an appliance is logged that is to be. */
+const LOGGED = 'gateway-exchange';
+
+/** A line of the log: an object for handlers of one's own, JSON where it becomes text. */
+class Line {
+  constructor(appliance: string, exchange: Exchanged) {
+    Object.assign(this, { appliance, ...exchange });
+  }
+
+  toString(): string {
+    return JSON.stringify(this);
+  }
+}
+
+/** What Node-RED has for whoever operates it: log lines, and what it adds to a support bundle. */
+export function observing(red: NodeAPI, id: string): Pick<GatewayOptions, 'onExchange' | 'host'> {
+  return {
+    onExchange: (exchange, appliance) => {
+      red.log.log({ level: red.log.INFO, type: LOGGED, id, name: appliance, msg: new Line(appliance, exchange) });
+    },
+    host: () => ({
+      versions: { 'node-red': versionOf(red) },
+      findings: [...settingFindings(red), ...flowFindings(red, id)],
+    }),
+  };
+}
+
+/** As Node-RED puts it among its settings; its types do not know that. */
+function versionOf({ settings }: NodeAPI): string {
+  const { version } = settings as { version?: unknown };
+  return typeof version === 'string' ? version : 'unknown';
+}
+
+/** `GET /gateway-appliance/counters`: what each deployed appliance was asked, how often and how long it took. */
+export function registerCounters(red: NodeAPI): void {
+  adminRead(red, '/gateway-appliance/counters', () => ({
+    appliances: deployedAppliances().map(({ id, label, present }) => ({ id, name: label, counters: present?.counters() ?? null })),
+  }));
+}
+
+/** Node-RED's own events for measuring, where somebody collects them: what a message took. */
+export function measure(node: Node, message: Message): void {
+  try {
+    if (!node.metric() || !isObject(message.envelope)) return;
+    const { ms, requests, retries, logins, code } = message.envelope;
+    const values = { 'duration.millis': ms, requests, retries, logins, ...(typeof code === 'string' && { [`failed.${code}`]: 1 }) };
+    for (const [event, value] of Object.entries(values)) node.metric(event, message, value as number);
+  } catch {
+    // Who measures may fail: no message pays for it.
+  }
+}

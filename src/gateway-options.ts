@@ -1,0 +1,60 @@
+import type { OperationInput, OperationName } from './areas';
+import type { Gateway } from './gateway';
+import type { Exchanged } from './http/history';
+import type { Initiator } from './journal/around';
+import type { HostFacts } from './model/call';
+import type { Cancellable } from './model/cancelling';
+import type { Coordination } from './model/coordination';
+import type { Envelope, Many } from './model/envelope';
+import type { Advance } from './model/operation';
+import type { Say } from './model/summary';
+import type { Approve } from './run/approval';
+
+export interface RunOptions {
+  /** An `AbortSignal`, or what is like one. */
+  signal?: Cancellable | undefined;
+  /** Plan writes instead of sending them; the appliance's own `dryRun` cannot be switched off here. */
+  dryRun?: boolean;
+  /**
+   * Asked before anything is written, with the plan: what is approved is the most that happens, what it rejects with is the outcome. Not asked
+   * for reads and dry runs, nor where nothing would be written.
+   */
+  approve?: Approve | undefined;
+  /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
+  onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
+  /** Puts `envelope.summary` into another language than English. */
+  say?: Say;
+  /** Who asks for it, for the journal. */
+  by?: Initiator | undefined;
+  /** Told a few times a second how far an import or export is. */
+  onProgress?: (progress: Advance) => void;
+}
+
+export interface GatewayOptions {
+  /** What is shared with other processes; by default, with the other gateways of this one. */
+  coordination?: Coordination | undefined;
+  /** Logs in by itself in place of using the key that other gateways of the account have: to prove that a login works. */
+  ownLogin?: boolean | undefined;
+  /** With the setting `log`, told of each exchange that has ended, logins among them. What it throws is nobody's business. */
+  onExchange?: ((exchange: Exchanged, appliance: string) => void) | undefined;
+  /** What whoever runs this adds to a support bundle. */
+  host?: (() => HostFacts) | undefined;
+  /** The other appliances, by name, for operations on two; throws a `GatewayError` for a name that is none. Default: there are none. */
+  others?: ((name: string) => Gateway) | undefined;
+}
+
+export interface Outcome<D = unknown> {
+  /** The resource, records, result or `many`; undefined when everything went out in parts. */
+  data: D;
+  /** The same as `data` where that tells of several items, one by one; else null. */
+  many: Many | null;
+  envelope: Envelope;
+  /** True when everything went out through `onPart`. */
+  streamed: boolean;
+}
+
+/** Input and options of a run; the input may be left out where no field is required. */
+export type RunArguments<N extends OperationName, O> =
+  Record<never, never> extends OperationInput<N>
+    ? [input?: OperationInput<N>, options?: O | AbortSignal]
+    : [input: OperationInput<N>, options?: O | AbortSignal];

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { Gateway } from '../src/gateway';
+import { MOST_EXCHANGES, type Exchanged } from '../src/http/history';
+import { findingsIn } from '../src/areas/support/findings';
+import { checkSettings, type Settings } from '../src/model/settings';
+import { shownSettings } from '../src/model/shown-settings';
+import { appliance, failure, gatewayFor, INFO, pair, settingsFor } from './library/appliance';
+import { http, wire } from './library/wire';
+
+const USERS = '/api/v1/configuration/authentication/auth-servers/auth-server/*/local/users/user/*';
+const USER = 'authentication/auth-servers/auth-server/System Local/local/users/user/planted.name';
+const shownOf = (exchanges: readonly Exchanged[]): string[] =>
+  exchanges.map(({ method, path, status, code }) => `${method} ${path} ${status ?? code}`);
+
+describe('exchanges', () => {
+  it('are remembered as method, path, status and time, logins among them, names in paths as *', async () => {
+    const { gateway } = await pair();
+    await gateway.run('system.info');
+    await failure(gateway.run('config.get', { path: USER }));
+    const found = gateway.exchanges();
+    expect(shownOf(found)).toEqual(['POST /api/v1/realm_auth 200', `GET ${INFO} 200`, `GET ${USERS} 404`]);
+    for (const { ms, at, code } of found) expect([ms > 0, Number.isNaN(Date.parse(at)), code]).toEqual([true, false, null]);
+    expect(JSON.stringify(found)).not.toContain('planted');
+  });
+
+  it('without an answer have the code of what ended them', async () => {
+    const server = await wire((_asked, socket) => void socket.destroy());
+    const gateway = gatewayFor(server);
+    await failure(gateway.run('sessions.kill', { 'session-id': 'planted' }));
+    expect(shownOf(gateway.exchanges()).at(-1)).toBe('DELETE /api/v1/system/active-users/session/* CONNECTION');
+  });
+
+  it('are the latest two hundred, in order', async () => {
+    const server = await wire(({ path }) => http(path.includes('status=sbr') ? 404 : 200, '{}'));
+    const gateway = gatewayFor(server, { connections: 1 });
+    for (let index = 0; index < MOST_EXCHANGES + 5; index++) {
+      if (index === MOST_EXCHANGES) await failure(gateway.run('system.health', { status: 'sbr' }));
+      else await gateway.run('system.health', { status: 'all' });
+    }
+    const found = gateway.exchanges();
+    expect(found).toHaveLength(MOST_EXCHANGES);
+    expect(found.findIndex(({ status }) => status === 404)).toBe(MOST_EXCHANGES - 5);
+    expect(found.map(({ at }) => at)).toEqual(found.map(({ at }) => at).toSorted());
+  });
+
+  it('are told one by one where that is switched on, and no fault of whoever listens changes anything', async () => {
+    const simulator = await appliance();
+    const told: string[] = [];
+    const onExchange = (exchange: Exchanged, name: string): void => {
+      told.push(...shownOf([exchange]), name);
+      throw new Error('no disk');
+    };
+    await gatewayFor(simulator, { name: 'quiet' }, { onExchange }).run('system.info');
+    expect(told).toEqual([]);
+    const { envelope } = await gatewayFor(simulator, { name: 'loud', log: true }, { onExchange }).run('system.info');
+    expect([envelope.ok, ...told]).toEqual([true, `GET ${INFO} 200`, 'loud']);
+  });
+});
+
+describe('counters', () => {
+  it('are plain data: requests, how long they took, failures, logins, repeats, connections', async () => {
+    const { simulator, gateway } = await pair({}, { connections: 3 });
+    expect(gateway.counters()).toMatchObject({ runs: 0, requests: {}, seconds: {}, connections: { open: 0, waiting: 0, opened: 0 } });
+    await gateway.run('system.info');
+    simulator.fault({ match: ({ method }) => method === 'GET', status: 500 });
+    await gateway.run('system.info');
+    await failure(gateway.run('config.delete', { path: USER }));
+    const counters = gateway.counters();
+    expect(counters).toMatchObject({
+      runs: 3,
+      failures: { NOT_FOUND: 1 },
+      requests: { POST: { 200: 1 }, GET: { 200: 2, 500: 1 }, DELETE: { 404: 1 } },
+      retries: 1,
+      logins: 1,
+      connections: { open: 1, waiting: 0, opened: 1 },
+    });
+    const { GET: took } = counters.seconds;
+    expect([took?.count, took?.buckets.length, (took?.sum ?? 0) > 0]).toEqual([3, counters.bounds.length + 1, true]);
+    expect(JSON.parse(JSON.stringify(counters))).toEqual(counters);
+    await gateway.run('system.info');
+    expect(counters.requests.GET).toEqual({ 200: 2, 500: 1 });
+  });
+
+  it('tell what waits', async () => {
+    let answer = (): void => undefined;
+    const server = await wire((_asked, socket) => void (answer = () => void socket.write(http(200, '{}'))));
+    const gateway = gatewayFor(server, { connections: 1 });
+    const running = [gateway.run('system.info'), gateway.run('system.info'), gateway.run('system.info')];
+    await expect.poll(() => gateway.counters().connections).toEqual({ open: 1, waiting: 2, opened: 1 });
+    for (let index = 1; index <= 3; index++) {
+      await expect.poll(() => server.asked.length).toBe(index);
+      answer();
+    }
+    await Promise.all(running);
+  });
+});
+
+describe('a support bundle', () => {
+  const bundle = (gateway: Gateway) => gateway.run('system.support-bundle');
+
+  const PLANTED = {
+    name: 'planted-appliance',
+    realm: 'planted-realm',
+    username: 'planted-account',
+    password: 'planted-password',
+    secondPassword: 'planted-second',
+    secondUsername: 'planted-second-account',
+    secondFactor: 'password',
+    journal: '/planted/journal',
+    vendor: 'plantedvendor',
+    brand: 'plantedbrand',
+    pin: 'planted-serial',
+    proxy: { url: 'http://planted-proxy:1', username: 'planted-proxy-account', password: 'planted-proxy-password', noproxy: ['*'] },
+  } satisfies Partial<Settings>;
+
+  it('has versions, settings, counters and exchanges, and nothing that is secret or a name', async () => {
+    const simulator = await appliance({ username: PLANTED.username, password: PLANTED.password, realm: PLANTED.realm });
+    const gateway = gatewayFor(simulator, { ...PLANTED, secondFactor: 'none', pin: simulator.state.system.serialNumber });
+    await failure(gateway.run('config.get', { path: USER }));
+    await failure(gateway.run('sessions.kill', { 'session-id': 'planted-session' }));
+    await gateway.run('sessions.list', { name: 'planted-user' });
+    const { data, envelope } = await bundle(gateway);
+    expect(envelope).toMatchObject({ changed: null, status: 200, request: { path: INFO } });
+    expect(data).toMatchObject({
+      format: 'gateway-support/1',
+      versions: {
+        package: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
+        node: process.version,
+        undici: expect.stringMatching(/^7\./) as string,
+      },
+      appliance: { 'os-version': expect.stringMatching(/\d/) as string },
+      settings: { login: 'realm', pin: true, journal: true, tls: { verified: true, ca: true }, proxy: { account: true } },
+      counters: { requests: { GET: { 404: 1 }, DELETE: { 404: 1 } }, logins: 1 },
+    });
+    expect(shownOf(data.exchanges as Exchanged[])).toContain('GET /api/v1/system/active-users?name=*&number=200&start=0 200');
+    const text = JSON.stringify(data);
+    for (const hidden of ['planted', new URL(simulator.url).hostname, simulator.state.system.serialNumber, simulator.state.system.hostName])
+      expect(text, hidden).not.toContain(hidden);
+  });
+
+  it('is made of an appliance that is away too', async () => {
+    const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
+    const { data, envelope } = await gateway.run('system.support-bundle');
+    expect(envelope.ok).toBe(true);
+    expect(data).toMatchObject({ appliance: { code: 'CONNECTION', system: 'ECONNREFUSED' }, counters: { retries: 0 } });
+  });
+
+  it('has what whoever runs it adds', async () => {
+    const host = () => ({ versions: { 'node-red': '4.1' }, findings: [{ code: 'mine', text: 'Mine.' }] });
+    const { gateway } = await pair({}, {}, { host });
+    const { data } = await bundle(gateway);
+    expect(data.versions['node-red']).toBe('4.1');
+    expect(data.findings).toContainEqual({ code: 'mine', text: 'Mine.' });
+  });
+
+  it.each([
+    ['60', false],
+    ['10', false],
+    ['9', true],
+    ['0', false],
+  ])('tells of a role whose idle timeout is %s: %s', async (idle, told) => {
+    const { simulator, gateway } = await pair();
+    const { items } = simulator.state.configuration.collection('administrators', 'admin-roles', 'admin-role');
+    for (const role of items.values()) role.resource('general', 'session-options').values.set('idle-timeout', idle);
+    const { data } = await bundle(gateway);
+    expect(data.findings.some(({ code }) => code === 'short-idle-limit')).toBe(told);
+  });
+
+  const base = settingsFor({ url: 'https://vpn.example.com' });
+  const quiet = { pin: 'A' };
+
+  it.each<[string, Partial<Settings>]>([
+    ['tls-not-verified', { tls: { rejectUnauthorized: false } }],
+    ['legacy-login', { login: 'legacy' }],
+    ['pasted-key', { login: 'key', apiKey: 'x' }],
+    ['plain-http', { url: 'http://127.0.0.1:8080' }],
+    ['proxy-password-in-clear', { proxy: { url: 'http://proxy:1', username: 'a' } }],
+    ['no-guard-rails', { pin: undefined as never }],
+  ])('advises on %s, and on nothing else', (code, more) => {
+    const of = (settings: Partial<Settings>): string[] => {
+      const settled = checkSettings({ ...base, ...quiet, ...settings });
+      const counters = new Gateway(settled).counters();
+      return findingsIn({ settings: shownSettings(settled), counters, exchanges: [], host: {} }).map((finding) => finding.code);
+    };
+    expect(of(more)).toEqual([code]);
+    expect(of({})).toEqual([]);
+  });
+
+  it('advises on many logins', () => {
+    const settled = checkSettings({ ...base, ...quiet });
+    const gateway = new Gateway(settled);
+    const codes = (logins: number, hours: number): string[] => {
+      const counters = { ...gateway.counters(), logins };
+      const now = Date.parse(counters.since) + hours * 3_600_000;
+      return findingsIn({ settings: shownSettings(settled), counters, exchanges: [], host: {} }, now).map(({ code }) => code);
+    };
+    expect([codes(5, 0.1), codes(7, 1), codes(14, 2.5), codes(7, 2)]).toEqual([[], ['many-logins'], [], []]);
+  });
+
+  it('has no setting of which nobody has decided whether it may be shown', () => {
+    const everything: Required<Settings> = {
+      ...PLANTED,
+      url: 'https://vpn.example.com/planted',
+      login: 'realm',
+      totpSecret: 'JBSWY3DPEHPK3PXP',
+      apiKey: 'planted-key',
+      tls: { ca: 'planted-ca', cert: 'planted', key: 'planted', pfx: 'planted', passphrase: 'planted', servername: 'planted' },
+      timeout: 1,
+      transferTimeout: 2,
+      connections: 3,
+      dryRun: true,
+      permissions: 'read-only',
+      rate: 4,
+      waiting: 5,
+      log: true,
+    };
+    const shown = JSON.stringify(shownSettings(checkSettings(everything)));
+    expect(shown).not.toMatch(/planted|vpn|JBSW/);
+    expect(shown).toContain('"url":"https://…/…"');
+  });
+});
