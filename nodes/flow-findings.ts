@@ -41,8 +41,8 @@ export function settingFindings({ settings }: NodeAPI): Finding[] {
   return found;
 }
 
-/** Flows that let anybody who reaches this Node-RED act on an appliance: nothing stands between who listens and our node that could refuse. */
-export function flowFindings(red: NodeAPI, appliance: string): Finding[] {
+/** Flows that let anybody who reaches this Node-RED act on the appliance of that node, or of an inventory: nothing stands between who listens and our node that could refuse. */
+export function flowFindings(red: NodeAPI, appliance: string | undefined): Finding[] {
   const nodes = new Map<string, Placed>();
   red.nodes.eachNode((node) => void nodes.set(node.id, node as unknown as Placed));
   const { httpNodeAuth, httpNodeMiddleware } = red.settings as { httpNodeAuth?: unknown; httpNodeMiddleware?: unknown };
@@ -80,8 +80,14 @@ function nextOf({ wires, links, type }: Placed): string[] {
   return [...ids, ...linked].filter((id) => typeof id === 'string');
 }
 
-function findingOf(listener: Placed, { id, type, operation, operationType, ...of }: Placed, appliance: string): Finding | undefined {
-  if (of['applianceFrom'] !== 'msg' && of['appliance'] !== appliance) return undefined;
+function findingOf(
+  listener: Placed,
+  { id, type, operation, operationType, ...of }: Placed,
+  appliance: string | undefined,
+): Finding | undefined {
+  // Without an appliance node it is one of an inventory.
+  const chosen = appliance === undefined ? Boolean(of['inventory']) : of['appliance'] === appliance;
+  if (!chosen && of['applianceFrom'] !== 'msg') return undefined;
   const known = areas.find(({ name }) => `gateway-${name}` === type)?.operations[String(operation)];
   const reads = (operationType ?? 'op') === 'op' && known?.effect === 'read';
   const what = `${listener.type} (${listener.id}) leads to ${type} (${id}) with nothing between them that could refuse a message`;

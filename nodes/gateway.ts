@@ -19,7 +19,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     function (this: Node<Credentials>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
-      new Appliance(red, this, definition, observing(red, this.id));
+      new Appliance(red, this, definition, observing(this.id));
     },
     { credentials: APPLIANCE_CREDENTIALS },
   );

@@ -21,6 +21,7 @@ import { sentence } from '../src/model/sentence';
 import { CREDENTIAL_NAMES } from '../src/model/setting-kinds';
 import { fileFault } from '../src/transfer/file-fault';
 import { addAppliances, APPLIANCE_CREDENTIALS, applianceNamed, settingsOf } from './appliance';
+import { observing } from './observe';
 import { badConfig, Properties } from './properties';
 import { textOf } from './texts';
 
@@ -46,7 +47,7 @@ const ENGLISH = { reading: 'reading', appliances: '__n__ appliances', 'fault-at'
 /** Every inventory node that is deployed. */
 const deployed = new Map<string, InventoryNode>();
 /** A deploy makes the nodes anew; what did not change keeps its key and its sockets. */
-const gateways = new Gateways({ others: (name) => applianceNamed(name).gateway() });
+const gateways = new Gateways({ others: (name) => applianceNamed(name).gateway(), ...observing() });
 
 /** The runtime of one `gateway-inventory` node. */
 export class InventoryNode {

@@ -21,16 +21,29 @@ class Line {
   }
 }
 
-/** What Node-RED has for whoever operates it: log lines, and what it adds to a support bundle. */
-export function observing(red: NodeAPI, id: string): Pick<GatewayOptions, 'onExchange' | 'host'> {
+/** Those of an inventory outlive the nodes that they were made for. */
+let latest: NodeAPI | undefined;
+
+/**
+ * What Node-RED has for whoever operates it: log lines, and what it adds to a support bundle. `id` is that of the appliance node; of what an
+ * inventory has there is none.
+ */
+export function observing(id?: string): Pick<GatewayOptions, 'onExchange' | 'host'> {
   return {
     onExchange: (exchange, appliance) => {
-      red.log.log({ level: red.log.INFO, type: LOGGED, id, name: appliance, msg: new Line(appliance, exchange) });
+      const red = latest;
+      red?.log.log({
+        level: red.log.INFO,
+        type: LOGGED,
+        ...(id !== undefined && { id }),
+        name: appliance,
+        msg: new Line(appliance, exchange),
+      });
     },
-    host: () => ({
-      versions: { 'node-red': versionOf(red) },
-      findings: [...settingFindings(red), ...flowFindings(red, id)],
-    }),
+    host: () => {
+      const red = latest;
+      return red ? { versions: { 'node-red': versionOf(red) }, findings: [...settingFindings(red), ...flowFindings(red, id)] } : {};
+    },
   };
 }
 
@@ -42,6 +55,7 @@ function versionOf({ settings }: NodeAPI): string {
 
 /** `GET /gateway-appliance/counters`: what each deployed appliance was asked, how often and how long it took. */
 export function registerCounters(red: NodeAPI): void {
+  latest = red;
   adminRead(red, '/gateway-appliance/counters', () => ({
     appliances: deployedAppliances().map(({ id, label, present }) => ({ id, name: label, counters: present?.counters() ?? null })),
   }));

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { describe, expect, it } from 'vitest';
-import { observing } from '../nodes/observe';
+import { observing, registerCounters } from '../nodes/observe';
 import { flowFindings, settingFindings } from '../nodes/flow-findings';
 
 type Definition = Record<string, unknown> & { id: string; type: string };
@@ -83,8 +83,11 @@ describe('the examples', () => {
 });
 
 describe('settings of Node-RED', () => {
-  it('tell its version', () => {
-    expect(observing(redOf([], { version: '4.1.15' }), 'a1').host?.().versions).toEqual({ 'node-red': '4.1.15' });
+  it('tell its version; what an inventory has is told of flows that use one', () => {
+    const red = redOf([hook, { ...kill, appliance: '', inventory: 'i1' }], { version: '4.1.15', adminAuth: {} });
+    registerCounters({ ...red, httpAdmin: { get: () => undefined }, auth: { needsPermission: () => undefined } } as unknown as NodeAPI);
+    expect(observing('a1').host?.()).toEqual({ versions: { 'node-red': '4.1.15' }, findings: [] });
+    expect(observing().host?.().findings).toMatchObject([{ code: 'listens-without-secret' }]);
   });
 
   it.each<[object, string[]]>([
