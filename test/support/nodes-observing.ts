@@ -80,7 +80,7 @@ export function observing(runtime: Runtime): void {
       const before = await ask();
       expect(before.body).toEqual({ appliances: [{ id: 'a1', name: 'vpn-1', counters: null }] });
       await rig.run({ payload: 1 });
-      const { body, headers } = await ask();
+      const { body, headers } = (await ask()) as { body: unknown; headers: Record<string, string> };
       expect(body).toMatchObject({ appliances: [{ id: 'a1', counters: { runs: 1, logins: 1, requests: { GET: { 200: 1 } } } }] });
       expect(headers['cache-control']).toBe('no-store');
     });
@@ -92,7 +92,7 @@ export function observing(runtime: Runtime): void {
         { 'sec-fetch-site': 'same-site' },
         { origin: 'https://evil.example' },
       ] as Record<string, string>[]) {
-        const { status, body } = await ask(headers);
+        const { status, body } = (await ask(headers)) as { status: number; body: unknown };
         expect([status, (body as { appliances?: unknown }).appliances]).toEqual([403, undefined]);
       }
       expect((await ask({ 'sec-fetch-site': 'same-origin' })).status).toBe(200);
