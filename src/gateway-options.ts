@@ -1,5 +1,4 @@
 import type { OperationInput, OperationName } from './areas';
-import type { Gateway } from './gateway';
 import type { Exchanged } from './http/history';
 import type { Initiator } from './journal/around';
 import type { HostFacts } from './model/call';
@@ -30,7 +29,8 @@ export interface RunOptions {
   onProgress?: (progress: Advance) => void;
 }
 
-export interface GatewayOptions {
+/** `G` is the gateway itself, which is told of further up. */
+export interface OptionsOf<G> {
   /** What is shared with other processes; by default, with the other gateways of this one. */
   coordination?: Coordination | undefined;
   /** Logs in by itself in place of using the key that other gateways of the account have: to prove that a login works. */
@@ -40,7 +40,7 @@ export interface GatewayOptions {
   /** What whoever runs this adds to a support bundle. */
   host?: (() => HostFacts) | undefined;
   /** The other appliances, by name, for operations on two; throws a `GatewayError` for a name that is none. Default: there are none. */
-  others?: ((name: string) => Gateway) | undefined;
+  others?: ((name: string) => G) | undefined;
 }
 
 export interface Outcome<D = unknown> {

@@ -25,7 +25,7 @@ import { journalled, type Initiator } from './journal/around';
 import { JournalWriter } from './journal/writer';
 import type { AroundWrite } from './run/writes';
 import type { Texts } from './snapshot/texts';
-import type { GatewayOptions, Outcome, RunArguments, RunOptions } from './gateway-options';
+import type { OptionsOf, Outcome, RunArguments, RunOptions } from './gateway-options';
 import { keySharingOf } from './login/account';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
@@ -36,7 +36,8 @@ import { counterValues, type CounterValues } from './model/counters';
 import { Canceller, type Cancellable } from './model/cancelling';
 import { processCoordination } from './model/process-coordination';
 
-export type { GatewayOptions, Outcome, RunArguments, RunOptions } from './gateway-options';
+export type { Outcome, RunArguments, RunOptions } from './gateway-options';
+export type GatewayOptions = OptionsOf<Gateway>;
 
 /** What a run has that is part of something else. */
 interface PartOf {

@@ -6,6 +6,7 @@ export type { ContainEvent } from './contain/keeper';
 export type { BackupFile } from './backup/manifest';
 export type { RunResult as BackupResult } from './backup/run';
 export type { Difference, Place, TreeComparison } from './change/compare';
+export type { OptionsOf } from './gateway-options';
 export { Gateway, type GatewayOptions, type Outcome, type RunArguments, type RunOptions } from './gateway';
 export {
   fromEnvironment,
@@ -40,14 +41,14 @@ export { GatewayError, type Details } from './model/error';
 export { ERROR_CODES, type ErrorCode } from './model/error-codes';
 export type { Initiator } from './journal/around';
 export type { Advance, Call, Content, LoginState, ReadOptions } from './model/call';
-export type { Counters, CounterValues } from './model/counters';
-export type { Finding, HostFacts } from './model/call';
+export type { Counters, CounterValues, Histogram } from './model/counters';
+export type { Finding, HostFacts, SupportFacts } from './model/call';
 export type { Exchanged } from './http/history';
-export type { Field, Fields, Givable, Given, Input, Kind, ObjectKind } from './model/field';
+export type { Amount, Field, Fields, Givable, Given, Input, Kind, ObjectKind } from './model/field';
 export type { JsonObject } from './model/json';
 export type { Area, Effect, Operation, Operations } from './model/operation';
 export type { Query, Request } from './model/request';
-export type { Rule } from './model/rules';
+export type { Permissions, Rule } from './model/rules';
 export type { Sentence } from './model/sentence';
 export type { Handshake } from './http/served';
 export type { ServedCertificate, ShownCertificate } from './model/served';

@@ -32,6 +32,7 @@ const ROOMS = [
   'backup',
   'contain',
   'areas',
+  'gateway-options',
   'gateway',
   'inventory',
   'watch',

@@ -125,7 +125,7 @@ export const serviceRows: readonly Row[] = [
     path: '/api/v1/system/system-information',
     statuses: [200],
     answer: { 'system-information': { 'host-name': 'h', 'serial-number': 'S1' } },
-    operations: ['system.info', 'backup.run', 'backup.restore', 'snapshot.take', 'snapshot.revert'],
+    operations: ['system.info', 'system.support-bundle', 'backup.run', 'backup.restore', 'snapshot.take', 'snapshot.revert'],
   },
   {
     method: 'GET',

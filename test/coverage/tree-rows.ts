@@ -51,7 +51,15 @@ export const treeRows: readonly Row[] = [
     query: /^[\w=&%-]+$/,
     statuses: [200],
     answer: { name: 'Staff' },
-    operations: ['config.get', 'config.ensure', 'config.ensure-all', 'snapshot.take', 'snapshot.compare', 'snapshot.revert'],
+    operations: [
+      'config.get',
+      'config.ensure',
+      'config.ensure-all',
+      'snapshot.take',
+      'snapshot.compare',
+      'snapshot.revert',
+      'system.support-bundle',
+    ],
   },
   {
     method: 'POST',
