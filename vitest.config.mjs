@@ -7,6 +7,7 @@ import { defineConfig } from 'vitest/config';
 const whole = [
   'test/linear.test.ts',
   'test/nodes-v5.test.ts',
+  'test/fault-suite*.test.ts',
   'test/*-kill.test.ts',
   'test/watch-memory.test.ts',
   'test/backup-passphrase.test.ts',

@@ -62,11 +62,11 @@ export async function readMetrics({ parts = [...PARTS] }: { parts?: readonly str
       up ||= part !== 'certificate' || part === wanted[0];
       return families;
     } catch (thrown) {
-      const { code } = asGatewayError(thrown);
+      const { answered, code } = asGatewayError(thrown);
       // Those are nobody's but ours; of an appliance without TLS there is no certificate.
       if (code === 'ABORTED' || (code === 'BAD_CONFIG' && part !== 'certificate')) throw thrown;
       leftOut[part] = code;
-      up ||= NOT_OFFERED.has(code);
+      up ||= answered !== undefined && NOT_OFFERED.has(answered);
       return [];
     }
   };

@@ -27,7 +27,7 @@ export async function unlessMissing<R = WriteResult>(call: Call, remove: () => P
   try {
     return await remove();
   } catch (thrown) {
-    if (asGatewayError(thrown).code !== 'NOT_FOUND') throw thrown;
+    if (asGatewayError(thrown).answered !== 'NOT_FOUND') throw thrown;
     return call.unchanged();
   }
 }

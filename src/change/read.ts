@@ -7,7 +7,7 @@ export async function readIfThere(path: string, call: Call, known = false): Prom
   try {
     return await ((known && call.known(path)) || call.read({ method: 'GET', path }));
   } catch (thrown) {
-    if (asGatewayError(thrown).code === 'NOT_FOUND') return undefined;
+    if (asGatewayError(thrown).answered === 'NOT_FOUND') return undefined;
     throw thrown;
   }
 }

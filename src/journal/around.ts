@@ -186,8 +186,8 @@ function serialNumber(call: Call): Promise<string> {
       const serial = system?.['serial-number'];
       return typeof serial === 'string' ? serial : '';
     } catch (thrown) {
-      const { code } = asGatewayError(thrown);
-      if (code === 'FORBIDDEN' || code === 'NOT_FOUND' || code === 'APPLIANCE_ERROR' || code === 'BAD_RESPONSE') return '';
+      const { answered, code } = asGatewayError(thrown);
+      if (answered === 'FORBIDDEN' || answered === 'NOT_FOUND' || code === 'APPLIANCE_ERROR' || code === 'BAD_RESPONSE') return '';
       throw thrown;
     }
   });

@@ -63,7 +63,7 @@ export class LoginExchange {
   /** 400, 401 and 422 refuse the credentials (a wrong realm among them), 403 them or the account. */
   #refusal({ status, retryAfter }: Reply): GatewayError {
     const wait = retryAfterMs(retryAfter);
-    const details: Details = { status, ...(wait !== undefined && { retryAfterMs: wait }) };
+    const details: Details = { status, login: true, ...(wait !== undefined && { retryAfterMs: wait }) };
     const { login, secondFactor } = this.#settings;
     const realm = ours(login === 'realm' ? ', the realm' : '');
     const second = ours(secondFactor === 'none' ? '' : ' and second factor');

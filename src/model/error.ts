@@ -10,6 +10,8 @@ export interface Details {
   result?: { info: Message[]; warnings: Message[]; errors: Message[] };
   /** Why the outcome of a write is unknown: the code that a read would have had. */
   reason?: ErrorCode;
+  /** It was a login that was answered so, on the way to the request. */
+  login?: true;
   /** The login step that is waiting for an answer. */
   resumeId?: string;
   /** False when not a byte of the request left: it certainly did not happen. */
@@ -41,6 +43,14 @@ export class GatewayError extends Error {
     Object.defineProperty(this, 'name', { value: 'GatewayError' });
     Object.defineProperty(this, 'details', { value: details });
     Object.defineProperty(this, 'sentence', { value: typeof message === 'string' ? ours(message) : message });
+  }
+
+  /**
+   * The code, if the request itself was answered so: a login that is answered 404 or 403 says nothing of what is there, or of what the
+   * account may do there.
+   */
+  get answered(): ErrorCode | undefined {
+    return this.details.login ? undefined : this.code;
   }
 
   // A Catch node shows String(error): the sentence alone reads better than one with a class name before it.

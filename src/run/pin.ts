@@ -63,7 +63,8 @@ export class Pin {
       return key;
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      if (NOT_TOLD.has(error.code)) throw refused(sentence`The appliance does not tell this account who it is (${ours(error.code)})`);
+      if (error.answered && NOT_TOLD.has(error.answered))
+        throw refused(sentence`The appliance does not tell this account who it is (${ours(error.code)})`);
       // What was to be written has not been sent, whatever became of the question.
       throw new GatewayError(error.code, error.sentence, { ...error.details, sent: false });
     }

@@ -177,8 +177,8 @@ class Crawl implements Crawled {
       return true;
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      if (error.code === 'FORBIDDEN') return true;
-      if (isMissing(error) || error.code === 'INVALID_REQUEST' || error.code === 'REJECTED') return false;
+      if (error.answered === 'FORBIDDEN') return true;
+      if (isMissing(error) || error.answered === 'INVALID_REQUEST' || error.answered === 'REJECTED') return false;
       throw error;
     }
   }
@@ -189,7 +189,7 @@ class Crawl implements Crawled {
       const places = this.#gone.get(parent) ?? new Set();
       this.#gone.set(parent, places.add(place));
     } else if (isMissing(error) && (!isStart || this.#seen.size > 1)) this.vanished.add(place);
-    else if (error.code === 'FORBIDDEN' && !isStart) this.forbidden.add(place);
+    else if (error.answered === 'FORBIDDEN' && !isStart) this.forbidden.add(place);
     else if (error.code === 'ABORTED') throw error;
     else {
       const extra = { ...error.details.extra, path: place };
@@ -225,8 +225,8 @@ function isEmptyCollection(place: string, resource: JsonObject): boolean {
 }
 
 /** Releases answer what is not there by 404, or by an error inside of a 200. */
-export function isMissing({ code, details }: GatewayError): boolean {
-  return code === 'NOT_FOUND' || (code === 'APPLIANCE_ERROR' && details.status === 200 && saysMissing(details.result?.errors));
+export function isMissing({ answered, code, details }: GatewayError): boolean {
+  return answered === 'NOT_FOUND' || (code === 'APPLIANCE_ERROR' && details.status === 200 && saysMissing(details.result?.errors));
 }
 
 function saysMissing(errors: readonly { message: string }[] = []): boolean {

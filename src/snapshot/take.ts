@@ -56,7 +56,8 @@ export function rootOf(path: string | readonly string[] | undefined, call: Call)
 /** The appliance that a snapshot is taken of. An account that may not read it all the same may read the configuration. */
 export async function originOf(call: Call, root: string, ignore: Ignore): Promise<Origin> {
   const identity = await readIdentity(call).catch((thrown: unknown) => {
-    if (!['FORBIDDEN', 'NOT_FOUND'].includes(asGatewayError(thrown).code)) throw thrown;
+    const { answered } = asGatewayError(thrown);
+    if (answered !== 'FORBIDDEN' && answered !== 'NOT_FOUND') throw thrown;
     return undefined;
   });
   return {

@@ -51,7 +51,7 @@ export async function download<T>(kind: Kind, request: Request, call: Call, open
   } catch (thrown) {
     const error = asGatewayError(thrown);
     if (!isUnknown(error)) throw error;
-    if (kind === 'xml') throw error.code === 'NOT_FOUND' ? withAdvice(error, NO_XML) : error;
+    if (kind === 'xml') throw error.answered === 'NOT_FOUND' ? withAdvice(error, NO_XML) : error;
     // In the URL, where alone a GET could carry it, proxies and logs would keep it.
     if (request.body) throw withAdvice(error, NO_PASSWORD);
     return call.download({ ...request, method: 'GET' }, open).catch((again: unknown) => {
@@ -64,8 +64,8 @@ const NO_XML = 'Older releases have no XML export: take binary.';
 const NO_PASSWORD = 'Releases that know GET alone take a password in the URL only, where it does not go: export without a password.';
 
 /** Whether the appliance does not know the path, or not by this method. */
-function isUnknown({ code, details }: GatewayError): boolean {
-  return code === 'NOT_FOUND' || details.status === 405;
+function isUnknown({ answered, details }: GatewayError): boolean {
+  return answered !== undefined && (answered === 'NOT_FOUND' || details.status === 405);
 }
 
 function withAdvice(error: GatewayError, advice: string): GatewayError {

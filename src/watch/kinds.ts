@@ -77,7 +77,7 @@ export const KINDS = {
   system: { operation: 'system.info', tracker: () => new SystemTracker() },
   cluster: {
     operation: 'cluster.status',
-    instead: ({ code }) => (code === 'NOT_FOUND' ? NO_CLUSTER : undefined),
+    instead: ({ answered }) => (answered === 'NOT_FOUND' ? NO_CLUSTER : undefined),
     tracker: () => new ClusterTracker(),
   },
   license: { operation: 'license.lease-info', tracker: ({ limits = LICENSE_LIMITS }) => new LicenseTracker(readLimits(limits)) },

@@ -36,9 +36,9 @@ export function handsOf(call: Call): Hands {
         await endSingle(session, call);
         return true;
       } catch (thrown) {
-        const { code, details } = asGatewayError(thrown);
+        const { answered, code, details } = asGatewayError(thrown);
         // One that came after the plan was approved is left to the keeper.
-        if (code === 'NOT_FOUND' || (code === 'CONFLICT' && details.sent === false)) return false;
+        if (answered === 'NOT_FOUND' || (code === 'CONFLICT' && details.sent === false)) return false;
         throw thrown;
       }
     },

@@ -31,7 +31,7 @@ export class LocalUsers {
     try {
       return usersOf(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users/user` }));
     } catch (thrown) {
-      if (asGatewayError(thrown).code !== 'NOT_FOUND') throw thrown;
+      if (asGatewayError(thrown).answered !== 'NOT_FOUND') throw thrown;
     }
     return this.#located(undefined, async () => usersOf(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users` })));
   }
@@ -45,7 +45,7 @@ export class LocalUsers {
     try {
       return await this.get(username);
     } catch (thrown) {
-      if (asGatewayError(thrown).code !== 'NOT_FOUND' || (await this.#serverIsThere) !== true) throw thrown;
+      if (asGatewayError(thrown).answered !== 'NOT_FOUND' || (await this.#serverIsThere) !== true) throw thrown;
       return undefined;
     }
   }
@@ -64,7 +64,7 @@ export class LocalUsers {
           return call.write({ method: 'DELETE', path });
         });
       } catch (thrown) {
-        if (!missingOk || asGatewayError(thrown).code !== 'NOT_FOUND' || (await this.#serverIsThere) === false) throw thrown;
+        if (!missingOk || asGatewayError(thrown).answered !== 'NOT_FOUND' || (await this.#serverIsThere) === false) throw thrown;
         return call.unchanged();
       }
     });
@@ -109,7 +109,7 @@ export class LocalUsers {
       return await work();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      if (error.code !== 'NOT_FOUND') throw error;
+      if (error.answered !== 'NOT_FOUND') throw error;
       const there = await (this.#serverIsThere ??= this.#look());
       if (there === undefined) throw error;
       const words = this.#words(there, username);
@@ -131,7 +131,7 @@ export class LocalUsers {
       await this.#call.read({ method: 'GET', path: this.#path }, { lookUp: true });
       return true;
     } catch (thrown) {
-      return asGatewayError(thrown).code === 'NOT_FOUND' ? false : undefined;
+      return asGatewayError(thrown).answered === 'NOT_FOUND' ? false : undefined;
     }
   }
 }

@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import { request as plainRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { certificate, LOGIN } from '../library/appliance';
+import { selfSigned } from '../../src/simulator';
+
+/** One request on its way through. */
+export interface Passing {
+  /** Whose it is: the first segment of its path. */
+  readonly owner: string;
+  readonly method: string;
+  /** Without the owner. */
+  readonly path: string;
+  readonly body: Buffer;
+  readonly isLogin: boolean;
+  /** How many requests of this owner came before, logins aside. */
+  readonly index: number;
+  readonly socket: Socket;
+  readonly response: ServerResponse;
+  /** Passes it on to the appliance, and gives what that answers. */
+  forward(): Promise<Answer>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Does what is wrong; gives the answer that goes back, or nothing where it has done so itself. */
+export type Fault = (passing: Passing) => Promise<Answer | undefined> | Answer | undefined;
+
+/** What is handed to whom. */
+interface Behind {
+  readonly url: string;
+  count: number;
+}
+
+/**
+ * Stands between nodes and appliances, speaks TLS with the nodes, and does to each request what a test wants. Who is behind it is told
+ * by the first segment of the path, so that many can meet the same fault at once.
+ */
+export class FaultProxy {
+  /** Done to every request of which it wants something; undefined lets it pass. */
+  fault: ((passing: Passing) => Fault | undefined) | undefined;
+  /** Connections are cut as soon as they are there. */
+  cutsConnections = false;
+  /** Requests that belong to nobody: there should be none. */
+  readonly strays: string[] = [];
+  readonly sockets = new Set<Socket>();
+  readonly #behind = new Map<string, Behind>();
+  #server!: Server;
+  #port = 0;
+
+  async start(): Promise<void> {
+    this.#server = createServer({ ...certificate, keepAliveTimeout: 60_000 }, (request, response) => {
+      this.#serve(request, response).catch(() => request.socket.destroy());
+    });
+    this.#server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.sockets.delete(socket));
+      if (this.cutsConnections) socket.destroy();
+    });
+    this.#server.on('secureConnection', (socket: TLSSocket) => socket.on('error', () => undefined));
+    this.#server.on('tlsClientError', () => undefined);
+    await this.listen();
+  }
+
+  /** Again at the same place. */
+  async listen(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Nobody answers there any more. */
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.cut();
+    await closed;
+  }
+
+  /** All connections that are open. */
+  cut(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** What new handshakes show from now on: the certificate that is trusted, or one of somebody else. */
+  show(which: 'own' | 'foreign'): void {
+    this.#server.setSecureContext(which === 'own' ? certificate : selfSigned(['elsewhere.example.com']));
+    this.cut();
+  }
+
+  /** The address for somebody whose appliance is at `url`. */
+  place(owner: string, url: string): string {
+    this.#behind.set(owner, { url, count: 0 });
+    return `https://127.0.0.1:${this.#port}/${owner}`;
+  }
+
+  /** As before the first request. */
+  reset(): void {
+    this.fault = undefined;
+    this.cutsConnections = false;
+    for (const behind of this.#behind.values()) behind.count = 0;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => undefined);
+    const [, owner = '', path = ''] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? '') ?? [];
+    const behind = this.#behind.get(owner);
+    if (!behind) {
+      this.strays.push(`${request.method} ${request.url}`);
+      response.writeHead(404).end();
+      return;
+    }
+    const method = request.method ?? '';
+    const isLogin = path.endsWith(LOGIN);
+    const index = isLogin ? behind.count : behind.count++;
+    const body = await bytesOf(request);
+    const forward = (): Promise<Answer> => ask(behind.url + path, method, request.headers as Record<string, string>, body);
+    const passing = { owner, method, path, body, isLogin, index, socket: request.socket, response, forward };
+    const answer = await (this.fault?.(passing) ?? forward)(passing);
+    if (answer) response.writeHead(answer.status, answer.headers).end(answer.body);
+  }
+}
+
+async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+async function ask(url: string, method: string, headers: Record<string, string>, body: Buffer): Promise<Answer> {
+  const sent = plainRequest(url, { method, headers });
+  sent.end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const bytes = await bytesOf(answer);
+  const type = answer.headers['content-type'];
+  return { status: answer.statusCode ?? 0, headers: { ...(type && { 'content-type': type }) }, body: bytes };
+}
