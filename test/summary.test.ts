@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { root } from '../scripts/tools.mjs';
 import { operations } from '../src/areas';
+import { english, type Say } from '../src/model/summary';
 import { SUMMARIES } from '../src/model/summary-words';
 import { failure, gatewayFor, idsOf, pair } from './library/appliance';
 import { files, journalled } from './library/journal';
@@ -98,6 +100,15 @@ describe('the summary of an outcome', () => {
     };
     expect((await gateway.run('system.info', {}, { say })).envelope.summary).toBe('<Read the system information.>');
     expect(said).toEqual(['system.operation.info.label', 'system.operation.info.summary.done']);
+  });
+
+  it('of many ends as a sentence of that language ends', async () => {
+    const { gateway } = await pair({ sessions: 5 });
+    const [id = ''] = idsOf((await gateway.run('sessions.list')).data);
+    const dictionary = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'zh-CN.json'), 'utf8')) as Record<string, string>;
+    const say: Say = (key, text, values) => english(key, dictionary[text] ?? text, values);
+    const { envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidgone', 'sidgone2'] }, { say });
+    expect(envelope.summary).toBe('已结束 1/3 个会话；2 项已不存在。');
   });
 
   it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, { summary = {}, fields, data }) => {

@@ -3,6 +3,7 @@ import { emptyResult, isoTime, type Envelope, type Many, type PlannedRequest } f
 import type { ErrorCode } from '../model/error-codes';
 import type { GatewayError } from '../model/error';
 import { titleOf, type Say } from '../model/summary';
+import { SUMMARIES } from '../model/summary-words';
 
 /** What became of one appliance. */
 export interface ApplianceResult {
@@ -116,7 +117,7 @@ function summaryOf({ operation, selection, input, results, stopped, say }: Repor
   const parts = [planned === undefined ? tell('done', { title, ok, total }) : tell('planned', { title, n: planned, total })];
   if (failed > 0) parts.push(tell('failed', { n: failed, names: named }));
   if (skipped > 0) parts.push(tell('skipped', { n: skipped }), stopped ? tell(stopped, {}) : '');
-  return `${parts.join('')}.`;
+  return say('summary.sentence', SUMMARIES.sentence, { parts: parts.join('') });
 }
 
 /** What went wrong, a line each, for a mail; empty when all is well. */

@@ -13,6 +13,7 @@ export const SUMMARIES = {
   gone: '; __n__ were gone already',
   'gone-one': '; 1 was gone already',
   'failed-items': '; __n__ failed',
+  sentence: '__parts__.',
 } as const;
 
 export type SummaryKey = keyof typeof SUMMARIES;

@@ -89,7 +89,7 @@ function sentenceOfMany(
   const parts = [tell('many', { total, ok, failed })];
   if (gone > 0) parts.push(tell(gone === 1 ? 'gone-one' : 'gone', { n: gone }));
   if (failed > gone) parts.push(tell('failed-items', { n: failed - gone }));
-  return `${parts.join('')}.`;
+  return tell('sentence', { parts: parts.join('') });
 }
 
 /** Texts of the input as people read them: short, in one line, secrets masked; and the one that the operation is about. */
