@@ -90,10 +90,11 @@ export async function buildEditor({ root, compiled, out }) {
       style: await styleOf(root, 'gateway.css'),
       action: form('action'),
       appliance: form('appliance'),
+      inventory: form('inventory'),
       watch: form('watch'),
     }),
   );
-  const help = buildHelp(areas, text('appliance'), text('watch'));
+  const help = buildHelp(areas, text('appliance'), text('inventory'), text('watch'));
   writeLocale(`${out}/locales/en-US`, catalogue, help);
   for (const [language, translation] of translationsOf(root)) {
     writeLocale(`${out}/locales/${language}`, translation.catalogue(catalogue), translation.help(help));

@@ -7,9 +7,11 @@ import { mayWrite } from '../scripts/editor/table.mjs';
 import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
 import { CLOSED } from '../nodes/closing';
+import { INVENTORY_STATUS } from '../nodes/inventory';
 import { ENGLISH } from '../nodes/status';
 import { WATCHING } from '../nodes/watch-status';
 import { areas } from '../src/areas';
+import { WORDS as FLEET_WORDS } from '../src/inventory/report';
 import { SUMMARIES } from '../src/model/summary-words';
 import type { Area, Field } from '../src/model/operation';
 
@@ -75,7 +77,7 @@ const each = areas.map((area) => [area.name, area] as const);
 describe('gateway.html', () => {
   it('registers every type in plain sight, and loads nothing', () => {
     expect([...definitions.keys()].sort()).toEqual(
-      ['gateway-appliance', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)].sort(),
+      ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)].sort(),
     );
     expect([...templates.keys()].sort()).toEqual([...definitions.keys()].sort());
     // One form for them all: the limit of the page is for more than copies.
@@ -123,6 +125,7 @@ describe('gateway.html', () => {
       'name',
       'appliance',
       'applianceFrom',
+      ...['inventory', 'select', 'selectType', 'atOnce', 'canary', 'batch', 'maxFailures', 'maxAppliances', 'each', 'data'],
       'operation',
       'operationType',
       'fields',
@@ -191,6 +194,8 @@ describe('the catalogue', () => {
       ...Object.keys(ENGLISH).map((key) => `status.${key}`),
       ...Object.keys(CLOSED).map((key) => `closed.${key}`),
       ...Object.keys(WATCHING).map((key) => `watch.status.${key}`),
+      ...Object.keys(INVENTORY_STATUS).map((key) => `inventory.status.${key}`),
+      ...Object.keys(FLEET_WORDS).map((key) => `fleet.${key}`),
     ];
     const summaries = Object.keys(SUMMARIES).map((key) => `summary.${key}`);
     const titles = areas.flatMap(({ name, operations }) => Object.keys(operations).map((of) => `${name}.${of}`));
@@ -217,6 +222,8 @@ describe('the catalogue', () => {
     for (const [key, text] of Object.entries(CLOSED)) expect(catalogue.get(`closed.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(WATCHING)) expect(catalogue.get(`watch.status.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(ENGLISH)) expect(catalogue.get(`status.${key}`), key).toBe(text);
+    for (const [key, text] of Object.entries(INVENTORY_STATUS)) expect(catalogue.get(`inventory.status.${key}`), key).toBe(text);
+    for (const [key, text] of Object.entries(FLEET_WORDS)) expect(catalogue.get(`fleet.${key}`), key).toBe(text);
   });
 
   it('has no empty text and no mark-up', () => {
@@ -244,13 +251,15 @@ describe('the build', () => {
 });
 
 describe('the help', () => {
-  it.each(['gateway-appliance', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)])(
+  it.each(['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map(({ name }) => `gateway-${name}`)])(
     'of %s has an introduction and the official headings in order',
     (type) => {
       const text = new RegExp(`data-help-name="${type}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';
       expect(text).toMatch(/^\w[^\n]*\n/);
       const headings = [...text.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading);
-      expect(headings).toEqual(type === 'gateway-appliance' ? ['Details'] : ['Inputs', 'Outputs', 'Details', 'References']);
+      expect(headings).toEqual(
+        ['gateway-appliance', 'gateway-inventory'].includes(type) ? ['Details'] : ['Inputs', 'Outputs', 'Details', 'References'],
+      );
     },
   );
 

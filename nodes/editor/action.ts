@@ -1,12 +1,13 @@
 import { mayBeWhole, portsOf, type Port } from '../rules';
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
+import { isFleet, openFleet, saveFleet } from './fleet';
 import { closePreview, openPreview } from './preview';
 import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
 import { Tools } from './tools';
 import { areaNameOf, everyField, hasEvents, operationOf, operationsOf, portsOfNode, type FieldInfo, type OperationInfo } from './table';
-import { prose, tell } from './words';
+import { prose, tell, textOf } from './words';
 
 let rows: FieldRow[] = [];
 let tools: Tools | undefined;
@@ -36,7 +37,9 @@ export function saveAction(node: RedNode): void {
     row.store();
   }
   if (live(node, 'applianceFrom') === 'msg') $('#node-input-appliance').val('_ADD_');
-  if (operationOf(node, live(node, 'operation'), live(node, 'operationType'))) $('#node-input-allowDestroy').prop('checked', false);
+  const operation = operationOf(node, live(node, 'operation'), live(node, 'operationType'));
+  if (operation && !selectsByMessage(node, operation)) $('#node-input-allowDestroy').prop('checked', false);
+  saveFleet();
   closeAction();
   node.fields = entries;
 }
@@ -77,15 +80,34 @@ function givenTexts(): Record<string, string> {
 
 function openAppliance(node: RedNode): void {
   const byMessage = $('#gateway-by-message').prop('checked', node.applianceFrom === 'msg');
+  let many = false;
   const show = (): void => {
     const checked = byMessage.prop('checked') === true;
     $('#node-input-applianceFrom').val(checked ? 'msg' : '');
-    $('.gateway-appliance').toggle(!checked);
-    $('.gateway-by-message-note').toggle(checked);
+    $('.gateway-one').toggle(!many);
+    $('.gateway-appliance').toggle(!checked && !many);
+    $('.gateway-by-message-note').toggle(checked && !many);
     $('#node-input-appliance').trigger('change');
   };
   byMessage.on('change', show);
-  show();
+  openFleet(node, (now) => {
+    many = now;
+    show();
+    showAllowDestroy(node);
+  });
+}
+
+/** What a message may choose needs a word of the flow's author: an operation that destroys, or the appliances that one changes. */
+function showAllowDestroy(node: RedNode): void {
+  const type = live(node, 'operationType');
+  const operation = operationOf(node, live(node, 'operation'), type);
+  const dynamic = operation === undefined && type !== 'op';
+  const destroys = dynamic && Object.values(operationsOf(node)).some(({ effect }) => effect === 'destroy');
+  $('.gateway-allow-destroy').toggle(destroys || selectsByMessage(node, operation));
+}
+
+function selectsByMessage(node: RedNode, operation: OperationInfo | undefined): boolean {
+  return isFleet(node) && !['', 'str', 'env'].includes(textOf(live(node, 'selectType'))) && operation?.effect !== 'read';
 }
 
 function openOperation(node: RedNode): void {
@@ -124,7 +146,7 @@ function showOperation(node: RedNode): void {
   const about = operation ? node._(`${areaNameOf(node)}.operation.${name}.help`) : dynamic ? node._('action.dynamic-help') : '';
   prose($('.gateway-about'), about).toggleClass('gateway-destroys', operation?.effect === 'destroy');
   $('.gateway-before-fields').toggle(Object.keys(fields).length > 0);
-  $('.gateway-allow-destroy').toggle(dynamic && Object.values(operationsOf(node)).some(({ effect }) => effect === 'destroy'));
+  showAllowDestroy(node);
   $('.gateway-dry-run, .gateway-approval').toggle(operation?.effect !== 'read');
   closePreview();
   RED.tray.resize();

@@ -1,5 +1,6 @@
 import { likelyAppliance } from './likely';
 import { live } from './state';
+import { textOf } from './words';
 
 /** What a route answers, and what stands for an answer that did not come. */
 export type Answer = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string; message: string };
@@ -12,6 +13,9 @@ export const CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPas
 
 /** The appliance of an action node as the routes want it: its name, or all of it where it is not deployed as it stands in the editor. */
 export function applianceOf(node: RedNode): Record<string, unknown> | undefined {
+  const inventory = live(node, 'inventory');
+  // Of many the first one that is selected stands for all of them.
+  if (typeof inventory === 'string' && RED.nodes.node(inventory)) return { inventory, select: selectionOf(node) };
   const chosen = live(node, 'applianceFrom') === 'msg' ? likelyAppliance(node) : live(node, 'appliance');
   const appliance = typeof chosen === 'string' ? RED.nodes.node(chosen) : null;
   if (!appliance) return undefined;
@@ -44,11 +48,20 @@ function texts(credentials: Record<string, unknown> = {}, names: readonly string
   return Object.fromEntries(names.flatMap((name) => (typeof credentials[name] === 'string' ? [[name, credentials[name]]] : [])));
 }
 
+/** What a message selects is not known here. */
+function selectionOf(node: RedNode): unknown {
+  return ['', 'str'].includes(textOf(live(node, 'selectType'))) ? live(node, 'select') : '*';
+}
+
 /** Asks one of our routes. Never rejects: what goes wrong is an answer too. */
 export function ask(node: RedNode, route: string, body: Record<string, unknown>): Promise<Answer> {
+  return askRoute(node, `gateway-appliance/${route}`, body);
+}
+
+export function askRoute(node: RedNode, url: string, body: Record<string, unknown>): Promise<Answer> {
   return new Promise((resolve) => {
     $.ajax({
-      url: `gateway-appliance/${route}`,
+      url,
       method: 'POST',
       contentType: 'application/json',
       data: JSON.stringify(body),

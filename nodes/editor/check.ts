@@ -1,6 +1,7 @@
 import { readFilter } from '../../src/areas/sessions/filter';
 import { isOutOf, keeps } from '../../src/model/rules';
 import { MOST_MINUTES, RESERVED } from '../rules';
+import { isFleet } from './fleet';
 import { likelyMissing } from './likely';
 import { entriesIn, sourcesOf, type Entry } from './sources';
 import { areaNameOf, everyField, operationOf, operationsOf, type FieldInfo } from './table';
@@ -12,7 +13,7 @@ type Verdict = true | string;
 
 /** The appliance is chosen here, unless each message names it. */
 export function checkAppliance(node: RedNode, value: unknown): Verdict {
-  if (live(node, 'applianceFrom') === 'msg') return true;
+  if (live(node, 'applianceFrom') === 'msg' || isFleet(node)) return true;
   if (typeof value !== 'string' || value === '' || value === '_ADD_') return node._('check.appliance-missing');
   const appliance = RED.nodes.node(value);
   if (!appliance) return node._('check.appliance-unknown');

@@ -1,5 +1,6 @@
 import { closeAction, openAction, saveAction } from './action';
 import { checkAppliance, checkEvery, checkFields, checkMinutes, checkOperation, checkOutput } from './check';
+import { checkInventoryOf, checkPace, checkSelect } from './fleet';
 import { addAction, inputLabel, label, outputLabel } from './label';
 
 type Check = (node: RedNode, value: unknown) => true | string | string[];
@@ -19,6 +20,9 @@ export const valid = {
   output: validator(checkOutput),
   minutes: validator(checkMinutes),
   every: validator(checkEvery),
+  inventory: validator(checkInventoryOf),
+  select: validator(checkSelect),
+  pace: validator(checkPace),
 };
 
 export const on = {

@@ -1,4 +1,5 @@
 import { shareForm } from './form';
+import { shareSets } from './inventory';
 import { readOldFlows } from './old-flows';
 import { addSearchWords } from './palette';
 import { hasArea, use, type AreaInfo } from './table';
@@ -8,6 +9,7 @@ export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './
 export { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkWaiting } from './appliance-check';
 export { checkAppliance } from './check';
 export { on, valid } from './definition';
+export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, openInventory } from './inventory';
 export { addAction } from './label';
 export { checkWatch, closeWatch, openWatch, watchLabel } from './watch';
 
@@ -15,6 +17,7 @@ export { checkWatch, closeWatch, openWatch, watchLabel } from './watch';
 export function start(table: Record<string, AreaInfo>): void {
   use(table);
   shareForm();
+  shareSets();
   readOldFlows();
   addSearchWords();
   followWires();

@@ -71,6 +71,7 @@ function decoded(segment: string): string {
 
 /** With one appliance everybody knows which; with several it tells nodes apart. */
 function severalAppliances(node: RedNode): string | undefined {
+  if (typeof node.inventory === 'string' && node.inventory !== '') return typeof node.select === 'string' ? node.select : undefined;
   if (typeof node.appliance !== 'string' || node.appliance === '' || node.applianceFrom === 'msg') return undefined;
   let count = 0;
   RED.nodes.eachConfig((config) => {

@@ -149,9 +149,14 @@ function areaHelp(area) {
     [outputs, ...(area.events ? [eventOutputs] : []), ...(mayWrite(area) ? [approvalOutputs] : [])].join('\n'),
     '### Details',
     ...notes,
+    fleet,
     ...references,
   ].join('\n\n');
 }
+
+const fleet = `With \`Many appliances of an inventory\`, one message runs the operation on all that the selection fits: names with \`*\`, \`tag:eu\`, \`!tag:lab\`; words with spaces
+between must all hold, \`|\` stands between alternatives. The result is \`{ total, ok, failed, skipped, results }\` with \`{ appliance, ok, data, changed, error }\` for each, and
+\`msg.envelope.summary\` and \`msg.envelope.text\` are what a mail can be made of. While fields are read for one of them, \`msg.appliance\` is its name. It is an error only if none was well.`;
 
 const references = ['### References', '- [Documentation and example flows](https://github.com/gateway-admin/node-red#readme)'];
 
@@ -162,11 +167,12 @@ function script(type, markdown) {
 
 /**
  * Help of all types as one file; Node-RED serves it by the language of the editor.
- * @param {readonly Area[]} areas @param {string} appliance @param {string} watch
+ * @param {readonly Area[]} areas @param {string} appliance @param {string} inventory @param {string} watch
  */
-export function buildHelp(areas, appliance, watch) {
+export function buildHelp(areas, appliance, inventory, watch) {
   const parts = [
     script('gateway-appliance', appliance),
+    script('gateway-inventory', inventory),
     ...areas.map((area) => script(`gateway-${area.name}`, areaHelp(area))),
     script('gateway-watch', watch),
   ];

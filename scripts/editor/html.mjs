@@ -4,8 +4,8 @@ import { firstOperation, mayWrite, secretsOf } from './table.mjs';
 
 /** @import { Area } from '../../src/model/operation.js' */
 
-/** Every page of the editor has it. @param {string} html */
-const unindented = (html) => html.replace(/\n +/g, '\n');
+/** Every page of the editor has it. A line that a text goes on from begins with what belongs to the text. @param {string} html */
+const unindented = (html) => html.replace(/(?<!\\)\n +/g, '\n');
 const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('</', '<\\/');
 
 /**
@@ -37,6 +37,16 @@ function actionRegistration(area) {
       name: { value: '' },
       appliance: { value: '', type: 'gateway-appliance', validate: gatewayEditor.valid.appliance },
       applianceFrom: { value: '' },
+      inventory: { value: '', type: 'gateway-inventory', required: false, validate: gatewayEditor.valid.inventory },
+      select: { value: '', validate: gatewayEditor.valid.select },
+      selectType: { value: 'str' },
+      atOnce: { value: 16, validate: gatewayEditor.valid.pace },
+      canary: { value: '', validate: gatewayEditor.valid.pace },
+      batch: { value: '', validate: gatewayEditor.valid.pace },
+      maxFailures: { value: '', validate: gatewayEditor.valid.pace },
+      maxAppliances: { value: '', validate: gatewayEditor.valid.pace },
+      each: { value: false },
+      data: { value: 'all' },
       operation: { value: '${firstOperation(area)}', validate: gatewayEditor.valid.operation },
       operationType: { value: 'op' },
       fields: { value: {}, validate: gatewayEditor.valid.fields },
@@ -102,6 +112,35 @@ const applianceRegistration = `<script type="text/javascript">
   });
 </script>`;
 
+const inventoryCheck = (/** @type {string} */ property) =>
+  `validate: function (value, opt) { return gatewayEditor.checkInventory(this, value, '${property}', opt); }`;
+
+const inventoryRegistration = `<script type="text/javascript">
+  RED.nodes.registerType('gateway-inventory', {
+    category: 'config',
+    hasUsers: false,
+    defaults: {
+      name: { value: '' },
+      source: { value: 'file' },
+      file: { value: '', ${inventoryCheck('file')} },
+      list: { value: '[]', ${inventoryCheck('list')} },
+      defaults: { value: '{"realm": "Admin Users"}', ${inventoryCheck('defaults')} },
+      tls: { value: '', type: 'tls-config', required: false },
+      proxy: { value: '', type: 'http proxy', required: false },
+      secrets: { value: 'node' },
+      sets: { value: '', ${inventoryCheck('sets')} },
+      prefix: { value: 'GATEWAY' },
+      secretsFolder: { value: '', ${inventoryCheck('secretsFolder')} }
+    },
+    credentials: gatewayEditor.inventoryCredentials,
+    label: function () { return gatewayEditor.inventoryLabel(this); },
+    labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
+    oneditprepare: function () { gatewayEditor.openInventory(this); },
+    oneditsave: function () { gatewayEditor.closeInventory(); },
+    oneditcancel: function () { gatewayEditor.closeInventory(); }
+  });
+</script>`;
+
 const watchCheck = (/** @type {string} */ property) =>
   `validate: function (value, opt) { return gatewayEditor.checkWatch(this, value, '${property}', opt); }`;
 
@@ -136,15 +175,17 @@ const watchRegistration = `<script type="text/javascript">
 
 /**
  * The whole file that Node-RED sends to the browser.
- * @param {{ areas: readonly Area[], table: object, script: string, style: string, action: string, appliance: string, watch: string }} parts
+ * @param {{ areas: readonly Area[], table: object, script: string, style: string, action: string, appliance: string, inventory: string, watch: string }} parts
  */
-export function buildHtml({ areas, table, script, style, action, appliance, watch }) {
+export function buildHtml({ areas, table, script, style, action, appliance, inventory, watch }) {
   const shared = `${script.trimEnd()}\ngatewayEditor.start(${json(table)});`.replaceAll('</script', '<\\/script');
   const html = [
     `<style>\n${style.trim()}\n</style>`,
     `<script type="text/javascript">\n${shared}\n</script>`,
     `<script type="text/html" data-template-name="gateway-appliance">\n${appliance.trim()}\n</script>`,
     applianceRegistration,
+    `<script type="text/html" data-template-name="gateway-inventory">\n${inventory.trim()}\n</script>`,
+    inventoryRegistration,
     `<script type="text/html" id="gateway-action-form">\n${action.trim()}\n</script>`,
     ...areas.flatMap((area) => [actionTemplate(area), actionRegistration(area)]),
     `<script type="text/html" data-template-name="gateway-watch">\n${unindented(watch.trim())}\n</script>`,
