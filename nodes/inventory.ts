@@ -42,7 +42,12 @@ const WATCH_MS = 2000;
 const SETTLES_MS = 100;
 
 /** As the English catalogue has them. */
-export const INVENTORY_STATUS = { reading: 'reading', appliances: '__n__ appliances', 'fault-at': 'fault in line __line__', fault: 'not read' } as const;
+export const INVENTORY_STATUS = {
+  reading: 'reading',
+  appliances: '__n__ appliances',
+  'fault-at': 'fault in line __line__',
+  fault: 'not read',
+} as const;
 
 /** Every inventory node that is deployed. */
 const deployed = new Map<string, InventoryNode>();
@@ -210,7 +215,8 @@ export class InventoryNode {
   }
 
   #show(): void {
-    const text = (key: keyof typeof INVENTORY_STATUS, values = {}): string => textOf(this.#red, `inventory.status.${key}`, INVENTORY_STATUS[key], values);
+    const text = (key: keyof typeof INVENTORY_STATUS, values = {}): string =>
+      textOf(this.#red, `inventory.status.${key}`, INVENTORY_STATUS[key], values);
     const line = this.#fault?.details.extra?.['line'];
     if (!this.#fault) this.#node.status({ fill: 'green', shape: 'dot', text: text('appliances', { n: this.appliances.length }) });
     else this.#node.status({ fill: 'red', shape: 'ring', text: typeof line === 'number' ? text('fault-at', { line }) : text('fault') });

@@ -169,7 +169,7 @@ describe('the catalogue', () => {
   /** `test.code.${code}` in the code: whatever is below is used. */
   const composed = [
     ...code.matchAll(
-      /`((?:action|appliance|check|current|filter|list|preview|search|source|test|title|tool|tree|trust|watch)\.[\w.-]*)\$\{/g,
+      /`((?:action|appliance|check|current|filter|inventory|list|preview|search|source|test|title|tool|tree|trust|watch)\.[\w.-]*)\$\{/g,
     ),
   ].map(([, prefix = '']) => prefix);
   const ofTable = new Set(areas.flatMap(({ name }) => [`${name}.label`, `${name}.palette`]));
