@@ -48,7 +48,7 @@ describe('metrics', () => {
     }
     const health = read['gateway_health']?.[1].map(([, labels, value]) => [labels['name'], value]) ?? [];
     expect(Object.fromEntries(health)).toEqual(values(families, 'gateway_health', 'name'));
-    expect(() => reference(text.replace('# EOF', ''))).toThrow('EOF');
+    expect(() => reference(text.replace('# EOF\n', ''))).toThrow('EOF');
   });
 
   it('are what the other operations tell, and every sample names the appliance', async () => {
