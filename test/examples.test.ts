@@ -192,6 +192,7 @@ describe('in the demo, where nothing was entered', () => {
       'From elsewhere',
       expect.objectContaining({ message: 'traveller is signed in from 203.0.113.77.' }),
     ],
+    ['Tell each change of the configuration', 'Click: look now', 'Checked', expect.anything()],
     ['Watch the health', 'Every minute', 'Alert', expect.objectContaining({ state: 'high', load: 93 })],
     ['Watch the health', 'Every minute', 'Fine again', expect.objectContaining({ state: 'normal', load: 7 })],
     ['Onboard a contractor', 'Every evening', 'Disabled', LEAVER],

@@ -22,6 +22,27 @@ export const events: Outcomes = {
     for (const id of ids) sessions.end(id);
   },
 
+  'Tell each change of the configuration.json': async (running, example) => {
+    const { simulator, debug } = running;
+    await inject(running, example, CLICK);
+    await debug.next('Checked', 20_000);
+    const role = simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.get('Users');
+    const { description = '' } = Object.fromEntries(role?.values ?? []) as { description?: string };
+    role?.values.set('description', 'changed by somebody');
+    await inject(running, example, CLICK);
+    // What other examples have changed since the start was told before.
+    let shown: { payload: string };
+    do shown = (await debug.next('Mail of the change', 20_000)) as { payload: string };
+    while (!shown.payload.includes('by somebody'));
+    expect(shown).toMatchObject({
+      topic: 'The configuration of vpn-1 has changed',
+      payload: expect.stringMatching(
+        /^vpn-1 differs from the last check: [^]*user-role\/Users\n {4}description: .* → "changed by somebody"/,
+      ) as unknown,
+    });
+    role?.values.set('description', description);
+  },
+
   'Health and licences to a chat channel.json': async (running, example) => {
     const { debug, appliances } = running;
     const server = appliances.get('licence-1');
