@@ -22,8 +22,10 @@ import { badConfig, Properties } from './properties';
 import { placeOf } from './place';
 import { portsOf } from './rules';
 import type { Message } from './sources';
+import { followReach, tellReach } from './reach';
 import { Seen } from './seen';
-import { shownFailure, shownMany, shownOutcome, Status, type Last, type Progress } from './status';
+import { endsSessions, shownError, shownFailure, shownMany, shownOutcome, type Last } from './shown';
+import { Status, type Progress } from './status';
 import { isObject } from '../src/model/json';
 import { sayIn } from './texts';
 import { unlessAborted, Canceller } from '../src/model/cancelling';
@@ -66,6 +68,7 @@ interface Run {
   sent: number;
   /** Of the bag of runs. */
   index: number;
+  applianceId?: string | undefined;
 }
 
 /** The one runtime of all action nodes: what is special about an area stands in its operations. */
@@ -82,6 +85,7 @@ export class Action {
   #known: Initiator | undefined;
   #closed = false;
   #whenIdle: (() => void) | undefined;
+  #unfollow: (() => void) | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: NodeDef) {
     this.#red = red;
@@ -92,6 +96,8 @@ export class Action {
     this.#seen = new Seen(node, definition);
     this.#setup = this.#read({ ...definition });
     if (this.#setup instanceof GatewayError || this.#isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
+    if (!(this.#setup instanceof GatewayError) && this.#setup.applianceId !== undefined)
+      this.#unfollow = followReach(this.#setup.applianceId, this.#status);
     node.on('input', (message, send, done) => {
       // Nothing may reject here: it would end Node-RED. Only a fault of Node-RED's own hooks could get this far.
       this.#receive(message, send, done as Done).catch((fault: unknown) => node.error(fault));
@@ -118,9 +124,11 @@ export class Action {
     let shown = shownFailure('BAD_RESPONSE');
     try {
       shown = await this.#perform(run);
+      tellReach(run.applianceId);
     } catch (thrown) {
       error = this.#failure(run, asGatewayError(thrown));
-      shown = shownFailure(error.code);
+      tellReach(run.applianceId, error);
+      shown = shownError(error, (field, label) => this.#labelOf(run.operation, field, label));
     } finally {
       this.#runs.delete(run);
       this.#status.settle(run, shown);
@@ -155,6 +163,7 @@ export class Action {
     if (pending) await unlessAborted(pending, run.abort.signal, CANCELLED);
     const appliance = this.#appliance(this.#setup, message);
     run.appliance = appliance.name;
+    run.applianceId = this.#setup.applianceId;
     const choice = operations.choose(message);
     const chosen = choice instanceof Promise ? await unlessAborted(choice, run.abort.signal, CANCELLED) : choice;
     run.operation = chosen.name;
@@ -252,6 +261,13 @@ export class Action {
     return chosen ? this.#say(`${area}.operation.${own}.label`, chosen.label, {}) : this.#say(`${area}.label`, this.#area.label, {});
   }
 
+  /** What a field is called in the dialog; where an operation words it differently, that has a text of its own. */
+  #labelOf(operation: string, field: string, label: string): string {
+    const [area = '', own = ''] = operation.split('.');
+    const usual = this.#say(`${area}.field.${field}.label`, label, {});
+    return this.#say(`${area}.operation.${own}.field.${field}.label`, usual, {});
+  }
+
   /** The error of this very message, its cause and `msg.envelope` the same; the payload stays, so that a retry is one wire. */
   #failure({ message, operation, appliance, ignored }: Run, thrown: GatewayError): GatewayError {
     // An error that is kept for every message must not carry the cause of another one.
@@ -282,6 +298,7 @@ export class Action {
   #close(done: () => void): void {
     this.#closed = true;
     this.#seen.close();
+    this.#unfollow?.();
     this.#status.close();
     if (!(this.#setup instanceof GatewayError)) this.#setup.keeper?.close();
     if (this.#runs.items.length === 0) return done();
@@ -363,7 +380,7 @@ export class Action {
       throw badInput('msg.cancel has to be true (not a text), or the _msgid of the message to cancel. Nothing was cancelled.');
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
-    const onProgress: RunOptions['onProgress'] = (advance) => this.#progress(run, advance);
+    const onProgress: RunOptions['onProgress'] = (advance) => this.#progress(run, { ...advance, ends: endsSessions(run.operation) });
     return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say: this.#say, by: this.#by(run.message) };
   }
 

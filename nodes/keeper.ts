@@ -7,7 +7,8 @@ import { applianceById, namedAppliances } from './appliance';
 import { placeOf } from './place';
 import { badConfig, type Properties } from './properties';
 import { portsOf } from './rules';
-import { shownContained, shownFailure, type Status } from './status';
+import { shownContained, shownFailure } from './shown';
+import type { Status } from './status';
 
 const MOST_SECONDS = 86_400;
 

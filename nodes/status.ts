@@ -1,133 +1,19 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
-import type { Outcome } from '../src/gateway';
 import type { Advance } from '../src/model/operation';
-import type { ErrorCode } from '../src/model/error-codes';
-import { isObject } from '../src/model/json';
-import type { ManyOutcome, ManyProgress } from '../src/inventory';
+import type { ManyProgress } from '../src/inventory';
+import { ENGLISH, short, sizeOf, type Key, type Last } from './shown';
 import { textOf, type Values } from './texts';
 
 /** The editor redraws for every change: a busy node shows at most so many. */
 const INTERVAL_MS = 250;
 /** A message that comes later than this after the last one has ended has nothing to do with it. */
 const PAUSE_MS = 1000;
+/** How often the rest of a pause is told. */
+const SECOND_MS = 1000;
+const TENTH_MS = 10_000;
 
-/** As the English catalogue has them, for a language that has none; every text stays below 20 characters. */
-export const ENGLISH = {
-  working: 'working',
-  running: '__n__ running',
-  waiting: 'waiting',
-  'some-waiting': '__w__ of __n__ waiting',
-  moved: '__size__',
-  'moved-of': '__size__, __percent__ %',
-  ok: 'ok',
-  items: '__n__ items',
-  sessions: '__n__ sessions',
-  ended: 'ended __n__',
-  sent: 'sent __n__',
-  planned: 'planned __n__',
-  partly: '__failed__ of __n__ failed',
-  'not-configured': 'not configured',
-  'bad-input': 'bad input',
-  'wrong-login': 'wrong login',
-  'login-paused': 'login paused',
-  'needs-code': 'code needed',
-  forbidden: 'forbidden',
-  'invalid-request': 'invalid request',
-  'not-found': 'not found',
-  rejected: 'rejected',
-  'appliance-error': 'appliance error',
-  'bad-answer': 'bad answer',
-  timeout: 'no answer in time',
-  'no-connection': 'no connection',
-  certificate: 'TLS problem',
-  unknown: 'outcome unknown',
-  cancelled: 'cancelled',
-  limit: 'limit reached',
-  conflict: 'conflict',
-  'to-approve': '__n__ to approve',
-  declined: 'declined',
-  expired: 'expired',
-  'locked-out': 'locked out',
-  contained: '__n__ contained',
-  appliances: '__n__ appliances',
-  'appliances-done': '__done__ of __n__',
-  'appliances-failed': '__done__ of __n__, __failed__ failed',
-  stopped: 'stopped, __failed__ failed',
-  nowhere: 'none selected',
-} as const;
-
-type Key = keyof typeof ENGLISH;
-
-const WORDS: Readonly<Record<ErrorCode, Key>> = {
-  BAD_INPUT: 'bad-input',
-  BAD_CONFIG: 'not-configured',
-  LOGIN_REJECTED: 'wrong-login',
-  LOGIN_PAUSED: 'login-paused',
-  SECOND_FACTOR_REQUIRED: 'needs-code',
-  UNAUTHORIZED: 'wrong-login',
-  FORBIDDEN: 'forbidden',
-  INVALID_REQUEST: 'invalid-request',
-  NOT_FOUND: 'not-found',
-  REJECTED: 'rejected',
-  APPLIANCE_ERROR: 'appliance-error',
-  BAD_RESPONSE: 'bad-answer',
-  TIMEOUT: 'timeout',
-  CONNECTION: 'no-connection',
-  TLS: 'certificate',
-  OUTCOME_UNKNOWN: 'unknown',
-  ABORTED: 'cancelled',
-  LIMIT: 'limit',
-  CONFLICT: 'conflict',
-  DECLINED: 'declined',
-  EXPIRED: 'expired',
-  LOCKED_OUT: 'locked-out',
-};
-
-/** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */
-export interface Last extends Pick<NodeStatus, 'fill' | 'shape'> {
-  readonly key: Key;
-  readonly values?: Values;
-}
-
-const green = { fill: 'green', shape: 'dot' } as const;
-const OK: Last = { ...green, key: 'ok' };
-
-/** How a message that succeeded is shown; `sent` is the number of parts that went out for it. */
-export function shownOutcome({ data, many, envelope }: Outcome, sent: number): Last {
-  if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
-  if (sent > 0) return { ...green, key: 'sent', values: { n: sent } };
-  // A document that was read: looking for what it does not have is slow.
-  if (envelope.changed === null && envelope.request?.method === 'GET' && !Array.isArray(data)) return OK;
-  if (isObject(data) && data.state === 'pending') return { fill: 'yellow', shape: 'ring', key: 'needs-code' };
-  if (Array.isArray(data))
-    return { ...green, key: envelope.operation === 'sessions.list' ? 'sessions' : 'items', values: { n: data.length } };
-  if (!many) return OK;
-  if (many.failed === 0)
-    return { ...green, key: envelope.operation.startsWith('sessions.') ? 'ended' : 'items', values: { n: many.total } };
-  return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: many.failed, n: many.total } };
-}
-
-/** What became of a run on many appliances. */
-export function shownMany({ data, envelope }: ManyOutcome): Last {
-  const { total, failed, skipped } = data;
-  if (total === 0) return { fill: 'yellow', shape: 'dot', key: 'nowhere' };
-  if (skipped > 0) return { fill: 'red', shape: 'ring', key: 'stopped', values: { failed: short(failed) } };
-  if (failed > 0) return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: short(failed), n: short(total) } };
-  if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
-  return { ...green, key: 'appliances', values: { n: total } };
-}
-
-/** How many a node keeps out. */
-export function shownContained(n: number): Last {
-  return { fill: n > 0 ? 'yellow' : 'green', shape: 'dot', key: 'contained', values: { n } };
-}
-
-export function shownFailure(code: ErrorCode): Last {
-  return { fill: code === 'ABORTED' ? 'grey' : 'red', shape: 'ring', key: WORDS[code] };
-}
-
-/** A run on many appliances tells how many are done. */
-export type Progress = Advance | ({ readonly state: 'appliances' } & ManyProgress);
+/** A run on many appliances tells how many are done; `ends`: items are sessions that end. */
+export type Progress = (Advance | ({ readonly state: 'appliances' } & ManyProgress)) & { readonly ends?: boolean };
 
 /** Messages that overlap in time, or follow each other at once. */
 interface Batch {
@@ -147,10 +33,13 @@ export class Status {
   /** Those that wait for somebody to approve them. */
   readonly #held = new Set<object>();
   #last: Last | undefined;
+  #away: Last | undefined;
   #batch: Batch = { total: 0, failed: 0, kinds: new Set() };
   #idleSince = -Infinity;
   #shown = -Infinity;
   #timer: NodeJS.Timeout | undefined;
+  /** Of what counts down by itself. */
+  #tick: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(red: NodeAPI, node: Node) {
@@ -165,7 +54,7 @@ export class Status {
     this.#show();
   }
 
-  /** How far a transfer, or a run on many appliances is, before it has settled. */
+  /** How far a message is, before it has settled. */
   advance(run: object, advance: Progress): void {
     this.#advances.set(run, advance);
     this.#show();
@@ -186,7 +75,7 @@ export class Status {
     this.#running--;
     this.#held.delete(run);
     if (this.#advances.size > 0) this.#advances.delete(run);
-    if (last.key === 'partly' || last.shape === 'ring') {
+    if (last.key === 'partly' || last.key === 'ended-of' || last.shape === 'ring') {
       this.#batch.failed++;
       this.#batch.kinds.add(last.key);
     }
@@ -207,8 +96,16 @@ export class Status {
     this.#show();
   }
 
+  /** How the appliance is, for as long as nothing of the node's own is shown that is worse; undefined: well. */
+  away(last: Last | undefined): void {
+    if (this.#away === last) return;
+    this.#away = last;
+    this.#show();
+  }
+
   close(): void {
     this.#closed = true;
+    clearTimeout(this.#tick);
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
@@ -221,7 +118,10 @@ export class Status {
   }
 
   #draw(): void {
+    clearTimeout(this.#tick);
+    clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (this.#closed) return;
     this.#shown = performance.now();
     this.#node.status(this.#running > 0 ? this.#busy() : this.#ended());
   }
@@ -246,29 +146,25 @@ export class Status {
       const values = { done: short(done), n: short(total), failed: short(failed) };
       return this.#text(failed > 0 ? 'appliances-failed' : 'appliances-done', values);
     }
+    if (first.state === 'items') return this.#text(first.ends ? 'ended-of' : 'done-of', { done: short(first.done), n: short(first.total) });
     const size = sizeOf(first.bytes);
     if (!first.total) return this.#text('moved', { size });
     return this.#text('moved-of', { size, percent: Math.min(100, Math.floor((first.bytes / first.total) * 100)) });
   }
 
   #ended(): NodeStatus {
-    if (this.#last === undefined) return {};
-    const { key, values, ...look } = this.#last;
-    return { ...look, text: this.#text(key, values) };
+    // What it failed by itself says more.
+    const last = this.#last?.shape === 'ring' ? this.#last : (this.#away ?? this.#last);
+    if (last === undefined) return {};
+    const { key, values, until, ...look } = last;
+    if (until === undefined) return { ...look, text: this.#text(key, values) };
+    const left = Math.ceil((until - performance.now()) / 1000);
+    if (left <= 0) return { ...look, text: this.#text('pause-over') };
+    this.#tick = setTimeout(() => this.#draw(), left > 60 ? TENTH_MS : SECOND_MS).unref();
+    return { ...look, text: this.#text(key, { s: left }) };
   }
 
   #text(key: Key, values: Values = {}): string {
     return textOf(this.#red, `status.${key}`, ENGLISH[key], values);
   }
-}
-
-/** `340 kB`, `12 MB`, `1.2 GB`, in thousands as networks count. */
-function sizeOf(bytes: number): string {
-  if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
-  return bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(Math.floor(bytes / 1e8) / 10).toFixed(1)} GB`;
-}
-
-/** A count of five digits and more in thousands: two of them have to fit. */
-function short(count: number): string {
-  return count < 10_000 ? String(count) : `${Math.floor(count / 1000)}k`;
 }

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { Seen, WatchState } from '../src/watch';
-import { shownFailure, ENGLISH } from './status';
+import { shownFailure, ENGLISH } from './shown';
 import { textOf, type Values } from './texts';
 
 /** As the English catalogue has them; every text stays below 20 characters. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { asGatewayError, badInput, type GatewayError } from '../src/model/error';
+import { asGatewayError, badInput, GatewayError } from '../src/model/error';
 import { isObject } from '../src/model/json';
 import { ours, sentence } from '../src/model/sentence';
 import { failureEnvelope } from '../src/run/envelope';
@@ -11,6 +11,7 @@ import { badConfig, Properties } from './properties';
 import { variableOf } from './rules';
 import type { Message } from './sources';
 import { sayIn, textOf } from './texts';
+import { tellReach } from './reach';
 import { showWatch } from './watch-status';
 
 export const WATCH = 'gateway-watch';
@@ -57,8 +58,15 @@ export class Watch {
       this.#watcher = new Watcher(gateway, {
         ...settingsOf(properties, this.#definition, this.#node.id),
         onEvent: (event) => this.#send(event),
-        onError: (error) => this.#tell(error),
-        onState: (state) => showWatch(this.#red, this.#node, state),
+        onError: (error) => {
+          tellReach(appliance.id, error);
+          this.#tell(error);
+        },
+        onState: (state) => {
+          showWatch(this.#red, this.#node, state);
+          if (state.state === 'seen') tellReach(appliance.id);
+          else if (state.state === 'away') tellReach(appliance.id, new GatewayError('CONNECTION', 'It is away.'));
+        },
       });
       void this.#watcher.start();
     } catch (thrown) {

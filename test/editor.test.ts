@@ -8,7 +8,7 @@ import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
 import { CLOSED } from '../nodes/closing';
 import { INVENTORY_STATUS } from '../nodes/inventory';
-import { ENGLISH } from '../nodes/status';
+import { ENGLISH } from '../nodes/shown';
 import { WATCHING } from '../nodes/watch-status';
 import { areas } from '../src/areas';
 import { WORDS as FLEET_WORDS } from '../src/inventory/report';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { shownFailure, shownOutcome } from '../nodes/status';
+import { shownError, shownFailure, shownOutcome } from '../nodes/shown';
+import { GatewayError } from '../src/model/error';
 import { emptyResult, type Envelope, type Many } from '../src/model/envelope';
 import type { Outcome } from '../src/gateway';
 
@@ -35,7 +36,14 @@ describe('what stands under the node after a message', () => {
     ['sessions that were ended', several('sessions.kill', 3), 'ended', { n: 3 }],
     ['backups that were checked', several('backup.verify', 3, 0, { changed: null }), 'items', { n: 3 }],
     ['leases that were revoked', several('license.revoke', 2), 'items', { n: 2 }],
-    ['some of them in vain', several('sessions.kill', 3, 1), 'partly', { failed: 1, n: 3 }],
+    ['some of them in vain', several('sessions.kill', 3, 1), 'ended-of', { done: 2, n: 3 }],
+    ['others in vain', several('license.revoke', 3, 1), 'partly', { failed: 1, n: 3 }],
+    ['a backup that differs', outcome('backup.run', { bytes: 16_500, changed: true }), 'size-changed', { size: '17 kB' }],
+    ['a backup that does not', outcome('backup.run', { bytes: 2_000_000, changed: false }), 'size-unchanged', { size: '2 MB' }],
+    ['a snapshot in a folder', outcome('snapshot.take', { bytes: 900, changed: 2 }, { changed: null }), 'size-changed', { size: '1 kB' }],
+    ['an export', outcome('transfer.export-xml', Buffer.alloc(1234)), 'size', { size: '2 kB' }],
+    ['what is as it should be', outcome('config.ensure', {}, { changed: false }), 'unchanged', undefined],
+    ['what was made so', outcome('config.ensure', {}, { diff: [] }), 'changed', undefined],
     ['a list of sessions', outcome('sessions.list', [{}, {}], read), 'sessions', { n: 2 }],
     ['another list', outcome('backup.list', [{}], read), 'items', { n: 1 }],
     ['nothing in the list', outcome('sessions.list', [], read), 'sessions', { n: 0 }],
@@ -56,5 +64,16 @@ describe('what stands under the node after a message', () => {
   it('something that failed is red, something that was cancelled is not', () => {
     expect(shownFailure('TLS')).toEqual({ fill: 'red', shape: 'ring', key: 'certificate' });
     expect(shownFailure('ABORTED')).toEqual({ fill: 'grey', shape: 'ring', key: 'cancelled' });
+  });
+
+  it('a field that is missing is named, and a pause has an end', () => {
+    const label = (field: string, english: string): string => (field === 'server' ? english : 'Ein langes Wort dafür');
+    const missing = (name: string): GatewayError => new GatewayError('BAD_INPUT', 'x', { missing: { name, label: 'Auth server' } });
+    expect(shownError(missing('server'), label)).toMatchObject({ key: 'needs', values: { field: 'Auth server' } });
+    expect(shownError(missing('other'), label).values?.field).toHaveLength(13);
+    const paused = shownError(new GatewayError('LOGIN_PAUSED', 'x', { retryAfterMs: 52_000 }), label);
+    expect(paused).toMatchObject({ key: 'paused', shape: 'ring' });
+    expect(paused.until).toBeGreaterThan(performance.now());
+    expect(shownError(new GatewayError('LOGIN_PAUSED', 'x'), label).key).toBe('login-paused');
   });
 });

@@ -85,6 +85,7 @@ export class BackOff {
     }
     throw new GatewayError('LOGIN_PAUSED', sentence`${ours(reasonOf(pause))} ${wait}, or until the settings of its login are changed.`, {
       sent: false,
+      retryAfterMs: ms,
       extra,
     });
   }

@@ -11,7 +11,10 @@ import type { Download, Upload } from './stream';
 export type LoginState = { state: 'ready' } | { state: 'pending'; resumeId: string } | { state: 'none' };
 
 /** How far a long operation is: it waits for another one, or so many bytes of a transfer are through. */
-export type Advance = { readonly state: 'waiting' } | { readonly state: 'moving'; readonly bytes: number; readonly total?: number };
+export type Advance =
+  | { readonly state: 'waiting' }
+  | { readonly state: 'moving'; readonly bytes: number; readonly total?: number }
+  | { readonly state: 'items'; readonly done: number; readonly total: number };
 
 export interface ReadOptions {
   /** Ends it in place of the call's own signal. */

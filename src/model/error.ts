@@ -18,8 +18,10 @@ export interface Details {
   sent?: boolean;
   /** What the operating system or TLS called it, e.g. `ECONNREFUSED`. */
   system?: string;
-  /** How long the appliance asks to be left alone. */
+  /** How long the appliance asks to be left alone, or is left alone. */
   retryAfterMs?: number;
+  /** The field that nothing was given for. */
+  missing?: { readonly name: string; readonly label: string };
   /** Anything else that helps, such as both lists of a catalogue that somebody else changed meanwhile. */
   extra?: Record<string, unknown>;
 }
@@ -60,8 +62,8 @@ export class GatewayError extends Error {
 }
 
 /** Shorthand for the commonest refusal: which field, what was wrong, what to do. */
-export function badInput(message: string | Sentence): GatewayError {
-  return new GatewayError('BAD_INPUT', message);
+export function badInput(message: string | Sentence, details: Details = {}): GatewayError {
+  return new GatewayError('BAD_INPUT', message, details);
 }
 
 /** Anything thrown, as a GatewayError; a fault of our own becomes a sentence too, never an unhandled rejection. */

@@ -92,7 +92,7 @@ export function readInput(operation: Operation, raw: Readonly<Record<string, unk
     const value = raw[name];
     if (value === undefined || value === null) {
       if ((field.required && !(field.perItem && several)) || (field.filter && value === null))
-        throw badInput(sentence`${ours(name)} (${ours(field.label)}) is missing.`);
+        throw badInput(sentence`${ours(name)} (${ours(field.label)}) is missing.`, { missing: { name, label: field.label } });
       if (field.default !== undefined) input[name] = field.default;
       continue;
     }

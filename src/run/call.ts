@@ -80,6 +80,7 @@ export class OperationCall implements Call {
       gate: options.gate,
       recent: shared.recent,
       permit: options.permit,
+      advance: options.onProgress && ((done, total) => this.report({ state: 'items', done, total })),
     });
   }
 

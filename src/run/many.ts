@@ -27,6 +27,8 @@ export interface EachOptions<T> {
   readonly masking: Masking;
   /** A dry run: items are planned, not done. */
   readonly planned: boolean;
+  /** Told after each item how many are behind it. */
+  readonly advance?: (done: number) => void;
 }
 
 /** `failure` when not a single one succeeded. `changed` is null when that cannot be told. */
@@ -37,20 +39,24 @@ export interface EachOutcome {
 }
 
 /** Works on every item, `atOnce` at a time, results in order; an item that fails does not stop the others. */
-export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, masking, planned }: EachOptions<T>): Promise<EachOutcome> {
+export async function workOnEach<T>(
+  items: readonly T[],
+  { shown, work, atOnce, masking, planned, advance }: EachOptions<T>,
+): Promise<EachOutcome> {
   const results = new Array<ManyItem>(items.length);
   const failures = new Map<number, GatewayError>();
   let changed: boolean | null = false;
   let next = 0;
+  let done = 0;
   let hopeless: GatewayError | undefined;
   const worker = async (): Promise<void> => {
     for (let index = next++; index < items.length; index = next++) {
       const item = masking.value(shown(items[index] as T));
       try {
         if (hopeless) throw hopeless;
-        const done = await work(items[index] as T, index);
-        if (done.changed) changed = true;
-        results[index] = planned ? { item, planned } : { item, ok: true, status: done.status };
+        const { status, changed: changes } = await work(items[index] as T, index);
+        if (changes) changed = true;
+        results[index] = planned ? { item, planned } : { item, ok: true, status };
       } catch (thrown) {
         const error = asGatewayError(thrown);
         if (isHopeless(error)) hopeless ??= error;
@@ -60,6 +66,7 @@ export async function workOnEach<T>(items: readonly T[], { shown, work, atOnce, 
         failures.set(index, error);
         results[index] = { item, ok: false, error: { code: error.code, message: masking.message(error) } };
       }
+      advance?.(++done);
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));

@@ -28,6 +28,8 @@ export interface WritesParts {
   readonly recent: Recent;
   /** Undefined where every write is allowed. */
   readonly permit: Permit | undefined;
+  /** Told how many of several items are done. */
+  readonly advance: ((done: number, total: number) => void) | undefined;
 }
 
 /** The one way that every write takes, whichever operation it is of. */
@@ -67,8 +69,10 @@ export class Writes {
     atOnce: number,
     work: (item: T, index: number) => Promise<ItemDone>,
   ): Promise<Many> {
-    const { record, plan, masking } = this.#parts;
-    const { many, changed, failure } = await workOnEach(items, { shown, work, atOnce, masking, planned: plan !== undefined });
+    const { record, plan, masking, advance } = this.#parts;
+    const total = items.length;
+    const told = advance && !plan && total > 1 ? { advance: (done: number) => advance(done, total) } : {};
+    const { many, changed, failure } = await workOnEach(items, { shown, work, atOnce, masking, planned: plan !== undefined, ...told });
     record.wroteMany(many, changed);
     if (failure) throw failure;
     return many;

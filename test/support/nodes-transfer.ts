@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { shownFailure, Status } from '../../nodes/status';
+import { shownFailure } from '../../nodes/shown';
+import { Status } from '../../nodes/status';
 import type { Advance } from '../../src/model/operation';
 import { defaultVariants } from '../../src/simulator/variants';
 import { Rig, type Definition, type Runtime } from './node-red';
