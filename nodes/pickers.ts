@@ -9,6 +9,7 @@ import { isObject, type JsonObject } from '../src/model/json';
 import { Redactor } from '../src/model/redaction';
 import { secretsIn } from '../src/model/secrets';
 import { adminRoute } from './admin';
+import { namedAppliances } from './appliance';
 import { askAppliance } from './drafts';
 
 /** More are never shown at once: the search finds the others. */
@@ -39,7 +40,7 @@ export function registerPickers(red: NodeAPI): void {
 /** What there is of a kind, as far as it fits the search. `known`: whether the value that the field has now is among all of it. */
 async function list(gateway: Gateway, body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   const given = isObject(body.given) ? body.given : {};
-  const all = await fresh(gateway, String(body.kind), given, body.again === true);
+  const all = body.kind === 'appliance' ? appliances() : await fresh(gateway, String(body.kind), given, body.again === true);
   const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
   const found = all.filter(({ value, note = '' }) => `${value}\n${note}`.toLowerCase().includes(search));
   const wanted = Array.isArray(body.values) ? body.values : [];
@@ -50,6 +51,11 @@ async function list(gateway: Gateway, body: Readonly<JsonObject>): Promise<Recor
     total: all.length,
     unknown: wanted.filter((value) => !names.has(value)),
   };
+}
+
+/** Those that a field can name are of this Node-RED, not of the appliance. */
+function appliances(): Entry[] {
+  return namedAppliances().map(({ label, properties }) => ({ value: label, note: String(properties.url) }));
 }
 
 function fresh(gateway: Gateway, kind: string, given: JsonObject, again: boolean): Promise<Entry[]> {

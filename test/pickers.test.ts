@@ -52,6 +52,11 @@ describe('what a dialog asks of an appliance', () => {
     expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject(wanted);
   });
 
+  it('is which other appliances there are, where a field names one', async () => {
+    await rig.deploy(deployed);
+    expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });
+  });
+
   it('is a part of a long list, searched here; what is not there any more is told', async () => {
     await rig.deploy(deployed);
     const appliance = { id: 'a1' };

@@ -208,7 +208,7 @@ function readable(segment: string): string {
   }
 }
 
-/** What is there now, put into the body; a second press shows what would become different. */
+/** What is there now, put into the body where that is empty; beneath it stays what would become different, as it is typed. */
 export function openCurrent(opening: Opening): Opened {
   const { node, row } = opening;
   const panel = $('<div class="gateway-late gateway-difference" role="status" aria-live="polite">');
@@ -238,13 +238,21 @@ async function show(opening: Opening, panel: JQuery): Promise<void> {
     return;
   }
   const present = withoutLinks(answer.resource);
-  const entry = row.get();
-  const given = entry?.type === 'json' ? parsed(entry.value) : undefined;
-  if (given === undefined) {
-    row.set('json', JSON.stringify(present));
-    panel.text(node._('current.loaded'));
-  } else compare(node, panel, present, given);
-  RED.tray.resize();
+  const given = (): Record<string, unknown> | undefined => {
+    const entry = row.get();
+    return entry?.type === 'json' ? parsed(entry.value) : undefined;
+  };
+  const loaded = given() === undefined;
+  if (loaded) row.set('json', JSON.stringify(present));
+  const draw = (): void => {
+    const now = given();
+    if (now) compare(node, panel, present, now);
+    else panel.text(node._('current.no-object'));
+    RED.tray.resize();
+  };
+  draw();
+  if (loaded) panel.prepend($('<div>').text(node._('current.loaded')));
+  row.element.off('.gateway-difference').on('change.gateway-difference keyup.gateway-difference', draw);
 }
 
 function compare(node: RedNode, panel: JQuery, present: Record<string, unknown>, given: Record<string, unknown>): void {

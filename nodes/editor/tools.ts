@@ -91,6 +91,8 @@ export class Tools {
         heading: toolHeading,
         given: this.given,
       });
+      // What it tells stays, whatever else is opened.
+      if (tool === 'current') return;
       this.open = { row, opened };
       opened.closed(() => {
         if (this.open?.opened === opened) this.open = undefined;

@@ -102,7 +102,7 @@ function named(path: string, ...keys: readonly string[]): Listing {
 }
 
 /** How each kind of thing is listed. The only registry: a field that says `names` gets a picker. */
-export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path'>, Listing>> = {
+export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path' | 'appliance'>, Listing>> = {
   'auth-server': tree(SERVERS),
   'local-server': serversWith('local'),
   'directory-server': serversWith('ad', 'ldap'),
@@ -132,6 +132,10 @@ export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path'>, Listing>> =
       const realms = new Map((await sessions(read)).map((one) => [text(one['active-user-name']), one['authentication-realm']]));
       return [...realms].flatMap(([name, realm]) => entry(name, realm));
     },
+  },
+  contained: {
+    needs: [],
+    list: async (read) => objects(await read('contain.list')).flatMap((one) => entry(one.id, one.name, one.until)),
   },
   'radius-client': tree('uac/network-access/radius-clients/radius-client'),
   'snmp-client': tree('uac/snmpEnforcement/clients/client'),

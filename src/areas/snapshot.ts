@@ -55,7 +55,11 @@ export const snapshot = area({
           }),
         ),
         folder,
-        other: text('Other appliance', 'Name of another appliance node. It is only read.', { guard: true, example: 'vpn-2' }),
+        other: text('Other appliance', 'Name of another appliance node. It is only read.', {
+          guard: true,
+          example: 'vpn-2',
+          names: 'appliance',
+        }),
         path: where,
         ignore,
       },

@@ -30,7 +30,9 @@ export type ObjectKind =
   | 'csr'
   | 'named-user'
   | 'client-kind'
-  | 'interface';
+  | 'interface'
+  | 'contained'
+  | 'appliance';
 
 /** One input field of an operation: everything that dialog, help, checks and README need to know about it. */
 export interface Field<T = unknown, R extends boolean = boolean> {

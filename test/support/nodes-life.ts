@@ -165,7 +165,7 @@ export function life(runtime: Runtime): void {
       [{ type: 'gateway-config', operation: 'list' }, { payload: '/' }, { fill: 'green', shape: 'dot', text: '4 items' }],
       [{ ...kill, dryRun: true }, { payload: ['a', 'b', 'c'] }, { fill: 'grey', shape: 'dot', text: 'planned 3' }],
       [{ ...kill }, { payload: 'sidgone' }, { fill: 'red', shape: 'ring', text: 'not found' }],
-      [{ ...kill }, { payload: 1 }, { fill: 'red', shape: 'ring', text: 'bad input' }],
+      [{ ...kill }, { payload: 1 }, { fill: 'red', shape: 'ring', text: 'needs Session' }],
       [{ ...kill }, { payload: [] }, { fill: 'green', shape: 'dot', text: 'ended 0' }],
     ])('of %j for %j is %j', async (node, message, wanted) => {
       await rig.deploy({ nodes: [node], credentials });
@@ -176,7 +176,7 @@ export function life(runtime: Runtime): void {
     it('counts what runs and what failed', async () => {
       await rig.deploy({ nodes: [kill, { ...kill, id: 'n2' }], credentials });
       const ids = [1, 2, 3].map(() => rig.sim.state.sessions.add());
-      expect(await last({ payload: [...ids, 'sidgone', 'sidgone2'] })).toEqual({ fill: 'yellow', shape: 'dot', text: '2 of 5 failed' });
+      expect(await last({ payload: [...ids, 'sidgone', 'sidgone2'] })).toEqual({ fill: 'yellow', shape: 'dot', text: '3 of 5 ended' });
       await hang(
         [{ _msgid: 'm1', payload: 'sid1' }, 'n2'],
         [{ _msgid: 'm2', payload: 'sid2' }, 'n2'],

@@ -115,7 +115,7 @@ export function transfers(runtime: Runtime): void {
       Object.assign(rig.sim.state.variants, { largeExport: 3, transferRate: 3000 });
       await rig.deploy({ nodes: [transfer('export-xml', { file: { type: 'str', value: join(folder, 'large.xml') } })] });
       success(await rig.run({ payload: 1 }));
-      await rig.until(() => rig.statuses().at(-1)?.text === 'ok');
+      await rig.until(() => rig.statuses().at(-1)?.fill === 'green');
       const texts = rig.statuses().map(({ text }) => text ?? '');
       expect(texts.some((text) => /^(\d+ kB|\d+ MB), \d+ %$/.test(text))).toBe(true);
       for (const text of texts) expect(text.length).toBeLessThan(20);

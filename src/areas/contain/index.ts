@@ -65,12 +65,15 @@ export const contain = area({
       summary: { unchanged: '__title__: done; there was no session to end.', none: '__title__: would send nothing now.' },
       data: '`{ id, name, disabled, ended, until }`: servers whose account was disabled, sessions that were ended',
       fields: {
-        name: subject(text('User', 'The user name, exactly as in the session record. Or give Address.', { example: 'j.doe' })),
+        name: subject(
+          text('User', 'The user name, exactly as in the session record. Or give Address.', { example: 'j.doe', names: 'session-user' }),
+        ),
         'source-ip': text('Address', 'Contains everybody who comes from this address, but for the account of this package itself.', {
           example: '203.0.113.9',
         }),
         servers: list('Auth servers', 'Local authentication servers on which the account of the user is disabled meanwhile.', {
           example: ['System Local'],
+          names: 'local-server',
         }),
         minutes: number('Minutes', 'How long. Afterwards what was disabled is enabled again.', {
           default: 60,
@@ -99,7 +102,9 @@ export const contain = area({
       summary: { unchanged: '__title__: done; no account had to be enabled.', none: '__title__: would send nothing.' },
       data: '`{ id, enabled, ended-meanwhile }`: servers whose account was enabled, and how many sessions were ended since',
       fields: {
-        id: subject(text('Id', 'What Contain gave. Or give User.', { example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90' })),
+        id: subject(
+          text('Id', 'What Contain gave. Or give User.', { example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90', names: 'contained' }),
+        ),
         name: text('User', 'The name or the address that is contained.', { example: 'j.doe' }),
         folder,
       },
