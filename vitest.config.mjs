@@ -17,6 +17,7 @@ const whole = [
   'test/locales.test.ts',
   'test/package*.test.ts',
   'test/examples*.test.ts',
+  'test/cookbook.test.ts',
   'test/scorecard*.test.ts',
   'test/bench*.test.ts',
   'test/browser/**/*.test.ts',

@@ -14,12 +14,19 @@ export function exampleNames() {
 }
 
 /**
- * Nodes of one example, as they stand in its file.
+ * Nodes of one example, as they stand in its file; a name with a folder is another flow of this repository.
  * @param {string} name
  * @returns {FlowNode[]}
  */
 export function readExample(name) {
-  return JSON.parse(readFileSync(join(folder, name), 'utf8'));
+  return JSON.parse(readFileSync(name.includes('/') ? join(root, name) : join(folder, name), 'utf8'));
+}
+
+/** The flows of the cookbook that are no examples, as `readExample` takes them. */
+export function cookbookNames() {
+  return readdirSync(join(root, 'docs', 'cookbook'))
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => `docs/cookbook/${name}`);
 }
 
 /** What the demo shows first; it is no example to import. @returns {FlowNode[]} */

@@ -1,0 +1,78 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../scripts/tools.mjs';
+
+const MOST_ITEMS = 2;
+/** Of items that are longer than this, one is enough. */
+const LONG = 300;
+const LINE = 110;
+
+/** What is another in each run stands for itself: times, ids, addresses of this machine. */
+const STAND_INS: [RegExp, string][] = [
+  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2026-11-20T08:00:00.000Z'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90'],
+  [/\bsid[0-9a-f]{40}\b/g, 'sid1a2b3c…'],
+  [/\b\d{8}-[0-9a-f]{8}-[0-9a-f-]+-\d+\b/g, '20261120-5f0c1a2b-4711-0a1b2c3d4e5f-17'],
+  [/\/tmp\/gateway-demo-\w+\//g, '/var/lib/gateway/'],
+  [/\b127\.0\.0\.1:\d+/g, 'vpn.example.com'],
+  [/^[0-9a-f]{64}$/, '5f3a0c9e…'],
+  [/^[0-9a-f]{16}$/, '1a2b3c4d5e6f7081'],
+];
+const KEYS: Record<string, string> = {
+  'machine-id': '1A2B3C4D5E6F70819203',
+  'serial-number': '0123ABC456',
+  signature: 'c2lnbmF0dXJl…',
+  'time-stamp': 'Fri, 20 Nov 2026 08:00:00 GMT',
+};
+/** Of the moment: how much it took. */
+const LEFT_OUT = new Set(['_msgid', 'ms', 'logins', 'requests', 'retries']);
+
+function settled(value: unknown, key = ''): unknown {
+  if (typeof value === 'string') return KEYS[key] ?? STAND_INS.reduce((text, [pattern, standIn]) => text.replace(pattern, standIn), value);
+  if (Array.isArray(value)) {
+    const most = JSON.stringify(value[0] ?? '').length > LONG ? 1 : MOST_ITEMS;
+    const items = value.slice(0, value.length > most + 1 ? most : value.length).map((item) => settled(item));
+    return items.length < value.length ? [...items, `… ${value.length - items.length} more`] : items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([name]) => !LEFT_OUT.has(name));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, settled(inner, name)]));
+}
+
+/** JSON as people write it: what fits in a line stands in one. */
+function pretty(value: unknown, indent = ''): string {
+  const line = JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ') ?? 'null';
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= LINE) return line;
+  const inner = `${indent}  `;
+  const parts = Array.isArray(value)
+    ? value.map((item) => `${inner}${pretty(item, inner)}`)
+    : Object.entries(value).map(([key, item]) => `${inner}${JSON.stringify(key)}: ${pretty(item, inner)}`);
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  return `${open}\n${parts.join(',\n')}\n${indent}${close}`;
+}
+
+export const shown = (message: unknown): string => pretty(settled(message));
+
+const block = (which: string): RegExp => new RegExp(`(<!-- ${which} -->\\n\`\`\`json\\n)([^]*?)(\`\`\`)`);
+
+/** A page of the cookbook. */
+export class Page {
+  readonly #file: string;
+  text: string;
+
+  constructor(readonly slug: string) {
+    this.#file = join(root, 'docs', 'cookbook', `${slug}.md`);
+    this.text = readFileSync(this.#file, 'utf8');
+  }
+
+  /** The message that it shows. */
+  get(which: 'before' | 'after'): string {
+    return block(which).exec(this.text)?.[2]?.trimEnd() ?? '';
+  }
+
+  /** Puts in the messages of a run, where the pages are made anew. */
+  set(which: 'before' | 'after', message: string): void {
+    this.text = this.text.replace(block(which), (_, open: string, __, close: string) => `${open}${message}\n${close}`);
+    writeFileSync(this.#file, this.text);
+  }
+}
