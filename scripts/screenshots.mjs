@@ -45,7 +45,8 @@ async function takePicture(page, example, file) {
   );
   await page.addStyleTag({
     // A plain background makes a picture half as large.
-    content: '.red-ui-workspace-chart-grid, .red-ui-flow-node-changed, #red-ui-view-navigator, .red-ui-workspace-footer { display: none !important }',
+    content:
+      '.red-ui-workspace-chart-grid, .red-ui-flow-node-changed, #red-ui-view-navigator, .red-ui-workspace-footer { display: none !important }',
   });
   const boxes = await page
     .locator('.red-ui-flow-node-group, .red-ui-flow-node')
