@@ -51,7 +51,17 @@ function pretty(value: unknown, indent = ''): string {
   return `${open}\n${parts.join(',\n')}\n${indent}${close}`;
 }
 
-export const shown = (message: unknown): string => pretty(settled(message));
+interface Message {
+  payload?: { results?: unknown[] };
+  envelope?: { request?: object };
+}
+
+/** A message as the pages show it. Of many requests that run at once, it is by chance which one the envelope names. */
+export function shown(message: unknown): string {
+  const { envelope, ...rest } = structuredClone(message) as Message;
+  if ((rest.payload?.results?.length ?? 0) > 1) delete envelope?.request;
+  return pretty(settled(envelope ? { ...rest, envelope } : rest));
+}
 
 const block = (which: string): RegExp => new RegExp(`(<!-- ${which} -->\\n\`\`\`json\\n)([^]*?)(\`\`\`)`);
 
