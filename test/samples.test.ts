@@ -62,7 +62,7 @@ const ways: Record<string, (gateway: AnyGateway) => Promise<Readonly<Record<stri
   },
   'login.resume': async (gateway) => {
     const { data } = await gateway.run('login.login');
-    return { code: '123456', resumeId: (data as unknown as { resumeId: string }).resumeId };
+    return { code: '123456', resumeId: (data as { resumeId: string }).resumeId };
   },
 };
 
@@ -82,7 +82,7 @@ async function sampleOf(name: string, { input, simulator: options, settings, fir
   const { data, envelope } = await gateway.run(name, given);
   const guards = Object.entries(operations.get(name)?.fields ?? {}).flatMap(([field, { guard }]) => (guard ? [field] : []));
   const told = Object.fromEntries(Object.entries(given).filter(([field]) => !guards.includes(field)));
-  return settled({ input: told, payload: short(data as unknown), summary: envelope.summary }) as Sample;
+  return settled({ input: told, payload: short(data), summary: envelope.summary }) as Sample;
 }
 
 it('are there for every operation that gives more than the result of a write', () => {
