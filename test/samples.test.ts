@@ -73,7 +73,7 @@ async function afterBackup(gateway: AnyGateway): Promise<{ folder: string }> {
 }
 
 /** Runs one against the simulator. */
-async function sampleOf(name: string, { input, simulator: options, settings, first = [] }: Run): Promise<Sample> {
+async function sampleOf(name: string, { input, simulator: options, settings, keys, first = [] }: Run): Promise<Sample> {
   const more = name === 'journal.undo' ? { journal: place() } : (settings?.() ?? {});
   const { simulator, gateway } = await pair({ ...options }, more);
   for (const [other, given] of first) await gateway.run(other, given);
@@ -82,7 +82,8 @@ async function sampleOf(name: string, { input, simulator: options, settings, fir
   const { data, envelope } = await gateway.run(name, given);
   const guards = Object.entries(operations.get(name)?.fields ?? {}).flatMap(([field, { guard }]) => (guard ? [field] : []));
   const told = Object.fromEntries(Object.entries(given).filter(([field]) => !guards.includes(field)));
-  return settled({ input: told, payload: short(data), summary: envelope.summary }) as Sample;
+  const whole = keys ? Object.fromEntries(keys.map((key) => [key, (data as Record<string, unknown>)[key]])) : data;
+  return settled({ input: told, payload: short(whole), summary: envelope.summary }) as Sample;
 }
 
 it('are there for every operation that gives more than the result of a write', () => {

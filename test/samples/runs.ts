@@ -11,6 +11,8 @@ export interface Run {
   readonly input?: Readonly<Record<string, unknown>> | ((simulator: Simulator) => Readonly<Record<string, unknown>>);
   readonly simulator?: SimulatorOptions;
   readonly settings?: () => Partial<Settings>;
+  /** Of an object that tells of this machine, what is the same on all. */
+  readonly keys?: readonly string[];
   /** Operations that have to be run before, with their input. */
   readonly first?: readonly [name: string, input: Readonly<Record<string, unknown>>][];
 }
@@ -58,6 +60,7 @@ export const runs: Record<string, Run> = {
   'system.info': {},
   'system.health': {},
   'system.metrics': {},
+  'system.support-bundle': { keys: ['format', 'at', 'findings'] },
   'system.esap-packages': {},
   'cluster.status': { simulator: { cluster: 'active-passive' } },
   'transfer.export-xml': { input: () => ({ file: join(place(), 'vpn-1.xml') }) },
