@@ -59,6 +59,7 @@ export class NodeKeeper {
       every: this.#every,
       folder: this.#of.folder,
       by: placeOf(this.#red, this.#node),
+      contains: this.#of.properties.text('operation') === 'contain',
       onEvent: (event) => this.#tell(event, gateway.name),
       onLook: (contained, fault) => this.#show(contained, fault),
     });

@@ -97,7 +97,9 @@ describe('health', () => {
     expect(await look(95)).toEqual([]);
     // Unknown changes nothing.
     for (const unknown of [-1, 'busy', null]) expect(await look(unknown)).toEqual([]);
-    expect(await look('96', 'CPU-UTILIZATION')).toEqual([{ event: 'above', name: 'CPU-UTILIZATION', value: 96, limit: 90 }]);
+    simulator.fault(health({ 'CPU-UTILIZATION': -1, 'CPU-UTILIZATION4': '96' }));
+    await watcher.check();
+    expect(told()).toEqual([{ event: 'above', name: 'CPU-UTILIZATION', value: 96, limit: 90 }]);
     for (const value of [97, 85, 79, 85, 95, 80]) expect(await look(value)).toEqual([]);
     expect(await look(80)).toEqual([{ event: 'below', name: 'CPU-UTILIZATION', value: 80, limit: 80 }]);
     expect(await look(10)).toEqual([]);

@@ -18,6 +18,8 @@ export interface Keeper {
   readonly appliance: string;
   /** Seconds from one look to the next. */
   readonly every: number;
+  /** Whether it is one that contains people: then a journal names this one, and not one that only lists them. */
+  readonly contains: boolean;
   /** Looked into beside what is known. */
   readonly folder?: string | undefined;
   perform<T>(work: (hands: Hands) => Promise<T>): Promise<T>;
@@ -103,7 +105,8 @@ class Guard {
   }
 
   async #look(listed?: Listed): Promise<void> {
-    const [keeper] = this.#keepers;
+    const keepers = [...this.#keepers];
+    const keeper = keepers.find(({ contains }) => contains) ?? keepers[0];
     if (!keeper) return;
     this.#looking = true;
     const began = listed?.began ?? performance.now();

@@ -58,9 +58,9 @@ const CPU = ['CPU-UTILIZATION', 'CPU-UTILIZATION4'];
 export class HealthTracker extends LimitTracker<JsonObject> {
   protected valuesFor({ name }: Limit, data: JsonObject): Value[] {
     const names = CPU.includes(name) ? CPU : [name];
-    const value = names.map((one) => data[one]).find((one) => one !== undefined);
     // -1: the appliance does not know it.
-    return typeof value === 'number' && value >= 0 ? [{ name, value }] : [];
+    const value = names.map((one) => data[one]).find((one) => typeof one === 'number' && one >= 0);
+    return typeof value === 'number' ? [{ name, value }] : [];
   }
 
   protected found({ name }: Limit, { value }: Value, { event, limit }: Crossing): Found {

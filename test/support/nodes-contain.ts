@@ -66,7 +66,9 @@ export function containing(runtime: Runtime): void {
   it('names its node in the journal, whoever asked for the end of that session', async () => {
     const journal = join(folder, 'journal');
     mkdirSync(journal);
-    await deploy([{ ...node, name: 'Keep out' }], { journal });
+    // One that only lists is there first.
+    const list = { id: 'n0', type: 'gateway-contain', operation: 'list', name: 'List', every: 0.05, fields: kept, wires: [[], []] };
+    await deploy([list, { ...node, id: 'n1', name: 'Keep out' }], { journal });
     const { out } = await rig.run({ _msgid: 'm1', payload: 'j.doe' });
     signIn();
     await rig.until(() => happened.length > 0);

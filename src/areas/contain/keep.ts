@@ -12,6 +12,8 @@ import { handsOf } from './hands';
 export interface KeepOptions {
   /** Who keeps, for the journal. */
   readonly by?: Initiator | undefined;
+  /** Among those who keep at the same appliance, what is done is done by one of whom this is true, if there is one. */
+  readonly contains?: boolean | undefined;
   /** Seconds from one look to the next; default 10. */
   readonly every?: number | undefined;
   /** Where it is kept who is kept out; looked into beside the memory and the folders that operations have named. */
@@ -30,7 +32,7 @@ interface Guards {
 
 /** See `Gateway.keepContained`. */
 export function keepAt(shared: Shared, masking: Redactor, options: KeepOptions, { around, permit }: Guards): () => void {
-  const { every = 10, folder, onEvent, onLook } = options;
+  const { every = 10, folder, contains = false, onEvent, onLook } = options;
   if (!(every > 0 && every <= 86_400)) throw badInput('every has to be more than 0 and at most 86400 seconds.');
   const { origin, prefix, dryRun = false } = shared.settings;
   const stop = new AbortController();
@@ -38,6 +40,7 @@ export function keepAt(shared: Shared, masking: Redactor, options: KeepOptions, 
     appliance: applianceOf(origin + prefix),
     every,
     folder,
+    contains,
     perform: (work) => {
       let standing: AroundWrite | undefined;
       const call: OperationCall = new OperationCall(shared, {
