@@ -5,9 +5,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Approvals } from '../src/run/approvals';
 import type { Approve, Proposal } from '../src/run/approval';
 import type { Many } from '../src/model/envelope';
+import { GatewayError } from '../src/model/error';
 import { Canceller } from '../src/model/cancelling';
 import type { Simulator } from '../src/simulator';
 import { failure, gatewayFor, pair, refusalOf, USERS, writes } from './library/appliance';
+import { configuration, journalled, list } from './library/journal';
 
 const APPROVED = { by: 'a.boss', at: '2026-11-21T08:00:00.000Z' };
 const USERS_OF = '/api/v1/configuration/authentication/auth-servers/auth-server/System%20Local/local/users/user';
@@ -114,6 +116,30 @@ describe('what was approved is the most that happens', () => {
     expect(eleventh).toHaveLength(1);
     expect(simulator.state.sessions.ids()).toEqual(eleventh);
     for (const id of ids) expect(simulator.state.sessions.has(id)).toBe(false);
+  });
+
+  it('an undo of several writes, a deleted user among them, as it was approved; one that is changed meanwhile stays', async () => {
+    const { simulator, gateway } = await journalled();
+    const before = configuration(simulator);
+    const user = { server: 'System Local', username: 'contractor1' };
+    await gateway.run('config.update', { path: 'users/user-roles/user-role/Users', body: { description: 'ours' } });
+    await gateway.run('users.delete', user);
+    const entries = await list(gateway);
+    expect(configuration(simulator)).not.toBe(before);
+    simulator.requests.length = 0;
+    const declined = gateway.run('journal.undo', { id: entries }, { approve: () => Promise.reject(new GatewayError('DECLINED', 'No.')) });
+    expect((await failure(declined)).code).toBe('DECLINED');
+    expect(writes(simulator)).toEqual([]);
+    const role = simulator.state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
+    const { approve, proposals } = approving(() => void role.values.set('description', 'theirs'));
+    const { data, envelope } = await gateway.run('journal.undo', { id: entries }, { approve });
+    expect(proposals[0]?.plan).toMatchObject([{ method: 'PUT' }, { method: 'PUT', body: { description: '' } }]);
+    expect(proposals[0]?.summary).toBe('Would undo what was written by 2 requests.');
+    expect(data).toMatchObject({ total: 2, ok: 1, results: [{ ok: true }, { ok: false, error: { code: 'CONFLICT' } }] });
+    expect(envelope).toMatchObject({ approved: APPROVED, changed: true });
+    expect(role.values.get('description')).toBe('theirs');
+    role.values.set('description', '');
+    expect(configuration(simulator)).toBe(before);
   });
 
   it('nothing where all of it is done already: a success that changed nothing', async () => {

@@ -1,10 +1,12 @@
-import { rmSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Difference } from '../src/change/compare';
 import { calls, failure, gatewayFor, lines, many, writes } from './library/appliance';
 import { files, journalled, linesOf, list, verify } from './library/journal';
 
 const TREE = '/api/v1/configuration';
+const PATIENTLY = { timeout: 60_000 };
 const ROLE = 'users/user-roles/user-role/Users';
 const USER = `${TREE}/authentication/auth-servers/auth-server/System%20Local/local/users/user/contractor1`;
 const GROUPS = `${TREE}/authentication/auth-servers/auth-server/Corp%20AD/ad/server-catalog/groups`;
@@ -58,9 +60,9 @@ describe('a write with a journal', () => {
     simulator.fault({ match: ({ path }) => path === USER, until: held });
     const path = decodeURIComponent(USER.slice(TREE.length + 1));
     const first = other.run('config.update', { path, body: { enabled: 'false', fullname: 'First' } });
-    await expect.poll(() => asked(lines(simulator))).toHaveLength(1);
+    await expect.poll(() => asked(lines(simulator)), PATIENTLY).toHaveLength(1);
     const second = gateway.run('users.disable', user);
-    await expect.poll(() => asked(lines(simulator))).toHaveLength(2);
+    await expect.poll(() => asked(lines(simulator)), PATIENTLY).toHaveLength(2);
     release();
     await Promise.all([first, second]);
     const [later] = await list(gateway);
@@ -103,6 +105,27 @@ describe('a write with a journal', () => {
     expect(await list(gateway)).toHaveLength(20);
     expect(await verify(gateway)).toMatchObject({ ok: true });
     expect(calls(simulator).filter(({ method }) => method === 'PUT')).toHaveLength(21);
+  });
+
+  it('of another day begins another file, which follows that of the day before', async () => {
+    const { gateway, journal } = await journalled();
+    const update = (description: string) => gateway.run('config.update', { path: ROLE, body: { description } });
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(new Date().setUTCHours(23, 59, 59, 999)) });
+    onTestFinished(() => void vi.useRealTimers());
+    await update('a');
+    vi.setSystemTime(Date.now() + 1);
+    await Promise.all(['b', 'c'].map(update));
+    const [first = '', second = ''] = files(journal);
+    expect(files(journal)).toHaveLength(2);
+    expect(second.slice(0, 8) > first.slice(0, 8)).toBe(true);
+    const begin = linesOf(journal).find(({ follows, prev }) => prev === '' && follows?.length);
+    expect(begin?.follows).toMatchObject([{ file: first }]);
+    expect(await verify(gateway)).toMatchObject({ files: 2, entries: 3, ok: true });
+    expect((await list(gateway)).map(({ request }) => (request.body as { description: string }).description).slice(-1)).toEqual(['a']);
+    // A line that goes from the end of the day before is missed.
+    const lines = readFileSync(join(journal, first), 'utf8').split('\n').slice(0, -2);
+    writeFileSync(join(journal, first), `${lines.join('\n')}\n`);
+    expect(await verify(gateway)).toMatchObject({ ok: false, broken: [{ file: first, line: 1 }] });
   });
 
   it('is not sent where the disk does not take it, and the next line begins another file', async () => {

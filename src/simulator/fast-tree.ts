@@ -17,6 +17,8 @@ export const textOf = (value: Json | undefined): string => (typeof value === 'st
 export class FastTree {
   /** How many policies are generated. */
   policies = 0;
+  /** How long each one's description is. */
+  length = 0;
   readonly #written = new Map<string, JsonObject>();
 
   /** What stands there as JSON, or undefined. */
@@ -64,7 +66,7 @@ export class FastTree {
   #policy(index: number): JsonObject {
     return {
       name: `Policy ${number(index)}`,
-      description: `Generated policy ${index}`,
+      description: `Generated policy ${index}`.padEnd(this.length, '.'),
       enabled: 'true',
       action: index % 3 === 0 ? 'deny' : 'allow',
       resources: [`tcp://10.${index >> 8}.${index & 255}.0/24:443`, `tcp://intranet-${index}.example.com:80,443`],

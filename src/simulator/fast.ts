@@ -19,8 +19,9 @@ export interface FastAppliance {
   /** Live: think time per request in ms, one request of a connection after the other; and how many sessions there are. */
   delayMs: number;
   sessions: number;
-  /** How many policies its configuration has. */
+  /** How many policies its configuration has, and how long the description of each is. */
   policies: number;
+  policyLength: number;
   /** Since the last `reset`: requests, connections opened, and the most open at a time of those that carried a request. */
   readonly counts: { requests: number; opened: number; used: number; mostUsed: number };
   reset(): void;
@@ -92,6 +93,7 @@ export async function startFastAppliance(options: SimulatorOptions = {}): Promis
     const place = target.replace(/\/$/, '');
     if (method === 'GET') {
       tree.policies = fast.policies;
+      tree.length = fast.policyLength;
       const found = tree.get(place);
       return found ? answer('200 OK', JSON.stringify(found)) : NOT_FOUND;
     }
@@ -142,6 +144,7 @@ export async function startFastAppliance(options: SimulatorOptions = {}): Promis
     delayMs: settings.delayMs,
     sessions: settings.sessions,
     policies: settings.variants.largeTree,
+    policyLength: 0,
     counts: { requests: 0, opened: 0, used: 0, mostUsed: 0 },
     reset: () => {
       rounds++;

@@ -34,7 +34,7 @@ export function tinyDisk(bytes: number): { path: string; readOnly(): void } | un
 }
 
 /** Runs a script of this folder in a process of its own, with one argument, and no more than so many descriptors. */
-export function child(script: string, argument: unknown, descriptors = 1024): ChildProcess {
+export function child(script: string, argument: unknown, descriptors = 1024, nodeArgs: readonly string[] = []): ChildProcess {
   const built = join(mkdtempSync(join(__dirname, '../../node_modules/.child-')), 'child.cjs');
   onTestFinished(() => rmSync(dirname(built), { recursive: true, force: true }));
   buildSync({
@@ -46,7 +46,7 @@ export function child(script: string, argument: unknown, descriptors = 1024): Ch
     logLevel: 'error',
   });
   const start = `ulimit -n ${descriptors}; exec "$0" "$@"`;
-  const process = spawn('sh', ['-c', start, execPath, built, JSON.stringify(argument)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const process = spawn('sh', ['-c', start, execPath, ...nodeArgs, built, JSON.stringify(argument)], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void process.kill('SIGKILL'));
   return process;
 }
