@@ -48,6 +48,26 @@ inBothEditors('the appliance', (rig) => {
     await rig.editor.done();
   });
 
+  it('keeps the folder of its journal, says that there is none, and shows it where there is one', async () => {
+    await rig.editor.openNode('ap2');
+    expect(await rig.editor.visible('#node-config-input-journal')).toBe(false);
+    await rig.editor.page.click('.gateway-advanced > summary');
+    expect(await rig.editor.page.getAttribute('#node-config-input-journal', 'placeholder')).not.toBe('');
+    expect(await rig.editor.page.inputValue('#node-config-input-journal')).toBe('');
+    await rig.editor.input('node-config-input-journal', '/var/lib/gateway/journal');
+    expect(await rig.editor.overflowing()).toEqual([]);
+    await rig.editor.done();
+    expect(await rig.editor.exported('ap2')).toMatchObject({ journal: '/var/lib/gateway/journal' });
+    await rig.editor.openNode('ap2');
+    expect(await rig.editor.visible('#node-config-input-journal')).toBe(true);
+    await rig.editor.input('node-config-input-journal', '');
+    await rig.editor.done();
+    expect(await rig.editor.exported('ap2')).toMatchObject({ journal: '' });
+    await rig.editor.openNode('ap2');
+    expect(await rig.editor.visible('#node-config-input-journal')).toBe(false);
+    await rig.editor.cancel();
+  });
+
   it('asks only for what the login needs', async () => {
     await rig.editor.openNode('ap2');
     expect(await shown()).toEqual(['name', 'url', 'login', 'realm', 'username', 'password', 'secondFactor', 'tls', 'proxy']);

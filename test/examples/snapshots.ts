@@ -76,6 +76,33 @@ export const snapshots: Outcomes = {
     await quiet();
   },
 
+  'Put back what a snapshot holds.json': async (running, example) => {
+    const { debug, simulator } = running;
+    const snapshots = join(running.folder, 'before-in-test');
+    const click = (name: string): Promise<void> => inject(running, example, `Click: ${name}`, { snapshots });
+    await click('put it back');
+    await debug.next('Nothing to put back: compare first');
+    await click('keep how it is');
+    expect(await debug.next('Kept')).toBe('Took a snapshot.');
+
+    const role = roles(simulator).items.get('Users')?.values;
+    const zone = clock(simulator).get('time-zone') ?? '';
+    clock(simulator).set('time-zone', 'Europe/Madrid');
+    role?.set('description', 'changed by hand');
+    await click('what has changed?');
+    expect(await debug.next('What differs')).toContain('"Europe/Madrid"');
+    await click('put it back');
+    // What lies below a role is compared with it.
+    expect(await debug.next('Put back')).toMatch(/^(\d+) of \1 resources are as in the snapshot\.$/);
+    expect(clock(simulator).get('time-zone')).toBe(zone);
+    expect(role?.get('description')).toBe('');
+
+    await click('what has changed?');
+    expect(await debug.next('What differs')).toContain('does not differ');
+    await click('put it back');
+    await debug.next('Nothing to put back: compare first');
+  },
+
   'Compare two appliances.json': async (running, example) => {
     const { debug, simulator, appliances } = running;
     const second = appliances.get('vpn-2');

@@ -46,7 +46,9 @@ export function child(script: string, argument: unknown, descriptors = 1024, nod
     logLevel: 'error',
   });
   const start = `ulimit -n ${descriptors}; exec "$0" "$@"`;
-  const process = spawn('sh', ['-c', start, execPath, ...nodeArgs, built, JSON.stringify(argument)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const process = spawn('sh', ['-c', start, execPath, ...nodeArgs, built, JSON.stringify(argument)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void process.kill('SIGKILL'));
   return process;
 }
