@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Difference } from '../src/change/compare';
 import { calls, failure, gatewayFor, lines, many, writes } from './library/appliance';
-import { files, journalled, linesOf, list, verify } from './library/journal';
+import { configuration, files, journalled, linesOf, list, verify } from './library/journal';
 
 const TREE = '/api/v1/configuration';
 const PATIENTLY = { timeout: 60_000 };
@@ -18,7 +18,7 @@ const asked = (all: readonly string[]): string[] => all.filter((line) => line.in
 
 describe('a write with a journal', () => {
   it.each([
-    ['that reads before itself', 'users.disable', user, [`GET ${USER}`, `PUT ${USER}/enabled`, `GET ${USER}/enabled`]],
+    ['that reads before itself', 'users.disable', user, [`GET ${USER}`, `PUT ${USER}/enabled`, `GET ${USER}`]],
     ['that reads back itself', 'groups.add', group, [`GET ${GROUPS}`, `PUT ${GROUPS}`, `GET ${GROUPS}`]],
     [
       'that looks twice before',
@@ -86,6 +86,17 @@ describe('a write with a journal', () => {
     if (after !== '') return;
     await gateway.run('journal.undo', { id: envelope.journal });
     expect(server.values.get('description')).toBe('of before');
+  });
+
+  it('of a field is told, and undone, also where the appliance shows no field by itself', async () => {
+    const { simulator, gateway } = await journalled();
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/enabled'), times: Infinity, status: 404 });
+    const before = configuration(simulator);
+    await gateway.run('users.disable', user);
+    const [entry] = await list(gateway);
+    expect(entry).toMatchObject({ undo: true, diff: [{ path: `${USER}/enabled`, field: '/enabled', after: 'false' }] });
+    await gateway.run('journal.undo', { id: entry?.id });
+    expect(configuration(simulator)).toBe(before);
   });
 
   it('says that nothing changed where nothing did', async () => {

@@ -19,6 +19,8 @@ export interface Subject {
   readonly paths: readonly string[];
   /** All that is below goes or comes with it. */
   readonly deep: boolean;
+  /** Where to look for a field whose resource was read: not every release shows a field by itself. */
+  readonly owner?: string;
 }
 
 /** What a write is about, and what was there before it. */
@@ -68,7 +70,12 @@ async function look(request: Request, call: Call, known: boolean): Promise<Found
   const body = request.body ?? {};
   // What a POST creates was not there: an appliance refuses it otherwise.
   if (request.method === 'POST') return { subject: { paths: itemPaths(path, body), deep: true }, before: {} };
-  const present = (known && (await fieldKnown(path, body, call))) || (await readIfThere(path, call, known));
+  const owner = isField(path, body) ? path.slice(0, path.lastIndexOf('/')) : '';
+  if (known && call.known(owner)) {
+    const before = await fieldNow(path, owner, call, known);
+    if (Object.keys(before).length > 0) return { subject: { paths: [path], deep: false, owner }, before };
+  }
+  const present = await readIfThere(path, call, known);
   if (!present) return isField(path, body) ? undefined : { subject: { paths: [path], deep: true }, before: {} };
   const [item] = isCollection(present, body) ? itemPaths(path, body) : [];
   if (item !== undefined) {
@@ -80,7 +87,8 @@ async function look(request: Request, call: Call, known: boolean): Promise<Found
 }
 
 /** What stands there now. Of a POST, the first of the places at which something stands: that is what it created. */
-export async function stateNow({ paths, deep }: Subject, call: Call, known = false): Promise<State> {
+export async function stateNow({ paths, deep, owner }: Subject, call: Call, known = false): Promise<State> {
+  if (owner !== undefined) return fieldNow(paths[0] ?? '', owner, call, known);
   if (!deep) return readAll(paths, call, known);
   for (const path of paths) {
     const found = await readDeep(path, call, known);
@@ -144,14 +152,11 @@ function isCollection(present: JsonObject, body: JsonObject): boolean {
   return key !== undefined && second === undefined && Array.isArray(present[key]) && !Object.hasOwn(body, key);
 }
 
-/** The value of a field, where the run has just read its whole resource. */
-async function fieldKnown(path: string, body: JsonObject, call: Call): Promise<JsonObject | undefined> {
-  const [key = ''] = Object.keys(body);
-  const owner = isField(path, body) ? call.known(path.slice(0, path.lastIndexOf('/'))) : undefined;
-  const resource = await owner?.catch(() => undefined);
-  const value = resource && Object.hasOwn(resource, key) ? resource[key] : undefined;
-  // An object may be the link to a resource of its own.
-  return value === undefined || typeof value === 'object' ? undefined : { [key]: value };
+/** A field by itself, from the resource that it is one of; nothing where it is none, but the link to a resource of its own. */
+async function fieldNow(path: string, owner: string, call: Call, known: boolean): Promise<State> {
+  const resource = await readIfThere(owner, call, known);
+  const [key, value] = Object.entries(resource ?? {}).find(([name]) => path === `${owner}/${encodeSegment(name)}`) ?? [];
+  return key === undefined || typeof value === 'object' ? {} : { [path]: { [key]: value } };
 }
 
 /** Whether the path is that of one field, which an appliance takes as `{ field: value }`. */
