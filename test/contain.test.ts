@@ -318,6 +318,22 @@ describe('a keeper', () => {
     expect(writes(simulator)).toHaveLength(2);
   });
 
+  it.each(['list', 'end'] as const)('does not wait for a request that hangs: the next look begins (%s)', async (which) => {
+    // Longer than the test may take.
+    const { simulator, gateway } = await pair({}, { timeout: 300 });
+    await contain(gateway, { name: NAME });
+    const kept = keeping(gateway);
+    await looksFrom(kept);
+    simulator.fault({
+      hang: true,
+      match: ({ method, path }) => (which === 'list' ? path.includes('active-users?name=') : method === 'DELETE'),
+    });
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 60_000);
+    expect(kept.faults).toMatchObject([{ code: 'TIMEOUT', message: expect.stringContaining('asked again') as string }]);
+    await vi.waitFor(() => expect(kept.events).toMatchObject([{ event: 'ended', session: { 'session-id': session } }]), 10_000);
+  });
+
   it('tells what goes wrong, and goes on when it is over', async () => {
     const { simulator, gateway } = await pair();
     await contain(gateway, { name: NAME });

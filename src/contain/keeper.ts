@@ -1,4 +1,5 @@
-import { asGatewayError, type GatewayError } from '../model/error';
+import { asGatewayError, GatewayError } from '../model/error';
+import { sentence } from '../model/sentence';
 import { inParallel } from '../model/in-parallel';
 import type { JsonObject } from '../model/json';
 import { disableWanted, enableAgain, whom } from './contain';
@@ -22,7 +23,8 @@ export interface Keeper {
   readonly contains: boolean;
   /** Looked into beside what is known. */
   readonly folder?: string | undefined;
-  perform<T>(work: (hands: Hands) => Promise<T>): Promise<T>;
+  /** What is still under way after so long is cancelled. */
+  perform<T>(work: (hands: Hands) => Promise<T>, limitMs: number): Promise<T>;
   onEvent(event: ContainEvent): void;
   /** Each look: how many are kept out, or what went wrong. */
   onLook(contained: number, fault: GatewayError | undefined): void;
@@ -32,6 +34,9 @@ export interface Keeper {
 const MOST_BY_NAME = 3;
 const AT_ONCE = 8;
 const LONGEST_GRACE_MS = 500;
+/** One request that hangs must not let somebody stay for as long as requests may take. */
+const LEAST_LIMIT_MS = 5000;
+const MOST_LIMIT_MS = 600_000;
 
 const guards = new Map<string, Guard>();
 
@@ -68,6 +73,9 @@ class Guard {
   #looking = false;
   /** When the last look began. */
   #looked = -Infinity;
+  /** The longest that went well, and how many in a row took too long. */
+  #longestMs = 0;
+  #late = 0;
 
   constructor(appliance: string) {
     this.#appliance = appliance;
@@ -119,7 +127,7 @@ class Guard {
       contained = kept.filter(({ record }) => !isOver(record)).length;
       // With nobody to keep out nothing is sent.
       if (kept.length > 0) {
-        const found = await keeper.perform((hands) => this.#work(kept, hands, listed?.sessions));
+        const found = await this.#timed((limitMs) => keeper.perform((hands) => this.#work(kept, hands, listed?.sessions), limitMs));
         fault = found ?? fault;
       }
     } catch (thrown) {
@@ -133,6 +141,21 @@ class Guard {
     const grace = listed ? Math.min(every / 20, LONGEST_GRACE_MS) : 0;
     // As often where the appliance is away: whoever signs in as soon as it is back is not to wait for us.
     this.#schedule(Math.max(0, every + grace - (performance.now() - began)));
+  }
+
+  /** A look that takes much longer than others do is ended, and the next one begins; each has twice the time, should all of them be slow. */
+  async #timed(look: (limitMs: number) => Promise<GatewayError | undefined>): Promise<GatewayError | undefined> {
+    const usual = Math.max(this.#everyMs, LEAST_LIMIT_MS, 3 * this.#longestMs);
+    const limitMs = Math.min(usual * 2 ** Math.min(this.#late, 10), MOST_LIMIT_MS);
+    const began = performance.now();
+    const fault = await look(limitMs).catch((thrown: unknown) => asGatewayError(thrown));
+    const took = performance.now() - began;
+    const isLate = fault !== undefined && took >= limitMs;
+    this.#late = isLate ? this.#late + 1 : 0;
+    if (!fault) this.#longestMs = Math.max(this.#longestMs, took);
+    if (!isLate) return fault;
+    const words = sentence`The appliance took longer than ${Math.round(limitMs / 1000)} s over who is kept out. It is asked again at once.`;
+    return new GatewayError('TIMEOUT', words, fault.details);
   }
 
   /** One look. Gives the first fault; one at one of them does not keep it from the others. */

@@ -1,5 +1,6 @@
 import { applianceOf } from '../../contain/appliance';
 import { keep, type ContainEvent } from '../../contain/keeper';
+import { Canceller } from '../../model/cancelling';
 import { badInput, GatewayError } from '../../model/error';
 import { ours } from '../../model/sentence';
 import type { Redactor } from '../../model/redaction';
@@ -41,16 +42,22 @@ export function keepAt(shared: Shared, masking: Redactor, options: KeepOptions, 
     every,
     folder,
     contains,
-    perform: (work) => {
+    perform: (work, limitMs) => {
+      const look = new Canceller();
+      const unfollow = look.follow(stop.signal);
+      const late = setTimeout(() => look.abort(), limitMs);
       let standing: AroundWrite | undefined;
       const call: OperationCall = new OperationCall(shared, {
         dryRun,
         masking,
-        signal: stop.signal,
+        signal: look,
         permit,
         around: (write, proceed) => (standing ??= around(call))(write, proceed),
       });
-      return work(handsOf(call));
+      return work(handsOf(call)).finally(() => {
+        clearTimeout(late);
+        unfollow();
+      });
     },
     onEvent: (event) => onEvent?.(event),
     onLook: (contained, fault) => onLook?.(contained, fault && new GatewayError(fault.code, ours(masking.message(fault)), fault.details)),
