@@ -5,6 +5,7 @@ import { registerAccount } from './account';
 import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';
+import { registerHelp } from './help';
 import { INVENTORY, INVENTORY_CREDENTIALS, InventoryNode } from './inventory';
 import { registerInventory } from './inventory-admin';
 import { observing, registerCounters } from './observe';
@@ -43,6 +44,7 @@ export default function gatewayNodes(red: NodeAPI): void {
   registerPickers(red);
   registerInventory(red);
   registerPreview(red);
+  registerHelp(red);
 }
 
 function registerArea(red: NodeAPI, area: Area): void {

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
-import { buildHelp } from './editor/help.mjs';
+import { buildHelp, buildStubs } from './editor/help.mjs';
 import { buildHtml } from './editor/html.mjs';
 import { buildTable } from './editor/table.mjs';
 import { Translation } from './editor/translate.mjs';
@@ -67,11 +67,22 @@ export function translationsOf(root) {
   return names.map((name) => [name, new Translation(name, JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8')))]);
 }
 
-/** @param {string} folder @param {import('./editor/table.mjs').Texts} catalogue @param {string} help */
-function writeLocale(folder, catalogue, help) {
+/**
+ * Of the help every page of the editor has no more than its beginning; the rest comes at the first look into it.
+ * @param {string} out @param {string} language @param {import('./editor/table.mjs').Texts} catalogue @param {string} help
+ */
+function writeLocale(out, language, catalogue, help) {
+  const folder = `${out}/locales/${language}`;
   mkdirSync(folder, { recursive: true });
+  mkdirSync(`${out}/help`, { recursive: true });
   writeFileSync(`${folder}/gateway.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
-  writeFileSync(`${folder}/gateway.html`, help);
+  writeFileSync(`${folder}/gateway.html`, buildStubs(help));
+  writeFileSync(`${out}/help/${language}.html`, help);
+}
+
+/** @param {string} compiled @returns {readonly string[]} */
+function sessionFields(compiled) {
+  return createRequire(import.meta.url)(`${compiled}/src/areas/sessions/filter.js`).SESSION_FIELDS;
 }
 
 /** Writes the editor half for the library compiled in `compiled` to the directory `out`. @param {{ root: string, compiled: string, out: string }} places */
@@ -94,10 +105,11 @@ export async function buildEditor({ root, compiled, out }) {
       watch: form('watch'),
     }),
   );
-  const help = buildHelp(areas, text('appliance'), text('inventory'), text('watch'));
-  writeLocale(`${out}/locales/en-US`, catalogue, help);
+  const pages = Object.fromEntries(['appliance', 'inventory', 'watch'].map((name) => [`gateway-${name}`, text(name)]));
+  const help = buildHelp(areas, pages, sessionFields(compiled));
+  writeLocale(out, 'en-US', catalogue, help);
   for (const [language, translation] of translationsOf(root)) {
-    writeLocale(`${out}/locales/${language}`, translation.catalogue(catalogue), translation.help(help));
+    writeLocale(out, language, translation.catalogue(catalogue), translation.help(help));
   }
   writeFileSync(
     `${out}/late.js`,

@@ -6,11 +6,11 @@ import process from 'node:process';
 import { translationsOf } from './build-editor.mjs';
 import { root } from './tools.mjs';
 
-const locale = (/** @type {string} */ name) => readFileSync(`${root}/dist/nodes/locales/en-US/gateway.${name}`, 'utf8');
+const built = (/** @type {string} */ file) => readFileSync(`${root}/dist/nodes/${file}`, 'utf8');
 const wanted = process.argv[2];
 for (const [language, translation] of translationsOf(root)) {
   if (wanted !== undefined && wanted !== language) continue;
-  translation.catalogue(JSON.parse(locale('json')));
-  translation.help(locale('html'));
+  translation.catalogue(JSON.parse(built('locales/en-US/gateway.json')));
+  translation.help(built('help/en-US.html'));
   console.log(JSON.stringify({ language, missing: [...translation.missing], unused: translation.unused }, null, 1));
 }

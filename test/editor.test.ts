@@ -17,7 +17,8 @@ import type { Area, Field } from '../src/model/operation';
 
 const nodes = join(process.env.GATEWAY_PACKAGE ?? root, 'dist', 'nodes');
 const html = readFileSync(join(nodes, 'gateway.html'), 'utf8');
-const help = readFileSync(join(nodes, 'locales', 'en-US', 'gateway.html'), 'utf8');
+const help = readFileSync(join(nodes, 'help', 'en-US.html'), 'utf8');
+const stubs = readFileSync(join(nodes, 'locales', 'en-US', 'gateway.html'), 'utf8');
 const catalogue = flat(JSON.parse(readFileSync(join(nodes, 'locales', 'en-US', 'gateway.json'), 'utf8')) as Tree);
 const scripts = [...html.matchAll(/<script type="text\/javascript">\n([^]*?)<\/script>/g)].map(([, script = '']) => script);
 const templates = new Map(
@@ -97,8 +98,9 @@ describe('gateway.html', () => {
   });
 
   it('is small, and what is needed later comes later', () => {
-    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(190_000);
-    expect(gzipSync(html).length).toBeLessThanOrEqual(45_000);
+    // Node-RED sends the help of the language with it.
+    expect(Buffer.byteLength(html + stubs)).toBeLessThanOrEqual(190_000);
+    expect(gzipSync(html + stubs).length).toBeLessThanOrEqual(45_000);
     for (const part of ['gateway-list-note', 'gateway-browser', 'gateway-condition']) {
       expect(late).toContain(part);
       expect(scripts.join('')).not.toContain(`"${part}`);
@@ -273,8 +275,36 @@ describe('the help', () => {
     for (const [operation, { help: words, fields }] of Object.entries(area.operations)) {
       expect(text).toContain(`\`${operation}\``);
       expect(text).toContain(words);
-      for (const field of Object.keys(fields)) expect(text).toContain(`\n: ${field} (`);
+      for (const [field, { label }] of Object.entries(fields)) {
+        expect(text).toMatch(new RegExp(`\\n: ${field} \\([^)]*\\) : “${label.replace(/[^\w ]/g, '.')}”\\. `));
+      }
+      const own = text.slice(text.indexOf(`\`${operation}\` (`)).split('\n#### ')[0] ?? '';
+      const samples = [...own.matchAll(/```json\n([^]*?)\n```/g)].map(
+        ([, json = '']) => JSON.parse(json) as { payload: unknown; envelope?: { ok: boolean } },
+      );
+      expect(samples).toMatchObject([{ payload: {} }, { envelope: { ok: true } }]);
     }
+  });
+});
+
+describe('what every page has of the help', () => {
+  it('is the beginning of each, and says that there is more', () => {
+    const types = [...help.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type);
+    expect([...stubs.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type)).toEqual(types);
+    for (const type of types) {
+      const [first = '', more] = (new RegExp(`data-help-name="${type}">\\n([^]*?)</script>`).exec(stubs)?.[1] ?? '').trim().split('\n\n');
+      expect(help).toContain(`data-help-name="${type}">\n${first}\n`);
+      expect(first.length).toBeGreaterThan(20);
+      expect(more).toBe(`<span class="gateway-more" data-type="${type}"></span>`);
+    }
+  });
+
+  it('tells what a path may be and what a filter may name, where there is one', () => {
+    const of = (type: string): string => new RegExp(`data-help-name="gateway-${type}">\\n([^]*?)</script>`).exec(help)?.[1] ?? '';
+    for (const type of ['config', 'snapshot', 'request']) expect(of(type), type).toContain('`{{payload.name}}` stands for one name');
+    expect(of('config')).toContain('below `/api/v1/configuration`');
+    expect(of('sessions')).toContain('```text\nactive-user-name\n');
+    expect(of('users')).not.toContain('{{payload.name}}');
   });
 });
 

@@ -5,7 +5,7 @@ import { translationsOf } from '../scripts/build-editor.mjs';
 import { Translation } from '../scripts/editor/translate.mjs';
 import { root } from '../scripts/tools.mjs';
 
-const english = (name: string): string => readFileSync(join(root, 'dist', 'nodes', 'locales', 'en-US', `gateway.${name}`), 'utf8');
+const built = (...file: string[]): string => readFileSync(join(root, 'dist', 'nodes', ...file), 'utf8');
 
 describe('a translation', () => {
   it('takes the help apart by sentences, and leaves names, types and samples as they are', () => {
@@ -18,7 +18,7 @@ describe('a translation', () => {
       '',
       '`list` (reads). Lists it. One thing.',
       '',
-      ': name (optional string) : Its name&#58; <code>{ "a"&#58; 1 }</code>. One thing.',
+      ': name (optional string) : “List it”. Its name&#58; <code>{ "a"&#58; 1 }</code>. One thing.',
       '',
       '```json',
       '{ "One": "thing." }',
@@ -42,7 +42,7 @@ describe('a translation', () => {
       '',
       '`list` (liest). Beides.',
       '',
-      ': name (optional string) : Name&#58; <code>{ "a"&#58; 1 }</code>. Eins.',
+      ': name (optional string) : “Liste”. Name&#58; <code>{ "a"&#58; 1 }</code>. Eins.',
       '',
       '```json',
       '{ "One": "thing." }',
@@ -66,8 +66,8 @@ function fixed(text: string): string[] {
 }
 
 describe.each(translationsOf(root))('%s', (_language, translation) => {
-  const texts = translation.catalogue(JSON.parse(english('json')) as Record<string, string>);
-  translation.help(english('html'));
+  const texts = translation.catalogue(JSON.parse(built('locales', 'en-US', 'gateway.json')) as Record<string, string>);
+  translation.help(built('help', 'en-US.html'));
 
   it('has every text, and none too many', () => {
     expect([...translation.missing]).toEqual([]);

@@ -2,6 +2,7 @@ import { mayBeWhole, portsOf, type Port } from '../rules';
 import { checkOperation, checkOutput } from './check';
 import { FieldRow } from './field';
 import { isFleet, openFleet, saveFleet } from './fleet';
+import { helpFor } from './help';
 import { closePreview, openPreview } from './preview';
 import { defaultWords, entriesIn, type Entries } from './sources';
 import { live, setOpen } from './state';
@@ -56,6 +57,7 @@ export function closeAction(): void {
   tools = undefined;
   rows = [];
   shown = undefined;
+  helpFor(undefined);
   setOpen(undefined);
 }
 
@@ -149,6 +151,7 @@ function showOperation(node: RedNode): void {
   showAllowDestroy(node);
   $('.gateway-dry-run, .gateway-approval').toggle(operation?.effect !== 'read');
   closePreview();
+  helpFor(node);
   RED.tray.resize();
 }
 

@@ -1,5 +1,6 @@
 import { shareForm } from './form';
 import { shareSets } from './inventory';
+import { followHelp } from './help';
 import { readOldFlows } from './old-flows';
 import { addSearchWords } from './palette';
 import { hasArea, use, type AreaInfo } from './table';
@@ -20,6 +21,7 @@ export function start(table: Record<string, AreaInfo>): void {
   shareSets();
   readOldFlows();
   addSearchWords();
+  followHelp();
   followWires();
 }
 

@@ -49,6 +49,8 @@ declare const RED: {
     eachNode(visit: (node: RedNode) => void): void;
     eachConfig(visit: (node: RedNode) => void): void;
     filterLinks(filter: { target: RedNode }): { source: RedNode; target: RedNode }[];
+    /** Of the inside of the editor: what it asks for the help of a type. */
+    getNodeHelp?: (type: string) => string;
     getType(
       type: string,
     ): { defaults?: Record<string, unknown>; credentials?: Record<string, unknown>; _?: (key: string) => string } | undefined;
@@ -71,6 +73,9 @@ declare const RED: {
       show: () => void;
     }): void;
   };
+  sidebar: { help: { show(type: string, bringToFront: boolean): void } };
+  view: { selection(): { nodes?: RedNode[] } };
+  i18n: { detectLanguage(): string };
   notify(text: string, type: 'error' | 'warning'): void;
   utils: {
     /** true, or in words what is wrong. */

@@ -1,6 +1,7 @@
 // @ts-check
 // Sidebar help of every node type, in the order that Node-RED's help style guide asks for.
 
+import { sampleOf } from './samples.mjs';
 import { mayWrite } from './table.mjs';
 import { lineText } from './translate.mjs';
 
@@ -40,17 +41,24 @@ const line = (name, type, text) => `: ${name} (${type}) : ${lineText(text)}`;
 /** @param {[string, Field]} entry */
 function fieldLine([name, field]) {
   const type = `${field.required ? '' : 'optional '}${kindOf(field)}`;
-  return line(name, type, [field.help, ...fieldNotes(field)].join(' '));
+  return line(name, type, [`“${field.label}”.`, field.help, ...fieldNotes(field)].join(' '));
 }
 
-/** @param {[string, Operation]} entry */
-function operationHelp([name, operation]) {
+const fence = (/** @type {string} */ code, language = 'json') => `\`\`\`${language}\n${code}\n\`\`\``;
+
+/** @param {string} area @param {[string, Operation]} entry */
+function operationHelp(area, [name, operation]) {
+  const sample = sampleOf(area, name, operation);
   const fields = Object.entries(operation.fields).map(fieldLine);
   return [
     `#### ${operation.label}`,
     `\`${name}\` (${EFFECTS[operation.effect]}). ${operation.help}`,
     ...(fields.length > 0 ? [fields.join('\n')] : ['No fields.']),
     `Gives: ${operation.data}.`,
+    'Sample, in:',
+    fence(sample.before),
+    'Sample, out:',
+    fence(sample.after),
   ].join('\n\n');
 }
 
@@ -126,12 +134,30 @@ const destroying = `An operation that is chosen by a message may only end, delet
 const many = `Where the result is *many*, it is \`{ total, ok, failed, results }\` with one entry for each item. Nothing to do is a success; only if
 every item fails it is an error.`;
 
-/** @param {Area} area */
-function areaHelp(area) {
+const paths = {
+  configuration: 'A path begins below `/api/v1/configuration`, such as `users/user-roles`; a whole `href` of an answer is taken too.',
+  any: 'A path begins below `/api/v1/`, such as `system/status/overview`.',
+  tags: 'In a path that is typed into the dialog, `{{payload.name}}` stands for one name, encoded as it has to be. An empty one is an error. In a path that a message brings there are no tags.',
+};
+
+/** What a path may be, and what a filter may name. @param {Area} area @param {readonly string[]} sessionFields */
+function fieldsHelp(area, sessionFields) {
+  const fields = Object.values(area.operations).flatMap((operation) => Object.values(operation.fields));
+  return [
+    ...(fields.some(({ kind }) => kind === 'path') ? [area.name === 'request' ? paths.any : paths.configuration, paths.tags] : []),
+    ...(fields.some(({ editor }) => editor === 'session-filter')
+      ? ['The fields of a session, in the records and for a filter:', fence(sessionFields.join('\n'), 'text')]
+      : []),
+  ];
+}
+
+/** @param {Area} area @param {readonly string[]} sessionFields */
+function areaHelp(area, sessionFields) {
   const operations = Object.entries(area.operations);
   const effects = operations.map(([, { effect }]) => effect);
   const isMany = operations.some(([, { data }]) => data.startsWith('many'));
   const notes = [
+    ...fieldsHelp(area, sessionFields),
     details,
     ...(isMany ? [many] : []),
     ...(effects.some((effect) => effect !== 'read') && area.dryRun !== false ? [dryRun] : []),
@@ -142,7 +168,7 @@ function areaHelp(area) {
     area.help,
     '### Inputs',
     inputs,
-    ...operations.map(operationHelp),
+    ...operations.map((entry) => operationHelp(area.name, entry)),
     '#### Every operation',
     mayWrite(area) ? `${more}\n${approvalInputs}` : more,
     '### Outputs',
@@ -165,16 +191,25 @@ function script(type, markdown) {
   return `<script type="text/markdown" data-help-name="${type}">\n${markdown.trim()}\n</script>`;
 }
 
+/** What the texts of the nodes without operations are called. @typedef {Readonly<Record<string, string>>} Pages by type */
+
 /**
- * Help of all types as one file; Node-RED serves it by the language of the editor.
- * @param {readonly Area[]} areas @param {string} appliance @param {string} inventory @param {string} watch
+ * Help of all types as one file, which comes at the first look into it.
+ * @param {readonly Area[]} areas @param {Pages} pages @param {readonly string[]} sessionFields
  */
-export function buildHelp(areas, appliance, inventory, watch) {
-  const parts = [
-    script('gateway-appliance', appliance),
-    script('gateway-inventory', inventory),
-    ...areas.map((area) => script(`gateway-${area.name}`, areaHelp(area))),
-    script('gateway-watch', watch),
-  ];
-  return `${parts.join('\n\n')}\n`;
+export function buildHelp(areas, pages, sessionFields) {
+  return joined([
+    ...Object.entries(pages).map(([type, page]) => script(type, page)),
+    ...areas.map((area) => script(`gateway-${area.name}`, areaHelp(area, sessionFields))),
+  ]);
 }
+
+/** What every page of the editor has of it: enough for the palette, and to know that there is more. @param {string} help */
+export function buildStubs(help) {
+  const parts = [...help.matchAll(/<script[^>]*data-help-name="([^"]+)">\n([^]*?)(?:\n\n|\n<\/script>)/g)];
+  return joined(
+    parts.map(([, type = '', first = '']) => script(type, `${first}\n\n<span class="gateway-more" data-type="${type}"></span>`)),
+  );
+}
+
+const joined = (/** @type {string[]} */ parts) => `${parts.join('\n\n')}\n`;

@@ -11,6 +11,9 @@ const CLOSE = new Set(['ja', 'zh-CN']);
 /** The first words of an operation in the help: its name, and what it does. */
 const EFFECT = /^(`[\w-]+`) \(([^)]+)\)\.$/;
 
+/** What a field is called in the dialog, before what it means. */
+const LABEL = /^“([^”]+)”\. (.*)$/;
+
 /** One language, and what was asked of it. */
 export class Translation {
   /** English texts that were asked for. @type {Set<string>} */
@@ -94,7 +97,10 @@ export class Translation {
 
   /** @param {string} mark @param {string} text */
   #marked(mark, text) {
-    return mark.startsWith(':') ? lineText(this.sentences(plainText(text))) : this.sentences(text);
+    if (!mark.startsWith(':')) return this.sentences(text);
+    const [, label, rest = ''] = LABEL.exec(plainText(text)) ?? [];
+    if (label === undefined) return lineText(this.sentences(plainText(text)));
+    return lineText(`“${this.text(label)}”${this.#between === '' ? '。' : '. '}${this.sentences(rest)}`);
   }
 }
 
