@@ -22,6 +22,8 @@ export interface FastAppliance {
   /** How many policies its configuration has, and how long the description of each is. */
   policies: number;
   policyLength: number;
+  /** Connections that are open now. */
+  readonly open: number;
   /** Since the last `reset`: requests, connections opened, and the most open at a time of those that carried a request. */
   readonly counts: { requests: number; opened: number; used: number; mostUsed: number };
   reset(): void;
@@ -56,28 +58,42 @@ const INFORMATION = answer(
   }),
 );
 
+/** Answers that are made once. */
+interface SharedPages {
+  readonly texts: string[];
+  readonly pages: Map<string, Buffer>;
+}
+
+const MOST_PAGES = 2000;
+const sharedPages = (): SharedPages => ({ texts: [], pages: new Map() });
+
+/** So many in one process, which share their certificate and their sessions. */
+export function startFastFleet(count: number, options: SimulatorOptions = {}): Promise<FastAppliance[]> {
+  const shared = sharedPages();
+  const tls = options.tls ?? selfSigned();
+  return Promise.all(Array.from({ length: count }, () => startFastAppliance({ ...options, tls }, shared)));
+}
+
 /** Starts one; of the options it knows sessions, delayMs, host, port, realm, username, password and tls. */
-export async function startFastAppliance(options: SimulatorOptions = {}): Promise<FastAppliance> {
+export async function startFastAppliance(options: SimulatorOptions = {}, shared: SharedPages = sharedPages()): Promise<FastAppliance> {
   const settings = settle(options);
   const tls = settings.tls ?? selfSigned();
-  const texts: string[] = [];
-  let pages = new Map<string, Buffer>();
-  let pagesOf = -1;
+  const { texts } = shared;
   const record = (index: number): string => (texts[index] ??= JSON.stringify(generateSession(index, settings)));
 
-  function page(query: string): Buffer {
-    if (pagesOf !== fast.sessions) pages = new Map();
-    pagesOf = fast.sessions;
-    let found = pages.get(query);
+  function page(target: string): Buffer {
+    const query = `${fast.sessions} ${target}`;
+    let found = shared.pages.get(query);
     if (!found) {
-      const from = Number(/start=(\d+)/.exec(query)?.[1] ?? 0);
-      const size = Math.min(PAGE, Number(/number=(\d+)/.exec(query)?.[1] ?? PAGE));
+      const from = Number(/start=(\d+)/.exec(target)?.[1] ?? 0);
+      const size = Math.min(PAGE, Number(/number=(\d+)/.exec(target)?.[1] ?? PAGE));
       const to = Math.min(from + size, fast.sessions);
       const records = Array.from({ length: Math.max(0, to - from) }, (_, at) => record(from + at));
       const totals = `"total-matched-record-number":${fast.sessions},"total-returned-record-number":${records.length}`;
       const last = `"is-last-record":${to >= fast.sessions},"user-login-permission":true`;
       found = answer('200 OK', `{"active-users":{"active-user-records":{"active-user-record":[${records.join()}]},${totals},${last}}}`);
-      pages.set(query, found);
+      if (shared.pages.size >= MOST_PAGES) shared.pages.clear();
+      shared.pages.set(query, found);
     }
     return found;
   }
@@ -145,6 +161,9 @@ export async function startFastAppliance(options: SimulatorOptions = {}): Promis
     sessions: settings.sessions,
     policies: settings.variants.largeTree,
     policyLength: 0,
+    get open() {
+      return sockets.size;
+    },
     counts: { requests: 0, opened: 0, used: 0, mostUsed: 0 },
     reset: () => {
       rounds++;

@@ -16,7 +16,7 @@ export { type Variants, VARIANTS, defaultVariants } from './variants';
 export { totpCode } from './totp';
 export { issued, selfSigned } from './certificate';
 export type { SimulatedFleet } from './fleet';
-export { type FastAppliance, startFastAppliance } from './fast';
+export { type FastAppliance, startFastAppliance, startFastFleet } from './fast';
 
 export interface Simulator extends Happenings {
   readonly url: string;

@@ -1,0 +1,21 @@
+// @ts-check
+// Many appliances in a process of its own; told over IPC how many, asked for what they saw.
+import { createRequire } from 'node:module';
+import process from 'node:process';
+
+/** @type {typeof import('../src/simulator/index.js')} */
+const { startFastFleet } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
+
+const { count, delayMs, sessions } = JSON.parse(process.argv[2] ?? '{}');
+const fleet = await startFastFleet(count, { delayMs, sessions });
+process.on('disconnect', () => process.exit());
+process.on('message', (/** @type {{ id: number, reset?: boolean }} */ { id, reset }) => {
+  const sum = (/** @type {(one: import('../src/simulator/index.js').FastAppliance) => number} */ of) =>
+    fleet.reduce((all, one) => all + of(one), 0);
+  process.send?.({
+    id,
+    value: { requests: sum(({ counts }) => counts.requests), opened: sum(({ counts }) => counts.opened), open: sum(({ open }) => open) },
+  });
+  if (reset) for (const one of fleet) one.reset();
+});
+process.send?.({ id: 0, value: { urls: fleet.map(({ url }) => url), ca: fleet[0]?.ca } });

@@ -1,0 +1,15 @@
+// Loaded into the Node-RED that is measured: tells over IPC what its process has spent, and how long its event loop stood still.
+'use strict';
+
+const { monitorEventLoopDelay } = require('node:perf_hooks');
+
+const delay = monitorEventLoopDelay({ resolution: 5 });
+process.on('message', ({ id, probe }) => {
+  if (probe === undefined) return;
+  const { user, system } = process.cpuUsage();
+  process.send({ id, value: { cpuSeconds: (user + system) / 1e6, p99: delay.percentile(99) / 1e6, rss: process.memoryUsage.rss() } });
+  if (probe === 'begin') {
+    delay.enable();
+    delay.reset();
+  }
+});
