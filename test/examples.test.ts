@@ -15,6 +15,7 @@ import { approval } from './examples/approval';
 import { backups } from './examples/backups';
 import { events } from './examples/events';
 import { first } from './examples/first';
+import { fleet } from './examples/fleet';
 import { login } from './examples/login';
 import { people } from './examples/people';
 import { response } from './examples/response';
@@ -34,12 +35,13 @@ const outcomes: Outcomes = {
   ...login,
   ...events,
   ...response,
+  ...fleet,
 };
 
 /** What looks by itself at what others count has a Node-RED of its own: see browser/dashboard.test.ts. */
 const together = exampleNames().filter((name) => !needsDashboard(name));
 
-const wanted = ['gateway-appliance', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
+const wanted = ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
 
 describe.each(exampleNames())('%s', (example) => {
   const nodes = readExample(example);
@@ -83,18 +85,19 @@ describe.each(exampleNames())('%s', (example) => {
 });
 
 function referencesOf(node: FlowNode): string[] {
-  const single = [node.z, node.appliance, node.tls].filter((id) => typeof id === 'string');
+  const single = [node.z, node.appliance, node.inventory, node.tls].filter((id): id is string => typeof id === 'string' && id !== '');
   return [...single, ...((node.wires ?? []) as string[][]).flat()];
 }
 
+/** Whoever imports two examples gets these once. */
+const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config'];
+
 it('share their appliances and one certificate, the same in each; only the one that waits for a code has its own', () => {
-  const shared = exampleNames().map((example) =>
-    readExample(example).filter((node) => ['gateway-appliance', 'tls-config'].includes(node.type)),
-  );
+  const shared = exampleNames().map((example) => readExample(example).filter((node) => SHARED.includes(node.type)));
   expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
   // But for what only a licence server knows.
   const first = (nodes: FlowNode[]): boolean =>
-    nodes.some(({ name }) => /^vpn-1( with a journal)?$/.test(String(name)) || name === 'licence-1');
+    nodes.some(({ name }) => /^vpn-1( with a journal)?$/.test(String(name)) || name === 'licence-1' || name === 'All appliances');
   for (const nodes of shared) expect(first(nodes) || nodes.some(waitsForCode)).toBe(true);
   // Who imports two examples gets every appliance once.
   const all = shared.flat();
@@ -119,9 +122,7 @@ it('say what they do in nodes: a Function node only where nothing else says it a
 });
 
 it('share nothing else: whoever imports two examples gets the nodes of both', () => {
-  const own = exampleNames().flatMap((example) =>
-    readExample(example).filter(({ type }) => !['gateway-appliance', 'tls-config'].includes(type)),
-  );
+  const own = exampleNames().flatMap((example) => readExample(example).filter(({ type }) => !SHARED.includes(type)));
   const ids = own.map(({ id }) => id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });

@@ -47,8 +47,20 @@ export function waitsForCode(node) {
  * @param {string[]} [names]
  */
 export function applianceNames(names = exampleNames()) {
-  const nodes = names.flatMap(readExample).filter((node) => node.type === 'gateway-appliance' && !waitsForCode(node));
-  return [...new Set(nodes.map((node) => String(node['name'])))].sort().sort((one, other) => Number(other === MAIN) - Number(one === MAIN));
+  const nodes = names.flatMap(readExample);
+  const own = nodes.filter((node) => node.type === 'gateway-appliance' && !waitsForCode(node)).map((node) => String(node['name']));
+  return [...new Set([...own, ...nodes.flatMap(listed).map(({ name }) => name)])]
+    .sort()
+    .sort((one, other) => Number(other === MAIN) - Number(one === MAIN));
+}
+
+/**
+ * The appliances of an inventory that stand in its node.
+ * @param {FlowNode} node
+ * @returns {{ name: string }[]}
+ */
+function listed(node) {
+  return node.type === 'gateway-inventory' ? JSON.parse(String(node['list'])) : [];
 }
 
 /**
@@ -107,8 +119,11 @@ export function loadExamples(setup, names = exampleNames()) {
     if (node.type === 'tls-config') return { ...node, ca: setup.caFile };
     if (node.type === 'inject') return withPlaces(node, setup.places);
     if (node.type === 'comment') return setup.guide ? nothingToChange(node) : node;
-    if (node.type !== 'gateway-appliance') return node;
+    if (node.type !== 'gateway-appliance' && node.type !== 'gateway-inventory') return node;
     credentials[node.id] = { username: setup.username, password: setup.password };
+    if (node.type === 'gateway-inventory') {
+      return { ...node, list: JSON.stringify(listed(node).map((entry) => ({ ...entry, url: setup.urls.get(entry.name) }))) };
+    }
     const journal = journalOf(node, setup);
     return { ...node, ...journal, url: waitsForCode(node) ? setup.codeUrl : setup.urls.get(String(node['name'])) };
   });
