@@ -259,6 +259,19 @@ describe('away', () => {
     expect(topics()).toEqual([]);
   });
 
+  it('is seen to be over soon by who looks once an hour, too', async () => {
+    const { simulator, gateway } = await pair();
+    const { clock, topics } = await watch(gateway, { watch: 'system', every: 3600 });
+    const back = simulator.restart();
+    const at: number[] = [];
+    for (let check = 0; check < 10; check++) await clock.step(1, (now) => at.push(now));
+    const minutes = at.slice(1).map((time, index) => Math.round((time - (at[index] ?? 0)) / 60_000));
+    expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 64, 120, 120]);
+    back();
+    await clock.step();
+    expect(topics()).toEqual(['system/unreachable', 'system/reachable']);
+  });
+
   it('is not what a refused login is: that is an error, told once', async () => {
     const simulator = await appliance();
     const gateway = gatewayFor(simulator, { password: 'wrong' });

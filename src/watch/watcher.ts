@@ -40,8 +40,11 @@ export interface WatchOptions extends KindOptions {
 }
 
 const LONGEST_SECONDS = 86_400;
-/** Between two checks of an appliance that is away, or twice the usual time: one that comes back for minutes only is seen. */
-const LONGEST_PAUSE_MS = 60_000;
+/**
+ * The first pause after a check that failed, or twice the usual time if that is shorter; and the longest, or twice the usual time if that
+ * is longer. So one that comes back for minutes only is seen, also by who looks once an hour.
+ */
+const PAUSE_MS = 60_000;
 /** Nobody waits for the first check longer than this. */
 const FIRST_MS = 2000;
 
@@ -212,8 +215,9 @@ export class Watcher implements Participant {
         this.#options.onError(error);
       }
     }
-    const longest = Math.max(LONGEST_PAUSE_MS, 2 * this.everyMs);
-    return this.#jitter(Math.min(this.everyMs * 2 ** Math.min(this.#failures, 16), longest));
+    const first = Math.min(PAUSE_MS, 2 * this.everyMs);
+    const longest = Math.max(PAUSE_MS, 2 * this.everyMs);
+    return this.#jitter(Math.min(first * 2 ** Math.min(this.#failures - 1, 16), longest));
   }
 
   /** Writes down what was found, and tells it. */
