@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Difference } from '../src/change/compare';
 import { calls, failure, gatewayFor, lines, many, writes } from './library/appliance';
-import { configuration, files, journalled, linesOf, list, verify } from './library/journal';
+import { JournalWriter, type Told } from '../src/journal/writer';
+import { configuration, files, folder, journalled, linesOf, list, verify, withHandles } from './library/journal';
 
 const TREE = '/api/v1/configuration';
 const PATIENTLY = { timeout: 60_000 };
@@ -142,23 +143,39 @@ describe('a write with a journal', () => {
   it('is not sent where the disk does not take it, and the next line begins another file', async () => {
     const { simulator, gateway, journal } = await journalled({ sessions: 3 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
-    const { open } = await import('node:fs/promises');
-    const probe = await open(__filename, 'r');
-    await probe.close();
-    const handles = Object.getPrototypeOf(probe) as { datasync: () => Promise<void> };
-    const flush = handles.datasync;
-    handles.datasync = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
-    try {
+    const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
+    await withHandles({ datasync: broken }, async () => {
       const error = await failure(gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } }));
       expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
-    } finally {
-      handles.datasync = flush;
-    }
+    });
     expect(writes(simulator)).toHaveLength(1);
     const { data } = await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
     expect(many(data).ok).toBe(3);
     expect(files(journal)).toHaveLength(2);
     expect(linesOf(journal).filter(({ ok }) => ok)).toHaveLength(4);
     expect(await verify(gateway)).toMatchObject({ ok: true });
+  });
+
+  it('is flushed once with all that are announced in the same turn', async () => {
+    const writer = JournalWriter.of(folder());
+    const told = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as Told;
+    const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(told, undefined)));
+    await announce(1);
+    let flushes = 0;
+    const count = (flush: () => Promise<void>) => (flushes++, flush());
+    await withHandles({ datasync: count }, async () => {
+      expect(new Set(await announce(50)).size).toBe(50);
+      // Nobody waits for a flush who only completes.
+      await Promise.all((await announce(1)).map((id) => writer.complete(id, told)));
+    });
+    expect(flushes).toBe(2);
+  });
+
+  it('is written where a file system counts no names', async () => {
+    const { gateway } = await journalled();
+    await withHandles({ stat: () => Promise.resolve({ nlink: 0 }) }, async () => {
+      await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
+    });
+    expect((await list(gateway)).filter(({ ok }) => ok)).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, s
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { calls, failure, lines, many, writes } from './library/appliance';
-import { files, folder, journalled, linesOf, list, verify } from './library/journal';
+import { files, folder, journalled, linesOf, list, verify, withHandles } from './library/journal';
 
 const ROLE = 'users/user-roles/user-role/Users';
 const PATH = `/api/v1/configuration/${ROLE}`;
@@ -130,33 +130,17 @@ describe('a journal', () => {
   it('flushes once for many writes at once, and asks nothing more of the appliance for those that cannot be put back', async () => {
     const { simulator, gateway, journal } = await journalled({ sessions: 100 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
-    const handles = await handlePrototype();
-    const flush = handles.datasync;
     let flushes = 0;
-    handles.datasync = function (this: typeof handles) {
-      flushes++;
-      return flush.call(this);
-    };
-    try {
+    await withHandles({ datasync: (flush) => (flushes++, flush()) }, async () => {
       const { data } = await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' }, max: 100 });
       expect(many(data).ok).toBe(100);
-    } finally {
-      handles.datasync = flush;
-    }
+    });
     expect(flushes).toBeGreaterThan(0);
     expect(flushes).toBeLessThanOrEqual(100);
     expect(calls(simulator).filter(({ method }) => method === 'DELETE')).toHaveLength(100);
     expect(linesOf(journal)).toHaveLength(202);
   });
 });
-
-/** Where the methods of all open files are. */
-async function handlePrototype(): Promise<{ datasync: () => Promise<void> }> {
-  const { open } = await import('node:fs/promises');
-  const handle = await open(__filename, 'r');
-  await handle.close();
-  return Object.getPrototypeOf(handle) as { datasync: () => Promise<void> };
-}
 
 describe('verify', () => {
   /** A journal of some writes, in two files by two writers. */

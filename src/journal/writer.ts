@@ -18,6 +18,8 @@ interface Pending {
   readonly kept: object | undefined;
   /** A write waits for it: it has to be on the disk, not only in the memory of the system. */
   readonly announces: boolean;
+  /** It was written into a file that was removed meanwhile. */
+  again?: boolean;
   readonly done: (id: string) => void;
   readonly failed: (error: GatewayError) => void;
 }
@@ -111,9 +113,11 @@ export class JournalWriter {
       const announced = this.#unflushed.splice(0);
       try {
         const [{ nlink }] = await Promise.all([journal.stat(), journal.datasync()]);
-        if (nlink > 0) for (const [{ done }, id] of announced) done(id);
-        // Somebody has removed the file: it is written once more, into another one.
-        else this.#again(announced.map(([pending]) => pending));
+        for (const [pending, id] of announced) {
+          // Somebody has removed the file. Once is enough: there are file systems that count no names.
+          if (nlink > 0 || pending.again) pending.done(id);
+          else this.#again(pending);
+        }
       } catch (thrown) {
         const error = this.#fault(thrown);
         for (const [{ failed }] of announced) failed(error);
@@ -124,9 +128,10 @@ export class JournalWriter {
     this.#flushing = undefined;
   }
 
-  #again(announced: readonly Pending[]): void {
+  /** Into another file. */
+  #again(pending: Pending): void {
     this.#spoilt = true;
-    this.#queue.unshift(...announced);
+    this.#queue.push(Object.assign(pending, { again: true }));
     if (!this.#running) void this.#run();
   }
 

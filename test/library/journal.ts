@@ -1,4 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -66,4 +67,26 @@ export function configuration({ state }: Simulator): string {
 
 function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
   return one < other ? -1 : 1;
+}
+
+type Method = (...values: never[]) => Promise<unknown>;
+
+/** Every open file of `node:fs/promises` does something else meanwhile; each gets what it would have done. */
+export async function withHandles(
+  methods: Record<string, (own: () => Promise<void>) => Promise<unknown>>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const probe = await open(__filename, 'r');
+  await probe.close();
+  const handles = Object.getPrototypeOf(probe) as Record<string, Method>;
+  const own = Object.fromEntries(Object.keys(methods).map((name) => [name, handles[name] as Method]));
+  for (const [name, method] of Object.entries(methods))
+    handles[name] = function (this: unknown, ...values: never[]) {
+      return method(() => own[name]?.apply(this, values) as Promise<void>);
+    };
+  try {
+    await work();
+  } finally {
+    Object.assign(handles, own);
+  }
 }
