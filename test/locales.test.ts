@@ -53,6 +53,15 @@ describe('a translation', () => {
     expect(translation.unused).toEqual(['Gone.']);
   });
 
+  it.each([
+    ['xx', '“Eins”. Zwei.'],
+    ['de', '„Eins“. Zwei.'],
+    ['ja', '「Eins」。Zwei.'],
+  ])('quotes a label as %s does', (language, said) => {
+    const translation = new Translation(language, { One: 'Eins', 'Two.': 'Zwei.' });
+    expect(translation.help(': name (string) : “One”. Two.')).toBe(`: name (string) : ${said}`);
+  });
+
   it('that lacks something says so, and the text stays English', () => {
     const translation = new Translation('ja', { One: '一' });
     expect(translation.catalogue({ a: { b: 'One', c: 'Two' }, d: '__n__' })).toEqual({ a: { b: '一', c: 'Two' }, d: '__n__' });

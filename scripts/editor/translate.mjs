@@ -8,6 +8,8 @@
 const BETWEEN = /(?<=[.!?]) +(?=[A-Z`*"])/;
 /** Languages that put no space between sentences. */
 const CLOSE = new Set(['ja', 'zh-CN']);
+/** Quotation marks, where they are others. @type {Record<string, readonly [string, string]>} */
+const QUOTES = { de: ['„', '“'], ja: ['「', '」'] };
 /** The first words of an operation in the help: its name, and what it does. */
 const EFFECT = /^(`[\w-]+`) \(([^)]+)\)\.$/;
 
@@ -22,11 +24,13 @@ export class Translation {
   missing = new Set();
   #between;
   #dictionary;
+  #quotes;
 
   /** @param {string} language @param {Readonly<Record<string, string>>} dictionary */
   constructor(language, dictionary) {
     this.#between = CLOSE.has(language) ? '' : ' ';
     this.#dictionary = dictionary;
+    this.#quotes = QUOTES[language] ?? ['“', '”'];
   }
 
   /** Those that are of no use. */
@@ -100,7 +104,7 @@ export class Translation {
     if (!mark.startsWith(':')) return this.sentences(text);
     const [, label, rest = ''] = LABEL.exec(plainText(text)) ?? [];
     if (label === undefined) return lineText(this.sentences(plainText(text)));
-    return lineText(`“${this.text(label)}”${this.#between === '' ? '。' : '. '}${this.sentences(rest)}`);
+    return lineText(`${this.#quotes.join(this.text(label))}${this.#between === '' ? '。' : '. '}${this.sentences(rest)}`);
   }
 }
 
