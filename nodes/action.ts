@@ -10,10 +10,11 @@ import { readField } from '../src/model/input';
 import { boolean, type Area } from '../src/model/operation';
 import type { Say } from '../src/model/summary';
 import { applianceById, applianceNamed, appliancesPending } from './appliance';
+import { bothIgnored, cancelled, isStream } from './asked';
 import { answerOf, Approver, type Answer } from './approver';
 import { tellClosed } from './closing';
 import { isOurs, plainFailure, type Failure } from './failure';
-import { Fleet, type FleetRun } from './fleet';
+import { Fleet } from './fleet';
 import { fixedFolder, NodeKeeper } from './keeper';
 import { measure } from './observe';
 import { Operations, type Chosen } from './operations';
@@ -192,11 +193,10 @@ export class Action {
     run.operation = chosen.name;
     const { targets, selection } = await fleet.select(message, chosen.operation.effect, abort);
     run.appliance = selection;
-    for (const target of targets) keeper?.at(target);
+    for (const target of targets) keeper?.tryAt(target);
     const outcome = await fleet.perform({
       ...{ message, chosen, output, targets, selection, abort },
-      options: optionsOfMany(this.#prepare(run, setup, chosen)),
-      streams: (input) => isStream(chosen, input),
+      options: this.#prepare(run, setup, chosen),
       send: (copy) => {
         run.sent++;
         run.send(copy);
@@ -323,22 +323,23 @@ export class Action {
       if (appliance === undefined && !byMessage && inventory === undefined)
         throw badConfig('No appliance is chosen. Open the node and choose one.');
       // Empty means something here, absent does not.
+      const fleet = inventory === undefined ? undefined : new Fleet(this.#red, this.#node, inventory, properties);
       const output = definition.output === '' ? '' : (properties.text('output') ?? 'payload');
       return {
         operations: new Operations(this.#red, this.#node, this.#area, definition),
         output: new Output(this.#red, output),
         dryRun: properties.flag('dryRun'),
         approver: this.#area.dryRun === false ? undefined : approverOf(properties, this.#failsToOutput, this.#area),
-        keeper: this.#keeper(properties, appliance, definition.fields),
+        keeper: this.#keeper(properties, appliance, definition.fields, fleet),
         applianceId: appliance,
-        fleet: inventory === undefined ? undefined : new Fleet(this.#red, this.#node, inventory, properties),
+        fleet,
       };
     } catch (thrown) {
       return asGatewayError(thrown);
     }
   }
 
-  #keeper(properties: Properties, applianceId: string | undefined, fields: unknown): NodeKeeper | undefined {
+  #keeper(properties: Properties, applianceId: string | undefined, fields: unknown, fleet: Fleet | undefined): NodeKeeper | undefined {
     const { events } = this.#area;
     if (!events) return undefined;
     const folder = fixedFolder(this.#red, this.#node, fields);
@@ -347,6 +348,7 @@ export class Action {
       ...events,
       failsToOutput: this.#failsToOutput,
       applianceId,
+      selected: fleet && (() => fleet.fixed()),
       folder,
     });
   }
@@ -393,25 +395,4 @@ export class Action {
 function approverOf(properties: Properties, failsToOutput: boolean, { events }: Area): Approver | undefined {
   if (!properties.flag('approval')) return undefined;
   return new Approver(properties.number('approvalMinutes'), portsOf(failsToOutput, true, events !== undefined).indexOf('approve'));
-}
-
-/** Progress and parts are told in another way. */
-function optionsOfMany({ dryRun = false, approve, say, by }: RunOptions): FleetRun['options'] {
-  return { dryRun, approve, by, ...(say && { say }) };
-}
-
-function isStream({ operation }: Chosen, { emit }: Record<string, unknown>): boolean {
-  return (emit === 'page' || emit === 'record') && Object.hasOwn(operation.fields, 'emit');
-}
-
-/** What a message wants cancelled: everything, or what runs for the message of that `_msgid`. */
-function cancelled(cancel: unknown): true | string | undefined {
-  if (cancel === true) return true;
-  // The texts are a slip: as the name of a message they would cancel nothing, without a word.
-  return typeof cancel === 'string' && cancel !== '' && !/^(true|false)$/i.test(cancel) ? cancel : undefined;
-}
-
-/** What the operation did not use of its items, and the node of the payload around them. */
-function bothIgnored(own: unknown, ofPayload: readonly string[]): string[] {
-  return [...new Set([...(Array.isArray(own) ? (own as string[]) : []), ...ofPayload])];
 }

@@ -4,6 +4,7 @@ import { runOnMany, type ManyOptions, type ManyOutcome, type Target } from '../s
 import { unlessAborted, type Canceller } from '../src/model/cancelling';
 import { badInput, type GatewayError } from '../src/model/error';
 import type { Effect } from '../src/model/operation';
+import { isStream } from './asked';
 import { isOurs, plainFailure } from './failure';
 import { inventoryById } from './inventory';
 import type { Chosen } from './operations';
@@ -23,9 +24,8 @@ export interface FleetRun {
   readonly output: Output;
   readonly targets: readonly Target[];
   readonly selection: string;
-  readonly streams: (input: Input) => boolean;
   readonly abort: Canceller;
-  readonly options: Pick<ManyOptions, 'dryRun' | 'approve' | 'say' | 'by'>;
+  readonly options: RunOptions;
   readonly send: (message: Message) => void;
   /** One appliance has failed: where failures go. */
   readonly fails: (message: Message, failure: ReturnType<typeof plainFailure>) => void;
@@ -89,20 +89,27 @@ export class Fleet {
     return { targets, selection: String(selection) };
   }
 
+  /** Those that the dialog selects, without a message; none where one does. Errors: as of `select`. */
+  async fixed(): Promise<Target[]> {
+    if (!('constant' in this.#selection)) return [];
+    return (await inventoryById(this.#id)?.select(this.#selection.constant)) ?? [];
+  }
+
   async perform(run: FleetRun): Promise<ManyOutcome> {
-    const { message, chosen, targets, selection, abort, options, onProgress, streams } = run;
+    const { message, chosen, targets, selection, abort, options, onProgress } = run;
+    const { dryRun = false, approve, by, say } = options;
     const inputs = await this.#inputs(run);
     const [first] = inputs.values();
     const parts = this.#parts(run);
     return runOnMany(targets, chosen.name, (target) => inputs.get(target) ?? {}, {
       ...this.#pace,
-      ...options,
+      ...{ dryRun, approve, by, ...(say && { say }) },
       signal: abort,
       selection,
       withData: this.#withData && !this.#each,
       onProgress,
       ...(this.#each && { onDone: this.#teller(run) }),
-      ...(first && streams(first) && { onPart: (target, ...part) => parts(target, message, ...part) }),
+      ...(first && isStream(chosen, first) && { onPart: (target, ...part) => parts(target, message, ...part) }),
     });
   }
 

@@ -20,6 +20,8 @@ interface KeeperOf {
   readonly failsToOutput: boolean;
   /** Undefined: messages name it, and any that has a name may be meant. */
   readonly applianceId: string | undefined;
+  /** Of an inventory, in place of one: those that the dialog selects. */
+  readonly selected: (() => Promise<readonly Target[]>) | undefined;
   readonly folder: string | undefined;
 }
 
@@ -35,6 +37,7 @@ export class NodeKeeper {
   readonly #kept = new Map<Target, () => void>();
   readonly #begin: NodeJS.Immediate;
   #shown = '';
+  #closed = false;
 
   /** Errors: `BAD_CONFIG` for a time that cannot be. */
   constructor(red: NodeAPI, node: Node, status: Status, of: KeeperOf) {
@@ -67,21 +70,34 @@ export class NodeKeeper {
   }
 
   close(): void {
+    this.#closed = true;
     clearImmediate(this.#begin);
     for (const stop of this.#kept.values()) stop();
     this.#kept.clear();
   }
 
   #start(): void {
-    const { applianceId } = this.#of;
+    const { applianceId, selected } = this.#of;
     const own = applianceId === undefined ? undefined : applianceById(applianceId);
-    for (const appliance of own ? [own] : applianceId === undefined ? namedAppliances() : []) {
-      try {
-        this.at(appliance);
-      } catch (thrown) {
-        // A message is told the same; until then the status is.
-        this.#status.report(shownFailure(asGatewayError(thrown).code));
-      }
+    if (selected) void this.#atAll(selected);
+    else for (const appliance of own ? [own] : applianceId === undefined ? namedAppliances() : []) this.tryAt(appliance);
+  }
+
+  async #atAll(selected: () => Promise<readonly Target[]>): Promise<void> {
+    try {
+      const targets = await selected();
+      if (!this.#closed) for (const target of targets) this.tryAt(target);
+    } catch (thrown) {
+      this.#status.report(shownFailure(asGatewayError(thrown).code));
+    }
+  }
+
+  /** The same where a fault is told elsewhere: a message hears of it too, and until then the status does. */
+  tryAt(appliance: Target): void {
+    try {
+      this.at(appliance);
+    } catch (thrown) {
+      this.#status.report(shownFailure(asGatewayError(thrown).code));
     }
   }
 

@@ -5,6 +5,7 @@ import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { forgetGateways, inventoryById } from '../../nodes/inventory';
 import type { ManyAppliances } from '../../src';
+import { forgetPlaces } from '../../src/contain/store';
 import { selfSigned, startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
 import { Rig, type Definition, type Message, type Runtime } from './node-red';
 import { caught, failed, success } from './one';
@@ -254,6 +255,35 @@ export function fleet(runtime: Runtime): void {
     expect(error.code).toBe('BAD_CONFIG');
     expect(error.message).toMatch(words);
     expect(asked()).toBe(0);
+  });
+
+  it('somebody is kept out of all that are selected, after a restart too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-contain-'));
+    const fields = { folder: { type: 'str', value: folder } };
+    const contain = {
+      ...list,
+      type: 'gateway-contain',
+      operation: 'contain',
+      select: 'vpn-00*',
+      every: 0.05,
+      fields,
+      wires: [['out'], []],
+    };
+    await deploy([contain]);
+    expect((await rig.run({ payload: 'j.doe' })).out[0]?.payload).toMatchObject({ total: 9, ok: 9 });
+    const isOut = (name: string): boolean => fleet.named(name).state.sessions.numbers({ name: 'j.doe', prefix: false }).length === 0;
+    someone('vpn-003');
+    await rig.until(() => isOut('vpn-003'));
+    await rig.reset();
+    forgetGateways();
+    forgetPlaces();
+    await deploy([contain]);
+    someone('vpn-008', 'vpn-010');
+    await rig.until(() => isOut('vpn-008'));
+    expect(isOut('vpn-010')).toBe(false);
+    await rig.reset();
+    forgetPlaces();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   describe('what the dialogs ask', () => {
