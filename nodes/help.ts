@@ -7,12 +7,15 @@ const ENGLISH = 'en-US';
 /** The whole help of all nodes: too much for every page of the editor, it comes at the first look into it. It tells nothing of this Node-RED. */
 export function registerHelp(red: NodeAPI): void {
   const folder = join(__dirname, 'help');
-  const languages = new Set(readdirSync(folder).map((file) => file.replace('.html', '')));
+  let languages: Set<string> | undefined;
   const texts = new Map<string, string>();
   red.httpAdmin.get('/gateway-appliance/help', red.auth.needsPermission('nodes.read'), (request, response) => {
     const { lang } = request.query;
+    // At the first look: a start reads no folder for it.
+    languages ??= new Set(readdirSync(folder).map((file) => file.replace('.html', '')));
+    const known = languages;
     const wanted = typeof lang === 'string' ? lang : ENGLISH;
-    const language = [wanted, wanted.split('-')[0] ?? ''].find((name) => languages.has(name)) ?? ENGLISH;
+    const language = [wanted, wanted.split('-')[0] ?? ''].find((name) => known.has(name)) ?? ENGLISH;
     const text = texts.get(language) ?? readFileSync(join(folder, `${language}.html`), 'utf8');
     texts.set(language, text);
     response.type('text/plain').set('Cache-Control', 'no-cache').send(text);
