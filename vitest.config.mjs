@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
 // compute, or derive keys as slowly as a passphrase needs it; and the second line of Node-RED. Two at a time fill a small machine.
 const whole = [
   'test/linear.test.ts',
+  'test/secrets.test.ts',
   'test/nodes-v5.test.ts',
   'test/fault-suite*.test.ts',
   'test/*-kill.test.ts',

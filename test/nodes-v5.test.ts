@@ -7,6 +7,7 @@ import { fleet } from './support/nodes-fleet';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { observing } from './support/nodes-observing';
+import { secrets } from './support/nodes-secrets';
 import { setup } from './support/nodes-setup';
 import { testButton } from './support/nodes-test-button';
 import { transfers } from './support/nodes-transfer';
@@ -23,5 +24,6 @@ describe('nodes in Node-RED 5.0', () => {
   describe('a login by message', () => login('node-red-v5'));
   describe('transfers and backups', () => transfers('node-red-v5'));
   describe('observing', () => observing('node-red-v5'));
+  describe('secrets', () => secrets('node-red-v5'));
   describe('the test button', () => testButton('node-red-v5'));
 });

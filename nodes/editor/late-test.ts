@@ -1,6 +1,7 @@
 import type { Answer } from './asking';
 import { polling } from './late-polling';
 import { makeTls, type Trust } from './late-trust';
+import { aboutPin } from './late-pin';
 import { prose } from './words';
 
 /** What the test of one appliance's dialog is made with. */
@@ -82,11 +83,17 @@ class Box {
 }
 
 function tellSystem(node: RedNode, box: Box, answer: Answer & { ok: true }): void {
-  const system = answer.system as Partial<Record<'host-name' | 'hardware-model' | 'os-version' | 'serial-number', string>>;
+  const system = answer.system as Partial<Record<'host-name' | 'hardware-model' | 'os-version' | 'serial-number' | 'machine-id', string>>;
   const host = system['host-name'] || node._('test.the-appliance');
   box.title('gateway-good', 'fa-check-circle', node._('test.good', { host, ms: Math.round(Number(answer.ms)) }));
   box.text([system['hardware-model'], system['os-version']].filter(Boolean).join(', '));
   box.text(system['serial-number'] ? node._('test.serial', { serial: system['serial-number'] }) : '');
+  const { words, warns, button } = aboutPin(
+    node,
+    [system['serial-number'], system['machine-id']].filter((name): name is string => Boolean(name)),
+  );
+  box.text(words, warns ? 'gateway-warning' : '');
+  if (button) box.add($('<div class="gateway-test-text">').append(button));
 }
 
 /** Of a clock: seconds that make no difference to a one-time code. */

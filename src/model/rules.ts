@@ -43,6 +43,14 @@ export function isWaiting(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= MOST_WAITING;
 }
 
+/** The serial numbers and machine ids that a pin allows, in one case. */
+export function pinsOf(pin: string): string[] {
+  return pin
+    .toUpperCase()
+    .split(/[\s,;]+/)
+    .filter((part) => part !== '');
+}
+
 /** What an appliance node lets through. */
 export const PERMISSIONS = ['full', 'no-destroy', 'read-only'] as const;
 export type Permissions = (typeof PERMISSIONS)[number];

@@ -12,6 +12,7 @@ import {
   MOST_WAITING,
   neededCredentials,
   PERMISSIONS,
+  pinsOf,
   urlFault,
   type Permissions,
   type UrlFault,
@@ -210,14 +211,6 @@ function checkGuards({ pin, rate, waiting }: Settings): void {
     throw bad('pin has to be a serial number or a machine id.');
   if (rate !== undefined && !isRate(rate)) throw bad(`rate has to be between ${LEAST_RATE} and ${MOST_RATE} requests a second.`);
   if (waiting !== undefined && !isWaiting(waiting)) throw bad(`waiting has to be a whole number from 0 to ${MOST_WAITING}.`);
-}
-
-/** The serial numbers and machine ids that a pin allows, in one case. */
-export function pinsOf(pin: string): string[] {
-  return pin
-    .toUpperCase()
-    .split(/[\s,;]+/)
-    .filter((part) => part !== '');
 }
 
 /** Without those at its end. */

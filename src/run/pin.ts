@@ -3,7 +3,7 @@ import type { ErrorCode } from '../model/error-codes';
 import { isObject, type JsonObject } from '../model/json';
 import type { Request } from '../model/request';
 import { ours, sentence, type Sentence } from '../model/sentence';
-import { pinsOf } from '../model/settings';
+import { pinsOf } from '../model/rules';
 import type { Key } from '../login/session';
 
 /** Where an appliance tells who it is (appliance-api.md, "System information"). */

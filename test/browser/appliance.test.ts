@@ -143,6 +143,33 @@ inBothEditors('the appliance', (rig) => {
     await rig.editor.cancel();
   });
 
+  it('offers to pin the appliance that answers, and says whether it is the pinned one', async () => {
+    const system = { 'host-name': 'vpn-1', 'serial-number': '<b>A1</b>', 'machine-id': 'M9' };
+    await rig.editor.page.route('**/gateway-appliance/test', (route) => route.fulfill({ json: { ok: true, system, ms: 1 } }));
+    await rig.editor.openNode('ap2');
+    const test = async (): Promise<void> => {
+      await rig.editor.page.click('#gateway-test');
+      await rig.editor.page.waitForSelector('.gateway-good');
+    };
+    await test();
+    expect(await rig.editor.text('.gateway-pin')).toBe('Pin to <b>A1</b>');
+    await rig.editor.page.click('.gateway-pin');
+    expect(await rig.editor.page.inputValue('#node-config-input-pin')).toBe('<b>A1</b>');
+    expect(await rig.editor.visible('#node-config-input-pin')).toBe(true);
+    await rig.editor.input('node-config-input-pin', 'other, m9');
+    await test();
+    expect(await rig.editor.text('.gateway-test-result')).toContain('This is the pinned appliance.');
+    expect(await rig.editor.page.$$('.gateway-pin')).toEqual([]);
+    await rig.editor.input('node-config-input-pin', 'other');
+    await test();
+    expect(await rig.editor.text('.gateway-test-result .gateway-warning')).toBe(
+      'This is not the pinned appliance: nothing will be written to it.',
+    );
+    expect(await rig.editor.visible('.gateway-pin')).toBe(true);
+    await rig.editor.page.unroute('**/gateway-appliance/test');
+    await rig.editor.cancel();
+  });
+
   it('tells what the running node says of a port where nothing listens', async () => {
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-url', 'https://127.0.0.1:1');
