@@ -120,12 +120,14 @@ export class Gateway {
     input?: Readonly<Record<string, unknown>>,
     options?: RunOptions | AbortSignal,
   ): Promise<Outcome>;
-  run(name: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal | null = {}): Promise<Outcome> {
-    const given: RunOptions = options instanceof AbortSignal ? { signal: options } : (options ?? {});
-    if (!(given.signal instanceof AbortSignal)) return this.#run(name, input, given);
+  run(given: string, input: Readonly<Record<string, unknown>> = {}, options: RunOptions | AbortSignal | null = {}): Promise<Outcome> {
+    // A script may give anything, and what is no text has no place in an envelope: there is no operation of no name either.
+    const name = typeof given === 'string' ? given : '';
+    const how: RunOptions = options instanceof AbortSignal ? { signal: options } : (options ?? {});
+    if (!(how.signal instanceof AbortSignal)) return this.#run(name, input, how);
     const stop = new Canceller();
-    const leave = stop.follow(given.signal);
-    return this.#run(name, input, { ...given, signal: stop }).finally(leave);
+    const leave = stop.follow(how.signal);
+    return this.#run(name, input, { ...how, signal: stop }).finally(leave);
   }
 
   async #run(name: string, input: Readonly<Record<string, unknown>>, options: RunOptions, part: Partial<PartOf> = {}): Promise<Outcome> {

@@ -224,7 +224,10 @@ describe('what a script gives', () => {
     ['a RegExp', /x/],
     ['a Date', new Date(0)],
     ['a Map inside', { description: new Map() }],
-  ])('may not be %s as a body, which would be sent as {}', async (_name, body) => {
+    ['a number that is none inside', { description: NaN }],
+    ['an infinite number inside', { deep: [Infinity] }],
+    ['a function inside', { description: () => 'x' }],
+  ])('may not be %s as a body, which would be sent as something else', async (_name, body) => {
     const { simulator, gateway } = await pair();
     expect(await failure(gateway.run('config.update', { path: ROLE, body }))).toMatchObject({ code: 'BAD_INPUT' });
     expect(writes(simulator)).toEqual([]);
@@ -272,6 +275,35 @@ describe('what a script gives', () => {
     await gateway.run('system.info', input as Record<string, unknown>, options as RunOptions).catch((error: unknown) => {
       expect(error).toBeInstanceOf(GatewayError);
     });
+  });
+});
+
+describe('the name of an operation', () => {
+  it.each([[undefined], [null], [5], [Symbol('x')], [{ toString: 'no' }]])('that is %s is BAD_INPUT', async (name) => {
+    const { simulator, gateway } = await pair();
+    expect(await failure(gateway.run(name as unknown as string))).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
+    expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('whoever watches', () => {
+  it('changes no outcome by failing', async () => {
+    const { simulator, gateway } = await pair({ sessions: 3 });
+    const ids = idsOf((await gateway.run('sessions.list')).data);
+    const onProgress = (): void => {
+      throw new Error('of the one who watches');
+    };
+    const { data } = await gateway.run('sessions.kill', { 'session-id': ids }, { onProgress });
+    expect(data).toMatchObject({ total: ids.length, ok: ids.length, failed: 0 });
+    expect(writes(simulator)).toHaveLength(ids.length);
+  });
+
+  it('gets a GatewayError, whatever was thrown at a part', async () => {
+    const { gateway } = await pair({ sessions: 3 });
+    const onPart = (): void => {
+      throw Object.create(null);
+    };
+    expect(await failure(gateway.run('sessions.list', { emit: 'page' }, { onPart }))).toMatchObject({ code: 'BAD_RESPONSE' });
   });
 });
 

@@ -30,6 +30,12 @@ describe('settings', () => {
     ['http://[::1]/x', 'http://[::1]', '/x'],
   ])('take the address %s', (url, origin, prefix) => expect(checkSettings({ ...base, url })).toMatchObject({ origin, prefix }));
 
+  it('without an address, or with one that is no text, say so', () => {
+    const refusal = (url: unknown) => refusalOf(() => checkSettings({ ...base, url: url as string }))?.message;
+    expect(refusal(undefined)).toMatch(/^url is missing/);
+    expect(refusal(5)).toMatch(/^url has to be text/);
+  });
+
   it.each<[string, Partial<Settings>]>([
     ['url', { url: '' }],
     ['url', { url: 'vpn.example.com' }],

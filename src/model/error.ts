@@ -69,6 +69,17 @@ export function badInput(message: string | Sentence, details: Details = {}): Gat
 /** Anything thrown, as a GatewayError; a fault of our own becomes a sentence too, never an unhandled rejection. */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return new GatewayError('BAD_RESPONSE', sentence`Unexpected fault: ${text}. Please report it with the operation and its input.`);
+  return new GatewayError(
+    'BAD_RESPONSE',
+    sentence`Unexpected fault: ${textOf(thrown)}. Please report it with the operation and its input.`,
+  );
+}
+
+/** Anything can be thrown, also what has no text or fails to tell it. */
+function textOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : String(thrown);
+  } catch {
+    return 'something that cannot be read';
+  }
 }

@@ -8,8 +8,8 @@ const KNOWN = new Set(['Do not know how to serialize a BigInt', 'Converting circ
 type Replacer = (key: string, value: unknown) => unknown;
 
 /**
- * A body as JSON. Errors: `BAD_INPUT` for what JSON cannot carry, such as an object that holds itself, or would carry as `{}`, such
- * as a `Map`.
+ * A body as JSON. Errors: `BAD_INPUT` for what JSON cannot carry, such as an object that holds itself, or would carry as something else:
+ * a `Map` as `{}`, what was computed to `NaN` as null, a function as nothing.
  */
 export function jsonText(body: unknown, replacer: Replacer = (_key, value) => value): string {
   try {
@@ -22,6 +22,11 @@ export function jsonText(body: unknown, replacer: Replacer = (_key, value) => va
 }
 
 function carried(key: string, value: unknown): unknown {
+  if ((typeof value === 'number' && !Number.isFinite(value)) || typeof value === 'function' || typeof value === 'symbol') {
+    throw badInput(
+      sentence`The body cannot be sent as JSON: ${ours(typeof value === 'number' ? String(value) : kindOf(value))} stands at ${JSON.stringify(key)}, which would be lost.`,
+    );
+  }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isObject(value)) return value;
   throw badInput(
     sentence`The body cannot be sent as JSON: ${ours(kindOf(value))} stands at ${JSON.stringify(key)}, which would become an empty object.`,

@@ -188,7 +188,8 @@ const URL_FAULTS: Readonly<Record<UrlFault, (shown: string, protocol: string) =>
   protocol: (_, protocol) => sentence`url begins with ${protocol}. Use https://.`,
 };
 
-function checkUrl(text: string): URL {
+function checkUrl(text: string | undefined = ''): URL {
+  if (typeof text !== 'string') throw bad('url has to be text, for example https://vpn.example.com.');
   const fault = urlFault(text);
   if (fault === undefined) return new URL(text);
   // Not quoted when it may hold a password.

@@ -224,7 +224,11 @@ export class OperationCall implements Call {
   }
 
   report(advance: Advance): void {
-    this.#options.onProgress?.(advance);
+    try {
+      this.#options.onProgress?.(advance);
+    } catch {
+      // Whoever only watches changes no outcome: a part may be done at the appliance already.
+    }
   }
 
   note(fields: Record<string, unknown>): void {
