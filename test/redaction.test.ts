@@ -195,6 +195,14 @@ describe('masking', () => {
     (quoted) => expect(new Redactor().add('p"a&ü<1\'4').text(`<p>no ${quoted} here</p>`)).toBe('<p>no •••• here</p>'),
   );
 
+  it.each(['x', '-----BEGIN PRIVATE KEY-----\n'])('knows a long secret that is cut short where it is quoted: %j', (begin) => {
+    const secret = `${begin}${Array.from({ length: 300 }, (_, index) => (index * 7919).toString(36)).join('')}`;
+    const redactor = new Redactor().add(secret);
+    expect(redactor.text(`no: ${secret.slice(0, 100)}`)).toBe('no: ••••');
+    expect(redactor.text(`no: ${JSON.stringify(secret).slice(1, 120)}…`)).toBe('no: ••••');
+    expect(redactor.text(`no: ${Buffer.from(secret).toString('base64').slice(0, 120)}`)).toBe('no: ••••');
+  });
+
   it('takes the longer of two secrets first', () => expect(new Redactor().add('abcd', 'abcdef').text('abcdef abcd')).toBe('•••• ••••'));
 
   it('knows what its origin learns later', () => {

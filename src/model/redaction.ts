@@ -10,7 +10,9 @@ import { viewsOf } from './unescaped';
 export const MASK = '••••';
 
 /** Of a longer one its beginning is looked for, and all behind that is masked: a certificate must not cost megabytes of search. */
-const HEAD = 512;
+const LONG = 512;
+/** So much of it: appliances that quote what they refuse cut it short. */
+const HEAD = 64;
 /** No call has more secrets; of one that has, nothing is shown. */
 const MOST_SECRETS = 20_000;
 /** No document is nested deeper; what is, is not shown. */
@@ -142,7 +144,7 @@ export class Redactor {
       const whole: string[] = [];
       const begun: string[] = [];
       for (const secret of [this.#lasting, ...this.#passing].flat()) {
-        if (secret.length <= HEAD) whole.push(...formsOf(secret, true));
+        if (secret.length <= LONG) whole.push(...formsOf(secret, true));
         else begun.push(...formsOf(headOf(secret), false));
       }
       this.#wanted = { whole: new Search(whole), begun: new Search(begun) };

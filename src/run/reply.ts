@@ -66,7 +66,7 @@ export function refuseStatus(reply: Reply): void {
   const named = namedRefusal(result) ?? namedIn(reply.body.text());
   const said = sayings(result) || named;
   const code = named ? 'REJECTED' : (CODES[status] ?? 'APPLIANCE_ERROR');
-  const words = ours(WORDS[status] ?? fallbackWords(status));
+  const words = ours(named ? 'The appliance refused' : (WORDS[status] ?? fallbackWords(status)));
   throw new GatewayError(code, said ? sentence`${words}: ${said}` : sentence`${words}.`, { status, result, sent: true });
 }
 

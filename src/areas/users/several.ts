@@ -89,7 +89,7 @@ interface Reading {
 }
 
 function readItem(given: string | JsonObject, name: string, { common, options, ignored, users }: Reading): UserItem {
-  const { username, ...own } = isObject(given) ? given : { username: given };
+  const { username, ...own } = isObject(given) ? namedUser(given) : { username: given };
   if ((typeof username !== 'string' && typeof username !== 'number') || username === '')
     throw badInput(sentence`${ours(name)} has no username. Nothing was sent.`);
   const item = { username: String(username), fields: options.fields ? fieldsOf(own, common, name, options.fields, ignored) : {} };
@@ -98,6 +98,13 @@ function readItem(given: string | JsonObject, name: string, { common, options, i
   const complaint = options.check?.(item);
   if (complaint !== undefined) throw badInput(sentence`${ours(name)} ${ours(complaint)}`);
   return item;
+}
+
+/** Some releases list users as `{ name, href }`: that names one too. */
+function namedUser(given: JsonObject): JsonObject {
+  if (Object.hasOwn(given, 'username') || typeof given['href'] !== 'string') return given;
+  const { name: username, ...own } = given;
+  return { username, ...own };
 }
 
 /** Those of the item, then those for all. */
