@@ -40,7 +40,7 @@ export function saveAction(node: RedNode): void {
   if (live(node, 'applianceFrom') === 'msg') $('#node-input-appliance').val('_ADD_');
   const operation = operationOf(node, live(node, 'operation'), live(node, 'operationType'));
   if (operation && !selectsByMessage(node, operation)) $('#node-input-allowDestroy').prop('checked', false);
-  saveFleet();
+  saveFleet(node);
   closeAction();
   node.fields = entries;
 }

@@ -7,6 +7,8 @@ const SHARES = ['batch', 'maxFailures'];
 /** What a new node has; a fold opens by itself where something in it is another. */
 const USUAL: Record<string, string> = { atOnce: '16', canary: '', batch: '', maxFailures: '', maxAppliances: '', data: 'all' };
 
+const PROPERTIES = ['inventory', 'select', 'selectType', 'each', ...Object.keys(USUAL)];
+
 /** Whether a node is set to many appliances, in its open dialog or as it stands. */
 export function isFleet(node: RedNode): boolean {
   const inventory = textOf(live(node, 'inventory'));
@@ -68,9 +70,14 @@ export function openFleet(node: RedNode, changed: (many: boolean) => void): void
   show();
 }
 
-/** Empty where one appliance is meant, so that Node-RED does not count the inventory as used. */
-export function saveFleet(): void {
-  if ($('#gateway-many').prop('checked') !== true) $('#node-input-inventory').val('_ADD_');
+/**
+ * Empty where one appliance is meant, so that Node-RED does not count the inventory as used. A node of an earlier flow that has none of
+ * these properties gets none: it was only looked at.
+ */
+export function saveFleet(node: RedNode): void {
+  if ($('#gateway-many').prop('checked') === true) return;
+  $('#node-input-inventory').val('_ADD_');
+  for (const property of PROPERTIES) if (node[property] === undefined) $(`#node-input-${property}`).removeAttr('id');
 }
 
 /** The only one there is. */
