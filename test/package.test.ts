@@ -117,8 +117,8 @@ describe.each([
         version,
         node: node(),
         nodeArgs: ['--require', watcher],
-        // What npm installed, in a user directory of its own, and not this repository.
-        nodesDir: [join(userDir, 'node_modules')],
+        // What npm installed, in a user directory of its own, and not this repository. What it depends on is searched for nodes by nobody.
+        nodesDir: [installed],
         settingsCode,
       },
     });
@@ -137,7 +137,7 @@ describe.each([
     }[];
     const ours = sets.filter((set) => set.module === name);
     expect(ours.flatMap((set) => set.types).sort()).toEqual(
-      ['gateway-appliance', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)].sort(),
+      ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)].sort(),
     );
     expect(ours.map(({ enabled, err }) => ({ enabled, err }))).toEqual([{ enabled: true, err: undefined }]);
     expect(complaints(demo)).toEqual([]);
