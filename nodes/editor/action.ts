@@ -5,10 +5,13 @@ import { isFleet, openFleet, saveFleet } from './fleet';
 import { helpFor } from './help';
 import { closePreview, openPreview } from './preview';
 import { defaultWords, entriesIn, type Entries } from './sources';
-import { live, setOpen } from './state';
+import { live, setOpen, wasPlaced } from './state';
 import { Tools } from './tools';
 import { areaNameOf, everyField, hasEvents, operationOf, operationsOf, portsOfNode, type FieldInfo, type OperationInfo } from './table';
 import { prose, tell, textOf } from './words';
+
+/** A dialog slides in; its menus open where they stand at the end of that. */
+const SLIDE_MS = 350;
 
 let rows: FieldRow[] = [];
 let tools: Tools | undefined;
@@ -19,7 +22,7 @@ let shown: OperationInfo | 'later' | undefined;
 export function openAction(node: RedNode): void {
   setOpen(node);
   const entries = entriesIn(node.fields);
-  const help = (tools = new Tools(node, givenTexts));
+  const help = (tools = new Tools(node, givenTexts, changedBody));
   const changed = (): void => describeDefaults(node);
   rows = Object.keys(everyField(node)).map((name) => new FieldRow(node, name, entries[name], changed, help));
   openAppliance(node);
@@ -27,6 +30,14 @@ export function openAction(node: RedNode): void {
   openOutput(node);
   openFailures(node);
   openPreview(node, entriesNow);
+  if (wasPlaced(node)) setTimeout(offerOperations, SLIDE_MS);
+}
+
+/** What a new node is to do is the first question. */
+function offerOperations(): void {
+  const trigger = $('#node-input-operation').next('.red-ui-typedInput-container').find('.red-ui-typedInput-option-trigger');
+  // Somebody may have gone on meanwhile.
+  if (trigger.is(':visible') && $('.red-ui-typedInput-options:visible, .gateway-late').length === 0) trigger.trigger('click');
 }
 
 /** Node-RED stores what has an input of its own; `fields` and the secrets are ours. */
@@ -68,6 +79,14 @@ function entriesNow(): Entries {
       return entry ? [[row.name, entry]] : [];
     }),
   );
+}
+
+/** Operations whose body takes the place of what is at their path. */
+const CHANGING = ['update', 'ensure', 'put'];
+
+function changedBody(): FieldRow | undefined {
+  const changes = CHANGING.includes(String($('#node-input-operation').val()));
+  return changes ? rows.find(({ shown: field }) => field?.editor === 'resource') : undefined;
 }
 
 /** What stands in the rows as text: by some of it others are listed. */

@@ -1,5 +1,6 @@
 import { likelyAppliance } from './likely';
 import { entriesIn } from './sources';
+import { setPlaced } from './state';
 import { areaNameOf, operationOf, portsOfNode, type FieldInfo } from './table';
 
 const LONGEST = 30;
@@ -97,4 +98,5 @@ export function inputLabel(node: RedNode): string {
 /** A node that was just placed means the appliance that the tab uses. */
 export function addAction(node: RedNode): void {
   node.appliance = likelyAppliance(node) ?? '';
+  setPlaced(node);
 }

@@ -14,6 +14,7 @@ interface Item {
   icon: string;
   path: string;
   resource?: unknown;
+  answer?: Promise<Answer> | undefined;
   parent?: Item;
   children?: (done: (items: Item[]) => void, item: Item) => void;
   treeList?: { expand(done?: () => void): void };
@@ -105,10 +106,13 @@ class Browser implements Opened {
     return (answer.links as Link[]).map((link) => this.item(link, item.path));
   }
 
+  /** Once for the resource and what is below it; again where that failed. */
   private async read(item: Item): Promise<Answer> {
     const root = this.root === ROOTS.request ? 'request' : 'config';
-    const answer = await this.opening.ask('read', { root, path: item.path === '' ? '/' : item.path });
+    item.answer ??= this.opening.ask('read', { root, path: item.path === '' ? '/' : item.path });
+    const answer = await item.answer;
     if (answer.ok) item.resource = answer.resource;
+    else item.answer = undefined;
     return answer;
   }
 
@@ -116,6 +120,8 @@ class Browser implements Opened {
     const run = (this.latest += 1);
     if (item.path !== '') this.path.val(item.path);
     this.drawCrumbs();
+    // One click shows what it holds and what is below it.
+    item.treeList?.expand();
     if (item.resource === undefined) {
       this.say(this.opening.node._('list.searching'));
       const answer = await this.read(item);
@@ -125,7 +131,11 @@ class Browser implements Opened {
         return;
       }
     }
-    this.resource.empty().append($('<pre>').text(JSON.stringify(item.resource, null, 2)));
+    this.resource.empty().append(
+      $('<pre>')
+        .attr('data-path', item.path)
+        .text(JSON.stringify(item.resource, null, 2)),
+    );
   }
 
   /** A list of paths does not. */
@@ -179,11 +189,16 @@ class Browser implements Opened {
   private use(): void {
     const text = String(this.path.val() ?? '').trim();
     if (text !== '') this.opening.row.set('str', text);
-    this.leave();
+    const isKnown = text !== '' && !text.includes('{{');
+    // Who chose what to change wants to see what is there. The form is there again by then.
+    this.leave(() => {
+      const body = this.opening.body();
+      if (body && isKnown && body.get() === undefined) openCurrent({ ...this.opening, row: body });
+    });
   }
 
-  private leave(): void {
-    RED.tray.close();
+  private leave(then?: () => void): void {
+    RED.tray.close(then);
   }
 }
 
@@ -251,7 +266,10 @@ async function show(opening: Opening, panel: JQuery): Promise<void> {
     RED.tray.resize();
   };
   draw();
-  if (loaded) panel.prepend($('<div>').text(node._('current.loaded')));
+  if (loaded) {
+    panel.prepend($('<div>').text(node._('current.loaded')));
+    row.box.trigger('focus');
+  }
   row.element.off('.gateway-difference').on('change.gateway-difference keyup.gateway-difference', draw);
 }
 

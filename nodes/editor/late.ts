@@ -23,6 +23,8 @@ export interface Opening {
   readonly ask: (route: string, body: Record<string, unknown>) => Promise<Answer>;
   readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
   readonly given: () => Record<string, string>;
+  /** The row of what would take the place of a resource, for an operation that changes one. */
+  readonly body: () => Target | undefined;
 }
 
 export interface Opened {

@@ -31,9 +31,17 @@ export function likelyMissing(node: RedNode): string[] {
     ([name, { required, guard }]) => required && !guard && !Object.hasOwn(entries, name),
   );
   if (needed.length === 0) return [];
-  const links = RED.nodes.filterLinks({ target: node.__node__ ?? node });
-  const sources = links.map(({ source }) => source);
+  const sources = sourcesTo(node);
   return needed.flatMap(([name, field]) => (sources.some((source) => mayBring(source, field)) ? [] : [name]));
+}
+
+/** What is wired to a node. By id: which of node and its proxy a link holds differs from one way of wiring to the next. */
+export function sourcesTo(node: RedNode): RedNode[] {
+  const sources: RedNode[] = [];
+  RED.nodes.eachLink(({ source, target }) => {
+    if (target.id === node.id) sources.push(source);
+  });
+  return sources;
 }
 
 function mayBring(source: RedNode, field: FieldInfo): boolean {

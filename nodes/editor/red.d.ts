@@ -48,9 +48,9 @@ declare const RED: {
     node(id: string): RedNode | null;
     eachNode(visit: (node: RedNode) => void): void;
     eachConfig(visit: (node: RedNode) => void): void;
-    filterLinks(filter: { target: RedNode }): { source: RedNode; target: RedNode }[];
     /** Of the inside of the editor: what it asks for the help of a type. */
     getNodeHelp?: (type: string) => string;
+    eachLink(visit: (link: { source: RedNode; target: RedNode }) => void): void;
     getType(
       type: string,
     ): { defaults?: Record<string, unknown>; credentials?: Record<string, unknown>; _?: (key: string) => string } | undefined;
@@ -63,7 +63,7 @@ declare const RED: {
   editor: { validateNode(node: RedNode): boolean };
   tray: {
     resize(): void;
-    close(): void;
+    close(done?: () => void): void;
     show(options: {
       title: string;
       width: number;

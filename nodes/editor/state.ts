@@ -11,6 +11,20 @@ export function setOpenConfig(node: RedNode | undefined): void {
   openConfig = node;
 }
 
+let placed: string | undefined;
+
+/** A node that was placed from the palette a moment ago: its dialog opens for the first time. */
+export function setPlaced(node: RedNode): void {
+  placed = node.id;
+}
+
+/** Whether that is this one; it is so once. */
+export function wasPlaced(node: RedNode): boolean {
+  const was = placed === node.id;
+  placed = undefined;
+  return was;
+}
+
 export function editing(node: RedNode): boolean {
   return open === node;
 }

@@ -46,10 +46,11 @@ export function load(): Promise<Late> {
 export class Tools {
   private open: { row: FieldRow; opened: Opened } | undefined;
 
-  /** `given`: texts that stand in other rows now, by the names of their fields. */
+  /** `given`: texts that stand in other rows now, by the names of their fields; `body`: the row of a resource that is to be changed. */
   constructor(
     private readonly node: RedNode,
     private readonly given: () => Record<string, string>,
+    private readonly body: () => FieldRow | undefined,
   ) {}
 
   button(tool: Tool, row: FieldRow): JQuery {
@@ -90,6 +91,7 @@ export class Tools {
         ask: asking(this.node),
         heading: toolHeading,
         given: this.given,
+        body: this.body,
       });
       // What it tells stays, whatever else is opened.
       if (tool === 'current') return;

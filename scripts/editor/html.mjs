@@ -59,6 +59,7 @@ ${approval}${every}      outputs: { value: ${area.events ? 2 : 1} }
     credentials: {${credentials ? `\n${credentials}\n    ` : ''}},
     inputs: 1,
     outputs: ${2 + Number(mayWrite(area)) + Number(area.events !== undefined)},
+    autoedit: true,
     inputLabels: gatewayEditor.on.inputLabel,
     outputLabels: gatewayEditor.on.outputLabel,
     label: gatewayEditor.on.label,

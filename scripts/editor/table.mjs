@@ -73,7 +73,7 @@ function fieldInfo(field, key) {
  */
 function paletteName(area) {
   const name = area.label.replace(/^Gateway /, '');
-  return name === 'administrators' ? 'admins' : name;
+  return { administrators: 'admins', configuration: 'config' }[name] ?? name;
 }
 
 /** @param {Area} area @param {Texts} texts @returns {AreaInfo} */

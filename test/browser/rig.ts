@@ -9,12 +9,13 @@ import type { Area, Field } from '../../src/model/operation';
 import { chromiumPath, Editor, type Entry, type FlowNode } from './editor';
 import { trialPackage } from './trial';
 
-const lines: { version: 4 | 5; node: () => string }[] = [
+/** Both lines of Node-RED, each with the Node.js that it runs on. */
+export const lines: { version: 4 | 5; node: () => string }[] = [
   { version: 4, node: () => process.execPath },
   { version: 5, node: node24 },
 ];
 
-const skipped = chromiumPath() === undefined;
+export const skipped = chromiumPath() === undefined;
 if (skipped && process.env.CI) throw new Error('There is no Chromium: set CHROMIUM_PATH.');
 if (skipped) console.warn('There is no Chromium on this machine (CHROMIUM_PATH, /usr/bin/chromium): the dialogs are not tested.');
 
