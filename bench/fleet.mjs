@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -18,6 +18,8 @@ const { values: options } = parseArgs({
 ensureBuilt();
 const size = options.quick ? { appliances: 40, many: 60, reps: 1 } : { appliances: 500, many: 1000, reps: 5 };
 const reps = Number(options.reps ?? size.reps);
+/** What else the machine has to do makes every figure worse, and ratios too. */
+const busy = (loadavg()[0] ?? 0).toFixed(1);
 const DELAY_MS = 20;
 const SESSIONS = 200;
 const AT_ONCE = 16;
@@ -229,7 +231,7 @@ function report() {
   return [
     '# Fleet',
     '',
-    `\`node bench/fleet.mjs\`, Node-RED 4.1, median of ${reps} repetitions that take turns.`,
+    `\`node bench/fleet.mjs\`, Node-RED 4.1, median of ${reps} repetitions that take turns. At the beginning the machine had a load of ${busy} on ${cpus().length} cores.`,
     '',
     '| work | goal | measured | |',
     '|---|---|---|---|',
