@@ -125,7 +125,8 @@ export class Sender {
   async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
     const { session } = this.#parts;
     const body = request.body && jsonText(request.body);
-    const key = await this.#keyFor(progress);
+    // The key that there is, without a promise: nearly every request has it.
+    const key = (progress.key = (this.#isGuarded(progress) ? undefined : session.present) ?? (await this.#keyFor(progress)));
     const more = stream && (await stream());
     progress.sent = true;
     const reply = await this.#send(request, body, key, progress.signal, more);
@@ -133,7 +134,7 @@ export class Sender {
     if ((reply.status !== 401 && reply.status !== 403) || !(await this.#mayRenew(key, reply))) return reply;
     // What fails until the replay is the login, and the request is as good as unsent.
     progress.sent = false;
-    const fresh = await this.#keyFor(progress);
+    const fresh = (progress.key = await this.#keyFor(progress));
     const again = stream && (await stream());
     progress.sent = true;
     const replay = await this.#send(request, body, fresh, progress.signal, again);
@@ -144,10 +145,14 @@ export class Sender {
     return replay;
   }
 
+  #isGuarded({ writes }: Progress): boolean {
+    return writes === true && this.#parts.pin !== undefined;
+  }
+
   async #keyFor(progress: Progress): Promise<Key> {
     const { session, pin } = this.#parts;
     const key = session.present ?? (await session.key(this.onLogin, progress.signal));
-    return (progress.key = pin && progress.writes ? await this.#pinned(key, pin) : key);
+    return pin && this.#isGuarded(progress) ? this.#pinned(key, pin) : key;
   }
 
   /** This key, or one that came meanwhile, if it is of the pinned appliance. */
