@@ -96,7 +96,7 @@ it('has fifteen tasks, and a flow that is no task is none of it', () => {
 });
 
 it('shares appliances with the examples, and nothing else: whoever imports both gets the nodes of both', () => {
-  const config = ['gateway-appliance', 'tls-config', 'ui-base', 'ui-theme', 'ui-page', 'ui-group'];
+  const config = ['gateway-appliance', 'gateway-inventory', 'tls-config', 'ui-base', 'ui-theme', 'ui-page', 'ui-group'];
   const all = [...exampleNames(), ...cookbookNames()].flatMap(readExample);
   const ids = all.filter(({ type }) => !config.includes(type)).map(({ id }) => id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
