@@ -56,6 +56,7 @@ export async function startNodeRed(options) {
     },
   );
   let output = '';
+  const words = wordsOf(options);
   /** @type {Promise<number | null>} */
   const exited = once(child, 'close').then(([code]) => code);
   const stop = async () => {
@@ -68,7 +69,7 @@ export async function startNodeRed(options) {
   const started = new Promise((resolve) => {
     const take = (/** @type {Buffer} */ chunk) => {
       output += chunk.toString();
-      if (output.includes('Started flows')) resolve();
+      if (output.includes(words)) resolve();
     };
     child.stdout?.on('data', take);
     child.stderr?.on('data', take);
@@ -87,6 +88,18 @@ export async function startNodeRed(options) {
   }
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'));
   return { url: `http://127.0.0.1:${port}`, version, output: () => output, pid: child.pid, child, exited, stop };
+}
+
+/**
+ * What it prints when its flows run, in its language.
+ * @param {Options} options
+ * @returns {string}
+ */
+function wordsOf({ version, settings }) {
+  const fromNodeRed = createRequire(require.resolve(`${packageOf(version)}/package.json`));
+  const runtime = dirname(fromNodeRed.resolve('@node-red/runtime/package.json'));
+  const language = settings?.['lang'] ?? 'en-US';
+  return JSON.parse(readFileSync(join(runtime, 'locales', String(language), 'runtime.json'), 'utf8')).nodes.flows['started-flows'];
 }
 
 /**
