@@ -10,16 +10,15 @@ export function shareForm(): void {
   });
 }
 
+const PART = /<!-- (\w+) -->([^]*?)<!-- \/ -->/g;
+const FIELDS = '<div class="gateway-fields">';
+
+/** As text: a page has twenty types, and mostly no dialog is opened. */
 function formOf(type: string): string {
-  const form = $('<div>').html($('#gateway-action-form').html());
   const parts: readonly string[] = partsOf(type);
-  form.find('[data-part]').each((_index, part) => {
-    if (!parts.includes(part.dataset.part ?? '')) part.remove();
-  });
   // What Node-RED reads and stores by itself; the rows of the fields are made when the dialog is opened.
-  for (const name of secretsOf(type)) {
-    const input = $('<input type="password" class="gateway-hidden">').attr('id', `node-input-${name}`);
-    form.find('.gateway-fields').append(input);
-  }
-  return form.html();
+  const secrets = secretsOf(type).map((name) => `<input type="password" class="gateway-hidden" id="node-input-${name}">`);
+  return ($('#gateway-action-form').html() ?? '')
+    .replace(PART, (_whole, part: string, content: string) => (parts.includes(part) ? content : ''))
+    .replace(FIELDS, () => FIELDS + secrets.join(''));
 }
