@@ -26,7 +26,7 @@
   function begin() {
     // Node-RED says in no event that its page is complete: its sidebar goes back to the first pane at the very end.
     const loading = document.querySelector('#red-ui-loading-progress');
-    if (!window.RED?.nodes?.node || !RED.nodes.workspace(FIRST) || loading?.offsetParent) {
+    if (!window.RED?.nodes?.workspace?.(FIRST) || !RED.workspaces.active() || loading?.offsetParent) {
       setTimeout(begin, 100);
       return;
     }
