@@ -1,7 +1,7 @@
 import { operationNamed, operations, type OperationData, type OperationName } from './areas';
 import { Approval, type Approve, type PlanBy } from './run/approval';
 import { keepAt, type KeepOptions } from './areas/contain/keep';
-import { OperationCall, type Shared } from './run/call';
+import { countOf, OperationCall, type Shared } from './run/call';
 import { Crowd } from './run/crowd';
 import { envelopeOf, failedEnvelope, maskWritten, type RunOf } from './run/envelope';
 import type { ErrorCode } from './model/error-codes';
@@ -150,7 +150,9 @@ export class Gateway {
       dryRun,
       around: dryRun ? undefined : around,
       signal,
-      onEmit: onPart && ((data, part, so) => onPart(data, part, envelopeOf(run, so))),
+      onEmit:
+        onPart &&
+        ((data, part, so) => onPart(data, part, Object.assign(envelopeOf(run, so), { summary: summary(data, undefined, countOf(data)) }))),
       onProgress,
       masking: redactor,
       other: this.#others && ((other, work) => this.#at(other, work, signal)),
@@ -164,9 +166,9 @@ export class Gateway {
       const { summary = '', plan = [], wouldChange } = envelope;
       return { operation: name, appliance: this.name, summary, plan, wouldChange: wouldChange === true };
     };
-    const summary = (data: unknown, code?: ErrorCode): string => {
-      const { many, emitted, changed } = call.record;
-      const found = emitted ?? (Array.isArray(data) ? data.length : undefined);
+    const summary = (data: unknown, code?: ErrorCode, count?: number): string => {
+      const { many, emitted, emittedItems, changed } = call.record;
+      const found = count ?? (emitted === undefined ? (Array.isArray(data) ? data.length : undefined) : emittedItems);
       const planned = writes ? call.plan?.requests.length : undefined;
       const told = { name, operation: known, input, mask: (text: string) => redactor.text(text), many, planned, changed, found, data };
       try {

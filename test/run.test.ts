@@ -315,6 +315,15 @@ describe('a GET that is answered 204', () => {
 });
 
 describe('parts of a stream', () => {
+  it('say how much is in them, and the whole how much it was', async () => {
+    const { gateway } = await pair({ sessions: 250 });
+    const parts: Envelope[] = [];
+    const onPart = (_data: unknown, _part: object, envelope: Envelope): void => void parts.push(envelope);
+    const { envelope } = await gateway.run('sessions.list', { emit: 'page' }, { onPart });
+    expect(parts.map(({ summary }) => summary)).toEqual(['200 sessions.', '50 sessions.']);
+    expect(envelope.summary).toBe('250 sessions.');
+  });
+
   it('share nothing', async () => {
     const { gateway } = await pair({ sessions: 3 });
     const envelopes: Envelope[] = [];

@@ -287,6 +287,21 @@ describe('one-time codes', () => {
     expect(codes.map((next) => next.code)).toEqual([code(key, 1_999_999), code(key, 2_000_000)]);
   });
 
+  it('are free again when whoever asked was cancelled while the step was taken', async () => {
+    const stop = new AbortController();
+    class Slow extends ProcessCoordination {
+      override async update(...change: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
+        const done = await super.update(...change);
+        stop.abort();
+        return done;
+      }
+    }
+    const coordination = new Slow();
+    const at = 2_000_000 * 5000 + 1;
+    await expect(nextCode(secret, coordination, stop.signal, () => at)).rejects.toThrow();
+    expect(await codesAt(at, coordination)).toMatchObject({ code: code(key, 2_000_000) });
+  });
+
   it.concurrent('of a clock that was set back: of now if that is long ago, else of the step after the latest', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;

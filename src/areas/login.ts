@@ -12,7 +12,7 @@ export const login = area({
       effect: 'write',
       label: 'Log in',
       help: 'Starts a login. `pending` means that the appliance waits for a code; a login that is pending is not started again.',
-      summary: { done: 'Logged in, or waiting for a code.', unchanged: 'Logged in already.' },
+      summary: { done: 'Logged in, or waiting for a code.', unchanged: 'Logged in already, or still waiting for a code.' },
       data: '`{ state: "ready" }` or `{ state: "pending", resumeId }`',
       fields: {},
       run: (_input, call) => call.login.start(),

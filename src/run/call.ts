@@ -242,6 +242,7 @@ export class OperationCall implements Call {
 
   emit(data: unknown, part: { index: number; count?: number }): void {
     this.record.emitted = (this.record.emitted ?? 0) + 1;
+    this.record.emittedItems += countOf(data);
     this.#options.onEmit?.(data, part, this);
   }
 
@@ -322,6 +323,11 @@ export class OperationCall implements Call {
     const { connections, journal } = this.#shared.settings;
     return (journal ? 4 : 2) * connections;
   }
+}
+
+/** Of a page its records, and of a record one. */
+export function countOf(part: unknown): number {
+  return Array.isArray(part) ? part.length : 1;
 }
 
 /** A resource of the configuration as it is; a query may ask for something else. */

@@ -20,6 +20,8 @@ export class RunRecord {
   many: Many | undefined;
   /** How many parts went out; undefined when the data goes back whole. */
   emitted: number | undefined;
+  /** What was in them. */
+  emittedItems = 0;
   readonly notes: Record<string, unknown> = {};
   #role: Role | undefined;
   readonly #whole: RunRecord | undefined;
