@@ -282,6 +282,22 @@ describe('bodies', () => {
     ]);
   });
 
+  it.each<[string, Record<string, unknown>]>([
+    ['a query of text', { query: 'password=Geheim%201&y=z' }],
+    ['a query with an escaped name', { query: '?pass%77ord=Geheim%201' }],
+    ['an object as query', { query: { password: 'Geheim 1' } }],
+    ['JSON as text', { body: ' {"password":"Geheim 1"}', 'content-type': 'application/json' }],
+    ['JSON as a Buffer', { body: Buffer.from('{"deep":[{"shared-secret":"Geheim 1"}]}'), 'content-type': 'application/json' }],
+    ['a form', { body: 'user=a&password=Geheim+1', 'content-type': 'application/x-www-form-urlencoded' }],
+    ['lines of text', { body: 'user=a\npassword=Geheim 1\n', 'content-type': 'text/plain' }],
+  ])('give away no secret that the appliance quotes: %s', async (_name, input) => {
+    const server = await wire(({ path, body }) => http(422, JSON.stringify({ result: { errors: [{ message: `No: ${path} ${body}` }] } })));
+    const error = await failure(gatewayFor(server).run('request.post', { path: 'x', ...input }));
+    expect(error.code).toBe('REJECTED');
+    expect(`${error.message} ${JSON.stringify(error.cause)}`).not.toMatch(/Geheim/);
+    expect(error.message).toContain('••••');
+  });
+
   it('are planned in a dry run and not sent, secrets masked', async () => {
     const { simulator, gateway } = await pair();
     const dry = { dryRun: true };

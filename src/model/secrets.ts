@@ -57,8 +57,8 @@ export function shownQuery<Q extends Query | string>(query: Q, mask: string): Q 
     return Object.fromEntries(shown) as Q;
   }
   const shown = query.split('&').map((part) => {
-    const [name = ''] = part.split('=', 1);
-    return part.includes('=') && isSecretName(name) ? `${name}=${mask}` : part;
+    const pair = pairOf(part);
+    return pair && isSecretName(unescaped(pair.name)) ? `${pair.name}=${mask}` : part;
   });
   return shown.join('&') as Q;
 }
@@ -81,11 +81,51 @@ export function* leavesOf(value: unknown): Generator<SecretValue> {
   }
 }
 
+/** One part of a query or a form, as it is written. */
+function pairOf(part: string): { name: string; value: string } | undefined {
+  const at = part.indexOf('=');
+  return at < 0 ? undefined : { name: part.slice(0, at), value: part.slice(at + 1) };
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The secrets of a query or a body that may be text as well: JSON, or the pairs of a form. */
+function* secretsOfContent(content: unknown): Generator<SecretValue> {
+  const text = Buffer.isBuffer(content) ? content.toString('utf8') : content;
+  const isJson = typeof text !== 'string' || /^\s*[{[]/.test(text);
+  if (isJson) yield* secretsIn(typeof text === 'string' ? parsed(text) : text);
+  else for (const part of text.replace(/^\?/, '').split(/[&\r\n]/)) yield* secretsOfPair(part);
+}
+
+function* secretsOfPair(part: string): Generator<SecretValue> {
+  const pair = pairOf(part);
+  if (!pair || !isSecretName(unescaped(pair.name))) return;
+  const { value } = pair;
+  // A form writes a space as a plus.
+  yield* new Set([value, unescaped(value), unescaped(value.replaceAll('+', ' '))]);
+}
+
+/** What is no JSON has no names to go by. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The secrets of one call's input: what its secret fields hold, and what stands under a secret's name anywhere else. */
 export function* secretsOfInput(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): Generator<SecretValue> {
   for (const name in fields) {
     const value = input[name];
     if (fields[name]?.secret) yield* leavesOf(value);
+    else if (fields[name]?.kind === 'content') yield* secretsOfContent(value);
     else if (typeof value === 'object') yield* secretsIn(value);
   }
 }
