@@ -127,7 +127,7 @@ for (const version of versions) {
 }
 if (wanted('start')) lines.push(await measureStarts());
 const megabytes = installedMegabytes();
-about.push(`Installed size with runtime dependencies: ${megabytes.toFixed(1)} MB (goal: ≤ 6).`);
+about.push(`Installed size with runtime dependencies: ${megabytes.toFixed(1)} MB (goal: ≤ 7.5).`);
 
 const out = resolve(options.out ?? join(root, 'bench', 'results'));
 // The picture that the README shows is that of a whole run only.

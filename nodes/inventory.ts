@@ -17,7 +17,7 @@ import {
 } from '../src/inventory';
 import { asGatewayError, type GatewayError } from '../src/model/error';
 import { isObject } from '../src/model/json';
-import { sentence } from '../src/model/sentence';
+import { ours, sentence } from '../src/model/sentence';
 import { CREDENTIAL_NAMES } from '../src/model/setting-kinds';
 import { fileFault } from '../src/transfer/file-fault';
 import { addAppliances, APPLIANCE_CREDENTIALS, applianceNamed, settingsOf } from './appliance';
@@ -249,6 +249,6 @@ function jsonOf(name: string, text: string | undefined): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw badConfig(`${name} is no JSON. Open the inventory and enter it again.`);
+    throw badConfig(sentence`${ours(name)} is no JSON. Open the inventory and enter it again.`);
   }
 }

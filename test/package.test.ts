@@ -73,10 +73,11 @@ describe('the tarball', () => {
     expect(existsSync(join(userDir, 'node_modules', 'vitest'))).toBe(false);
   });
 
-  it('takes no more than 6 MB with its dependencies', () => {
+  // YAML takes 1.2 of them, undici 2, four languages half of one.
+  it('takes no more than 7.5 MB with its dependencies', () => {
     const files = readdirSync(join(userDir, 'node_modules'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
-    expect(bytes).toBeLessThan(6e6);
+    expect(bytes).toBeLessThan(7.5e6);
   });
 
   it('works from a script, and brings the simulator along', () => {
