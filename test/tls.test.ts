@@ -74,6 +74,15 @@ describe('TLS', () => {
     }
   });
 
+  it('is not asked for where http was answered before: there a fault is what it is', async () => {
+    const cut = await wire((_asked, socket) => void socket.destroy(), { plain: true });
+    const error = await failure(gatewayFor(cut).run('sessions.kill-all'));
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'CONNECTION' } });
+    expect(error.message).not.toContain('https://');
+    const odd = await wire((_asked, socket) => void socket.end('NOT HTTP\r\n\r\n'), { plain: true });
+    expect(await failure(gatewayFor(odd).run('system.info'))).toMatchObject({ code: 'BAD_RESPONSE' });
+  });
+
   it('may be missing on a loopback host', async () => {
     const server = await wire(() => http(200, '{"a":1}'), { plain: true });
     expect((await gatewayFor(server).run('system.info')).data).toEqual({ a: 1 });

@@ -141,8 +141,10 @@ export class Answer implements Tenant, Bounded {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: unknown): void {
     this.onOver();
-    const { host, plain } = this.origin;
-    this.#settle(error instanceof GatewayError ? error : networkFault(error, this.#stage, host, plain));
+    const { host, plain, answeredAt } = this.origin;
+    // What has answered plain HTTP before is no HTTPS port.
+    const mayBeTls = plain && answeredAt === -Infinity;
+    this.#settle(error instanceof GatewayError ? error : networkFault(error, this.#stage, host, mayBeTls));
   }
 
   #reply(): Reply {

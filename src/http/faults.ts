@@ -34,7 +34,7 @@ const NO_TLS = new Set([
 
 /**
  * A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only,
- * `plain` tells that it was asked without TLS.
+ * `plain` tells that it was asked without TLS, and has never answered so.
  */
 export function networkFault(thrown: unknown, stage: Stage, host: string, plain = false): GatewayError {
   const { code: system = '', message } = innermost(thrown);
