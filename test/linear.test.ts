@@ -138,9 +138,9 @@ function filtered(filter: JsonObject): void {
   for (let record = 0; record < 5; record++) matches(RECORD);
 }
 
-function seenAlike(count: number): void {
+function seenAlike(ids: readonly string[]): void {
   const seen = new SeenIds();
-  for (let index = 0; index < count; index++) seen.add(`${index}-same-end`);
+  for (const id of ids) seen.add(id);
 }
 
 const keys = (size: number): [string, string][] => Array.from({ length: size }, (_, index) => [`k${index}`, 'x']);
@@ -253,7 +253,11 @@ const READERS: Row[] = [
     (size) => 'a'.repeat(size),
     (name: string) => readFilter({ 'active-user-name': 'a*a*b' })({ 'active-user-name': name }),
   ],
-  ['ids of sessions that end alike', (size) => size, (size: number) => seenAlike(size)],
+  [
+    'ids of sessions that end alike',
+    (size) => Array.from({ length: size }, (_, index) => Buffer.from(`${index}-same-end`).toString('latin1')),
+    seenAlike,
+  ],
   // Masking.
   [
     'a text that is masked',

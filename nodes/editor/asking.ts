@@ -8,6 +8,7 @@ export type Answer = { ok: true; [name: string]: unknown } | { ok: false; code: 
 export const PROPERTIES = [
   ...['name', 'url', 'login', 'realm', 'secondFactor', 'tls', 'proxy'],
   ...['timeout', 'transferTimeout', 'connections', 'vendor', 'brand'],
+  ...['pin', 'permissions', 'rate', 'waiting'],
 ];
 export const CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
 
