@@ -23,6 +23,12 @@ describe('the summary of an outcome', () => {
     expect((await gateway.run('sessions.kill-user', { name: 'nobody.at.all' })).envelope.summary).toBe('nobody.at.all has no session.');
   });
 
+  it('does not say of somebody who cannot be disabled that he was gone', async () => {
+    const { gateway } = await pair();
+    const { envelope } = await gateway.run('users.disable', { server: USERS.server, username: ['contractor1', 'nobody.here'] });
+    expect(envelope.summary).toBe('Disabled 1 of 2 users; 1 failed.');
+  });
+
   it.each<[string, Record<string, unknown>, boolean, string]>([
     [
       'config.update',

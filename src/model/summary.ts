@@ -58,12 +58,12 @@ export function titleOf(told: Subject, say: Say, { subject } = valuesOf(told)): 
 }
 
 function sentenceOf(
-  { many, planned, changed, found, code, data }: Told,
+  { operation, many, planned, changed, found, code, data }: Told,
   tell: (key: SummaryKey, values?: Record<string, number | string>) => string,
 ): string {
   if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? tell('unknown') : tell('failed', { code });
   if (planned !== undefined) return planned === 0 ? tell('none') : tell(planned === 1 ? 'planned-one' : 'planned', { n: planned });
-  if (many) return many.total === 0 ? tell('none') : sentenceOfMany(many, tell);
+  if (many) return many.total === 0 ? tell('none') : sentenceOfMany(many, tell, operation?.effect === 'destroy');
   // The data of a write tells what stands there now, not what was looked for.
   if (found !== undefined && changed === null) return tell('found', { n: found });
   if (isObject(data) && data['ok'] === false) return tell('amiss');
@@ -81,11 +81,13 @@ function countsIn(data: unknown): Record<string, number> {
   return counts;
 }
 
+/** What should end, or go, may have been gone already; what should be changed and is not there is a failure. */
 function sentenceOfMany(
   { total, ok, failed, results }: Many,
   tell: (key: SummaryKey, values?: Record<string, number | string>) => string,
+  destroys: boolean,
 ): string {
-  const gone = results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length;
+  const gone = destroys ? results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length : 0;
   const parts = [tell('many', { total, ok, failed })];
   if (gone > 0) parts.push(tell(gone === 1 ? 'gone-one' : 'gone', { n: gone }));
   if (failed > gone) parts.push(tell('failed-items', { n: failed - gone }));
