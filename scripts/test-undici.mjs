@@ -13,9 +13,16 @@ const folder = join(toolFolder('undici'), 'node_modules');
 const load = createRequire(import.meta.url);
 const vitest = join(dirname(load.resolve('vitest/package.json')), 'vitest.mjs');
 
+const versionIn = (/** @type {string} */ place) =>
+  /** @type {{ version: string }} */ (JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))).version;
+/** What `npm test` has run with, and what has been run here. */
+const tested = new Set([versionIn(join(root, 'node_modules', 'undici'))]);
+
 for (const which of ['oldest', 'newest']) {
-  const { version } = /** @type {{ version: string }} */ (JSON.parse(readFileSync(join(folder, which, 'package.json'), 'utf8')));
-  console.log(`undici ${version}, the ${which} that is allowed`);
+  const version = versionIn(join(folder, which));
+  console.log(`undici ${version}, the ${which} that is allowed${tested.has(version) ? ': tested already' : ''}`);
+  if (tested.has(version)) continue;
+  tested.add(version);
   const env = { ...process.env, GATEWAY_UNDICI: join(folder, which, 'index.js'), GATEWAY_UNDICI_VERSION: version };
   const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', 'parts', ...TESTS], { cwd: root, env, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);

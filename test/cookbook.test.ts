@@ -65,10 +65,11 @@ async function cook(running: Running, slug: string, recipe: Recipe): Promise<voi
   const page = new Page(slug);
   recipe.prepare?.(running);
   await recipe.press(running, recipe.flow);
-  const messages = {
-    before: shown(await running.debug.next(`before ${slug}`, 20_000)),
-    after: shown(await running.debug.next(`after ${slug}`, 20_000)),
-  };
+  const before = shown(await running.debug.next(`before ${slug}`, 20_000));
+  const next = (): Promise<{ appliance?: unknown }> => running.debug.next(`after ${slug}`, 20_000);
+  let left = await next();
+  while (recipe.after?.(left) === false) left = await next();
+  const messages = { before, after: shown(left) };
   await recipe.check(running);
   for (const which of ['before', 'after'] as const) {
     if (UPDATE) page.set(which, messages[which]);

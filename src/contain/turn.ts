@@ -12,6 +12,8 @@ const PATIENCE_MS = 60_000;
 /** Whoever has the turn says so this often; another machine that has been silent for longer is gone. */
 const SIGN_MS = 10_000;
 const SILENT_MS = 120_000;
+/** Its name is written right after it is created: who has not done so by then was killed in between. */
+const NAMELESS_MS = 5_000;
 
 /**
  * Runs `work` while no other process does at this file, on this machine or another one that shares the folder: whoever can create it has
@@ -61,5 +63,5 @@ async function isLeft(file: string): Promise<boolean> {
   if (holder === OWN) return !held.has(file);
   const [host, pid] = holder.split('-');
   if (host === HOST && Number(pid) > 0) return !isAlive(Number(pid));
-  return Date.now() - stats.mtimeMs > SILENT_MS;
+  return Date.now() - stats.mtimeMs > (holder === '' ? NAMELESS_MS : SILENT_MS);
 }

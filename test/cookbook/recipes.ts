@@ -9,6 +9,8 @@ export interface Recipe {
   readonly flow: string;
   /** The messages that go into this node and leave it are on the page. */
   readonly node: string;
+  /** Which of several that leave it; the first, if it is not said. */
+  after?(message: { readonly appliance?: unknown }): boolean;
   /** What is there before, as the task says. */
   prepare?(running: Running): void;
   press(running: Running, flow: string): Promise<void>;
@@ -36,6 +38,8 @@ export const recipes: Record<string, Recipe> = {
   'three-appliances': {
     flow: cookbook('three-appliances'),
     node: 'System of each',
+    // Which of three appliances answers first is nobody's to say.
+    after: ({ appliance }) => appliance === 'vpn-1',
     press: (running, flow) => inject(running, flow, 'Click: ask all three'),
     check: async ({ debug }) => {
       const told = (await debug.next('Releases')) as string[];

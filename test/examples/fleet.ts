@@ -40,7 +40,7 @@ export const fleet: Outcomes = {
 
   'Sessions of all appliances in one table.json': async (running, example) => {
     await inject(running, example, 'Every minute');
-    const table = (await running.debug.next('Table')) as { appliance: string; user: string }[];
+    const table = (await running.debug.next('Table of all')) as { appliance: string; user: string }[];
     expect([...new Set(table.map(({ appliance }) => appliance))]).toEqual(NAMES);
     const [first] = all(running);
     expect(table.filter(({ appliance }) => appliance === 'berlin-1')).toHaveLength(first?.state.sessions.count ?? NaN);

@@ -30,6 +30,7 @@ const PLACES = {
   'last request': ({ usual }: Subject) => usual.length - 1,
 } as const;
 type Place = keyof typeof PLACES;
+const EVERYWHERE = Object.keys(PLACES) as Place[];
 
 type Codes = readonly (ErrorCode | 'done')[];
 
@@ -38,8 +39,10 @@ interface Case {
   readonly fault: Fault;
   /** Once, or every time from then on. */
   readonly always?: boolean;
-  /** Where, if not everywhere. */
+  /** The first request and the first write, if it is not said. */
   readonly places?: readonly Place[];
+  /** The time limit; long enough for whoever answers, unless it is said. */
+  readonly seconds?: number;
   /** With a key that was accepted before. */
   readonly warm?: boolean;
   readonly read: Codes;
@@ -83,7 +86,13 @@ const ODD: Codes = ['BAD_RESPONSE'];
 const CASES: readonly Case[] = [
   { what: 'a reset once its head is there', fault: gone, read: ['done'], write: UNKNOWN },
   { what: 'a reset once its head is there, again and again', fault: gone, always: true, read: ['CONNECTION'], write: UNKNOWN },
-  { what: 'a reset once it is carried out', fault: after((_, passing) => gone(passing)), read: ['done'], write: UNKNOWN },
+  {
+    what: 'a reset once it is carried out',
+    places: EVERYWHERE,
+    fault: after((_, passing) => gone(passing)),
+    read: ['done'],
+    write: UNKNOWN,
+  },
   {
     what: 'a reset once it is carried out, again and again',
     fault: after((_, passing) => gone(passing)),
@@ -91,9 +100,10 @@ const CASES: readonly Case[] = [
     read: ['CONNECTION'],
     write: UNKNOWN,
   },
-  { what: 'no answer', fault: () => undefined, always: true, read: ['TIMEOUT'], write: UNKNOWN },
+  { what: 'no answer', seconds: 3, fault: () => undefined, always: true, read: ['TIMEOUT'], write: UNKNOWN },
   {
     what: 'a byte now and then',
+    seconds: 3,
     fault: after((answer, passing) => void trickle(answer, passing)),
     always: true,
     read: ['TIMEOUT'],
@@ -133,7 +143,7 @@ const CASES: readonly Case[] = [
     read: ['CONNECTION', 'BAD_RESPONSE'],
     write: UNKNOWN,
   },
-  { what: '500', fault: () => refused(500), read: ['done'], write: ['APPLIANCE_ERROR'] },
+  { what: '500', places: EVERYWHERE, fault: () => refused(500), read: ['done'], write: ['APPLIANCE_ERROR'] },
   { what: '500 for a while', fault: () => refused(500), always: true, read: ['APPLIANCE_ERROR'], write: ['APPLIANCE_ERROR'] },
   { what: '503', fault: () => refused(503), always: true, read: ['APPLIANCE_ERROR'], write: ['APPLIANCE_ERROR'] },
   {
@@ -151,9 +161,9 @@ const CASES: readonly Case[] = [
     read: ['APPLIANCE_ERROR'],
     write: ['APPLIANCE_ERROR'],
   },
-  { what: '401', fault: () => refused(401), read: ['done'], write: ['done'] },
+  { what: '401', places: EVERYWHERE, fault: () => refused(401), read: ['done'], write: ['done'] },
   { what: '401 again and again', fault: () => refused(401), always: true, read: ['UNAUTHORIZED'], write: ['UNAUTHORIZED'] },
-  { what: 'a bare 403', warm: true, fault: () => bare(403), read: ['done'], write: ['done'] },
+  { what: 'a bare 403', places: EVERYWHERE, warm: true, fault: () => bare(403), read: ['done'], write: ['done'] },
   { what: 'a bare 403 to a fresh key', places: ['first request'], fault: () => bare(403), read: ['FORBIDDEN'], write: ['FORBIDDEN'] },
   {
     what: 'a bare 403 again and again',
@@ -167,9 +177,9 @@ const CASES: readonly Case[] = [
 ];
 
 /** What the login may meet: nothing of the operation is sent then. */
-const LOGINS: readonly { what: string; fault: Fault; codes: Codes }[] = [
+const LOGINS: readonly { what: string; seconds?: number; fault: Fault; codes: Codes }[] = [
   { what: 'a reset', fault: gone, codes: ['CONNECTION'] },
-  { what: 'no answer', fault: () => undefined, codes: ['TIMEOUT'] },
+  { what: 'no answer', seconds: 3, fault: () => undefined, codes: ['TIMEOUT'] },
   { what: 'half of JSON', fault: () => json(200, '{"api_k'), codes: ODD },
   { what: 'a page', fault: () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: Buffer.from('<html>') }), codes: ODD },
   { what: '401', fault: () => refused(401), codes: ['LOGIN_REJECTED'] },
@@ -181,7 +191,7 @@ const LOGINS: readonly { what: string; fault: Fault; codes: Codes }[] = [
 ];
 
 /** They say what they could not read, or try it again later, and go on; nothing is put back at an appliance that does not tell who it is. */
-const TOLERANT = /^snapshot\.|^system\.metrics$|^contain\.contain$/;
+const TOLERANT = /^snapshot\.|^system\.(?:metrics|support-bundle)$|^contain\.contain$/;
 const EXPORT = /\/(?:export-xml|binary-configuration)(?:\?|$)/;
 const isRead = ({ effect }: Subject, method: string, path: string): boolean =>
   effect === 'read' || method === 'GET' || (method === 'POST' && EXPORT.test(path));
@@ -272,7 +282,7 @@ export function faults(runtime: Runtime): void {
     });
     const appliances = some.map(({ name, appliance }) => {
       const url = proxy.place(name, appliance.url);
-      const own = { url, realm: 'Admin Users', tls: 'tls1', timeout: '5', transferTimeout: '5', vendor: 'acme' };
+      const own = { url, realm: 'Admin Users', tls: 'tls1', timeout: '20', transferTimeout: '20', vendor: 'acme' };
       return { id: `to ${name}`, type: 'gateway-appliance', name, ...own, ...more };
     });
     const credentials = Object.fromEntries(some.map(({ name }) => [`to ${name}`, { username: name, password: 'p' }]));
@@ -314,9 +324,9 @@ export function faults(runtime: Runtime): void {
     });
   }
 
-  describe.each(CASES)('$what', ({ fault, places = Object.keys(PLACES) as Place[], always, warm, read, write }) => {
+  describe.each(CASES)('$what', ({ fault, places = ['first request', 'first write'], always, warm, seconds = 20, read, write }) => {
     it.each(places)('as the answer to its %s', async (place) => {
-      await deploy();
+      await deploy(subjects, { timeout: String(seconds), transferTimeout: String(seconds) });
       if (warm) {
         await runAll();
         forget();
@@ -345,9 +355,9 @@ export function faults(runtime: Runtime): void {
     });
   });
 
-  describe.each(LOGINS)('$what, as the answer to the login', ({ fault, codes }) => {
+  describe.each(LOGINS)('$what, as the answer to the login', ({ fault, seconds = 20, codes }) => {
     it('sends nothing of the operation', async () => {
-      await deploy();
+      await deploy(subjects, { timeout: String(seconds) });
       proxy.fault = ({ isLogin }) => (isLogin ? fault : undefined);
       expect(wrongs(await runAll(), () => codes)).toEqual([]);
       expect(subjects.flatMap(({ name, appliance }) => appliance.seen.map(({ request }) => `${name} ${request}`))).toEqual([]);
