@@ -1,6 +1,7 @@
 // @ts-check
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer } from 'vitest/node';
 
 // Tests of what is built, that start processes of their own (a real Node-RED, npm, a browser, one to be killed), that measure what they
 // compute, or derive keys as slowly as a passphrase needs it; and the second line of Node-RED. Two at a time fill a small machine.
@@ -26,6 +27,20 @@ const whole = [
   'test/browser/**/*.test.ts',
 ];
 
+/** What takes longest: begun last, it would run alone at the end. */
+const LONG = ['browser/dialogs', 'red-kill', 'fault-suite', 'secrets', 'browser/', 'snapshot-large', 'bench', 'linear'];
+
+class LongFirst extends BaseSequencer {
+  /** @param {import('vitest/node').TestSpecification[]} files @override */
+  async sort(files) {
+    const rank = (/** @type {import('vitest/node').TestSpecification} */ { moduleId }) => {
+      const found = LONG.findIndex((part) => moduleId.includes(`/test/${part}`));
+      return found < 0 ? LONG.length : found;
+    };
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
+
 // Another release of undici than the installed one: see scripts/test-undici.mjs.
 const undici = process.env['GATEWAY_UNDICI'];
 
@@ -33,6 +48,7 @@ export default defineConfig({
   ...(undici && { resolve: { alias: { undici } } }),
   test: {
     pool: 'forks',
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         extends: true,

@@ -88,8 +88,9 @@ inBothEditors('what is seen', (rig) => {
       ['radius', 'policy'],
       ['backup', 'backup'],
     ] as const)
-      expect(await found(word), word).toContain(`gateway-${type}`);
-    expect((await found('vpn')).length).toBeGreaterThan(10);
+      // The list follows a moment after the last key.
+      await expect.poll(() => found(word), { message: word, timeout: 20_000 }).toContain(`gateway-${type}`);
+    await expect.poll(async () => (await found('vpn')).length, { timeout: 20_000 }).toBeGreaterThan(10);
     await rig.editor.page.fill('#red-ui-palette-search input', '');
   });
 });
