@@ -130,7 +130,8 @@ export function ownFlows(target) {
     name: `gateway-${id}`,
     url: target.url,
     login: 'realm',
-    realm: 'Admin Users',
+    // Those of one account would share connections, as few as the strictest has.
+    realm: `Admins ${id}`,
     tls: 'tls',
     connections,
     journal,
