@@ -1,88 +1,45 @@
-import { ours, sentence } from '../src/model/sentence';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { UnorderedList } from '../src/model/unordered-list';
-import { asGatewayError, badInput, GatewayError } from '../src/model/error';
-import type { Outcome, RunOptions } from '../src/gateway';
+import type { RunOptions } from '../src/gateway';
 import type { Initiator } from '../src/journal/around';
-import type { Target } from '../src/inventory';
-import { failureEnvelope } from '../src/run/envelope';
+import { Canceller } from '../src/model/cancelling';
+import { asGatewayError, badInput, GatewayError } from '../src/model/error';
 import { readField } from '../src/model/input';
-import { boolean, type Area } from '../src/model/operation';
-import type { Say } from '../src/model/summary';
-import { applianceById, applianceNamed, appliancesPending } from './appliance';
-import { bothIgnored, cancelled, isStream } from './asked';
-import { answerOf, Approver, type Answer } from './approver';
-import { tellClosed } from './closing';
-import { isOurs, plainFailure, type Failure } from './failure';
-import { Fleet } from './fleet';
-import { fixedFolder, NodeKeeper } from './keeper';
-import { measure } from './observe';
-import { Operations, type Chosen } from './operations';
-import { Output, owned } from './output';
-import { badConfig, Properties } from './properties';
-import { placeOf } from './place';
-import { portsOf } from './rules';
-import type { Message } from './sources';
-import { followReach, tellReach } from './reach';
-import { Seen } from './seen';
-import { endsSessions, shownError, shownFailure, shownMany, shownOutcome, type Last } from './shown';
-import { Status, type Progress } from './status';
 import { isObject } from '../src/model/json';
-import { sayIn } from './texts';
-import { unlessAborted, Canceller } from '../src/model/cancelling';
-
-type Send = (message: Message | (Message | null)[]) => void;
-type Done = (error?: Failure) => void;
+import { boolean, type Area } from '../src/model/operation';
+import { ours, sentence } from '../src/model/sentence';
+import { UnorderedList } from '../src/model/unordered-list';
+import { appliancesPending } from './appliance';
+import { answerOf, type Answer } from './approver';
+import { cancelled, isStream } from './asked';
+import { tellClosed } from './closing';
+import type { Fleet } from './fleet';
+import { measure } from './observe';
+import type { Chosen } from './operations';
+import { Outcomes } from './outcome';
+import { owned, type Output } from './output';
+import { placeOf } from './place';
+import { followReach, tellReach } from './reach';
+import { beforeSending, type Done, type Run, type Send } from './run';
+import { Seen } from './seen';
+import { applianceOf, failsToOutput, isLost, readSetup, type Setup } from './setup';
+import { endsSessions, shownFailure, shownMany, shownOutcome, type Last } from './shown';
+import type { Message } from './sources';
+import { Status, type Progress } from './status';
 
 /** Node-RED waits 15 s for a node to close and then complains. */
 const CLOSE_MS = 14_000;
-/** A context store that never answers must not keep a message from its outcome. */
-const CANCELLED = 'Cancelled before anything was sent.';
 const DRY_RUN = boolean('Dry run', '');
-
-/** What the dialog fixes for every message. */
-interface Setup {
-  readonly operations: Operations;
-  readonly output: Output;
-  readonly dryRun: boolean;
-  /** Undefined: nothing has to be approved. */
-  readonly approver: Approver | undefined;
-  /** Undefined: nothing happens without a message. */
-  readonly keeper: NodeKeeper | undefined;
-  /** Undefined: the message names it. */
-  readonly applianceId: string | undefined;
-  /** Undefined: it is one appliance. */
-  readonly fleet: Fleet | undefined;
-}
-
-/** One message under way. */
-interface Run {
-  readonly message: Message;
-  readonly send: Send;
-  readonly abort: Canceller;
-  operation: string;
-  appliance: string;
-  /** It changes the appliance, and no dry run is asked for. */
-  writes: boolean;
-  /** Names of the payload's properties that nothing reads; of a write. */
-  ignored?: string[];
-  sent: number;
-  /** Of the bag of runs. */
-  index: number;
-  applianceId?: string | undefined;
-}
 
 /** The one runtime of all action nodes: what is special about an area stands in its operations. */
 export class Action {
   readonly #red: NodeAPI;
-  readonly #say: Say;
   readonly #node: Node<Record<string, unknown>>;
   readonly #area: Area;
   readonly #status: Status;
   readonly #setup: Setup | GatewayError;
   readonly #runs = new UnorderedList<Run>();
   readonly #seen: Seen;
-  #failsToOutput = false;
+  readonly #outcomes: Outcomes;
   #known: Initiator | undefined;
   #closed = false;
   #whenIdle: (() => void) | undefined;
@@ -90,13 +47,14 @@ export class Action {
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: NodeDef) {
     this.#red = red;
-    this.#say = sayIn(red);
     this.#node = node;
     this.#area = area;
     this.#status = new Status(red, node);
     this.#seen = new Seen(node, definition);
-    this.#setup = this.#read({ ...definition });
-    if (this.#setup instanceof GatewayError || this.#isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
+    const own = { ...definition };
+    this.#outcomes = new Outcomes(red, node, area, failsToOutput(own));
+    this.#setup = readSetup({ red, node, area, status: this.#status, failsToOutput: failsToOutput(own) }, own);
+    if (this.#setup instanceof GatewayError || isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
     if (!(this.#setup instanceof GatewayError) && this.#setup.applianceId !== undefined)
       this.#unfollow = followReach(this.#setup.applianceId, this.#status);
     node.on('input', (message, send, done) => {
@@ -127,9 +85,9 @@ export class Action {
       shown = await this.#perform(run);
       tellReach(run.applianceId);
     } catch (thrown) {
-      error = this.#failure(run, asGatewayError(thrown));
+      error = this.#outcomes.failure(run, asGatewayError(thrown));
       tellReach(run.applianceId, error);
-      shown = shownError(error, (field, label) => this.#labelOf(run.operation, field, label));
+      shown = this.#outcomes.shown(run, error);
     } finally {
       this.#runs.delete(run);
       this.#status.settle(run, shown);
@@ -148,7 +106,7 @@ export class Action {
         throw badInput(sentence`msg.${ours(answer.property)} is set, but nothing waits to be approved in this node: its Approval is off.`);
       approver.decide(answer, run.message.actor);
     } catch (thrown) {
-      error = this.#failure(run, asGatewayError(thrown));
+      error = this.#outcomes.failure(run, asGatewayError(thrown));
     }
     this.#conclude(run, done, error);
   }
@@ -161,26 +119,26 @@ export class Action {
     const { operations, output, keeper, fleet } = this.#setup;
     if (fleet) return this.#performMany(run, this.#setup, fleet);
     const pending = this.#setup.applianceId === undefined ? appliancesPending() : undefined;
-    if (pending) await unlessAborted(pending, run.abort.signal, CANCELLED);
-    const appliance = this.#appliance(this.#setup, message);
+    if (pending) await beforeSending(pending, run.abort);
+    const appliance = applianceOf(this.#setup, message);
     run.appliance = appliance.name;
     run.applianceId = this.#setup.applianceId;
     const choice = operations.choose(message);
-    const chosen = choice instanceof Promise ? await unlessAborted(choice, run.abort.signal, CANCELLED) : choice;
+    const chosen = choice instanceof Promise ? await beforeSending(choice, run.abort) : choice;
     run.operation = chosen.name;
     const gateway = appliance.gateway();
     run.appliance = gateway.name;
     keeper?.at(appliance);
     const options = this.#prepare(run, this.#setup, chosen);
     const values = chosen.fields.read(message);
-    const input = values instanceof Promise ? await unlessAborted(values, run.abort.signal, CANCELLED) : values;
+    const input = values instanceof Promise ? await beforeSending(values, run.abort) : values;
     const streams = isStream(chosen, input);
     if (streams) options.onPart = this.#sender(run, output);
     const outcome = await gateway.run(chosen.name, input, options);
     output.declare(message, chosen.operation.contentType);
     // The appliance's own dry run, too.
     if (outcome.envelope.dryRun) run.writes = false;
-    this.#succeed(run, output, outcome);
+    this.#outcomes.succeed(run, output, outcome);
     return shownOutcome(outcome, run.sent);
   }
 
@@ -189,7 +147,7 @@ export class Action {
     const { message, abort } = run;
     const { operations, output, keeper } = setup;
     const choice = operations.choose(message);
-    const chosen = choice instanceof Promise ? await unlessAborted(choice, abort, CANCELLED) : choice;
+    const chosen = choice instanceof Promise ? await beforeSending(choice, abort) : choice;
     run.operation = chosen.name;
     const { targets, selection } = await fleet.select(message, chosen.operation.effect, abort);
     run.appliance = selection;
@@ -201,18 +159,11 @@ export class Action {
         run.sent++;
         run.send(copy);
       },
-      fails: (copy, failure) => this.#failsOne(run, copy, failure),
+      fails: (copy, failure) => this.#outcomes.failOne(run, copy, failure),
       onProgress: (progress) => this.#progress(run, { state: 'appliances', ...progress }),
     });
-    this.#succeed(run, output, { ...outcome, many: null, streamed: false });
+    this.#outcomes.succeed(run, output, { ...outcome, streamed: false });
     return shownMany(outcome);
-  }
-
-  /** One of many appliances has failed: it goes the way of failures, and the message goes on. */
-  #failsOne({ send }: Run, copy: Message, failure: Failure): void {
-    if (!this.#failsToOutput) return this.#node.error(failure, copy);
-    copy.error = failure;
-    send([null, copy]);
   }
 
   /** What is looked at before anything is sent, and how to run it. */
@@ -231,15 +182,6 @@ export class Action {
     if (run.index >= 0) this.#status.advance(run, progress);
   }
 
-  /** What streamed has gone out; a Complete node still gets the message itself, with the envelope of the whole. */
-  #succeed({ message, send, ignored }: Run, output: Output, { data, envelope, streamed }: Outcome): void {
-    if (ignored) envelope.ignored = bothIgnored(envelope.ignored, ignored);
-    if (!streamed) output.set(message, data);
-    message.envelope = envelope;
-    if (isOurs(message.error)) delete message.error;
-    if (!streamed) send(message);
-  }
-
   /** Takes the parts of a stream: each goes out as a message of its own. */
   #sender(run: Run, output: Output): NonNullable<RunOptions['onPart']> {
     const id = this.#red.util.generateId();
@@ -248,44 +190,14 @@ export class Action {
       output.set(copy, data);
       copy.envelope = envelope;
       copy.parts = { id, type: 'array', ...part } as NonNullable<Message['parts']>;
-      if (isOurs(copy.error)) delete copy.error;
       run.sent++;
       run.send(copy);
     };
   }
 
-  /** What people call it; before an operation is chosen, the node. */
-  #titleOf(operation: string): string {
-    const [area = '', own] = operation.split('.');
-    const chosen = own === undefined ? undefined : this.#area.operations[own];
-    return chosen ? this.#say(`${area}.operation.${own}.label`, chosen.label, {}) : this.#say(`${area}.label`, this.#area.label, {});
-  }
-
-  /** What a field is called in the dialog; where an operation words it differently, that has a text of its own. */
-  #labelOf(operation: string, field: string, label: string): string {
-    const [area = '', own = ''] = operation.split('.');
-    const usual = this.#say(`${area}.field.${field}.label`, label, {});
-    return this.#say(`${area}.operation.${own}.field.${field}.label`, usual, {});
-  }
-
-  /** The error of this very message, its cause and `msg.envelope` the same; the payload stays, so that a retry is one wire. */
-  #failure({ message, operation, appliance, ignored }: Run, thrown: GatewayError): GatewayError {
-    // An error that is kept for every message must not carry the cause of another one.
-    const error = thrown.cause ? thrown : new GatewayError(thrown.code, thrown.sentence, thrown.details);
-    const cause = (error.cause ??= failureEnvelope(operation, appliance, error, this.#titleOf(operation), this.#say));
-    if (ignored) cause.ignored = bothIgnored(cause.ignored, ignored);
-    message.envelope = cause;
-    return error;
-  }
-
-  /** The one end of a message: `done`, or the error on the way that the dialog chose, never both. */
-  #conclude({ message, send }: Run, done: Done, error: GatewayError | undefined): void {
+  #conclude(run: Run, done: Done, error: GatewayError | undefined): void {
     try {
-      if (error && this.#failsToOutput) {
-        message.error = plainFailure(error);
-        send([null, message]);
-      }
-      done(this.#failsToOutput || !error ? undefined : plainFailure(error));
+      this.#outcomes.conclude(run, done, error);
     } finally {
       if (this.#runs.items.length === 0) this.#whenIdle?.();
     }
@@ -313,46 +225,6 @@ export class Action {
     this.#cancel(true);
   }
 
-  #read(definition: Readonly<Record<string, unknown>>): Setup | GatewayError {
-    try {
-      const properties = new Properties(definition);
-      this.#failsToOutput = properties.choice('failures', ['catch', 'output']) === 'output';
-      const appliance = properties.text('appliance');
-      const byMessage = properties.choice('applianceFrom', ['', 'msg']) === 'msg';
-      const inventory = properties.text('inventory');
-      if (appliance === undefined && !byMessage && inventory === undefined)
-        throw badConfig('No appliance is chosen. Open the node and choose one.');
-      // Empty means something here, absent does not.
-      const fleet = inventory === undefined ? undefined : new Fleet(this.#red, this.#node, inventory, properties);
-      const output = definition.output === '' ? '' : (properties.text('output') ?? 'payload');
-      return {
-        operations: new Operations(this.#red, this.#node, this.#area, definition),
-        output: new Output(this.#red, output),
-        dryRun: properties.flag('dryRun'),
-        approver: this.#area.dryRun === false ? undefined : approverOf(properties, this.#failsToOutput, this.#area),
-        keeper: this.#keeper(properties, appliance, definition.fields, fleet),
-        applianceId: appliance,
-        fleet,
-      };
-    } catch (thrown) {
-      return asGatewayError(thrown);
-    }
-  }
-
-  #keeper(properties: Properties, applianceId: string | undefined, fields: unknown, fleet: Fleet | undefined): NodeKeeper | undefined {
-    const { events } = this.#area;
-    if (!events) return undefined;
-    const folder = fixedFolder(this.#red, this.#node, fields);
-    return new NodeKeeper(this.#red, this.#node, this.#status, {
-      properties,
-      ...events,
-      failsToOutput: this.#failsToOutput,
-      applianceId,
-      selected: fleet && (() => fleet.fixed()),
-      folder,
-    });
-  }
-
   /** The message as these nodes can write into it. A fault of its own is told later, when there is somebody to tell. */
   #own(message: Message): Message {
     try {
@@ -363,18 +235,6 @@ export class Action {
     return owned(message, []);
   }
 
-  #isLost({ applianceId, fleet }: Setup): boolean {
-    if (fleet) return fleet.isLost;
-    return applianceId !== undefined && !applianceById(applianceId);
-  }
-
-  #appliance({ applianceId }: Setup, message: Message): Target {
-    if (applianceId === undefined) return applianceNamed(message.appliance);
-    const appliance = applianceById(applianceId);
-    if (!appliance) throw badConfig('The appliance node that this node refers to is missing or disabled. Open the node and choose one.');
-    return appliance;
-  }
-
   /** Errors: `BAD_INPUT` when a message asks for a dry run or a cancellation in words that could mean either. */
   #options(run: Run, dryRun: boolean): RunOptions {
     const { cancel, dryRun: asked } = run.message;
@@ -383,16 +243,11 @@ export class Action {
     }
     const planned = asked !== undefined && asked !== null && readField('msg.dryRun', DRY_RUN, asked) === true;
     const onProgress: RunOptions['onProgress'] = (advance) => this.#progress(run, { ...advance, ends: endsSessions(run.operation) });
-    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say: this.#say, by: this.#by(run.message) };
+    return { signal: run.abort.signal, dryRun: dryRun || planned, onProgress, say: this.#outcomes.say, by: this.#by(run.message) };
   }
 
   /** Who asks, as a journal tells it. */
   #by({ actor }: Message): Initiator {
     return { ...(this.#known ??= placeOf(this.#red, this.#node)), actor: typeof actor === 'string' && actor !== '' ? actor : undefined };
   }
-}
-
-function approverOf(properties: Properties, failsToOutput: boolean, { events }: Area): Approver | undefined {
-  if (!properties.flag('approval')) return undefined;
-  return new Approver(properties.number('approvalMinutes'), portsOf(failsToOutput, true, events !== undefined).indexOf('approve'));
 }

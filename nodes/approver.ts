@@ -3,7 +3,6 @@ import type { Approve } from '../src/run/approval';
 import { Approvals } from '../src/run/approvals';
 import { badInput } from '../src/model/error';
 import type { Cancellable } from '../src/model/cancelling';
-import { isOurs } from './failure';
 import type { Output } from './output';
 import { badConfig } from './properties';
 import { MOST_MINUTES } from './rules';
@@ -63,7 +62,6 @@ export class Approver {
       const asked = output.copy(message, ['payload', 'envelope']);
       const actor = typeof message.actor === 'string' && message.actor !== '' ? { actor: message.actor } : {};
       asked.payload = { id, operation, appliance, summary, plan, expires, ...actor };
-      if (isOurs(asked.error)) delete asked.error;
       status.hold(run);
       try {
         send([...new Array<null>(this.#port).fill(null), asked]);

@@ -1,18 +1,17 @@
 import type { Node, NodeAPI } from 'node-red';
 import type { Outcome, RunOptions } from '../src/gateway';
 import { runOnMany, type ManyOptions, type ManyOutcome, type Target } from '../src/inventory';
-import { unlessAborted, type Canceller } from '../src/model/cancelling';
+import type { Canceller } from '../src/model/cancelling';
 import { badInput, type GatewayError } from '../src/model/error';
 import type { Effect } from '../src/model/operation';
 import { isStream } from './asked';
-import { isOurs, plainFailure } from './failure';
+import { plainFailure } from './failure';
 import { inventoryById } from './inventory';
 import type { Chosen } from './operations';
 import type { Output } from './output';
 import { badConfig, type Properties } from './properties';
+import { beforeSending } from './run';
 import { sourceOf, type Message, type Source } from './sources';
-
-const CANCELLED = 'Cancelled before anything was sent.';
 
 type Pace = Pick<ManyOptions, 'atOnce' | 'canary' | 'batch' | 'maxFailures' | 'maxAppliances'>;
 type Input = Readonly<Record<string, unknown>>;
@@ -80,12 +79,8 @@ export class Fleet {
       );
     const source = this.#selection;
     const selection =
-      'constant' in source
-        ? source.constant
-        : 'now' in source
-          ? source.now(message)
-          : await unlessAborted(source.later(message), abort, CANCELLED);
-    const targets = await unlessAborted(inventory.select(selection), abort, CANCELLED);
+      'constant' in source ? source.constant : 'now' in source ? source.now(message) : await beforeSending(source.later(message), abort);
+    const targets = await beforeSending(inventory.select(selection), abort);
     return { targets, selection: String(selection) };
   }
 
@@ -116,7 +111,7 @@ export class Fleet {
   /** What each is given: `msg.appliance` is its name while the fields are read, so that a folder can be made of it. */
   async #inputs({ message, chosen, targets, abort }: FleetRun): Promise<Map<Target, Input>> {
     const read = targets.map(async (target) => [target, await chosen.fields.read({ ...message, appliance: target.name })] as const);
-    return new Map(await unlessAborted(Promise.all(read), abort, CANCELLED));
+    return new Map(await beforeSending(Promise.all(read), abort));
   }
 
   /** Each appliance goes out, or fails, as if a message of its own had come for it. */
@@ -126,7 +121,6 @@ export class Fleet {
       const copy = error ? output.copy(message, ['envelope', 'parts']) : output.copy(message);
       Object.assign(copy, { appliance: name, envelope: outcome?.envelope ?? error?.cause });
       copy.parts = { id, type: 'array', index, count: targets.length } as NonNullable<Message['parts']>;
-      if (isOurs(copy.error)) delete copy.error;
       if (error) return fails(copy, plainFailure(error));
       if (outcome?.streamed) return;
       output.set(copy, outcome?.data);
@@ -143,7 +137,6 @@ export class Fleet {
       output.set(copy, data);
       Object.assign(copy, { appliance: target.name, envelope });
       copy.parts = { id, type: 'array', ...part } as NonNullable<Message['parts']>;
-      if (isOurs(copy.error)) delete copy.error;
       send(copy);
     };
   }

@@ -1,4 +1,5 @@
 import type { NodeAPI, NodeMessage } from 'node-red';
+import { isOurs } from './failure';
 import { badConfig } from './properties';
 import { RESERVED } from './rules';
 import type { Message } from './sources';
@@ -73,10 +74,14 @@ export class Output {
     else if (this.#property !== '') this.#red.util.setMessageProperty(message, this.#property, data, true);
   }
 
-  /** A message of its own for one part of a stream: it shares nothing with the others, but what hangs on an HTTP request. */
+  /**
+   * A message of its own for one part of a stream: it shares nothing with the others, but what hangs on an HTTP request. An error that
+   * one of these nodes set stays behind.
+   */
   copy(message: Message, replaced = this.#replaced): Message {
     // What is replaced anyway need not be copied: a payload may be large.
-    return this.#red.util.cloneMessage(Object.fromEntries(Object.entries(message).filter(([name]) => !replaced.includes(name))) as Message);
+    const kept = Object.entries(message).filter(([name, value]) => !replaced.includes(name) && !(name === 'error' && isOurs(value)));
+    return this.#red.util.cloneMessage(Object.fromEntries(kept) as Message);
   }
 
   get #replaced(): string[] {
