@@ -1,11 +1,11 @@
 import { operationNamed, operations, type OperationData, type OperationName } from './areas';
 import { Approval, type Approve, type PlanBy } from './run/approval';
 import { keepAt, type KeepOptions } from './areas/contain/keep';
-import { countOf, OperationCall, type Shared } from './run/call';
+import { countOf, OperationCall } from './run/call';
+import type { Shared } from './run/shared';
 import { Crowd } from './run/crowd';
 import { envelopeOf, failedEnvelope, maskWritten, type RunOf } from './run/envelope';
-import type { ErrorCode } from './model/error-codes';
-import { english, summaryOf } from './model/summary';
+import { english } from './model/summary';
 import { asGatewayError, GatewayError } from './model/error';
 import { readInput } from './model/input';
 import type { Operation } from './model/operation';
@@ -17,14 +17,12 @@ import { secretsOfSettings } from './model/secrets-of-settings';
 import type { Sender } from './run/sender';
 import { permitOf, refuseForbidden, type Permit } from './run/permissions';
 import { Pin } from './run/pin';
+import { tell, type Told } from './run/told';
 import type { Gate } from './run/write';
-import { guardLogin } from './change/lock-out';
 import { removeIfThere } from './change/missing-ok';
-import { proveLogin, unprovable } from './login/proof';
-import { journalled, type Initiator } from './journal/around';
-import { JournalWriter } from './journal/writer';
 import type { AroundWrite } from './run/writes';
 import type { Texts } from './snapshot/texts';
+import { aroundWrites } from './gateway-writes';
 import type { OptionsOf, Outcome, RunArguments, RunOptions } from './gateway-options';
 import { keySharingOf } from './login/account';
 import { Session } from './login/session';
@@ -139,11 +137,12 @@ export class Gateway {
     const crowd = part.gate ? undefined : this.#crowd;
     const approval = options.approve && writes && !dryRun ? new Approval(unhurried(options.approve, crowd)) : undefined;
     const run: RunOf = { operation: name, appliance: this.name, writes, started: performance.now() };
-    const redactor = this.#redactor.with(secretsOfInput(operations.get(name)?.fields, input));
+    const redactor = this.#redactor.with(secretsOfInput(known?.fields, input));
+    const told: Told = { name, operation: known, input, redactor, say };
     let proves = true;
     let standing: AroundWrite | undefined;
     const around: AroundWrite = (write, proceed) => {
-      standing ??= this.#around(name, redactor, options.by ?? {}, call, proves);
+      standing ??= aroundWrites({ shared: this.#shared, operation: name, redactor, by: options.by }, call, proves);
       return standing(write, proceed);
     };
     const call: OperationCall = new OperationCall(this.#shared, {
@@ -152,7 +151,8 @@ export class Gateway {
       signal,
       onEmit:
         onPart &&
-        ((data, part, so) => onPart(data, part, Object.assign(envelopeOf(run, so), { summary: summary(data, undefined, countOf(data)) }))),
+        ((data, part, so) =>
+          onPart(data, part, Object.assign(envelopeOf(run, so), { summary: tell(told, so, { data, count: countOf(data) }) }))),
       onProgress,
       masking: redactor,
       other: this.#others && ((other, work) => this.#at(other, work, signal)),
@@ -166,18 +166,6 @@ export class Gateway {
       const { summary = '', plan = [], wouldChange } = envelope;
       return { operation: name, appliance: this.name, summary, plan, wouldChange: wouldChange === true };
     };
-    const summary = (data: unknown, code?: ErrorCode, count?: number): string => {
-      const { many, emitted, emittedItems, changed } = call.record;
-      const found = count ?? (emitted === undefined ? (Array.isArray(data) ? data.length : undefined) : emittedItems);
-      const planned = writes ? call.plan?.requests.length : undefined;
-      const told = { name, operation: known, input, mask: (text: string) => redactor.text(text), many, planned, changed, found, data };
-      try {
-        return summaryOf(code === undefined ? told : { ...told, code }, say);
-      } catch {
-        // Words are no outcome: an input that cannot be looked at, or a translation that fails, changes none.
-        return `${name}${code === undefined ? '' : `: ${code}`}.`;
-      }
-    };
     let entered = false;
     this.#running++;
     try {
@@ -189,18 +177,11 @@ export class Gateway {
       proves = read['prove-login'] !== false;
       await approval?.obtain(plan, signal, (approved) => call.note({ approved }));
       const data = await (part.perform ? part.perform(read, call) : this.#perform(operation, read, call));
-      const { many = null, emitted } = call.record;
-      const streamed = emitted !== undefined;
-      const envelope = envelopeOf(run, call);
-      envelope.summary = summary(data);
-      if (writes) maskWritten(envelope, call, redactor);
-      if (streamed) return { data: undefined, many: null, envelope, streamed };
-      if (many) return { data: many, many, envelope, streamed };
-      return { data: writes ? redactor.value(data) : data, many, envelope, streamed };
+      return outcomeOf(run, told, call, data);
     } catch (thrown) {
       const error = this.#failure(run, asGatewayError(thrown), call, redactor);
       call.counters.failed(error.code);
-      if (error.cause) error.cause.summary = summary(undefined, error.code);
+      if (error.cause) error.cause.summary = tell(told, call, { code: error.code });
       throw error;
     } finally {
       call.end();
@@ -242,7 +223,8 @@ export class Gateway {
    * this process; events go to each. Without it nobody is kept out beyond the moment.
    */
   keepContained(options: KeepOptions = {}): () => void {
-    const around = (call: OperationCall): AroundWrite => this.#around('contain.keep', this.#redactor, options.by ?? {}, call, false);
+    const writing = { shared: this.#shared, operation: 'contain.keep', redactor: this.#redactor, by: options.by };
+    const around = (call: OperationCall): AroundWrite => aroundWrites(writing, call, false);
     return keepAt(this.#shared, this.#redactor, options, { around, permit: this.#permit });
   }
 
@@ -262,32 +244,6 @@ export class Gateway {
     this.#shared.transport.close();
   }
 
-  /** What stands around the writes of one run: whether they lock this account out, and within that the journal. */
-  #around(operation: string, redactor: Redactor, by: Initiator, call: OperationCall, wanted: boolean): AroundWrite {
-    const mending = (): OperationCall => {
-      const mends: OperationCall = new OperationCall(this.#shared, {
-        dryRun: false,
-        masking: redactor,
-        around: (write, proceed) => journal(mends)(write, proceed),
-      });
-      return mends;
-    };
-    const journal = (of: OperationCall): AroundWrite => this.#journal(operation, redactor, by, of) ?? ((_write, proceed) => proceed());
-    const { settings, transport, coordination } = this.#shared;
-    const proof = { settings, transport, coordination };
-    const login = unprovable(settings) === undefined ? () => proveLogin(proof) : undefined;
-    const guard = guardLogin({ call, mending, wanted, login });
-    const own = journal(call);
-    return (write, proceed) => guard(write, () => own(write, proceed));
-  }
-
-  #journal(operation: string, redactor: Redactor, by: Initiator, call: OperationCall): AroundWrite | undefined {
-    const { journal } = this.#settings;
-    if (!journal) return undefined;
-    const mask = <T>(value: T): T => redactor.value(value);
-    return journalled({ writer: JournalWriter.of(journal), call, appliance: this.name, operation, by, mask });
-  }
-
   #perform(operation: Operation, input: ReturnType<typeof readInput>, call: OperationCall): Promise<unknown> {
     if (operation.run) return operation.run(input, call);
     if (!operation.request) throw new GatewayError('BAD_INPUT', sentence`This operation has nothing to send.`);
@@ -303,6 +259,17 @@ export class Gateway {
     clean.cause = failedEnvelope(run, error, call, redactor);
     return clean;
   }
+}
+
+function outcomeOf(run: RunOf, told: Told, call: OperationCall, data: unknown): Outcome {
+  const { many = null, emitted } = call.record;
+  const streamed = emitted !== undefined;
+  const envelope = envelopeOf(run, call);
+  envelope.summary = tell(told, call, { data });
+  if (run.writes) maskWritten(envelope, call, told.redactor);
+  if (streamed) return { data: undefined, many: null, envelope, streamed };
+  if (many) return { data: many, many, envelope, streamed };
+  return { data: run.writes ? told.redactor.value(data) : data, many, envelope, streamed };
 }
 
 /** A plan that waits for somebody to approve it is no load. */

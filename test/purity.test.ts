@@ -33,6 +33,7 @@ const ROOMS = [
   'contain',
   'areas',
   'gateway-options',
+  'gateway-writes',
   'gateway',
   'inventory',
   'watch',

@@ -2,36 +2,27 @@ import { createHash } from 'node:crypto';
 import type { Reply } from '../http/exchange';
 import { abortSignalOf, type Cancellable } from '../model/cancelling';
 import { emptyResult, type Many, type ManyItem, type ResultLists, type WriteResult } from '../model/envelope';
-import { asGatewayError, badInput, type GatewayError } from '../model/error';
+import { badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
-import type { Content, HostFacts, SupportFacts } from '../model/call';
+import type { Content, SupportFacts } from '../model/call';
 import type { Advance, Call, LoginState, ReadOptions } from '../model/operation';
 import { AnyAnswer, ANYTHING } from './any-answer';
 import type { ServedAt } from '../http/served';
-import { counterValues, type Counters } from '../model/counters';
-import { shownSettings } from '../model/shown-settings';
+import type { Counters } from '../model/counters';
 import type { Request } from '../model/request';
 import type { ServedCertificate } from '../model/served';
 import type { Download, Upload } from '../model/stream';
 import { outcomeOf, type Masking } from './many';
 import type { Permit } from './permissions';
 import { Plan } from './plan';
-import type { Recent } from './recent';
 import { RunRecord, type Role } from './record';
 import { notContent, readDocument } from './reply';
-import { Sender, type SenderParts } from './sender';
+import { Sender } from './sender';
 import { CONFIGURATION } from '../model/path';
-import { coordinationKey, type Coordination, type ExclusiveOptions } from '../model/coordination';
+import { coordinationKey, type ExclusiveOptions } from '../model/coordination';
+import { factOf, settingsSeen, supportFacts, type Shared } from './shared';
 import { Writes, type AroundWrite } from './writes';
 import type { Gate } from './write';
-
-/** What all calls of one gateway share. */
-export interface Shared extends SenderParts {
-  readonly facts: Map<string, Promise<string>>;
-  readonly coordination: Coordination;
-  readonly host?: (() => HostFacts) | undefined;
-  readonly recent: Recent;
-}
 
 export interface CallOptions {
   readonly dryRun: boolean;
@@ -85,21 +76,7 @@ export class OperationCall implements Call {
   }
 
   get settings(): Call['settings'] {
-    const {
-      name,
-      login,
-      realm = '',
-      vendor = '',
-      brand = '',
-      connections,
-      origin,
-      prefix,
-      journal = '',
-      username,
-      secondUsername,
-    } = this.#shared.settings;
-    const accounts = [username, secondUsername].filter((account): account is string => account !== undefined && account !== '');
-    return { name, accounts, realm: login === 'realm' ? realm : '', vendor, brand, connections, base: origin + prefix, prefix, journal };
+    return settingsSeen(this.#shared);
   }
 
   get dryRun(): boolean {
@@ -264,14 +241,7 @@ export class OperationCall implements Call {
   }
 
   get support(): SupportFacts {
-    const { settings, transport, host } = this.#shared;
-    const { counters, load, opened, history } = transport;
-    return {
-      settings: shownSettings(settings),
-      counters: counterValues(counters, { ...load, opened }),
-      exchanges: history.list(),
-      host: host?.() ?? {},
-    };
+    return supportFacts(this.#shared);
   }
 
   async other<T>(name: string, work: (call: Call) => Promise<T>): Promise<T> {
@@ -280,23 +250,8 @@ export class OperationCall implements Call {
     return other(name, work);
   }
 
-  async once(fact: string, find: () => Promise<string>): Promise<string> {
-    const { facts } = this.#shared;
-    const known = facts.get(fact);
-    if (known) {
-      try {
-        return await this.sender.waitFor(known);
-      } catch (error) {
-        // Whoever was looking was cancelled; this call was not and looks itself.
-        if (asGatewayError(error).code !== 'ABORTED' || this.#options.signal?.aborted) throw error;
-        return this.once(fact, find);
-      }
-    }
-    const found = find();
-    facts.set(fact, found);
-    // What could not be found this time may be found the next.
-    found.catch(() => facts.delete(fact));
-    return found;
+  once(fact: string, find: () => Promise<string>): Promise<string> {
+    return factOf(this.#shared, { sender: this.sender, signal: this.#options.signal }, fact, find);
   }
 
   get login(): Call['login'] {
