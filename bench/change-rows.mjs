@@ -16,7 +16,7 @@ const AT_ONCE = 100;
 const SNAPSHOT_MS = 5;
 
 /**
- * @param {import('./rows.mjs').Size} size
+ * @param {import('./size.mjs').Size} size
  * @returns {Row[]}
  */
 export function changeRows({ writes, policies }) {

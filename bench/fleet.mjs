@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/built.mjs';
 import { startNodeRed } from '../scripts/demo/node-red.mjs';
 import { root } from '../scripts/tools.mjs';
+import { coreRequest } from './core-request.mjs';
 import { ask } from './rig.mjs';
 
 const { values: options } = parseArgs({
@@ -79,7 +80,7 @@ function ownFlows(urls, caFile) {
   };
 }
 
-/** Split, request, join: the core node at its best settings, with a key that it need not fetch. @param {string[]} urls @param {string} caFile */
+/** Split, request, join. @param {string[]} urls @param {string} caFile */
 function coreFlows(urls, caFile) {
   const authorization = `Basic ${Buffer.from(`${'fAst+/'.repeat(7)}A=:`).toString('base64')}`;
   const pages = urls.map((url) => `${url}/api/v1/system/active-users?number=200&start=0`);
@@ -91,20 +92,7 @@ function coreFlows(urls, caFile) {
       node('urls', 'change', ['split'], { rules: [{ t: 'set', p: 'payload', pt: 'msg', to: JSON.stringify(pages), tot: 'json' }] }),
       node('split', 'split', ['url'], { arraySplt: 1, arraySpltType: 'len' }),
       node('url', 'change', ['request'], { rules: [{ t: 'set', p: 'url', pt: 'msg', to: 'payload', tot: 'msg' }] }),
-      node('request', 'http request', ['join'], {
-        ...{
-          method: 'GET',
-          ret: 'obj',
-          paytoqs: 'ignore',
-          url: '',
-          tls: 'tls',
-          persist: true,
-          proxy: '',
-          insecureHTTPParser: false,
-          authType: '',
-        },
-        headers: [{ keyType: 'other', keyValue: 'authorization', valueType: 'other', valueValue: authorization }],
-      }),
+      node('request', 'http request', ['join'], coreRequest(authorization)),
       node('join', 'join', ['count'], { mode: 'auto' }),
       node('count', 'change', ['end'], {
         rules: [

@@ -2,6 +2,7 @@
 // The flows that are measured: of the same shape for the core `http request` node, with its best settings, and for ours.
 
 import { join } from 'node:path';
+import { coreRequest } from './core-request.mjs';
 
 const INFO = '/api/v1/system/system-information';
 /** Outputs of the driver by what is wired to them. */
@@ -76,19 +77,8 @@ export function around({ caFile }, wires, nodes) {
 export function coreFlows(target) {
   const request = (/** @type {string} */ id, /** @type {object} */ more) => ({
     id,
-    type: 'http request',
+    ...coreRequest(target.authorization),
     z: 'tab',
-    method: 'GET',
-    ret: 'obj',
-    paytoqs: 'ignore',
-    url: '',
-    tls: 'tls',
-    persist: true,
-    proxy: '',
-    insecureHTTPParser: false,
-    authType: '',
-    senderr: true,
-    headers: [{ keyType: 'other', keyValue: 'authorization', valueType: 'other', valueValue: target.authorization }],
     wires: [['sink']],
     ...more,
   });

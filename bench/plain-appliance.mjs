@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url);
 /** @type {typeof import('../src/simulator/certificate.js')} */
 const { selfSigned } = require('../dist/src/simulator/certificate.js');
 /** @type {typeof import('../src/simulator/fast.js')} */
-const { FAST_KEY } = require('../dist/src/simulator/fast.js');
+const { FAST_INFORMATION, FAST_KEY } = require('../dist/src/simulator/fast.js');
 /** @type {typeof import('../src/simulator/options.js')} */
 const { settle } = require('../dist/src/simulator/options.js');
 /** @type {typeof import('../src/simulator/people.js')} */
@@ -40,15 +40,6 @@ function page(query) {
   return JSON.stringify({ 'active-users': users }).replace(/[^ -~]/g, '-');
 }
 
-const information = JSON.stringify({
-  'hardware-model': 'PSA-5000',
-  'host-name': 'gateway-1',
-  'os-name': 'gateway-os',
-  'os-version': '22.7R2.8',
-  'serial-number': '0332092014100169',
-  'software-inventory': { software: { build: '3431', name: 'gateway-os', version: '22.7R2.8' } },
-});
-
 /** @type {WeakSet<import('node:net').Socket>} */
 let used = new WeakSet();
 const server = createServer({ ...tls, noDelay: true, keepAliveTimeout: 75_000 }, (request, response) => {
@@ -64,7 +55,7 @@ const server = createServer({ ...tls, noDelay: true, keepAliveTimeout: 75_000 },
     if (request.headers.authorization !== authorization) return void response.writeHead(401).end();
     if (request.method === 'DELETE') return void response.writeHead(204).end();
     const url = request.url ?? '';
-    let body = information;
+    let body = FAST_INFORMATION;
     if (url.startsWith('/api/v1/system/active-users')) {
       body = pages.get(url) ?? page(new URL(url, 'https://appliance').searchParams);
       pages.set(url, body);

@@ -5,6 +5,7 @@ import { LANES } from './flows.mjs';
 /**
  * @typedef {import('./rig.mjs').Rig} Rig
  * @typedef {import('./rig.mjs').Sample} Sample
+ * @typedef {import('./size.mjs').Size} Size
  *
  * @typedef {object} Goal a ratio of two contenders' figures in the same repetition, ours above
  * @property {string} text
@@ -22,52 +23,10 @@ import { LANES } from './flows.mjs';
  * @property {Goal[]} goals
  * @property {(4 | 5)[]} [versions] default 4
  * @property {'fast' | 'plain'} [server] default fast
- *
- * @typedef {object} Size how large the work is
- * @property {number} ms of a closed loop
- * @property {number} warmMs before it: what a process has not done for a while, it has to compile again
- * @property {number} sessions of a long list
- * @property {number} shortSessions of a short one
- * @property {number} someSessions of one that people have
- * @property {number} watchedSessions
- * @property {number} kills at no think time
- * @property {number} slowKills at 5 ms
- * @property {number} writes of each kind, with a journal and without
- * @property {number} policies of a snapshot
- * @property {number} transferMiB of an export or import
- * @property {number} reps
  */
 
-/** @type {Size} */
-export const FULL = {
-  ms: 1500,
-  warmMs: 500,
-  sessions: 100_000,
-  shortSessions: 1000,
-  someSessions: 20_000,
-  watchedSessions: 10_000,
-  kills: 10_000,
-  slowKills: 2000,
-  writes: 2000,
-  policies: 20_000,
-  transferMiB: 1024,
-  reps: 5,
-};
-/** To show that all of it works; nothing can be read from its figures. */
-export const QUICK = {
-  ms: 60,
-  warmMs: 20,
-  sessions: 2000,
-  shortSessions: 400,
-  someSessions: 1000,
-  watchedSessions: 400,
-  kills: 50,
-  slowKills: 20,
-  writes: 100,
-  policies: 300,
-  transferMiB: 4,
-  reps: 1,
-};
+/** What a message costs of the processor. @param {string} against @param {number} atMost */
+const cpu = (against, atMost) => ({ text: 'CPU', figure: 'cpuPer', against, atMost });
 
 /**
  * @param {Size} size
@@ -148,7 +107,7 @@ export function rowsFor(size) {
         { text: 'messages/s', figure: 'rate', against: 'core', atLeast: 30 },
         { text: 'messages/s', figure: 'rate', against: 'core', atLeast: 15, versions: [5] },
         { text: 'p99', figure: 'p99', against: 'core', atMost: 1 / 15 },
-        { text: 'CPU', figure: 'cpuPer', against: 'bare', atMost: 1.25, versions: [4, 5] },
+        { ...cpu('bare', 1.25), versions: [4, 5] },
         {
           text: 'own µs per message',
           figure: 'cpuPer',
@@ -163,38 +122,26 @@ export function rowsFor(size) {
       title: '0.3 kB reads, 10 in flight, d = 5 ms',
       versions: [4, 5],
       contenders: requests('plain', 5, 10),
-      goals: [
-        { text: 'CPU', figure: 'cpuPer', against: 'core', atMost: 1 / 4 },
-        { text: 'CPU', figure: 'cpuPer', against: 'bare', atMost: 1.3 },
-      ],
+      goals: [cpu('core', 1 / 4), cpu('bare', 1.3)],
     },
     {
       id: 'small-d5-50',
       title: '0.3 kB reads, 50 in flight, d = 5 ms',
       contenders: requests('plain', 5, 50),
-      goals: [
-        { text: 'CPU', figure: 'cpuPer', against: 'core', atMost: 1 / 8 },
-        { text: 'CPU', figure: 'cpuPer', against: 'bare', atMost: 1.3 },
-      ],
+      goals: [cpu('core', 1 / 8), cpu('bare', 1.3)],
     },
     {
       id: 'page-d0',
       title: 'pages of 150 kB, 10 in flight, d = 0',
       versions: [4, 5],
       contenders: requests('page', 0, 10),
-      goals: [
-        { text: 'CPU', figure: 'cpuPer', against: 'core', atMost: 1 / 2.4 },
-        { text: 'CPU', figure: 'cpuPer', against: 'bare', atMost: 1.1 },
-      ],
+      goals: [cpu('core', 1 / 2.4), cpu('bare', 1.1)],
     },
     {
       id: 'page-d5',
       title: 'pages of 150 kB, 10 in flight, d = 5 ms',
       contenders: requests('page', 5, 10),
-      goals: [
-        { text: 'CPU', figure: 'cpuPer', against: 'core', atMost: 1 / 1.7 },
-        { text: 'CPU', figure: 'cpuPer', against: 'bare', atMost: 1.1 },
-      ],
+      goals: [cpu('core', 1 / 1.7), cpu('bare', 1.1)],
     },
     {
       id: 'inside-d5',

@@ -13,7 +13,7 @@ import { byItem } from './rows.mjs';
 const BY_HAND = 4;
 
 /**
- * @param {import('./rows.mjs').Size} size
+ * @param {import('./size.mjs').Size} size
  * @returns {Row[]}
  */
 export function serverRows(size) {
@@ -27,7 +27,7 @@ export function serverRows(size) {
 }
 
 /**
- * @param {import('./rows.mjs').Size} size
+ * @param {import('./size.mjs').Size} size
  * @param {number} delayMs
  * @param {'fast' | 'plain'} server
  * @returns {Row}
@@ -55,7 +55,7 @@ function smallReads(size, delayMs, server) {
 }
 
 /**
- * @param {import('./rows.mjs').Size} size
+ * @param {import('./size.mjs').Size} size
  * @param {number} delayMs
  * @param {'fast' | 'plain'} server
  * @returns {Row}
@@ -85,7 +85,7 @@ function someList(size, delayMs, server) {
 }
 
 /**
- * @param {import('./rows.mjs').Size} size
+ * @param {import('./size.mjs').Size} size
  * @returns {Row}
  */
 function killing({ kills, warmMs }) {

@@ -22,7 +22,7 @@ import { ask, userDirectory } from './rig.mjs';
 const EXPORT = '/api/v1/system/maintenance/export-xml';
 const IMPORT = '/api/v1/system/maintenance/import-xml';
 
-/** @param {import('./rows.mjs').Size} size */
+/** @param {import('./size.mjs').Size} size */
 export function transferRows({ transferMiB }) {
   const bytes = transferMiB * 2 ** 20;
   /** @type {Promise<TransferRig> | undefined} one for both rows */

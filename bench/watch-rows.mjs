@@ -5,7 +5,7 @@ import { LANES } from './flows.mjs';
 /**
  * @typedef {import('./rig.mjs').Rig} Rig
  * @typedef {import('./rows.mjs').Row} Row
- * @typedef {import('./rows.mjs').Size} Size
+ * @typedef {import('./size.mjs').Size} Size
  */
 
 /**

@@ -34,6 +34,16 @@ const PAGE = 200;
 /** A key like a real one: 44 characters of base64. */
 export const FAST_KEY = `${'fAst+/'.repeat(7)}A=`;
 
+/** What it tells of itself. */
+export const FAST_INFORMATION = JSON.stringify({
+  'hardware-model': 'PSA-5000',
+  'host-name': 'gateway-1',
+  'os-name': 'gateway-os',
+  'os-version': '22.7R2.8',
+  'serial-number': '0332092014100169',
+  'software-inventory': { software: { build: '3431', name: 'gateway-os', version: '22.7R2.8' } },
+});
+
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 function answer(status: string, body: string): Buffer {
@@ -46,17 +56,7 @@ const NO_CONTENT = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n');
 const NOT_FOUND = answer('404 Not Found', '{"result":{"errors":[{"message":"not found"}]}}');
 const UNAUTHORIZED = answer('401 Unauthorized', '{"result":{"errors":[{"message":"not authorized"}]}}');
 // 0.3 kB with its head, as the interface gives it.
-const INFORMATION = answer(
-  '200 OK',
-  JSON.stringify({
-    'hardware-model': 'PSA-5000',
-    'host-name': 'gateway-1',
-    'os-name': 'gateway-os',
-    'os-version': '22.7R2.8',
-    'serial-number': '0332092014100169',
-    'software-inventory': { software: { build: '3431', name: 'gateway-os', version: '22.7R2.8' } },
-  }),
-);
+const INFORMATION = answer('200 OK', FAST_INFORMATION);
 
 /** Answers that are made once. */
 interface SharedPages {

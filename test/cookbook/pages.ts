@@ -1,11 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pretty } from '../../scripts/pretty.mjs';
 import { root } from '../../scripts/tools.mjs';
 
 const MOST_ITEMS = 2;
 /** Of items that are longer than this, one is enough. */
 const LONG = 300;
-const LINE = 110;
+const WIDTH = 110;
 
 /** What is another in each run stands for itself: times, ids, addresses of this machine. */
 const STAND_INS: [RegExp, string][] = [
@@ -44,18 +45,6 @@ export function settled(value: unknown, key = ''): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [name, settled(inner, name)]));
 }
 
-/** JSON as people write it: what fits in a line stands in one. */
-function pretty(value: unknown, indent = ''): string {
-  const line = JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ') ?? 'null';
-  if (typeof value !== 'object' || value === null || indent.length + line.length <= LINE) return line;
-  const inner = `${indent}  `;
-  const parts = Array.isArray(value)
-    ? value.map((item) => `${inner}${pretty(item, inner)}`)
-    : Object.entries(value).map(([key, item]) => `${inner}${JSON.stringify(key)}: ${pretty(item, inner)}`);
-  const [open, close] = Array.isArray(value) ? '[]' : '{}';
-  return `${open}\n${parts.join(',\n')}\n${indent}${close}`;
-}
-
 interface Message {
   payload?: { results?: unknown[] };
   envelope?: { request?: object };
@@ -65,7 +54,7 @@ interface Message {
 export function shown(message: unknown): string {
   const { envelope, ...rest } = structuredClone(message) as Message;
   if ((rest.payload?.results?.length ?? 0) > 1) delete envelope?.request;
-  return pretty(settled(envelope ? { ...rest, envelope } : rest));
+  return pretty(settled(envelope ? { ...rest, envelope } : rest), WIDTH);
 }
 
 const block = (which: string): RegExp => new RegExp(`(<!-- ${which} -->\\n\`\`\`json\\n)([^]*?)(\`\`\`)`);

@@ -49,6 +49,13 @@ function alsoIn(path: string | undefined, call: Call): string {
   return appliance;
 }
 
+/** What acts on the appliance: unless it does, nothing has changed. */
+function changing(call: Call): ReturnType<typeof handsOf> {
+  call.unchanged();
+  if (call.dryRun) call.note({ wouldChange: true });
+  return handsOf(call);
+}
+
 /** Keeps people out (contract, section 7). */
 export const contain = area({
   name: 'contain',
@@ -89,9 +96,7 @@ export const contain = area({
       },
       run: async ({ name, 'source-ip': address, servers = [], minutes, folder: path, max }, call) => {
         const who = personOf(name, address, servers, call);
-        call.unchanged();
-        if (call.dryRun) call.note({ wouldChange: true });
-        return containPerson({ ...who, servers, minutes, folder: path, max }, handsOf(call));
+        return containPerson({ ...who, servers, minutes, folder: path, max }, changing(call));
       },
       example: { input: { name: 'j.doe' }, request: USERS },
     }),
@@ -110,9 +115,7 @@ export const contain = area({
       },
       run: ({ id, name, folder: path }, call) => {
         alsoIn(path, call);
-        call.unchanged();
-        if (call.dryRun) call.note({ wouldChange: true });
-        return releasePerson({ id, name }, handsOf(call));
+        return releasePerson({ id, name }, changing(call));
       },
       example: { input: { name: 'j.doe' }, request: '' },
     }),
