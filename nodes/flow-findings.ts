@@ -44,7 +44,7 @@ export function settingFindings({ settings }: NodeAPI): Finding[] {
 /** Flows that let anybody who reaches this Node-RED act on the appliance of that node, or of an inventory: nothing stands between who listens and our node that could refuse. */
 export function flowFindings(red: NodeAPI, appliance: string | undefined): Finding[] {
   const nodes = new Map<string, Placed>();
-  red.nodes.eachNode((node) => void nodes.set(node.id, node as unknown as Placed));
+  red.nodes.eachNode((node) => void nodes.set(node.id, { ...node }));
   const { httpNodeAuth, httpNodeMiddleware } = red.settings as { httpNodeAuth?: unknown; httpNodeMiddleware?: unknown };
   const guarded = Boolean(httpNodeAuth) || Boolean(httpNodeMiddleware);
   const found: Finding[] = [];

@@ -109,7 +109,10 @@ export function openStored(handle: FileHandle, file: BackupFile, passphrase: str
   if (file.compression !== null) stages.push(createGunzip({ chunkSize: CHUNK_BYTES }));
   const source = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_BYTES });
   // The last stream carries the error of any.
-  return stages.length === 0 ? source : (pipeline([source, ...stages], () => undefined) as unknown as Readable);
+  const last = stages.at(-1);
+  if (!last) return source;
+  pipeline([source, ...stages], () => undefined);
+  return last;
 }
 
 /** The same on its way to an appliance. What was changed meanwhile ends the stream with `BAD_INPUT`, before its end was sent. */

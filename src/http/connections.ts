@@ -3,6 +3,8 @@ import { afterTurns } from './turns';
 
 /** What an exchange tells its connection. */
 export interface Tenant extends Dispatcher.DispatchHandler {
+  /** Of a request that no connection took there is no controller. */
+  onResponseError(controller: Dispatcher.DispatchController | undefined, error: unknown): void;
   /** Nobody waits for it any more. */
   readonly settled: boolean;
   /** To be called once, when nothing more of it will come. */
@@ -99,7 +101,7 @@ export class Connections {
     try {
       connection.client.dispatch(options, tenant);
     } catch (error) {
-      tenant.onResponseError?.(undefined as never, error as Error);
+      tenant.onResponseError(undefined, error);
     }
   }
 

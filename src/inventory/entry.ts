@@ -26,8 +26,7 @@ const MOST_TOLD = 5;
 /** A name of a set becomes a part of a path and of a variable's name. */
 const SET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}$/;
 /** What means something in a selection, or cannot be seen. */
-// eslint-disable-next-line no-control-regex
-const ODD_IN_NAME = /[*|"\u0000-\u001f\u007f]|^!|^tag:|^\s|\s$/;
+const ODD_IN_NAME = /[*|"\p{Cc}]|^!|^tag:|^\s|\s$/u;
 const ODD_IN_TAG = /[\s*|"!]/;
 
 /** One thing that is wrong, and at which entry. */

@@ -172,13 +172,18 @@ function isSource(credentials: NonNullable<InventoryOptions['credentials']>): cr
 /** For scripts: texts of a table become what they stand for, objects stay. Errors: `BAD_CONFIG` naming the property. */
 const plainSettings: SettingsOf = (properties, credentials) => {
   const kinds: Readonly<Record<string, string>> = SETTING_KINDS satisfies Record<PlainSetting, string>;
-  const read = Object.entries(properties).map(([name, value]) => {
+  const read = Object.entries(properties).map(([name, value]): [string, unknown] => {
     if (kinds[name] === 'number' && typeof value === 'string') return [name, numberOf(name, value)];
     if (kinds[name] === 'boolean' && typeof value === 'string') return [name, truthFrom(name, value)];
     return [name, kinds[name] === 'text' && typeof value === 'number' ? String(value) : value];
   });
-  return { ...(Object.fromEntries(read) as unknown as Settings), ...credentials };
+  return { ...Object.fromEntries(read), url: urlOf(properties), ...credentials };
 };
+
+function urlOf({ url }: Values): string {
+  if (typeof url === 'string') return url;
+  throw bad(sentence`url has to be text, for example https://vpn.example.com.`);
+}
 
 function numberOf(name: string, text: string): number {
   const number = Number(text);

@@ -85,9 +85,14 @@ export function isTorn(bytes: Buffer): boolean {
 function parsed(bytes: Buffer): Line | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
-    const whole = isObject(value) && ['id', 'at', 'appliance', 'operation', 'prev'].every((key) => typeof value[key] === 'string');
-    return whole && isObject(value['request']) ? (value as unknown as Line) : undefined;
+    return isLine(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** By what every line has. */
+function isLine(value: unknown): value is Line {
+  const texts = ['id', 'at', 'appliance', 'operation', 'prev'];
+  return isObject(value) && texts.every((key) => typeof value[key] === 'string') && isObject(value['request']);
 }

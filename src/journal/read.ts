@@ -69,8 +69,8 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 /** What belongs to the chain alone stays here. */
-function shown(line: Line): Entry {
-  return Object.fromEntries(Object.entries(line).filter(([key]) => key !== 'kept' && key !== 'follows')) as unknown as Entry;
+function shown({ kept: _kept, follows: _follows, ...entry }: Line): Entry {
+  return entry;
 }
 
 /** A moment as a flow gives it. Errors: `BAD_INPUT`. */

@@ -45,9 +45,9 @@ const readers: Record<Field['kind'], Reader> = {
       throw wrong(Array.isArray(value) ? `${name}[${index}]` : name, 'text', item);
     });
   },
-  path: (value, name) => {
+  path: (value, name, field) => {
     if (Array.isArray(value)) return value as unknown[];
-    return readers.text(value, name, undefined as never);
+    return readers.text(value, name, field);
   },
   records: (value, name) => {
     const items: unknown[] = Array.isArray(value) ? value : [value];

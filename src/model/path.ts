@@ -67,8 +67,7 @@ export function apiPath(path: string | readonly string[], prefix = ''): string {
 }
 
 /** What servers cut off a segment: its parameters, and what stands behind a control character such as NUL. */
-// eslint-disable-next-line no-control-regex
-const PARAMETERS = /[;\x00-\x08\x0e-\x1f\x7f]/;
+const PARAMETERS = /;|(?![\t-\r])\p{Cc}/u;
 
 /** Read as laxly as any server might: escapes of escapes, either slash, dots, parameters of segments, either case. */
 function reachesLogin(path: string): boolean {

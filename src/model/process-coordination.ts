@@ -42,17 +42,14 @@ export class ProcessCoordination implements Coordination {
     return Promise.resolve();
   }
 
-  // Not a single await in it: nothing comes between reading and writing. Async, so that what `change` throws is a rejection.
-  // eslint-disable-next-line @typescript-eslint/require-await
-  async update(
-    key: string,
-    change: (present: Remembered | undefined) => Remembered | undefined,
-    ttlMs: number,
-  ): Promise<Remembered | undefined> {
-    const changed = change(this.#read(key));
-    if (changed === undefined) this.#entries.delete(key);
-    else this.#write(key, changed, ttlMs);
-    return this.#read(key);
+  /** At once: nothing comes between reading and writing. What `change` throws is a rejection. */
+  update(key: string, change: (present: Remembered | undefined) => Remembered | undefined, ttlMs: number): Promise<Remembered | undefined> {
+    return new Promise((resolve) => {
+      const changed = change(this.#read(key));
+      if (changed === undefined) this.#entries.delete(key);
+      else this.#write(key, changed, ttlMs);
+      resolve(this.#read(key));
+    });
   }
 
   /** As if the process had just started: forgets everything that is remembered. What is held stays held. */

@@ -48,6 +48,7 @@ export function limitKey({ name, above, below, release, checks }: Limit): string
 
 const KEYS = new Set(['name', 'above', 'below', 'release', 'checks']);
 const MOST = 200;
+const MOST_CHECKS = 10_000;
 
 /** Checks limits as they come from a flow file. Errors: `BAD_CONFIG` naming which one is wrong and how. */
 export function readLimits(given: unknown): Limit[] {
@@ -63,20 +64,24 @@ export function readLimits(given: unknown): Limit[] {
         'BAD_CONFIG',
         sentence`limits[${index}] has ${odd}, which a limit has not. There are: ${ours([...KEYS].join(', '))}.`,
       );
-    const { name, above, below, release, checks } = entry;
+    const { name } = entry;
     if (typeof name !== 'string' || name.trim() === '') throw wrong('needs a name: that of the value.');
-    for (const [key, value] of Object.entries({ above, below, release })) {
-      if (value !== undefined && (typeof value !== 'number' || !Number.isFinite(value))) throw wrong(`${key} has to be a number.`);
+    const numbers: Partial<Record<'above' | 'below' | 'release' | 'checks', number>> = {};
+    for (const key of ['above', 'below', 'release', 'checks'] as const) {
+      const value = entry[key];
+      if (value === undefined) continue;
+      if (typeof value !== 'number' || !Number.isFinite(value)) throw wrong(`${key} has to be a number.`);
+      numbers[key] = value;
     }
+    const { above, below, release, checks } = numbers;
     if ((above === undefined) === (below === undefined)) throw wrong('needs above or below, and not both.');
-    if (checks !== undefined && !(Number.isInteger(checks) && (checks as number) >= 1 && (checks as number) <= 10_000))
+    if (checks !== undefined && !(Number.isInteger(checks) && checks >= 1 && checks <= MOST_CHECKS))
       throw wrong('checks has to be a whole number from 1 on.');
-    const limit = entry as unknown as Limit;
-    if (limit.release !== undefined && limit.above !== undefined && limit.release > limit.above)
+    if (release !== undefined && above !== undefined && release > above)
       throw wrong('has a release that is higher than above: it has to be lower, or the same.');
-    if (limit.release !== undefined && limit.below !== undefined && limit.release < limit.below)
+    if (release !== undefined && below !== undefined && release < below)
       throw wrong('has a release that is lower than below: it has to be higher, or the same.');
-    return { ...limit, name: name.trim() };
+    return { name: name.trim(), ...numbers };
   });
 }
 

@@ -26,8 +26,7 @@ export interface Bundle {
 export async function supportBundle(call: Call): Promise<Bundle> {
   // Before anything is asked for its sake.
   const { settings, counters, exchanges, host } = call.support;
-  const appliance = await applianceOf(call);
-  const away = typeof appliance['code'] === 'string' && OUT_OF_REACH.has(appliance['code'] as never);
+  const { appliance, away } = await applianceOf(call);
   const idle = away ? [] : await idleFinding(call, call.settings.realm || undefined);
   const findings = [...findingsIn(call.support), ...idle, ...(host.findings ?? [])];
   return {
@@ -42,16 +41,20 @@ export async function supportBundle(call: Call): Promise<Bundle> {
   };
 }
 
-async function applianceOf(call: Call): Promise<JsonObject> {
+/** What it tells of itself, or why it does not; `away` where nothing else need be asked. */
+async function applianceOf(call: Call): Promise<{ appliance: JsonObject; away: boolean }> {
   try {
     const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' });
     const { 'system-information': nested } = document;
     const system = isObject(nested) ? nested : document;
-    return Object.fromEntries(['hardware-model', 'os-name', 'os-version'].map((name) => [name, textOf(system[name])]));
+    const names = ['hardware-model', 'os-name', 'os-version'];
+    return { appliance: Object.fromEntries(names.map((name) => [name, textOf(system[name])])), away: false };
   } catch (thrown) {
     const { code, details } = asGatewayError(thrown);
     if (code === 'ABORTED') throw thrown;
-    return { code, ...(details.status !== undefined && { status: details.status }), ...(details.system && { system: details.system }) };
+    const { status, system } = details;
+    const appliance = { code, ...(status !== undefined && { status }), ...(system && { system }) };
+    return { appliance, away: OUT_OF_REACH.has(code) };
   }
 }
 
