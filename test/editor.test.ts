@@ -292,8 +292,11 @@ describe('what every page has of the help', () => {
     const types = [...help.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type);
     expect([...stubs.matchAll(/data-help-name="([^"]+)"/g)].map(([, type]) => type)).toEqual(types);
     for (const type of types) {
-      const [first = '', more] = (new RegExp(`data-help-name="${type}">\\n([^]*?)</script>`).exec(stubs)?.[1] ?? '').trim().split('\n\n');
-      expect(help).toContain(`data-help-name="${type}">\n${first}\n`);
+      const [first = '', more] = (new RegExp(`"text/html" data-help-name="${type}">\\n([^]*?)</script>`).exec(stubs)?.[1] ?? '')
+        .trim()
+        .split('\n');
+      const words = first.replace(/^<p>|<\/p>$/g, '').replace(/<\/?code>/g, '`');
+      expect(help).toContain(`data-help-name="${type}">\n${words}\n`);
       expect(first.length).toBeGreaterThan(20);
       expect(more).toBe(`<span class="gateway-more" data-type="${type}"></span>`);
     }

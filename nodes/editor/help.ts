@@ -41,7 +41,10 @@ async function load(): Promise<void> {
     .parseFromString(text, 'text/html')
     .querySelectorAll('script[data-help-name]')
     .forEach((script) => {
-      $(`script[data-help-name="${script.getAttribute('data-help-name') ?? ''}"]`).text(script.textContent ?? '');
+      // The beginning is HTML, all of it is Markdown.
+      $(`script[data-help-name="${script.getAttribute('data-help-name') ?? ''}"]`)
+        .attr('type', script.getAttribute('type'))
+        .text(script.textContent ?? '');
     });
 }
 

@@ -65,29 +65,24 @@ function kindOfJson(text: string): string {
   }
 }
 
-/** The inputs of all sets stand in the template before Node-RED fills it. */
+/** The inputs of all sets stand in the template before Node-RED fills it. As text: mostly no such dialog is opened. */
 export function shareSets(): void {
   RED.events.on('registry:node-type-added', (type) => {
     if (type !== 'gateway-inventory') return;
     const template = $('script[data-template-name="gateway-inventory"]');
-    const form = $('<div>').html(template.html());
-    for (const set of everySet) form.find('.gateway-sets').append(setOf(set));
-    template.text(form.html());
+    template.text((template.html() ?? '').replace(SETS, () => SETS + everySet.map(setOf).join('')));
   });
 }
 
-function setOf(set: number): JQuery {
+const SETS = '<div data-secrets="node" class="gateway-sets">';
+
+function setOf(set: number): string {
   const rows = VALUES.map(([name, type, words]) => {
     const id = `node-config-input-${credentialOf(name, set)}`;
-    return $('<div class="form-row gateway-row">').append(
-      $(`<label for="${id}">`).append($('<span>').attr('data-i18n', `appliance.${words}`)),
-      $('<div>').append($(`<input type="${type}" id="${id}">`)),
-    );
+    return `<div class="form-row gateway-row"><label for="${id}"><span data-i18n="appliance.${words}"></span></label><div><input type="${type}" id="${id}"></div></div>`;
   });
-  const more = $('<details class="gateway-fold">').append('<summary data-i18n="inventory.set-more">', ...rows.slice(USUAL));
-  return $('<fieldset class="gateway-set">')
-    .attr('data-set', set)
-    .append('<legend>', ...rows.slice(0, USUAL), more);
+  const more = `<details class="gateway-fold"><summary data-i18n="inventory.set-more"></summary>${rows.slice(USUAL).join('')}</details>`;
+  return `<fieldset class="gateway-set" data-set="${set}"><legend></legend>${rows.slice(0, USUAL).join('')}${more}</fieldset>`;
 }
 
 /** Shows the rows that the chosen sources need, says beneath an input what is wrong with it, and what there is now. */

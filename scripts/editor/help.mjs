@@ -204,12 +204,23 @@ export function buildHelp(areas, pages, sessionFields) {
   ]);
 }
 
-/** What every page of the editor has of it: enough for the palette, and to know that there is more. @param {string} help */
+/**
+ * What every page of the editor has of it: enough for the palette, and to know that there is more. As HTML: the palette asks for all of
+ * them while the page loads, and Markdown takes Node-RED a millisecond each.
+ * @param {string} help
+ */
 export function buildStubs(help) {
   const parts = [...help.matchAll(/<script[^>]*data-help-name="([^"]+)">\n([^]*?)(?:\n\n|\n<\/script>)/g)];
-  return joined(
-    parts.map(([, type = '', first = '']) => script(type, `${first}\n\n<span class="gateway-more" data-type="${type}"></span>`)),
-  );
+  return joined(parts.map(([, type = '', first = '']) => stub(type, first)));
+}
+
+/** @param {string} type @param {string} text */
+function stub(type, text) {
+  const html = text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replace(/`([^`]*)`/g, '<code>$1</code>');
+  return `<script type="text/html" data-help-name="${type}">\n<p>${html}</p>\n<span class="gateway-more" data-type="${type}"></span>\n</script>`;
 }
 
 const joined = (/** @type {string[]} */ parts) => `${parts.join('\n\n')}\n`;
