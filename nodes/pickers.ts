@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NodeAPI } from 'node-red';
-import { listThings, type Entry, type Read } from '../src/areas/catalogue';
+import { firstByName, listThings, type Entry, type Read } from '../src/areas/catalogue';
 import { links } from '../src/areas/links';
 import { badInput } from '../src/model/error';
 import type { Gateway } from '../src/gateway';
@@ -42,11 +42,11 @@ async function list(gateway: Gateway, body: Readonly<JsonObject>): Promise<Recor
   const given = isObject(body.given) ? body.given : {};
   const all = body.kind === 'appliance' ? appliances() : await fresh(gateway, String(body.kind), given, body.again === true);
   const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
-  const found = all.filter(({ value, note = '' }) => `${value}\n${note}`.toLowerCase().includes(search));
+  const found = search === '' ? all : all.filter(({ value, note = '' }) => `${value}\n${note}`.toLowerCase().includes(search));
   const wanted = Array.isArray(body.values) ? body.values : [];
-  const names = new Set<unknown>(all.map(({ value }) => value));
+  const names = new Set<unknown>(wanted.length > 0 ? all.map(({ value }) => value) : []);
   return {
-    entries: found.slice(0, MOST_SHOWN),
+    entries: firstByName(found, MOST_SHOWN),
     found: found.length,
     total: all.length,
     unknown: wanted.filter((value) => !names.has(value)),

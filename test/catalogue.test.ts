@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { areas } from '../src/areas';
-import { catalogue, listThings, type Read } from '../src/areas/catalogue';
+import { catalogue, firstByName, listThings, type Read } from '../src/areas/catalogue';
 import type { SimulatorOptions } from '../src/simulator';
 import { failure, pair } from './library/appliance';
 
@@ -97,5 +97,16 @@ describe('the catalogue', () => {
       code: 'NOT_FOUND',
       message: expect.stringMatching(/no list/) as string,
     });
+  });
+
+  it('is brought in order as far as it is shown', () => {
+    const called = (...values: string[]) => values.map((value) => ({ value }));
+    const shuffled = called('user10', 'Ärger', 'user9', 'zoe', 'User2', 'anna', 'user100', 'bob');
+    const sorted = called('anna', 'Ärger', 'bob', 'User2', 'user9', 'user10', 'user100', 'zoe');
+    expect(firstByName(shuffled, 100)).toEqual(sorted);
+    for (const most of [1, 3, 7]) expect(firstByName(shuffled, most)).toEqual(sorted.slice(0, most));
+    const many = Array.from({ length: 2000 }, (_, at) => ({ value: `user${(at * 7919) % 2003}` }));
+    const numbers = many.map(({ value }) => Number(value.slice(4))).sort((a, b) => a - b);
+    expect(firstByName(many, 100).map(({ value }) => value)).toEqual(numbers.slice(0, 100).map((at) => `user${at}`));
   });
 });

@@ -164,7 +164,7 @@ describe('gateway.html', () => {
 });
 
 describe('the catalogue', () => {
-  const inTemplates = [...html.matchAll(/data-i18n="(?:\[\w+\])?([^"]*)"/g)].map(([, key = '']) => key);
+  const inTemplates = [...html.matchAll(/data-i18n="(?:\[\w+\])?([^"$]*)"/g)].map(([, key = '']) => key);
   const sources = readdirSync(join(root, 'nodes', 'editor')).filter((file) => file.endsWith('.ts'));
   const code = sources.map((file) => readFileSync(join(root, 'nodes', 'editor', file), 'utf8')).join('\n');
   const literal = [...`${code}\n${scripts.slice(1).join('\n')}`.matchAll(/'([a-z][\w-]*(?:\.[\w-]+)+)'/g)].map(([, key = '']) => key);

@@ -38,6 +38,7 @@ export class FieldRow {
     this.input.typedInput({ types: [this.defaultType()] });
     this.input.on('typedinputtypechange', () => this.keepSecretApart());
     this.input.on('change keyup paste', () => this.read());
+    this.row.all.on('mouseenter focusin', () => tools.near(this));
     this.row.all.on('focusout', (event) => this.left(event.relatedTarget as Element | null));
     this.row.all.on('mousedown keydown', '.gateway-default', (event) => this.wake(event));
   }

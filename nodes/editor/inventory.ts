@@ -5,12 +5,12 @@ import { isVariable, prose, tell, textOf } from './words';
 /** Sets beside the default one that the node keeps itself; the runtime has as many. */
 const MOST_SETS = 7;
 const VALUES = [
-  ['username', 'text', 'username'],
-  ['password', 'password', 'password'],
-  ['secondUsername', 'text', 'second-username'],
-  ['secondPassword', 'password', 'second-password'],
-  ['totpSecret', 'password', 'totp-secret'],
-  ['apiKey', 'password', 'api-key'],
+  ['username', 'text', 'appliance.username'],
+  ['password', 'password', 'appliance.password'],
+  ['secondUsername', 'text', 'appliance.second-username'],
+  ['secondPassword', 'password', 'appliance.second-password'],
+  ['totpSecret', 'password', 'appliance.totp-secret'],
+  ['apiKey', 'password', 'appliance.api-key'],
 ] as const;
 /** What most logins need; the rest is in a fold. */
 const USUAL = 2;
@@ -79,7 +79,7 @@ const SETS = '<div data-secrets="node" class="gateway-sets">';
 function setOf(set: number): string {
   const rows = VALUES.map(([name, type, words]) => {
     const id = `node-config-input-${credentialOf(name, set)}`;
-    return `<div class="form-row gateway-row"><label for="${id}"><span data-i18n="appliance.${words}"></span></label><div><input type="${type}" id="${id}"></div></div>`;
+    return `<div class="form-row gateway-row"><label for="${id}"><span data-i18n="${words}"></span></label><div><input type="${type}" id="${id}"></div></div>`;
   });
   const more = `<details class="gateway-fold"><summary data-i18n="inventory.set-more"></summary>${rows.slice(USUAL).join('')}</details>`;
   return `<fieldset class="gateway-set" data-set="${set}"><legend></legend>${rows.slice(0, USUAL).join('')}${more}</fieldset>`;

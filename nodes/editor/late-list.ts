@@ -16,23 +16,47 @@ interface Found {
 const PAUSE_MS = 150;
 let lists = 0;
 
+/** What was there when it was asked for last, by what was asked: shown until the answer comes. */
+const before = new Map<string, Found>();
+const MOST_BEFORE = 50;
+
 /** What is on the appliance now, below the field; what stands in the field is the search. Anything else may be typed all the same. */
 export function openList(opening: Opening): Opened {
-  return new DropDown(opening, async (search, again) => {
-    const entry = opening.row.get();
-    const values = entry?.type === 'str' && entry.value !== '' ? [entry.value] : [];
-    const answer = await opening.ask('list', { kind: opening.field.names, given: opening.given(), search, again, values });
-    return answer.ok ? (answer as unknown as Found) : answer;
-  });
+  const question = (search: string) => ({ kind: opening.field.names, given: opening.given(), search });
+  const keyOf = (search: string) => opening.asked && opening.asked + JSON.stringify(question(search));
+  const fetch: Fetch = async (search, again) => {
+    const answer = await opening.ask('list', { ...question(search), again, values: valuesOf(opening.row.get()) });
+    if (!answer.ok) return answer;
+    const found = answer as unknown as Found;
+    const key = keyOf(search);
+    if (before.size >= MOST_BEFORE) before.clear();
+    // Which names in the field are gone is of that field.
+    if (key !== undefined) before.set(key, { ...found, unknown: [] });
+    return found;
+  };
+  return new DropDown(opening, fetch, { before: (search) => before.get(keyOf(search) ?? '') });
+}
+
+/** The names in a field: one, or those of a JSON array. */
+function valuesOf(entry: ReturnType<Opening['row']['get']>): string[] {
+  if (entry?.type === 'str') return entry.value === '' ? [] : [entry.value];
+  const list = entry?.type === 'json' ? listIn(entry.value) : undefined;
+  return (list ?? []).filter((one) => typeof one === 'string');
 }
 
 /** Values that the interface is known to take; the last entry says that others are possible. */
 export function openKnown(opening: Opening): Opened {
   const entries = (opening.field.known ?? []).map((value) => ({ value }));
-  return new DropDown(opening, () => Promise.resolve({ entries, found: entries.length, unknown: [] }), true);
+  return new DropDown(opening, () => Promise.resolve({ entries, found: entries.length, unknown: [] }), { other: true });
 }
 
 type Fetch = (search: string, again: boolean) => Promise<Found | Exclude<Answer, { ok: true }>>;
+
+interface Ways {
+  /** The last entry says that other values are possible. */
+  readonly other?: true;
+  readonly before?: (search: string) => Found | undefined;
+}
 
 class DropDown implements Opened {
   private readonly box: JQuery;
@@ -50,7 +74,7 @@ class DropDown implements Opened {
   constructor(
     private readonly opening: Opening,
     private readonly fetch: Fetch,
-    private readonly other = false,
+    private readonly ways: Ways,
   ) {
     this.box = opening.row.box;
     this.first = this.text();
@@ -100,18 +124,19 @@ class DropDown implements Opened {
     const run = (this.latest += 1);
     const text = this.opening.row.box.is(':visible') ? String(this.box.val() ?? '') : '';
     const search = text === this.first || this.opening.row.get()?.type === 'json' ? '' : text;
-    if (this.items.children().length === 0) this.say(this.opening.node._('list.searching'));
-    const answer = await this.fetch(this.other ? '' : search, again);
+    const before = again ? undefined : this.ways.before?.(search);
+    if (before) this.fill(before, search);
+    else if (this.items.children().length === 0) this.say(this.opening.node._('list.searching'));
+    const answer = await this.fetch(this.ways.other ? '' : search, again);
     if (run !== this.latest) return;
-    this.items.empty();
-    this.at = -1;
     if ('ok' in answer && !answer.ok) this.fail(answer);
-    else this.fill(answer as Found, search);
-    this.place();
+    // Somebody may be about to choose: what is the same stays where it is.
+    else if (JSON.stringify(answer) !== JSON.stringify(before)) this.fill(answer as Found, search);
   }
 
   private fill({ entries, found, unknown }: Found, search: string): void {
     const { node } = this.opening;
+    this.clear();
     entries.forEach(({ value, note }, index) => {
       const text = $('<span>').text(value);
       const more = note === undefined ? '' : $('<span class="gateway-list-more">').text(note);
@@ -122,7 +147,7 @@ class DropDown implements Opened {
         .toggleClass('gateway-chosen', value === this.first)
         .appendTo(this.items);
     });
-    if (this.other)
+    if (this.ways.other)
       $('<div role="option" aria-selected="false">').attr('id', `${this.id}-other`).text(node._('list.other')).appendTo(this.items);
     const gone = unknown.length > 0 && search === '' ? node._('list.gone', { value: unknown.join(', ') }) : '';
     const count =
@@ -131,18 +156,27 @@ class DropDown implements Opened {
         : found > entries.length
           ? node._('list.more', { shown: entries.length, found })
           : '';
-    this.say(this.other ? '' : [gone, count].filter(Boolean).join(' '));
+    this.say(this.ways.other ? '' : [gone, count].filter(Boolean).join(' '));
     this.opening.row.element.toggleClass('gateway-gone', gone !== '');
+    this.place();
+  }
+
+  private clear(): void {
+    this.items.empty();
+    this.at = -1;
+    this.box.removeAttr('aria-activedescendant');
   }
 
   private fail(answer: { code: string; reason?: string; message: string }): void {
     const { node, heading } = this.opening;
+    this.clear();
     const again = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('list.again'));
     again.on('click', () => void this.show(true));
     this.status
       .empty()
       .append($('<b>').text(heading(node, answer)), prose($('<div>'), answer.message), again)
       .addClass('gateway-list-bad');
+    this.place();
   }
 
   private say(text: string): void {
@@ -200,9 +234,14 @@ class DropDown implements Opened {
 
 /** A JSON array with one more in it; undefined for what is none. */
 function listWith(json: string, value: string): string | undefined {
+  const list = listIn(json || '[]');
+  return list && JSON.stringify([...list.filter((one) => one !== value), value]);
+}
+
+function listIn(json: string): unknown[] | undefined {
   try {
-    const list = JSON.parse(json || '[]') as unknown;
-    return Array.isArray(list) ? JSON.stringify([...(list as unknown[]).filter((one) => one !== value), value]) : undefined;
+    const list = JSON.parse(json) as unknown;
+    return Array.isArray(list) ? list : undefined;
   } catch {
     return undefined;
   }

@@ -21,6 +21,8 @@ export interface Opening {
   readonly row: Target;
   readonly field: FieldInfo;
   readonly ask: (route: string, body: Record<string, unknown>) => Promise<Answer>;
+  /** Which appliance is asked, where that is a deployed one. */
+  readonly asked: string | undefined;
   readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
   readonly given: () => Record<string, string>;
   /** The row of what would take the place of a resource, for an operation that changes one. */

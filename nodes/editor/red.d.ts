@@ -76,6 +76,7 @@ declare const RED: {
   sidebar: { help: { show(type: string, bringToFront: boolean): void } };
   view: { selection(): { nodes?: RedNode[] } };
   i18n: { detectLanguage(): string };
+  user: { hasPermission(permission: string): boolean };
   notify(text: string, type: 'error' | 'warning'): void;
   utils: {
     /** true, or in words what is wrong. */

@@ -69,6 +69,11 @@ export class Tools {
     if (tool) void this.start(tool, row);
   }
 
+  /** Somebody is about to use a tool of this row. Who may not is not to be told of it by a failed request. */
+  near(row: FieldRow): void {
+    if (row.shown && iconsOfTools(row.shown).length > 0 && RED.user.hasPermission('gateway-appliance.write')) load().catch(() => undefined);
+  }
+
   holds(element: Element | null): boolean {
     return Boolean(element?.closest('.gateway-late'));
   }
@@ -88,7 +93,7 @@ export class Tools {
         node: this.node,
         row,
         field,
-        ask: asking(this.node),
+        ...asking(this.node),
         heading: toolHeading,
         given: this.given,
         body: this.body,
@@ -106,8 +111,14 @@ export class Tools {
 }
 
 /** The appliance as it is chosen now: a tool that covers the form cannot look there any more. */
-function asking(node: RedNode): Opening['ask'] {
+function asking(node: RedNode): Pick<Opening, 'ask' | 'asked'> {
   const appliance = applianceOf(node);
-  if (!appliance) return () => Promise.resolve({ ok: false, code: 'BAD_CONFIG', message: node._('check.appliance-missing') });
-  return (route, body) => ask(node, route, { ...body, appliance });
+  if (!appliance) {
+    const none = { ok: false, code: 'BAD_CONFIG', message: node._('check.appliance-missing') } as const;
+    return { ask: () => Promise.resolve(none), asked: undefined };
+  }
+  return {
+    ask: (route, body) => ask(node, route, { ...body, appliance }),
+    asked: 'credentials' in appliance ? undefined : JSON.stringify(appliance),
+  };
 }

@@ -143,6 +143,41 @@ inBothEditors('a field', (rig) => {
       await rig.editor.cancel();
     });
 
+    it('shows at once what was there the last time, and then what is there now', async () => {
+      const server = { type: 'str', value: 'System Local' };
+      const id = await open({ fields: { server } });
+      await rig.editor.done();
+      await rig.editor.deploy();
+      const look = async (): Promise<void> => {
+        await rig.editor.openNode(id);
+        await click('username');
+      };
+      await look();
+      expect(await options()).toContain('contractor1');
+      await rig.editor.cancel();
+      let answer = (): void => undefined;
+      const held = new Promise<void>((resolve) => (answer = resolve));
+      await rig.editor.page.route('**/gateway-appliance/list', async (route) => {
+        await held;
+        const body = route.request().postDataJSON() as object;
+        await route.continue({ postData: JSON.stringify({ ...body, again: true }) });
+      });
+      const users = sim.state.configuration
+        .collection('authentication', 'auth-servers', 'auth-server')
+        .items.get('System Local')
+        ?.collection('local', 'users', 'user');
+      users?.add({ username: 'a.newcomer' });
+      await look();
+      const before = await options();
+      expect(before).toContain('contractor1');
+      expect(before).not.toContain('a.newcomer');
+      answer();
+      await rig.editor.page.waitForSelector('.gateway-list [role="option"]:has-text("a.newcomer")');
+      await rig.editor.page.unroute('**/gateway-appliance/list');
+      users?.items.delete('a.newcomer');
+      await rig.editor.cancel();
+    });
+
     it('offers the values that the interface knows, and others', async () => {
       await open({ type: 'gateway-administrators', operation: 'add-source-ip' });
       await click('access');

@@ -26,7 +26,7 @@ inBothEditors('the help', (rig) => {
     await rig.editor.page.waitForTimeout(500);
     expect(asked.filter((url) => url.includes('/help'))).toEqual([]);
     const shown = await rig.editor.page.locator(`script[data-help-name="${TYPE}"]`).innerHTML();
-    expect(shown).toMatch(/^\s*Lists the active user sessions/);
+    expect(shown).toMatch(/^\s*<p>Lists the active user sessions/);
     expect(shown.length).toBeLessThan(300);
   });
 
