@@ -271,6 +271,7 @@ const READERS: Row[] = [
     (text: string) => redactor([`${'a'.repeat(500)}b`, `${'a'.repeat(5000)}b`]).text(text),
   ],
   ['escapes', (size) => '%41%C3%A4&amp;\\u0041+%'.repeat(size), (text: string) => redactor(['secret text']).text(text)],
+  ['escapes in escapes', (size) => '%2541\\\\u0041&amp;amp;+%26lt;'.repeat(size), (text: string) => redactor(['secret text']).text(text)],
   ['open escapes', (size) => '%&\\'.repeat(size), (text: string) => redactor(['secret text']).text(text)],
   ['a long secret', (size) => 'secret\n'.repeat(size), (secret: string) => redactor([secret]).text(`it was ${secret}`)],
   [
@@ -281,6 +282,21 @@ const READERS: Row[] = [
   [
     'secrets of a body',
     (size) => ({ users: Array.from({ length: size }, (_, index) => ({ name: `u${index}`, password: `secret ${index}` })) }),
+    (body: unknown) => redactor([]).with(secretsIn(body)).value(body),
+  ],
+  [
+    'texts that are JSON',
+    (size) => ({ list: Array.from({ length: size }, (_, index) => JSON.stringify({ a: index, password: `secret ${index}` })) }),
+    (body: unknown) => redactor([]).with(secretsIn(body)).value(body),
+  ],
+  [
+    'one text that is JSON in JSON',
+    (size) => ({ body: JSON.stringify(JSON.stringify(Array.from({ length: size }, (_, index) => ({ a: index, token: 'x' })))) }),
+    (body: unknown) => redactor([]).with(secretsIn(body)).value(body),
+  ],
+  [
+    'a text that opens what it never closes',
+    (size) => ({ body: '{"a":['.repeat(size) }),
     (body: unknown) => redactor([]).with(secretsIn(body)).value(body),
   ],
   [

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { GatewayError } from './error';
 import { isObject } from './json';
 import { Search, type Span } from './search';
-import { isSecretName, namesSecret, type SecretValue } from './secrets';
+import { isSecretName, jsonIn, namesSecret, type SecretValue } from './secrets';
 import { Sentence } from './sentence';
 import { viewsOf } from './unescaped';
 
@@ -99,7 +99,7 @@ export class Redactor {
   }
 
   #walk(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.text(value);
+    if (typeof value === 'string') return this.text(depth > DEEPEST ? value : this.#named(value, depth));
     if (value instanceof Sentence) return this.sentence(value);
     if (typeof value !== 'object' || value === null) return value;
     if (depth > DEEPEST) return MASK;
@@ -113,6 +113,19 @@ export class Redactor {
     return Object.fromEntries(entries);
   }
 
+  /** A text that is JSON, with what stands in it under a secret's name masked; another one, or one without such names, as it is. */
+  #named(text: string, depth: number): string {
+    const value = jsonIn(text);
+    if (value === undefined) return text;
+    try {
+      const shown = JSON.stringify(this.#walk(value, depth + 1));
+      return shown === JSON.stringify(value) ? text : shown;
+    } catch {
+      // Nested too deep to be written down again.
+      return MASK;
+    }
+  }
+
   #isBlind(): boolean {
     return this.#blind || (this.#parent !== undefined && this.#parent.#isBlind());
   }
@@ -123,10 +136,10 @@ export class Redactor {
   }
 
   #found(text: string): Span[] {
-    const views = viewsOf(text);
+    const searches = this.#searches();
     const spans: Span[] = [];
-    for (const { whole, begun } of this.#searches()) {
-      for (const view of views) {
+    for (const view of viewsOf(text)) {
+      for (const { whole, begun } of searches) {
         const [first] = begun.spans(view.text);
         if (first) spans.push([view.placeOf(first[0]), text.length]);
         for (const [start, end] of whole.spans(view.text)) spans.push([view.placeOf(start), view.placeOf(end)]);
@@ -180,14 +193,21 @@ function headOf(secret: SecretValue): SecretValue {
   return secret.subarray(0, HEAD - whole);
 }
 
-/** As it is and in base64, alone and inside of something longer; the rest is a matter of `viewsOf`. */
+/** As it is, in hexadecimal digits and in base64, alone and inside of something longer; the rest is a matter of `viewsOf`. */
 function formsOf(secret: SecretValue, whole: boolean): string[] {
   const text = typeof secret === 'string' ? secret : secret.toString('utf8');
   const wellFormed = text.toWellFormed();
   const bytes = typeof secret === 'string' ? Buffer.from(wellFormed, 'utf8') : secret;
   const base64 = bytes.toString('base64');
   const alone = whole ? [base64, base64.replace(/={1,2}$/, ''), bytes.toString('base64url')] : [];
-  return [text, wellFormed, ...alone, ...insideBase64(bytes)];
+  return [text, wellFormed, ...alone, ...insideBase64(bytes), ...inHex(bytes)];
+}
+
+/** Of a short one the digits stand in many a number and fingerprint. */
+function inHex(bytes: Buffer): string[] {
+  if (bytes.length < 4) return [];
+  const digits = bytes.toString('hex');
+  return [digits, digits.toUpperCase()];
 }
 
 /** What base64 of something longer, such as `user:password`, holds of a secret wherever it begins there. */

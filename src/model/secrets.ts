@@ -30,23 +30,37 @@ export function namesSecret(pair: JsonObject): boolean {
   return PAIR_NAMES.some((key) => typeof pair[key] === 'string' && isSecretName(pair[key]));
 }
 
-/** The texts that stand under a secret's name somewhere in a body. It may hold itself. */
+/** The texts that stand under a secret's name somewhere in a body, also in JSON that is a text there. It may hold itself. */
 export function* secretsIn(body: unknown): Generator<SecretValue> {
   const seen = new Set<unknown>();
   const open: unknown[] = [body];
   while (open.length > 0) {
-    const next = open.pop();
+    const found = open.pop();
+    const next = typeof found === 'string' ? jsonIn(found) : found;
+    if (typeof next === 'string') open.push(next);
     if (typeof next !== 'object' || next === null || Buffer.isBuffer(next) || seen.has(next)) continue;
     seen.add(next);
     if (Array.isArray(next)) {
-      for (const item of next) if (typeof item === 'object') open.push(item);
+      for (const item of next) if (mayHold(item)) open.push(item);
       continue;
     }
     const named = isObject(next) && namesSecret(next);
     for (const [name, value] of Object.entries(next) as [string, unknown][]) {
       if (isSecretName(name) || (named && name.startsWith('value'))) yield* leavesOf(value);
-      else if (typeof value === 'object') open.push(value);
+      else if (mayHold(value)) open.push(value);
     }
+  }
+}
+
+const mayHold = (value: unknown): boolean => typeof value === 'object' || typeof value === 'string';
+
+/** What an object, a list or a text that is written down as JSON stands for; undefined for every other text. */
+export function jsonIn(text: string): unknown {
+  if (!/^\s*[{["]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
   }
 }
 
@@ -98,9 +112,8 @@ function unescaped(text: string): string {
 /** The secrets of a query or a body that may be text as well: JSON, or the pairs of a form. */
 function* secretsOfContent(content: unknown): Generator<SecretValue> {
   const text = Buffer.isBuffer(content) ? content.toString('utf8') : content;
-  const isJson = typeof text !== 'string' || /^\s*[{[]/.test(text);
-  if (isJson) yield* secretsIn(typeof text === 'string' ? parsed(text) : text);
-  else for (const part of text.replace(/^\?/, '').split(/[&\r\n]/)) yield* secretsOfPair(part);
+  yield* secretsIn(text);
+  if (typeof text === 'string') for (const part of text.replace(/^\?/, '').split(/[&\r\n]/)) yield* secretsOfPair(part);
 }
 
 function* secretsOfPair(part: string): Generator<SecretValue> {
@@ -111,21 +124,12 @@ function* secretsOfPair(part: string): Generator<SecretValue> {
   yield* new Set([value, unescaped(value), unescaped(value.replaceAll('+', ' '))]);
 }
 
-/** What is no JSON has no names to go by. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The secrets of one call's input: what its secret fields hold, and what stands under a secret's name anywhere else. */
 export function* secretsOfInput(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): Generator<SecretValue> {
   for (const name in fields) {
     const value = input[name];
     if (fields[name]?.secret) yield* leavesOf(value);
     else if (fields[name]?.kind === 'content') yield* secretsOfContent(value);
-    else if (typeof value === 'object') yield* secretsIn(value);
+    else if (mayHold(value)) yield* secretsIn(value);
   }
 }

@@ -15,22 +15,35 @@ interface Escape {
 
 type Reader = (text: string, at: number) => Escape | undefined;
 
+/** Takes the escapes of one kind out of a text; undefined where there are none. */
+type Unescape = (text: string) => View | undefined;
+
+/** Of JSON, of markup, of addresses and of forms. */
+const KINDS: readonly Unescape[] = [
+  (text) => (text.includes('%') ? unescaped(text, '%', ofAddress) : undefined),
+  // As long as before, so that places stay what they are.
+  (text) => (text.includes('+') ? unescaped(text.replaceAll('+', ' '), '%', ofAddress) : undefined),
+  (text) => (text.includes('\\') ? unescaped(text, '\\', ofJson) : undefined),
+  (text) => (text.includes('&') ? unescaped(text, '&', ofMarkup) : undefined),
+];
+
 /**
- * The text itself, and the same without the escapes of JSON, of markup, of addresses and of forms, each where there are any: a secret
- * can be escaped in so many ways (`%2f`, `%2F`, `\/`, `\u002F`, `&#47;`, `&#x2f;`) that a list of all of them is no way to find it.
+ * The text itself, and the same without the escapes of each kind that it has: a secret can be escaped in so many ways (`%2f`, `%2F`,
+ * `\/`, `\u002F`, `&#47;`, `&#x2f;`) that a list of all of them is no way to find it. Also what was escaped twice, in any two ways, and
+ * three times in the same: JSON stands in JSON that stands in a message. One after the other, so that no more than some are in memory.
  */
-export function viewsOf(text: string): View[] {
-  const views: View[] = [{ text, placeOf: (index) => index }];
-  const percent = text.includes('%');
-  if (percent) views.push(unescaped(text, '%', ofAddress));
-  if (text.includes('+')) {
-    // As long as before, so that places stay what they are.
-    const spaced = text.replaceAll('+', ' ');
-    views.push(percent ? unescaped(spaced, '%', ofAddress) : { text: spaced, placeOf: (index) => index });
+export function viewsOf(text: string): Generator<View> {
+  return viewsWithin({ text, placeOf: (index) => index }, []);
+}
+
+function* viewsWithin(view: View, before: readonly Unescape[]): Generator<View> {
+  yield view;
+  for (const kind of KINDS) {
+    if (before.length >= 2 && (before.length >= 3 || before.some((one) => one !== kind))) continue;
+    const inner = kind(view.text);
+    if (!inner || inner.text === view.text) continue;
+    yield* viewsWithin({ text: inner.text, placeOf: (index) => view.placeOf(inner.placeOf(index)) }, [...before, kind]);
   }
-  if (text.includes('\\')) views.push(unescaped(text, '\\', ofJson));
-  if (text.includes('&')) views.push(unescaped(text, '&', ofMarkup));
-  return views;
 }
 
 function unescaped(text: string, sign: string, read: Reader): View {
@@ -57,16 +70,29 @@ function unescaped(text: string, sign: string, read: Reader): View {
 /** `%C3%A4`: as many bytes as make a character, or one where they make none. */
 function ofAddress(text: string, at: number): Escape | undefined {
   const first = byteAt(text, at);
-  if (first === undefined) return undefined;
+  if (first < 0) return undefined;
   const count = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
-  const bytes = Array.from({ length: count }, (_, index) => byteAt(text, at + 3 * index) ?? 0);
-  const whole = Buffer.from(bytes);
-  return count > 1 && isUtf8(whole) ? { means: whole.toString(), width: 3 * count } : { means: String.fromCharCode(first), width: 3 };
+  if (count === 1) return { means: String.fromCharCode(first), width: 3 };
+  const whole = Buffer.from(Array.from({ length: count }, (_, index) => Math.max(byteAt(text, at + 3 * index), 0)));
+  return isUtf8(whole) ? { means: whole.toString(), width: 3 * count } : { means: String.fromCharCode(first), width: 3 };
 }
 
-function byteAt(text: string, at: number): number | undefined {
-  const escape = text.slice(at, at + 3);
-  return /^%[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(1), 16) : undefined;
+/** Below 0 where no byte is written. */
+function byteAt(text: string, at: number): number {
+  return text[at] === '%' ? numberAt(text, at + 1, 2) : -1;
+}
+
+/** Of so many hexadecimal digits; below 0 where one of them is none. By their codes: a text may consist of nothing else. */
+function numberAt(text: string, at: number, digits: number): number {
+  let number = 0;
+  for (let index = at; index < at + digits; index++) {
+    const code = text.charCodeAt(index);
+    const letter = code | 0x20;
+    if (code >= 0x30 && code <= 0x39) number = number * 16 + code - 0x30;
+    else if (letter >= 0x61 && letter <= 0x66) number = number * 16 + letter - 0x57;
+    else return -1;
+  }
+  return number;
 }
 
 const LETTERS: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
@@ -74,9 +100,8 @@ const LETTERS: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b
 function ofJson(text: string, at: number): Escape | undefined {
   const letter = text[at + 1];
   if (letter === undefined) return undefined;
-  const digits = text.slice(at + 2, at + 6);
-  if (letter === 'u' && /^[0-9a-fA-F]{4}$/.test(digits)) return { means: String.fromCharCode(Number.parseInt(digits, 16)), width: 6 };
-  return { means: LETTERS[letter] ?? letter, width: 2 };
+  const code = letter === 'u' ? numberAt(text, at + 2, 4) : -1;
+  return code < 0 ? { means: LETTERS[letter] ?? letter, width: 2 } : { means: String.fromCharCode(code), width: 6 };
 }
 
 const NAMES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };

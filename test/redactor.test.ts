@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Redactor } from '../src/model/redaction';
+import { Search } from '../src/model/search';
+import { jsonIn, secretsIn, secretsOfInput, shownQuery } from '../src/model/secrets';
+import { secretsOfSettings } from '../src/model/secrets-of-settings';
+import { content, object, required, text } from '../src/model/operation';
+import { viewsOf } from '../src/model/unescaped';
+
+const SECRET = 'Grüße "an" \\ alle/+&<';
+const mask = (words: string, ...secrets: string[]): string => new Redactor().add(...secrets).text(words);
+const inJson = (words: string): string => JSON.stringify(words).slice(1, -1);
+const inMarkup = (words: string): string =>
+  words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const inForm = (words: string): string => encodeURIComponent(words).replaceAll('%20', '+');
+
+describe('a secret that was escaped more than once', () => {
+  it.each<[string, string]>([
+    ['JSON in JSON', inJson(inJson(SECRET))],
+    ['JSON in JSON in JSON', inJson(inJson(inJson(SECRET)))],
+    ['an address in an address', encodeURIComponent(encodeURIComponent(SECRET))],
+    ['an address in an address in an address', encodeURIComponent(encodeURIComponent(encodeURIComponent(SECRET)))],
+    ['a form in JSON', inJson(inForm(SECRET))],
+    ['JSON in a form', inForm(inJson(SECRET))],
+    ['JSON in markup', inMarkup(inJson(SECRET))],
+    ['markup in JSON', inJson(inMarkup(SECRET))],
+    ['markup in markup', inMarkup(inMarkup(SECRET))],
+    ['base64 in an address in JSON', inJson(encodeURIComponent(Buffer.from(SECRET).toString('base64')))],
+    [
+      'JSON with every sign as its number, twice',
+      inJson(SECRET.replace(/[^]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)),
+    ],
+  ])('is found as %s, and what stands around it is left', (_how, form) => {
+    expect(mask(`before ${form} after`, SECRET)).toBe('before •••• after');
+  });
+
+  it('is found in hexadecimal digits, in small and capital ones, unless it is too short to tell', () => {
+    const digits = Buffer.from(SECRET).toString('hex');
+    expect(mask(`was ${digits}, ${digits.toUpperCase()}.`, SECRET)).toBe('was ••••, ••••.');
+    expect(mask('pin 31323334', '1234')).toBe('pin ••••');
+    expect(mask('pin 313233', '123')).toBe('pin 313233');
+    const long = `${SECRET} `.repeat(60);
+    expect(mask(`was ${Buffer.from(long).toString('hex')}`, long)).toBe('was ••••');
+  });
+
+  it('is found whatever it is, in whatever two ways it was escaped', () => {
+    const ways = [inJson, encodeURIComponent, inForm, inMarkup];
+    const secrets = fc.string({ unit: 'grapheme', minLength: 6, maxLength: 40 }).filter((one) => one.isWellFormed() && /[^\w\s]/.test(one));
+    const how = fc.array(fc.constantFrom(...ways), { minLength: 0, maxLength: 2 });
+    fc.assert(
+      fc.property(secrets, how, fc.constantFrom('utf8', 'base64', 'hex'), (secret, steps, inner) => {
+        const first = inner === 'utf8' ? secret : Buffer.from(secret).toString(inner);
+        const form = steps.reduce((words, step) => step(words), first);
+        expect(mask(`=> ${form} <=`, secret)).not.toContain(form);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a text that is JSON inside of something', () => {
+  const body = { name: 'n', password: 4711, more: { psk: 'a', note: 'kept' } };
+
+  it.each<[string, unknown, unknown]>([
+    ['an object', { body: JSON.stringify(body) }, { body: '{"name":"n","password":"••••","more":{"psk":"••••","note":"kept"}}' }],
+    ['a list', [JSON.stringify([body])], ['[{"name":"n","password":"••••","more":{"psk":"••••","note":"kept"}}]']],
+    [
+      'JSON in JSON',
+      { body: JSON.stringify({ body: JSON.stringify({ token: 'x' }) }) },
+      { body: JSON.stringify({ body: JSON.stringify({ token: '••••' }) }) },
+    ],
+    ['a text alone', ' {"token":"x"}', '{"token":"••••"}'],
+    ['no names of secrets: it stays as it was written', { body: '{ "a" : 1 }' }, { body: '{ "a" : 1 }' }],
+    ['no JSON', { body: '{"password":"x"' }, { body: '{"password":"x"' }],
+    ['a text in quotation marks', { body: '"password"' }, { body: '"password"' }],
+  ])('has what stands under the name of a secret masked: %s', (_what, value, shown) => {
+    expect(new Redactor().value(value)).toEqual(shown);
+  });
+
+  it('tells its secrets', () => {
+    expect([...secretsIn({ a: [JSON.stringify(body)] })].sort()).toEqual(['4711', 'a']);
+    expect([...secretsIn(JSON.stringify({ b: JSON.stringify({ token: 'inner' }) }))]).toEqual(['inner']);
+    const fields = { body: required(object('Body', '')), raw: content('Raw', ''), name: text('Name', '') };
+    const input = { body: JSON.stringify(body), raw: Buffer.from('{"token":"raw"}'), name: '[{"secret":"named"}]' };
+    expect([...secretsOfInput(fields, input)].sort()).toEqual(['4711', 'a', 'named', 'raw']);
+  });
+
+  it('hides them at whatever depth, in texts and as they are', () => {
+    const tree = fc.letrec<{ node: unknown }>((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 6 },
+        fc.constant({ password: 'Correct-Horse-9' }),
+        fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
+        tie('node').map((inner) => ({ body: inner, other: 'shown' })),
+        tie('node').map((inner) => JSON.stringify(inner)),
+      ),
+    })).node;
+    fc.assert(
+      fc.property(tree, (value) => {
+        expect([...secretsIn(value)]).toContain('Correct-Horse-9');
+        expect(JSON.stringify(new Redactor().value(value))).not.toContain('Correct-Horse-9');
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is looked into no deeper than anything is', () => {
+    let deep = '"end"';
+    for (let depth = 0; depth < 100_000; depth++) deep = `[${deep}]`;
+    expect(new Redactor().value({ deep, other: 1 })).toEqual({ deep: '••••', other: 1 });
+    expect(jsonIn('[1')).toBeUndefined();
+    expect(jsonIn('\n\t {"a":1}')).toEqual({ a: 1 });
+    expect(jsonIn('x{"a":1}')).toBeUndefined();
+  });
+});
+
+describe('a short secret', () => {
+  it.each(['12', 'Ab', 'z9', '0'])('%s is masked where it stands alone', (secret) => {
+    expect(mask(`(${secret}) ${secret}`, secret)).toBe('(••••) ••••');
+    expect(mask(`${secret}.`, secret)).toBe('••••.');
+    for (const next of ['a', 'z', 'A', 'Z', '0', '9']) {
+      expect(mask(`-${next}${secret}-`, secret)).toBe(`-${next}${secret}-`);
+      expect(mask(`-${secret}${next}-`, secret)).toBe(`-${secret}${next}-`);
+    }
+    for (const next of ['/', ':', '@', '[', '`', '{']) expect(mask(`${next}${secret}${next}`, secret)).toBe(`${next}••••${next}`);
+  });
+
+  it('beside a long one leaves the order of the text', () => {
+    expect(mask('yy longer-one yy longer-one', 'longer-one', 'yy')).toBe('•••• •••• •••• ••••');
+  });
+});
+
+describe('the search for secrets', () => {
+  it('takes the longest of those that begin alike, and one that follows another at once is found too', () => {
+    expect(new Search(['abcd', 'abcdef', 'abcdefgh', 'zzzz']).spans('abcdefgx abcdzzzz')).toEqual([
+      [0, 6],
+      [9, 13],
+      [13, 17],
+    ]);
+    expect(new Search(['', 'abcd']).spans('')).toEqual([]);
+    expect(new Search([]).spans('anything')).toEqual([]);
+  });
+
+  it('finds what all searches together find, wherever it stands', () => {
+    const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 9 }), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(words, fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 60 }), (wanted, where) => {
+        const covered = new Set<number>();
+        for (const [start, end] of new Search(wanted).spans(where)) for (let at = start; at < end; at++) covered.add(at);
+        const simply = new Set<number>();
+        for (const word of wanted)
+          for (let at = where.indexOf(word); at >= 0; at = where.indexOf(word, at + 1))
+            for (let one = at; one < at + word.length; one++) simply.add(one);
+        expect([...covered].sort()).toEqual([...simply].sort());
+      }),
+    );
+  });
+});
+
+describe('a text without its escapes', () => {
+  const views = (words: string): string[] => [...viewsOf(words)].map((view) => view.text);
+
+  it.each<[string, string]>([
+    ['%41%c3%a4%E2%82%AC%F0%9D%84%9E', 'Aä€𝄞'],
+    ['%e4%zz%4', 'ä%zz%4'],
+    ['%c3(', 'Ã('],
+    ['\\n\\r\\t\\b\\f\\/\\"\\\\', '\n\r\t\b\f/"\\'],
+    ['\\u00e4\\uD834\\uDD1E\\u12g4', 'ä𝄞u12g4'],
+    ['end\\', 'end\\'],
+    ['&amp;&lt;&gt;&quot;&apos;&nbsp;', '&<>"\'\u00a0'],
+    ['&#47;&#x2f;&#X2F;&#xzz;&unknown;', '///&#xzz;&unknown;'],
+    ['&#1114111;&#1114112;', '\u{10ffff}&#1114112;'],
+    ['a+b%2B', 'a b+'],
+  ])('%s', (words, read) => expect(views(words)).toContain(read));
+
+  it('is not made where it has none', () => expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
+
+  it('knows where each of its characters stands', () => {
+    const words = 'x\\u00e4\\"y';
+    const view = [...viewsOf(words)].find(({ text: read }) => read === 'xä"y');
+    expect([0, 1, 2, 3, 4].map((index) => view?.placeOf(index))).toEqual([0, 1, 7, 9, 10]);
+  });
+});
+
+describe('what a query shows', () => {
+  it.each<[string, string]>([
+    ['a=1&password=x&b', 'a=1&password=••••&b'],
+    ['api%5Fkey=x', 'api%5Fkey=••••'],
+    ['%zz=x&token=', '%zz=x&token=••••'],
+  ])('%s', (query, shown) => expect(shownQuery(query, '••••')).toBe(shown));
+
+  it('as an object', () => expect(shownQuery({ a: '1', token: 'x' }, '••••')).toEqual({ a: '1', token: '••••' }));
+});
+
+it('the secrets of settings are known in the forms in which they are sent', () => {
+  const secrets = secretsOfSettings({
+    url: 'https://vpn.example.com',
+    username: 'u',
+    password: 'p1',
+    secondUsername: 'v',
+    secondPassword: 'p2',
+    totpSecret: 't',
+    apiKey: 'k',
+    tls: { passphrase: 'phrase' },
+    proxy: { url: 'http://a:p%40@proxy', username: 'w', password: 'p3' },
+  });
+  expect(secrets).toEqual(['p1', 'p2', 't', 'k', 'p3', 'phrase', 'u:p1', 'v:p2', 'k:', 'w:p3', 'p@']);
+  expect(secretsOfSettings({ url: 'x', username: 'u', secondPassword: 'p2' })).toContain('u:p2');
+  expect(secretsOfSettings({ url: 'x', proxy: { url: 'http://a:%zz@proxy' } })).toContain('%zz');
+  expect(secretsOfSettings({ url: 'x', proxy: { url: 'http://proxy', password: 'p3' } })).toContain(':p3');
+});
