@@ -23,7 +23,7 @@ import { fileFault } from '../src/transfer/file-fault';
 import { addAppliances, APPLIANCE_CREDENTIALS, applianceNamed, settingsOf } from './appliance';
 import { observing } from './observe';
 import { badConfig, Properties } from './properties';
-import { textOf } from './texts';
+import { countedText, textOf } from './texts';
 
 export const INVENTORY = 'gateway-inventory';
 
@@ -45,6 +45,7 @@ const SETTLES_MS = 100;
 export const INVENTORY_STATUS = {
   reading: 'reading',
   appliances: '__n__ appliances',
+  'appliances-one': '1 appliance',
   'fault-at': 'fault in line __line__',
   fault: 'not read',
 } as const;
@@ -216,7 +217,7 @@ export class InventoryNode {
 
   #show(): void {
     const text = (key: keyof typeof INVENTORY_STATUS, values = {}): string =>
-      textOf(this.#red, `inventory.status.${key}`, INVENTORY_STATUS[key], values);
+      countedText(this.#red, 'inventory.status', INVENTORY_STATUS, key, values);
     const line = this.#fault?.details.extra?.['line'];
     if (!this.#fault) this.#node.status({ fill: 'green', shape: 'dot', text: text('appliances', { n: this.appliances.length }) });
     else this.#node.status({ fill: 'red', shape: 'ring', text: typeof line === 'number' ? text('fault-at', { line }) : text('fault') });

@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { Advance } from '../src/model/operation';
 import type { ManyProgress } from '../src/inventory';
 import { ENGLISH, short, sizeOf, type Key, type Last } from './shown';
-import { textOf, type Values } from './texts';
+import { countedText, type Values } from './texts';
 
 /** The editor redraws for every change: a busy node shows at most so many. */
 const INTERVAL_MS = 250;
@@ -165,6 +165,6 @@ export class Status {
   }
 
   #text(key: Key, values: Values = {}): string {
-    return textOf(this.#red, `status.${key}`, ENGLISH[key], values);
+    return countedText(this.#red, 'status', ENGLISH, key, values);
   }
 }

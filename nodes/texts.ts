@@ -30,6 +30,18 @@ function partsOf(red: NodeAPI, key: string, english: string): string[] {
   return has ? found.split(EDGE) : english.split(/__([\w-]+?)__/);
 }
 
+/** The same of texts by key, where that of one thing may have words of its own: `sessions-one` for `sessions`, when `n` is 1. */
+export function countedText<T extends Readonly<Record<string, string>>>(
+  red: NodeAPI,
+  place: string,
+  texts: T,
+  key: keyof T & string,
+  values: Values = {},
+): string {
+  const one = String(values['n']) === '1' ? texts[`${key}-one`] : undefined;
+  return one === undefined ? textOf(red, `${place}.${key}`, texts[key] ?? '', values) : textOf(red, `${place}.${key}-one`, one, values);
+}
+
 /** The same for the sentences that the library makes. */
 export function sayIn(red: NodeAPI): Say {
   return (key, english, values) => textOf(red, key, english, values);

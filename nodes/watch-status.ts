@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { Seen, WatchState } from '../src/watch';
 import { shownFailure, ENGLISH } from './shown';
-import { textOf, type Values } from './texts';
+import { countedText, textOf, type Values } from './texts';
 
 /** As the English catalogue has them; every text stays below 20 characters. */
 export const WATCHING = {
@@ -9,13 +9,16 @@ export const WATCHING = {
   paused: 'paused',
   away: 'away since __time__',
   sessions: '__time__ __n__ sessions',
+  'sessions-one': '__time__ 1 session',
   above: '__time__ __n__ crossed',
   fine: '__time__ all fine',
   same: '__time__ unchanged',
   changed: '__time__ changed',
   members: '__time__ __n__ members',
+  'members-one': '__time__ 1 member',
   percent: '__time__ __n__ %',
   days: '__time__ __n__ days',
+  'days-one': '__time__ 1 day',
 } as const;
 
 /** The line below a watch: when it looked last, and what it saw. */
@@ -24,7 +27,7 @@ export function showWatch(red: NodeAPI, node: Node, state: WatchState): void {
 }
 
 function statusOf(red: NodeAPI, state: WatchState): NodeStatus {
-  const text = (key: keyof typeof WATCHING, values?: Values): string => textOf(red, `watch.status.${key}`, WATCHING[key], values);
+  const text = (key: keyof typeof WATCHING, values?: Values): string => countedText(red, 'watch.status', WATCHING, key, values);
   switch (state.state) {
     case 'seen':
       return { ...lookOf(state.seen), text: text(state.seen.key, { time: timeOf(state.at), n: countOf(state.seen.n) }) };

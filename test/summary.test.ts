@@ -23,6 +23,20 @@ describe('the summary of an outcome', () => {
     expect((await gateway.run('sessions.kill-user', { name: 'nobody.at.all' })).envelope.summary).toBe('nobody.at.all has no session.');
   });
 
+  it('tells of one thing as of one', async () => {
+    const { gateway } = await pair({ sessions: 1 });
+    expect((await gateway.run('sessions.list')).envelope.summary).toBe('1 session.');
+    expect((await gateway.run('request.get', { path: 'system/active-users' })).envelope.summary).toBe('Read system/active-users.');
+    for (const [name, { summary }] of operations) {
+      const { found, 'found-one': one } = summary ?? {};
+      expect(one, name).toBe(
+        found
+          ?.replace('__n__', '1')
+          .replace(/ies\b|(?<=user|session|backup|group)s\b|are(?= contained)/, (many) => ({ ies: 'y', s: '', are: 'is' })[many] ?? many),
+      );
+    }
+  });
+
   it('does not say of somebody who cannot be disabled that he was gone', async () => {
     const { gateway } = await pair();
     const { envelope } = await gateway.run('users.disable', { server: USERS.server, username: ['contractor1', 'nobody.here'] });

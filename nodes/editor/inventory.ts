@@ -132,7 +132,9 @@ async function showState(node: RedNode): Promise<void> {
   const answer = await askRoute(node, 'gateway-inventory/list', { id: node.id });
   if (!answer.ok) return void prose(place, node._('inventory.not-deployed'));
   const tags = (answer.tags as { value: string; count: number }[]).map(({ value, count }) => `${value} (${count})`).join(', ');
-  const there = node._('inventory.there', { n: String(answer.total) }) + (tags ? ` ${node._('inventory.tags', { tags })}` : '');
+  const there =
+    node._(answer.total === 1 ? 'inventory.there-one' : 'inventory.there', { n: String(answer.total) }) +
+    (tags ? ` ${node._('inventory.tags', { tags })}` : '');
   prose(place, typeof answer.fault === 'string' ? `${answer.fault} ${there}` : there).toggleClass(
     'gateway-error',
     answer.fault !== undefined,

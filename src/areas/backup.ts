@@ -54,7 +54,7 @@ export const backup = area({
       effect: 'read',
       label: 'List backups',
       help: 'The backups in the folder, the newest first. Nothing is asked of the appliance.',
-      summary: { found: '__n__ backups.' },
+      summary: { found: '__n__ backups.', 'found-one': '1 backup.' },
       data: 'array of `{ backup, folder, appliance, serial-number, release, time, bytes, files }`',
       fields: { folder },
       run: async ({ folder: place }) => (await backups()).listBackups(place),

@@ -53,7 +53,7 @@ export const config = area({
       effect: 'read',
       label: 'List what is below',
       help: 'Reads one resource and gives the names and links of what is below it.',
-      summary: { found: '__n__ entries below __path__.' },
+      summary: { found: '__n__ entries below __path__.', 'found-one': '1 entry below __path__.' },
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: { path: subject(required(where)) },
       request: ({ path }, prefix) => at(path, prefix, 'GET'),

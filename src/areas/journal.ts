@@ -92,7 +92,7 @@ export const journal = area({
           actor,
           limit,
         }),
-      summary: { found: '__n__ entries of the journal.' },
+      summary: { found: '__n__ entries of the journal.', 'found-one': '1 entry of the journal.' },
       example: { input: { 'operation-name': 'users.disable' }, request: '' },
     }),
     verify: op({

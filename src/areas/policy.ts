@@ -23,7 +23,7 @@ export const policy = area({
       effect: 'read',
       label: 'List the policy tree',
       help: 'What the `uac` subtree holds. The gateway itself has none and answers that it does not exist.',
-      summary: { found: '__n__ entries in the policy tree.' },
+      summary: { found: '__n__ entries in the policy tree.', 'found-one': '1 entry in the policy tree.' },
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: {},
       request: () => ({ method: 'GET', path: UAC }),

@@ -90,7 +90,7 @@ export const request = area({
       effect: 'read',
       label: 'Get',
       help: 'Reads any path of the interface. An answer of nothing is an empty object.',
-      summary: { done: 'Read __path__.', found: 'Read __path__: __n__ entries.' },
+      summary: { done: 'Read __path__.', found: 'Read __path__: __n__ entries.', 'found-one': 'Read __path__: 1 entry.' },
       data: 'the document, else text or a Buffer',
       fields: { path: subject(where), query },
       run: async (input, call) => call.readAny(requestTo(input, call.settings.base, 'GET')),

@@ -2,6 +2,7 @@
 export const SUMMARIES = {
   done: '__title__: done.',
   found: '__title__: __n__ found.',
+  'found-one': '__title__: 1 found.',
   unchanged: '__title__: nothing had to be changed.',
   amiss: '__title__: not all is as it should be.',
   many: '__title__: __ok__ of __total__ done',

@@ -65,7 +65,7 @@ function sentenceOf(
   if (planned !== undefined) return planned === 0 ? tell('none') : tell(planned === 1 ? 'planned-one' : 'planned', { n: planned });
   if (many) return many.total === 0 ? tell('none') : sentenceOfMany(many, tell, operation?.effect === 'destroy');
   // The data of a write tells what stands there now, not what was looked for.
-  if (found !== undefined && changed === null) return tell('found', { n: found });
+  if (found !== undefined && changed === null) return tell(found === 1 ? 'found-one' : 'found', { n: found });
   if (isObject(data) && data['ok'] === false) return tell('amiss');
   return tell(changed === false ? 'unchanged' : 'done');
 }

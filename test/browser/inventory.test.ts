@@ -55,7 +55,7 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
       () => document.querySelector<HTMLInputElement>('#node-config-input-password_2')?.value === '__PWRD__',
     );
     expect(await editor.page.inputValue('#node-config-input-username_2')).toBe('lab');
-    await editor.page.waitForFunction(() => /1 appliances/.test(document.querySelector('.gateway-inventory-state')?.textContent ?? ''));
+    await editor.page.waitForFunction(() => /1 appliance is/.test(document.querySelector('.gateway-inventory-state')?.textContent ?? ''));
     expect(await editor.text('.gateway-inventory-state')).toContain('eu (1)');
     await editor.done();
     expect(await editor.exported('inv1')).toMatchObject(kept);

@@ -25,7 +25,7 @@ export const response: Outcomes = {
     expect(await debug.next('Why it failed')).toMatchObject({ code: 'BAD_INPUT' });
     expect([sessions.has(first), isEnabled()]).toEqual([true, 'true']);
 
-    expect(await call({ user: USER })).toMatchObject({ status: 200, body: { message: expect.stringContaining('Ended 1 sessions') as string } });
+    expect(await call({ user: USER })).toMatchObject({ status: 200, body: { message: expect.stringContaining('Sessions ended: 1, accounts disabled: 1.') as string } });
     expect([sessions.has(first), isEnabled()]).toEqual([false, 'false']);
     const again = sessions.add({ 'active-user-name': USER });
     expect(await debug.next('Ended again', 30_000)).toMatchObject({ event: 'ended', name: USER, session: { 'session-id': again } });

@@ -459,7 +459,7 @@ export function fleet(runtime: Runtime): void {
       await rig.until(() => rig.statuses('inv').at(-1)?.text === 'not read');
       expect(success(await rig.run({ payload: {} })).payload).toMatchObject({ total: 3, ok: 3 });
       write(fleet.entries.slice(0, 1));
-      await rig.until(() => rig.statuses('inv').at(-1)?.text === '1 appliances');
+      await rig.until(() => rig.statuses('inv').at(-1)?.text === '1 appliance');
 
       await rig.redeploy(deployment([{ ...list, name: 'again' }], { source: 'file', file }), 'full');
       expect(inventoryById('inv')).toBeDefined();

@@ -123,7 +123,7 @@ export const contain = area({
       effect: 'read',
       label: 'List who is contained',
       help: 'Everybody who is kept out of this appliance now.',
-      summary: { found: '__n__ are contained.' },
+      summary: { found: '__n__ are contained.', 'found-one': '1 is contained.' },
       data: 'array of `{ id, name, disabled, since, until, ended-meanwhile }`',
       fields: { folder },
       run: ({ folder: path }, call) => listContained(alsoIn(path, call)),

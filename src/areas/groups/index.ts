@@ -36,7 +36,7 @@ export const groupsArea = area({
       effect: 'read',
       label: 'List groups',
       help: 'All groups of one catalogue.',
-      summary: { found: '__n__ groups in the catalogue of __server__.' },
+      summary: { found: '__n__ groups in the catalogue of __server__.', 'found-one': '1 group in the catalogue of __server__.' },
       data: 'array of groups',
       fields: { server: subject(server), directory },
       run: (input, call) => readCatalog(of(input), call),

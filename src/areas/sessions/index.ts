@@ -30,7 +30,7 @@ export const sessions = area({
       effect: 'read',
       label: 'List sessions',
       help: 'All active sessions, every page followed, each session once.',
-      summary: { found: '__n__ sessions.' },
+      summary: { found: '__n__ sessions.', 'found-one': '1 session.' },
       data: 'array of session records',
       fields: {
         name: text('User', 'Only the sessions of this user, as the appliance compares names.', {

@@ -52,7 +52,7 @@ export const users = area({
       effect: 'read',
       label: 'List users',
       help: 'All local users of one authentication server.',
-      summary: { found: '__n__ users of __server__.' },
+      summary: { found: '__n__ users of __server__.', 'found-one': '1 user of __server__.' },
       data: 'array of users',
       fields: { server: subject(server) },
       run: ({ server }, call) => new LocalUsers(server, call).list(),
