@@ -69,6 +69,19 @@ describe('device certificates', () => {
 });
 
 describe('signing requests', () => {
+  it('name a curve for a key that has one', async () => {
+    const { simulator, gateway } = await pair();
+    const name = { 'subject-common-name': 'vpn.example.com' };
+    for (const more of [{}, { 'key-type': 'RSA' }, { 'key-type': 'RSA', 'ecc-curve': 'P-256' }, { 'ecc-curve': 'P-256' }])
+      await gateway.run('certificates.create-csr', { ...name, ...more });
+    expect(calls(simulator).map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { ...name, 'key-type': 'ECDSA', 'ecc-curve': 'P-384' },
+      { ...name, 'key-type': 'RSA' },
+      { ...name, 'key-type': 'RSA' },
+      { ...name, 'key-type': 'ECDSA', 'ecc-curve': 'P-256' },
+    ]);
+  });
+
   it.each(['base64', 'text'])('become a certificate, sent as %s', async (format) => {
     const { simulator, gateway } = await pair();
     const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Simulator } from '../src/simulator';
-import { calls, failure, lines, many, pair, writes } from './library/appliance';
+import { calls, failure, gatewayFor, lines, many, pair, writes } from './library/appliance';
+import { http, wire } from './library/wire';
 
 const SERVER = 'System Local';
 const AUTH_SERVERS = '/api/v1/configuration/authentication/auth-servers/auth-server';
@@ -331,6 +332,32 @@ describe('several users', () => {
     expect((await results('enable', listed)) as unknown[]).toEqual(expect.arrayContaining(all));
     expect(await results('delete', people)).toEqual(all);
     expect((await gateway.run('users.list', { server: SERVER })).data).toEqual([]);
+  });
+
+  it.each([
+    ['texts', ['a.b', 'c.d']],
+    ['objects with a name', [{ name: 'a.b' }, { name: 'c.d' }]],
+    [
+      'links that are null',
+      [
+        { name: 'a.b', href: null },
+        { name: 'c.d', href: null },
+      ],
+    ],
+  ])('are listed by name where the appliance gives %s without links, and what is listed can be worked on', async (_what, user) => {
+    const server = await wire(({ method, path }) => {
+      if (method !== 'GET') return http(204);
+      return http(200, JSON.stringify(path.endsWith('/user') ? { user } : { enabled: 'true' }));
+    });
+    const gateway = gatewayFor(server);
+    const { data } = await gateway.run('users.list', { server: SERVER });
+    expect(data).toEqual([
+      { name: 'a.b', href: null },
+      { name: 'c.d', href: null },
+    ]);
+    const disabled = await gateway.run('users.disable', { server: SERVER, username: data });
+    expect(disabled.data).toMatchObject({ ok: 2, results: [{ item: 'a.b' }, { item: 'c.d' }] });
+    expect(disabled.envelope.ignored).toBeUndefined();
   });
 
   it('are many also when there is one, and a success when there is none', async () => {

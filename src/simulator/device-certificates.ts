@@ -58,14 +58,11 @@ function upload(call: Call): Reply {
   return info(variants, 201, 'Operation completed successfully.');
 }
 
-const CSR: Shape = {
-  'subject-common-name': required(filledText),
-  'key-type': required(oneOf('ECDSA')),
-  'ecc-curve': required(oneOf('P-256', 'P-384')),
-};
+const KEY: Shape = { 'subject-common-name': required(filledText), 'key-type': required(oneOf('ECDSA', 'RSA')) };
+const ON_CURVE: Shape = { ...KEY, 'ecc-curve': required(oneOf('P-256', 'P-384')) };
 
 function createCsr(call: Call): Reply {
-  checkBody(call.body, CSR);
+  checkBody(call.body, textOf(call.body, 'key-type') === 'RSA' ? KEY : ON_CURVE);
   const { certificates, variants } = call.state;
   const subject = textOf(call.body, 'subject-common-name');
   const name = `csr-${++certificates.created}-${subject}`;

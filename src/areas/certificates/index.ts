@@ -85,9 +85,10 @@ export const certificates = area({
           required(text('Common name', 'Common name of the certificate: the host name.', { example: 'vpn.example.com' })),
         ),
         'key-type': text('Key type', 'Kind of key.', { default: 'ECDSA', known: ['ECDSA', 'RSA'] }),
-        'ecc-curve': text('Curve', 'Curve of an ECDSA key.', { default: 'P-384', known: ['P-256', 'P-384'] }),
+        'ecc-curve': text('Curve', 'Curve of an ECDSA key; not sent for RSA.', { default: 'P-384', known: ['P-256', 'P-384'] }),
       },
-      run: async (body, call) => {
+      run: async ({ 'ecc-curve': curve, ...request }, call) => {
+        const body = /^rsa$/i.test(request['key-type']) ? request : { ...request, 'ecc-curve': curve };
         const outcome = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificate-csrs`, body });
         const csr = csrOf(outcome.result);
         if (csr) call.note({ csr });

@@ -140,9 +140,16 @@ export class LocalUsers {
 function usersOf(document: JsonObject): JsonObject[] {
   const within = document['users'] ?? document;
   const list = (isObject(within) ? within['user'] : within) ?? [];
-  const users: unknown[] = Array.isArray(list) ? list : [list];
+  const users = (Array.isArray(list) ? (list as unknown[]) : [list]).map(namedOnly);
   if (users.every((user): user is JsonObject => isObject(user) && (users.length > 1 || !isLink(user)))) return users.map(withoutPassword);
   throw new GatewayError('BAD_RESPONSE', 'The appliance answered a list of users that holds something else.', { sent: true });
+}
+
+/** Of some there is a name alone: `{ name, href: null }`, as of whatever else is listed so. */
+function namedOnly(user: unknown): unknown {
+  const given = typeof user === 'string' ? { name: user } : user;
+  if (!isObject(given) || typeof given['name'] !== 'string' || Object.hasOwn(given, 'username')) return given;
+  return { ...given, href: typeof given['href'] === 'string' ? given['href'] : null };
 }
 
 /** A collection that is elsewhere. */

@@ -100,9 +100,9 @@ function readItem(given: string | JsonObject, name: string, { common, options, i
   return item;
 }
 
-/** Some releases list users as `{ name, href }`: that names one too. */
+/** Some releases list users as `{ name, href }`, with or without a link: that names one too. */
 function namedUser(given: JsonObject): JsonObject {
-  if (Object.hasOwn(given, 'username') || typeof given['href'] !== 'string') return given;
+  if (Object.hasOwn(given, 'username') || (typeof given['href'] !== 'string' && given['href'] !== null)) return given;
   const { name: username, ...own } = given;
   return { username, ...own };
 }
