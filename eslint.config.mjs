@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'tools/', 'coverage/', '.demo/'] },
+  { ignores: ['dist/', 'node_modules/', 'tools/', 'coverage/', '.demo/', '.stryker-tmp/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

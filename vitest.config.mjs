@@ -5,7 +5,7 @@ import { BaseSequencer } from 'vitest/node';
 
 // Tests of what is built, that start processes of their own (a real Node-RED, npm, a browser, one to be killed), that measure what they
 // compute, or derive keys as slowly as a passphrase needs it; and the second line of Node-RED. Two at a time fill a small machine.
-const whole = [
+export const whole = [
   'test/linear.test.ts',
   'test/secrets.test.ts',
   'test/nodes-v5.test.ts',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareGiven, compareTrees, compareWhole } from '../src/change/compare';
+import { compareGiven, compareTrees, compareWhole, isHyperlink, isLinks, step, withoutSecrets } from '../src/change/compare';
 import type { JsonObject } from '../src/model/json';
 
 const PATH = '/api/v1/configuration/a';
@@ -126,5 +126,94 @@ describe('two trees', () => {
       changed: [{ path: '/b', field: '/x', before: 1, after: 2 }],
     });
     expect(compareTrees(before, before)).toEqual({ equal: true, added: [], removed: [], changed: [] });
+  });
+});
+
+describe('what a comparison holds back', () => {
+  it('a secret that only comes, goes, or changes', () => {
+    expect(compareWhole(PATH, { password: 'a' }, { password: 'b' })).toEqual([]);
+    expect(compareWhole(PATH, { password: 'a' }, {})).toEqual([{ path: PATH, field: '/password', before: '***', after: null }]);
+    expect(compareWhole(PATH, {}, { psk: 4711 })).toEqual([{ path: PATH, field: '/psk', before: null, after: '***' }]);
+    expect(compareWhole(PATH, { password: '' }, { password: 'b' })).toEqual([{ path: PATH, field: '/password', before: '', after: '***' }]);
+    const pair = (value: unknown): JsonObject => ({ a: { name: 'api-key', 'value-text': value, revalue: 'shown' } });
+    expect(compareWhole(PATH, pair('x'), pair('y'))).toEqual([]);
+    expect(compareWhole(PATH, { a: { name: 'x', revalue: '1' } }, { a: { name: 'api-key', revalue: '2' } })).toContainEqual(
+      expect.objectContaining({ field: '/a/revalue', before: '1', after: '2' }),
+    );
+    expect(withoutSecrets({ name: 'api-key', revalue: 'shown', value: 'x' })).toEqual({ name: 'api-key', revalue: 'shown', value: '***' });
+  });
+
+  it('and what nothing can be learned from it shows', () => {
+    const empty = { password: '', token: null, secret: false, psk: undefined };
+    expect(withoutSecrets(empty)).toEqual(empty);
+    expect(withoutSecrets({ secret: 0 })).toEqual({ secret: '***' });
+    const at = new Date(0);
+    expect(withoutSecrets({ at, none: null })).toEqual({ at, none: null });
+  });
+
+  it('no more than the beginning of a long name', () => {
+    expect(step('a'.repeat(200))).toBe(`/${'a'.repeat(200)}`);
+    expect(step('a'.repeat(201))).toBe(`/${'a'.repeat(200)}…`);
+  });
+});
+
+describe('hyperlinks', () => {
+  it.each<[unknown, boolean, boolean]>([
+    [{ href: '/a' }, true, true],
+    [{ href: '/a', name: 'a' }, true, true],
+    [{ href: '/a', other: 1 }, false, false],
+    [{ name: 'a' }, false, false],
+    [{ href: 7 }, false, false],
+    [[{ href: '/a' }, { href: '/b' }], false, true],
+    [[{ href: '/a' }, { b: 1 }], false, false],
+    [[], false, false],
+    ['/a', false, false],
+  ])('%j', (value, one, some) => expect([isHyperlink(value), isLinks(value)]).toEqual([one, some]));
+});
+
+describe('trees', () => {
+  it('are equal only where nothing came, went or changed', () => {
+    const tree = (...paths: string[]): Map<string, JsonObject> => new Map(paths.map((path) => [path, { a: 1 }]));
+    expect(compareTrees(tree('/a'), tree('/a'))).toEqual({ equal: true, added: [], removed: [], changed: [] });
+    expect(compareTrees(tree('/a'), tree('/a', '/b'))).toMatchObject({ equal: false, added: ['/b'], removed: [] });
+    expect(compareTrees(tree('/a', '/b'), tree('/a'))).toMatchObject({ equal: false, added: [], removed: ['/b'] });
+    expect(compareTrees(tree('/a', '/b'), tree('/a', '/c'))).toMatchObject({ equal: false, added: ['/c'], removed: ['/b'] });
+    const changed = new Map<string, JsonObject>([
+      ['/a', { a: 2 }],
+      ['/c', {}],
+    ]);
+    expect(compareTrees(tree('/a'), changed)).toMatchObject({ equal: false, added: ['/c'], changed: [{ field: '/a' }] });
+    expect(compareTrees(tree('/a', '/b'), changed)).toMatchObject({ equal: false, removed: ['/b'] });
+  });
+});
+
+describe('values that look alike', () => {
+  it.each<[unknown, unknown, boolean]>([
+    ['True', 'true', true],
+    ['not true', 'NOT TRUE', false],
+    ['true enough', 'TRUE enough', false],
+    [null, [], true],
+    [null, '', false],
+    [0, null, false],
+    ['x', ['x'], false],
+    [{ a: 1 }, [], false],
+  ])('%j and %j', (one, other, same) => {
+    expect(fields({ a: one }, { a: other })).toEqual(same ? [] : [expect.stringMatching(/^\/a/)]);
+  });
+
+  it('a hyperlink in a list counts in its length, and what is left is told only of what was given', () => {
+    expect(compareWhole(PATH, { a: link }, { a: { href: '/other' } })).toEqual([]);
+    expect(given({ a: [link, 'x'] }, { a: [link, 'x'] })).toMatchObject({ diff: [], notCompared: [{ field: '/a/0' }] });
+  });
+
+  it('200 levels are compared, one more is refused, in objects and in lists', () => {
+    const objects = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
+    expect(fields(objects(201), objects(201))).toEqual([]);
+    expect(() => fields(objects(202), objects(202))).toThrow('A resource is nested deeper than 200 levels, which is more than any has.');
+    const lists = (depth: number): JsonObject => ({ a: JSON.parse('['.repeat(depth) + '1' + ']'.repeat(depth)) as unknown });
+    expect(() => fields(lists(150), lists(150))).not.toThrow();
+    expect(() => fields(lists(5000), lists(5000))).toThrow('nested deeper');
+    expect(() => withoutSecrets(lists(5000))).toThrow('nested deeper');
+    expect(withoutSecrets(lists(150))).toEqual(lists(150));
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configurationPath, encodeQuery, encodeSegment, expandTags } from '../src/model/path';
+import { apiPath, at, configurationPath, encodeQuery, encodeSegment, expandTags } from '../src/model/path';
 import { appliance, codeOf, gatewayFor, lines, pair, refusalOf, ROLES, failure } from './library/appliance';
 
 const ROOT = '/api/v1/configuration';
@@ -128,6 +128,108 @@ describe('tags', () => {
     'roles/{{=<% %>=}}',
     'roles/{{payload.name',
   ])('%s is refused', (template) => expect(codeOf(() => expand(template))).toBe('BAD_INPUT'));
+});
+
+describe('a tag that cannot be', () => {
+  const say = (template: string, view: object = {}): string | undefined => refusalOf(() => expandTags(template, view))?.message;
+
+  it.each<[string, string]>([
+    ['{{{a}}}', 'path has the tag {{&a}}: only plain tags like {{payload.name}} are possible.'],
+    ['{{&a}}', 'path has the tag {{&a}}'],
+    ['{{#a}}x{{/a}}', 'path has the tag {{#a}}'],
+    ['{{>a}}', 'path has the tag {{>a}}'],
+    ['{{!a}}', 'path has the tag {{a}}'],
+    ['{{=<% %>=}}', 'path has the tag {{<% %>}}'],
+    ['{{a', 'path has a tag that cannot be read: Unclosed tag'],
+    ['{{a}}', 'path needs {{a}}, but the message has nothing there.'],
+  ])('is told: %s', (template, words) => expect(say(template)).toContain(words));
+
+  it('is told with what came', () => {
+    for (const a of [null, '', undefined]) expect(say('{{a}}', { a })).toBe('path needs {{a}}, but the message has nothing there.');
+    expect(say('{{a}}', { a: ['x'] })).toMatch(/^path needs text in \{\{a\}\}, not an array/);
+    expect(expandTags('x/{{a}}', { a: 0 })).toBe('x/0');
+  });
+});
+
+describe('a fixed path', () => {
+  it('has each name as one segment', () => {
+    expect(at`/a/${'b/c'}/d/${'.e'}`).toBe('/a/b%2Fc/d/%2Ee');
+    expect(at`/a`).toBe('/a');
+  });
+
+  it.each<[string, string]>([
+    ['', 'A name is empty: the request would go to all of them.'],
+    ['.', 'The name "." cannot be asked for: in an address it leads to another place.'],
+    ['..', 'The name ".." cannot be asked for'],
+  ])('refuses the name "%s"', (name, words) => expect(refusalOf(() => at`/a/${name}`)?.message).toContain(words));
+});
+
+describe('any path of the interface', () => {
+  it.each([
+    ['system/status', '/api/v1/system/status'],
+    ['/api/v1/system/status', '/api/v1/system/status'],
+    ['/vpn1/api/v1/system/status', '/api/v1/system/status'],
+    ['realm', '/api/v1/realm'],
+    ['system/auth', '/api/v1/system/auth'],
+    ['a;b/auth', '/api/v1/a%3Bb/auth'],
+    ['authentication/auth', '/api/v1/authentication/auth'],
+    ['%25', '/api/v1/%25'],
+  ])('%s', (path, whole) => expect(apiPath(path, '/vpn1')).toBe(whole));
+
+  it.each([
+    'auth',
+    '/auth/',
+    'AUTH',
+    'Realm_Auth',
+    'realm_auth/x',
+    'auth;jsessionid=1',
+    'auth%3Bx',
+    'auth%00.html',
+    'auth%0b',
+    '%61uth',
+    '%2561uth',
+    '%25252561uth',
+    'a%75th',
+    'auth%20',
+    'auth%09',
+    '%2Fauth',
+    '%5Cauth',
+    ' auth',
+    'a%C2%AD%2Fx%2F%2E%2E%2F%2E%2E%2F%2E%2E%2Fv1%2Fauth',
+    '%2E%2Fauth'.replace('%2E%2F', '%252E%2F'),
+    'x%252F%252E%252E%252Fauth',
+  ])('%s, which could be a login, is refused', (path) => {
+    expect(refusalOf(() => apiPath(path))?.code, path).toBe('BAD_INPUT');
+    expect(refusalOf(() => apiPath(path))?.message).toMatch(/login|another place/);
+  });
+
+  it('is not the root of the interface', () => {
+    for (const path of ['/', '/api/v1', '/api/v1/'])
+      expect(refusalOf(() => apiPath(path))?.message).toBe('path is the root of the interface. Give a path below /api/v1/.');
+    expect(refusalOf(() => apiPath('auth'))?.message).toBe(
+      'path leads to a login, which is made by itself and would hand out a key here. Give another path.',
+    );
+  });
+});
+
+describe('what is refused is told', () => {
+  it.each<[unknown, string]>([
+    [[], 'path is an empty array: give at least one segment.'],
+    [[null], 'path is an array with an item that is not text.'],
+    [['a', '\ud83d'], 'A name holds half of a Unicode character: check where it was cut.'],
+    ['a/%2e%2e%2Fb', 'path has the segment'],
+    ['a/x%5C..', 'path has the segment'],
+    ['mailto://x', 'path is a whole address.'],
+  ])('%j', (path, words) => expect(refusalOf(() => configurationPath(path as string[]))?.message).toContain(words));
+
+  it('what only looks like an address, or like another appliance, is a path', () => {
+    expect(tree('a/http://b'.replace('//', '/'))).toBe('/a/http%3A/b');
+    expect(tree('my-api/v1x')).toBe('/my-api/v1x');
+    expect(tree('myapi/v1')).toBe('/myapi/v1');
+    expect(tree(`${ROOT}/`)).toBe('');
+    expect(tree(ROOT)).toBe('');
+    expect(configurationPath([7, 'a'] as unknown as string[])).toBe(`${ROOT}/7/a`);
+  });
 });
 
 describe('query', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readFilter } from '../src/areas/sessions/filter';
+import { readFilter, SESSION_FIELDS } from '../src/areas/sessions/filter';
 import { appliance, codeOf, failure, gatewayFor, many, pair, refusalOf } from './library/appliance';
 
 const hoursAgo = (hours: number): string => (Date.now() / 1000 - hours * 3600).toFixed(6);
@@ -146,6 +146,43 @@ describe('other kinds of fields in a filter', () => {
     { 'user-sign-in-time': '*:30' + ':00:00' },
   ])('%j is refused', (filter) => {
     expect(codeOf(() => readFilter(filter))).toBe('BAD_INPUT');
+  });
+
+  it.each<[Record<string, unknown>, string, string]>([
+    [{}, 'LIMIT', 'filter is empty, which would mean every session. Name at least one field, or use End ALL sessions.'],
+    [{ name: 'x' }, 'BAD_INPUT', 'filter names "name", which no session record has. Fields are: active-user-name, '],
+    [{ 'acme-client-version-2': 'x' }, 'BAD_INPUT', 'filter names "acme-client-version-2", which'],
+    [{ '-client-version': 'x' }, 'BAD_INPUT', 'filter names "-client-version", which'],
+    [{ 'a b-client-version': 'x' }, 'BAD_INPUT', 'filter names "a b-client-version", which'],
+    [{ 'user-roles': ' ' }, 'BAD_INPUT', 'filter.user-roles is empty. Give a text, with * as wildcard.'],
+    [{ 'user-roles': ['A', ''] }, 'BAD_INPUT', 'filter.user-roles is empty.'],
+    [
+      { 'user-roles': '**' },
+      'BAD_INPUT',
+      'filter.user-roles is a bare *, which matches everyone. Leave the field out, or be more specific.',
+    ],
+    [{ 'user-roles': ' * ' }, 'BAD_INPUT', 'filter.user-roles is a bare *'],
+    [{ 'user-roles': [] }, 'BAD_INPUT', 'filter.user-roles is an empty array. Give at least one text.'],
+    [{ 'user-roles': true }, 'BAD_INPUT', 'filter.user-roles has to be text or an array of texts; '],
+    [{ 'user-roles': { a: 1 } }, 'BAD_INPUT', 'filter.user-roles has to be text'],
+    [{ 'user-sign-in-time': 'x2026' }, 'BAD_INPUT', 'a time such as 2026/01/15 09:30:00, with * for the rest'],
+    [{ 'user-sign-in-time': '2026x' }, 'BAD_INPUT', 'a time such as'],
+    [{ 'network-connect-ip': 'vpn*' }, 'BAD_INPUT', 'filter.network-connect-ip'],
+  ])('%j is refused in words that say what to do', (filter, code, words) => {
+    const refusal = refusalOf(() => readFilter(filter));
+    expect([refusal?.code, refusal?.message]).toEqual([code, expect.stringContaining(words)]);
+  });
+
+  it('are those of the record: texts, the version of the client, a value that is no text', () => {
+    const record = { 'user-roles': 'A', 'acme-client-version': '9.1', events: 3, 'device-id': null };
+    expect(readFilter({ 'acme-client-version': '9.*' })(record)).toBe(true);
+    expect(readFilter({ 'acme-client-version': '8.*' })(record)).toBe(false);
+    expect(readFilter({ 'user-roles': 'A', events: 3 })(record)).toBe(true);
+    expect(readFilter({ 'user-roles': 'A', events: 4 })(record)).toBe(false);
+    for (const missing of ['device-id', 'browser-id']) expect(readFilter({ [missing]: ['null', 'undefined', 'x*'] })(record)).toBe(false);
+    expect(readFilter({ 'agent-type': 5 })({ 'agent-type': 5 })).toBe(true);
+    expect(SESSION_FIELDS).toEqual(expect.arrayContaining(['hc-failed-reasons', 'source-ip', 'older-than', 'user-roles']));
+    expect(SESSION_FIELDS).not.toContain('');
   });
 
   it('say which field and which pattern, and quote no more than its beginning', () => {

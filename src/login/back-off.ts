@@ -128,8 +128,9 @@ function readPause(value: Remembered | undefined): Pause | undefined {
   if (!isObject(value)) return undefined;
   const { until, ms, code, status } = value;
   return {
-    until: Number(until),
-    ms: Number(ms),
+    // Another version, or another process, may have written something else.
+    until: Number(until) || 0,
+    ms: Number(ms) || FAILED_MS,
     code: typeof code === 'string' ? code : '',
     status: typeof status === 'number' ? status : null,
   };

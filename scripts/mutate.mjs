@@ -1,0 +1,104 @@
+// @ts-check
+// npm run mutate [-- --files src/a.ts,src/b.ts | --changed] [-- --minutes 3] [-- --verbose]: mistakes are put into the library one by one;
+// a test has to notice each of them. Files are measured one after the other, each with the tests of scripts/mutation/tests.mjs.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { allFiles, changes } from './mutation/ranges.mjs';
+import { testsOf } from './mutation/tests.mjs';
+import { root } from './tools.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    files: { type: 'string' },
+    changed: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+    concurrency: { type: 'string', default: '1' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+
+/** What a file has to reach, in percent. A single survivor is no failure: a change of a few lines has a few mutants. */
+const ENOUGH = 90;
+const RESULTS = join(root, 'node_modules', '.cache', 'mutation');
+
+/** @typedef {{ status: string, mutatorName: string, replacement?: string, location: { start: { line: number } } }} Mutant */
+
+/** What is left to be done: a file, and its lines where not all of them changed. */
+function jobs() {
+  if (options.files) return options.files.split(',').map((file) => ({ file, ranges: [file] }));
+  if (!options.changed) return allFiles().map((file) => ({ file, ranges: [file] }));
+  const found = changes();
+  if (!found) console.log('There is no earlier commit to compare with: nothing is measured.');
+  return found ?? [];
+}
+
+/**
+ * One file. Undefined where the time was up.
+ * @param {{ file: string, ranges: string[] }} job
+ * @param {number} until
+ * @returns {Promise<Mutant[] | undefined>}
+ */
+async function measured({ file, ranges }, until) {
+  const report = join(RESULTS, `${file.replaceAll('/', '-')}.json`);
+  rmSync(report, { force: true });
+  const stryker = join(root, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js');
+  const args = [
+    stryker,
+    'run',
+    '--mutate',
+    ranges.join(','),
+    '--concurrency',
+    options.concurrency,
+    '--tempDirName',
+    `.stryker-tmp/${process.pid}`,
+  ];
+  const env = { ...process.env, GATEWAY_MUTATION_TESTS: testsOf(file).join(','), GATEWAY_MUTATION_REPORT: report };
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: options.verbose ? 'inherit' : ['ignore', 'pipe', 'pipe'] });
+  /** @type {string[]} */
+  const printed = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece) => printed.push(String(piece)));
+  const timer = Number.isFinite(until) ? setTimeout(() => child.kill('SIGINT'), Math.max(0, until - Date.now())) : undefined;
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  clearTimeout(timer);
+  if (!existsSync(report)) {
+    if (Date.now() >= until) return undefined;
+    // Lines of types and comments alone.
+    if (code === 0) return [];
+    throw new Error(`Stryker ended (${code}) at ${file}:\n${printed.join('')}`);
+  }
+  const { files } = /** @type {{ files: Record<string, { mutants: Mutant[] }> }} */ (JSON.parse(readFileSync(report, 'utf8')));
+  return Object.values(files).flatMap(({ mutants }) => mutants);
+}
+
+/** @param {string} file @param {Mutant[]} mutants */
+function judged(file, mutants) {
+  const counted = mutants.filter(({ status }) => /^(?:Killed|Timeout|Survived|NoCoverage)$/.test(status));
+  const alive = counted.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
+  const score = counted.length === 0 ? 100 : (100 * (counted.length - alive.length)) / counted.length;
+  console.log(`${file}: ${score.toFixed(1)} % of ${counted.length}`);
+  const lines = readFileSync(join(root, file), 'utf8').split('\n');
+  for (const { mutatorName, replacement, location } of alive) {
+    const { line } = location.start;
+    console.log(`  ${line} ${mutatorName}: ${(lines[line - 1] ?? '').trim()}\n      → ${(replacement ?? '').split('\n')[0]}`);
+  }
+  return score >= ENOUGH || alive.length <= 1;
+}
+
+mkdirSync(RESULTS, { recursive: true });
+const until = options.minutes ? Date.now() + Number(options.minutes) * 60_000 : Infinity;
+/** @type {string[]} */
+const weak = [];
+/** @type {string[]} */
+const left = [];
+for (const job of jobs()) {
+  const mutants = Date.now() < until ? await measured(job, until) : undefined;
+  if (!mutants) left.push(job.file);
+  else if (!judged(job.file, mutants)) weak.push(job.file);
+}
+rmSync(join(root, '.stryker-tmp'), { recursive: true, force: true });
+if (left.length > 0) console.log(`Not measured, since ${options.minutes} minutes were over: ${left.join(', ')}`);
+if (weak.length > 0) console.error(`Below ${ENOUGH} %: ${weak.join(', ')}`);
+process.exit(weak.length === 0 ? 0 : 1);
