@@ -1,14 +1,19 @@
+import { existsSync } from 'node:fs';
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
+// The second package is installed at first need (scripts/fleet.mjs); before that nothing is known of the types that it uses.
+const hasFleet = existsSync(`${import.meta.dirname}/fleet/node_modules`);
+const projects = ['tsconfig.test.json', 'nodes/editor/tsconfig.json', ...(hasFleet ? ['fleet/tsconfig.test.json'] : [])];
+
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'tools/', 'coverage/', '.demo/', '.stryker-tmp/'] },
+  { ignores: ['dist/', '**/dist/', '**/node_modules/', 'tools/', 'coverage/', '.demo/', '.stryker-tmp/', ...(hasFleet ? [] : ['fleet/'])] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: {
-      parserOptions: { project: ['tsconfig.test.json', 'nodes/editor/tsconfig.json'], tsconfigRootDir: import.meta.dirname },
+      parserOptions: { project: projects, tsconfigRootDir: import.meta.dirname },
     },
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',

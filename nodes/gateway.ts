@@ -66,7 +66,7 @@ function secretsOf(area: Area): Record<string, { type: 'password' }> {
 }
 
 /** Node-RED hangs them on the node in clear, where everything that logs or inspects a node comes by. */
-function hideCredentials(node: Node<object>): void {
+export function hideCredentials(node: Node<object>): void {
   let { credentials } = node;
   Object.defineProperty(node, 'credentials', {
     configurable: true,

@@ -23,6 +23,7 @@ import { fileFault } from '../src/transfer/file-fault';
 import { addAppliances, APPLIANCE_CREDENTIALS, applianceNamed, settingsOf } from './appliance';
 import { observing } from './observe';
 import { badConfig, Properties } from './properties';
+import { inventoryCoordination } from './shared';
 import { countedText, textOf } from './texts';
 
 export const INVENTORY = 'gateway-inventory';
@@ -53,7 +54,11 @@ export const INVENTORY_STATUS = {
 /** Every inventory node that is deployed. */
 const deployed = new Map<string, InventoryNode>();
 /** A deploy makes the nodes anew; what did not change keeps its key and its sockets. */
-const gateways = new Gateways({ others: (name) => applianceNamed(name).gateway(), ...observing() });
+const gateways = new Gateways({
+  others: (name) => applianceNamed(name).gateway(),
+  coordination: inventoryCoordination,
+  ...observing(),
+});
 
 /** The runtime of one `gateway-inventory` node. */
 export class InventoryNode {
@@ -65,6 +70,7 @@ export class InventoryNode {
   readonly #node: Node<Record<string, unknown>>;
   readonly #leave: () => void;
   #inventory: Inventory | undefined;
+  #sets: CredentialSource | undefined;
   #file: string | undefined;
   /** What keeps it from being read now; what was good before stays. */
   #fault: GatewayError | undefined;
@@ -98,6 +104,18 @@ export class InventoryNode {
 
   get appliances(): InventoryAppliance[] {
     return this.#inventory?.appliances ?? [];
+  }
+
+  named(name: string): InventoryAppliance | undefined {
+    return this.#inventory?.named(name);
+  }
+
+  /** The password of a credential set, for a field of an operation that is secret. Errors: `BAD_CONFIG` where there is none. */
+  secretOf(set: string): string {
+    const secret = this.#sets?.read(set).password;
+    if (secret) return secret;
+    const where = this.#sets ? ours(` ${this.#sets.where(set, 'password')}`) : ours('');
+    throw badConfig(sentence`The credential set ${set} has no password.${where}`);
   }
 
   /** Those that a selection fits. Errors: `BAD_INPUT`; `BAD_CONFIG` where nothing good has been read yet. */
@@ -134,9 +152,10 @@ export class InventoryNode {
     if (!isObject(read)) throw badConfig('defaults has to be an object of properties, such as { "realm": "Admin Users" }.');
     const own = { tls: properties.text('tls'), proxy: properties.text('proxy') };
     const defaults = { ...Object.fromEntries(Object.entries(own).filter(([, id]) => id !== undefined)), ...read };
+    this.#sets = this.#credentials(properties);
     return new Inventory({
       defaults,
-      credentials: this.#credentials(properties),
+      credentials: this.#sets,
       gateways,
       settingsOf: (values, credentials) =>
         settingsOf(

@@ -13,7 +13,16 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
  * @returns {string}
  */
 export function toolFolder(name) {
-  const folder = join(root, 'tools', name);
+  return installedFolder(join(root, 'tools', name), name);
+}
+
+/**
+ * The same for a folder elsewhere; `name` is for the place where it is installed before it is moved.
+ * @param {string} folder
+ * @param {string} name
+ * @returns {string}
+ */
+export function installedFolder(folder, name) {
   const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
   const modules = join(folder, 'node_modules');
   const installedLock = join(modules, 'installed-lock.json');

@@ -19,6 +19,11 @@ export interface RunOptions {
    * for reads and dry runs, nor where nothing would be written.
    */
   approve?: Approve | undefined;
+  /**
+   * Awaited before each write leaves, when everything else is looked at: to note that it is about to be sent. What it rejects with is the
+   * outcome of that write, which has then not been sent. Not called in a dry run.
+   */
+  beforeWrite?: (() => Promise<void>) | undefined;
   /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
   onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
   /** Puts `envelope.summary` into another language than English. */

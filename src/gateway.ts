@@ -158,6 +158,7 @@ export class Gateway {
       other: this.#others && ((other, work) => this.#at(other, work, signal)),
       gate: part.gate ?? approval,
       permit: this.#permit,
+      before: options.beforeWrite,
       sender: part.sender,
       remembers: writes && !dryRun,
     });

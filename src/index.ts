@@ -12,6 +12,9 @@ export {
   fromEnvironment,
   fromFolder,
   Inventory,
+  manyReport,
+  paceOf,
+  partlyFailed,
   type InventoryAppliance,
   runOnMany,
   type ApplianceResult,
@@ -26,18 +29,22 @@ export {
   type ManyOptions,
   type ManyOutcome,
   type ManyProgress,
+  type Pace,
   type PaceOptions,
   type PlannedAt,
+  type Reported,
   type Selectable,
   type SettingsOf,
   type Share,
+  type Stopped,
   type Target,
 } from './inventory';
 export type { CredentialName } from './model/setting-kinds';
 export type { Cancellable, Canceller } from './model/cancelling';
+export { processCoordination } from './model/process-coordination';
 export { coordinationKey, type Coordination, type ExclusiveOptions, type Remembered } from './model/coordination';
 export type { Envelope, Many, ManyItem, Message, PlannedRequest, ResultLists, WriteResult } from './model/envelope';
-export { GatewayError, type Details } from './model/error';
+export { asGatewayError, badInput, GatewayError, type Details } from './model/error';
 export { ERROR_CODES, type ErrorCode } from './model/error-codes';
 export type { Initiator } from './journal/around';
 export type { Advance, Call, Content, LoginState, ReadOptions } from './model/call';
@@ -49,7 +56,9 @@ export type { JsonObject } from './model/json';
 export type { Area, Effect, Operation, Operations } from './model/operation';
 export type { Query, Request } from './model/request';
 export type { Permissions, Rule } from './model/rules';
-export type { Sentence } from './model/sentence';
+export { ours, sentence, type Sentence } from './model/sentence';
+export { readInput } from './model/input';
+export { isSecretName, secretsIn } from './model/secrets';
 export type { Handshake } from './http/served';
 export type { ServedCertificate, ShownCertificate } from './model/served';
 export type { ProxySettings, Settings, TlsSettings } from './model/settings';

@@ -41,7 +41,7 @@ const CANCELLED = 'Cancelled while it waited for another change of this resource
  */
 export function ensure(wanted: Wanted, call: Call): Promise<Ensured> {
   const { path } = wanted;
-  return call.exclusive(path, () => new Change(wanted, call).make(), { cancelled: CANCELLED });
+  return call.exclusive(path, () => new Change(wanted, call).make(), { cancelled: CANCELLED, brief: true });
 }
 
 /** The same for a resource that is not to be there. */
@@ -61,7 +61,7 @@ export function ensureAbsent(path: string, call: Call): Promise<Ensured> {
     }
     return { resource: undefined, differs: true, diff, notCompared: [], implicit: [] };
   };
-  return call.exclusive(path, remove, { cancelled: CANCELLED });
+  return call.exclusive(path, remove, { cancelled: CANCELLED, brief: true });
 }
 
 /** Tells in the envelope what was ensured; in a dry run also whether it would change anything. */

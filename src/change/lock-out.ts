@@ -64,7 +64,7 @@ export function guardLogin({ call, mending, wanted, login }: LockOutParts): Arou
         throw refusal ? await lockedOut(refusal, found, write.request, mending()) : error;
       }
     };
-    return call.exclusive('administrators', work, { onWait: () => (waited = true) });
+    return call.exclusive('administrators', work, { onWait: () => (waited = true), brief: true });
   };
 }
 

@@ -2,8 +2,8 @@ export { fromEnvironment, fromFolder, fromObject, type CredentialSet, type Crede
 export { DEFAULT_SET, ENTRY_PROPERTIES, type InventoryEntry } from './entry';
 export { Gateways, type KeptGateway } from './gateways';
 export { Inventory, InventoryAppliance, type InventoryOptions, type SettingsOf } from './inventory';
-export { AT_ONCE, type PaceOptions, type Share } from './pace';
+export { AT_ONCE, paceOf, type Pace, type PaceOptions, type Share } from './pace';
 export { formatOf, LARGEST_BYTES, parseInventory, type InventoryFormat } from './parse';
-export type { ApplianceResult, ManyAppliances, PlannedAt } from './report';
+export { manyReport, partlyFailed, type ApplianceResult, type ManyAppliances, type PlannedAt, type Reported, type Stopped } from './report';
 export { MOST_DESTROYED, runOnMany, type ManyOptions, type ManyOutcome, type ManyProgress, type Target } from './run-many';
 export { readSelection, type Select, type Selectable } from './selection';

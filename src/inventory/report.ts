@@ -71,6 +71,14 @@ export function dataOf(results: ApplianceResult[]): ManyAppliances {
   };
 }
 
+/** Data and envelope of a run on many, for whoever runs them by other means. */
+export function manyReport(of: Omit<Reported, 'results'> & { readonly results: ApplianceResult[] }): {
+  data: ManyAppliances;
+  envelope: Envelope;
+} {
+  return { data: dataOf(of.results), envelope: envelopeOf(of) };
+}
+
 /** The envelope of the whole: counts are sums, and the sentence names those that failed. */
 export function envelopeOf(of: Reported): Envelope {
   const { operation, selection, results, envelopes, dryRun, stopped, started } = of;

@@ -48,7 +48,7 @@ export function journalled(parts: JournalParts): AroundWrite {
     const recorded = (): Promise<Outcome> => new Recording(parts, write, announced).run(proceed, !waited);
     if (!isTracked(write.request)) return recorded();
     // The next one of the same resource begins when it is known what this one left.
-    return call.exclusive(`journal ${placeOf(write.request)}`, recorded, { onWait: () => (waited = true) });
+    return call.exclusive(`journal ${placeOf(write.request)}`, recorded, { onWait: () => (waited = true), brief: true });
   };
 }
 

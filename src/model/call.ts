@@ -16,6 +16,11 @@ export type Advance =
   | { readonly state: 'moving'; readonly bytes: number; readonly total?: number }
   | { readonly state: 'items'; readonly done: number; readonly total: number };
 
+export interface Exclusively extends Pick<ExclusiveOptions, 'onWait' | 'cancelled'> {
+  /** The work is of small exchanges: if whoever does it dies, the appliance is done with the last one soon, and the next may begin. */
+  readonly brief?: boolean | undefined;
+}
+
 export interface ReadOptions {
   /** Ends it in place of the call's own signal. */
   readonly signal?: Cancellable | undefined;
@@ -87,7 +92,7 @@ export interface Call {
    * Runs `work` while nobody else runs any of that name at this appliance, first come, first served; a plan waits for nobody.
    * Errors: `ABORTED` when this call is cancelled before its work begins; nothing of it was sent.
    */
-  exclusive<T>(name: string, work: () => Promise<T>, options?: Pick<ExclusiveOptions, 'onWait' | 'cancelled'>): Promise<T>;
+  exclusive<T>(name: string, work: () => Promise<T>, options?: Exclusively): Promise<T>;
   /** What a TLS handshake shows, of the appliance or of somebody else. It is no request: nothing is sent beyond the handshake. */
   served(elsewhere?: { readonly host: string; readonly port: number }): Promise<ServedCertificate>;
   /** What this gateway has sent since it was made. */

@@ -4,7 +4,7 @@ import { abortSignalOf, type Cancellable } from '../model/cancelling';
 import { emptyResult, type Many, type ManyItem, type ResultLists, type WriteResult } from '../model/envelope';
 import { badInput, type GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
-import type { Content, SupportFacts } from '../model/call';
+import type { Content, Exclusively, SupportFacts } from '../model/call';
 import type { Advance, Call, LoginState, ReadOptions } from '../model/operation';
 import { AnyAnswer, ANYTHING } from './any-answer';
 import type { ServedAt } from '../http/served';
@@ -19,7 +19,7 @@ import { RunRecord, type Role } from './record';
 import { notContent, readDocument } from './reply';
 import { Sender } from './sender';
 import { CONFIGURATION } from '../model/path';
-import { coordinationKey, type ExclusiveOptions } from '../model/coordination';
+import { coordinationKey } from '../model/coordination';
 import { factOf, settingsSeen, supportFacts, type Shared } from './shared';
 import { Writes, type AroundWrite } from './writes';
 import type { Gate } from './write';
@@ -37,6 +37,8 @@ export interface CallOptions {
   readonly remembers?: boolean | undefined;
   /** Whether a write may leave at all; undefined: all may. */
   readonly permit?: Permit | undefined;
+  /** Awaited before each write leaves. */
+  readonly before?: (() => Promise<void>) | undefined;
   /** That of the run which this is a part of: it counts what is sent. */
   readonly sender?: Sender | undefined;
 }
@@ -71,6 +73,7 @@ export class OperationCall implements Call {
       gate: options.gate,
       recent: shared.recent,
       permit: options.permit,
+      before: options.before,
       advance: options.onProgress && ((done, total) => this.report({ state: 'items', done, total })),
     });
   }
@@ -223,11 +226,11 @@ export class OperationCall implements Call {
     this.#options.onEmit?.(data, part, this);
   }
 
-  exclusive<T>(name: string, work: () => Promise<T>, options: ExclusiveOptions = {}): Promise<T> {
+  exclusive<T>(name: string, work: () => Promise<T>, { brief, ...options }: Exclusively = {}): Promise<T> {
     if (this.dryRun) return work();
     const { coordination, settings } = this.#shared;
     // What was sent can go on at the appliance for as long as an exchange may take.
-    const leaseMs = (Math.max(settings.timeout, settings.transferTimeout) + 60) * 1000;
+    const leaseMs = (brief === true ? settings.timeout + 15 : Math.max(settings.timeout, settings.transferTimeout) + 60) * 1000;
     const key = coordinationKey('exclusive', this.settings.base, name);
     return coordination.exclusive(key, work, { ...options, signal: this.#options.signal, leaseMs });
   }

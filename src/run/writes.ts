@@ -28,6 +28,8 @@ export interface WritesParts {
   readonly recent: Recent;
   /** Undefined where every write is allowed. */
   readonly permit: Permit | undefined;
+  /** Awaited before each write leaves; what it rejects with, the write ends with, unsent. */
+  readonly before: (() => Promise<void>) | undefined;
   /** Told how many of several items are done. */
   readonly advance: ((done: number, total: number) => void) | undefined;
 }
@@ -98,11 +100,12 @@ export class Writes {
   }
 
   async #proceed({ request, shown, stream, read }: Write): Promise<Written> {
-    const { plan, sender, recent } = this.#parts;
+    const { plan, sender, recent, before } = this.#parts;
     if (plan) {
       plan.add(request, shown);
       return { status: null, result: emptyResult() };
     }
+    await before?.();
     recent.forget(request.path);
     try {
       return await sender.write(request, stream, read);

@@ -69,10 +69,14 @@ export function coordinationSuite(name: string, make: () => Promise<Shared> | Sh
       const key = freshKey();
       const fault = new Error('on purpose');
       const waits = gate();
+      const begun = gate();
       const first = one.exclusive(key, async () => {
+        begun.open();
         await waits.opened;
         throw fault;
       });
+      // Of two processes that ask at the same moment either may be the first.
+      await begun.opened;
       const second = other.exclusive(key, () => Promise.resolve('next'), { onWait: waits.open });
       await expect(first).rejects.toBe(fault);
       expect(await second).toBe('next');
@@ -84,7 +88,10 @@ export function coordinationSuite(name: string, make: () => Promise<Shared> | Sh
       const told: string[] = [];
       const held = gate();
       const waits = gate();
-      const first = one.exclusive(key, () => held.opened, { onWait: () => told.push('first') });
+      const begun = gate();
+      const work = (): Promise<void> => (begun.open(), held.opened);
+      const first = one.exclusive(key, work, { onWait: () => told.push('first') });
+      await begun.opened;
       const second = other.exclusive(key, () => Promise.resolve(), {
         onWait: () => {
           told.push('second');

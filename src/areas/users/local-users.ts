@@ -100,7 +100,7 @@ export class LocalUsers {
 
   /** Two changes of one user at once would each put back what the other one has changed. */
   #alone<T>(path: string, call: Call, work: () => Promise<T>): Promise<T> {
-    return call.exclusive(path, work, { cancelled: 'Cancelled while it waited for another change of this user.' });
+    return call.exclusive(path, work, { brief: true, cancelled: 'Cancelled while it waited for another change of this user.' });
   }
 
   /** After a 404 looks whether it is the server or the user that is not there: the appliance tells both alike. */

@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { GatewayError, sentence, type RunOptions } from '@gateway-admin/node-red';
+import { Coordinator } from '../coordinator/coordinator';
+import { reportOf, type FleetReport } from '../coordinator/report';
+import { Database, databaseFault } from '../ledger/database';
+import { LeaseCoordination } from '../ledger/lease';
+import { Ledger } from '../ledger/ledger';
+import type { Order, Progress, RunRow } from '../ledger/rows';
+import { alone, migrate } from '../ledger/schema';
+import { Worker, type Appliances, type ItemKey } from '../worker/worker';
+import { Lane, type Worked } from './lane';
+import { Presence } from './presence';
+import { LANES, Queues, taskQueue } from './queues';
+
+const MEND_MS = 10_000;
+const LOOK_MS = 1000;
+/** Runs led at the same time. */
+const MOST_RUNS = 64;
+/** So long a database that is away is waited for before whoever orders is told. */
+const ORDER_MS = 10_000;
+const KEPT_DAYS = 30;
+/** Node-RED waits fifteen seconds for a node that closes. */
+const CLOSE_MS = 11_000;
+
+export const IN_FLIGHT = 16;
+export const URGENT_IN_FLIGHT = 32;
+
+export interface EngineOptions {
+  readonly url: string;
+  readonly appliances: Appliances;
+  readonly inFlight?: number | undefined;
+  readonly urgentInFlight?: number | undefined;
+  readonly say?: RunOptions['say'];
+  /** Something went wrong that has no run to be told of: the database is away, say. */
+  readonly onFault?: ((fault: GatewayError) => void) | undefined;
+  /** It works again. */
+  readonly onWell?: (() => void) | undefined;
+}
+
+/** What is over, and goes out here. */
+export interface Delivered {
+  readonly run: RunRow;
+  readonly data: FleetReport;
+  readonly envelope: ReturnType<typeof reportOf>['envelope'];
+}
+
+/** What a node that starts runs is told. */
+export interface Listener {
+  /** Runs that were ordered under this name are reported here. */
+  readonly name: string;
+  report(delivered: Delivered): void;
+  progress?(progress: Progress): void;
+}
+
+export type NewOrder = Omit<Order, 'token' | 'origin'>;
+
+/** One process of a fleet: takes orders, leads runs, works on items, and delivers reports. */
+export class Engine {
+  readonly id = randomUUID();
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly coordination: LeaseCoordination;
+  readonly #options: EngineOptions;
+  readonly #queues: Queues;
+  readonly #presence: Presence;
+  readonly #worker: Worker;
+  readonly #coordinator: Coordinator;
+  readonly #lanes = new Map<string, Lane<object>>();
+  readonly #listeners = new Set<Listener>();
+  /** Runs whose progress is told here, and what was told last. */
+  readonly #followed = new Map<string, string>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #looking: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.database = new Database(options.url);
+    this.#queues = new Queues(this.database, (fault) => this.#fault(fault));
+    this.ledger = new Ledger(this.database, this.#queues);
+    this.coordination = new LeaseCoordination(this.database, this.id);
+    this.#presence = new Presence(this.ledger, this.id);
+    this.#worker = new Worker({
+      database: this.database,
+      ledger: this.ledger,
+      appliances: options.appliances,
+      holder: this.id,
+      sure: () => this.#presence.sure(),
+      isSure: () => this.#presence.isSure,
+      ...(options.say && { say: options.say }),
+    });
+    this.#coordinator = new Coordinator({ database: this.database, ledger: this.ledger, onStep: () => this.#nudge() });
+  }
+
+  /** Waits for the database as long as it takes. Errors: `BAD_CONFIG` for one that is there but cannot be used. */
+  async start(): Promise<void> {
+    try {
+      await this.database.lasting(
+        () => this.#prepare(),
+        () => this.#stopped,
+      );
+    } catch (thrown) {
+      throw databaseFault(thrown);
+    }
+    if (this.#stopped) return;
+    const { inFlight = IN_FLIGHT, urgentInFlight = URGENT_IN_FLIGHT } = this.#options;
+    this.#lane(LANES.usual, inFlight, (key: ItemKey) => this.#worker.work(key));
+    this.#lane(LANES.urgent, urgentInFlight, (key: ItemKey) => this.#worker.work(key));
+    this.#lane(LANES.runs, MOST_RUNS, ({ run }: { run: string }) => this.#coordinator.lead(run));
+    this.#every(LOOK_MS, () => this.#look());
+    this.#every(MEND_MS, async () => {
+      await this.ledger.mend();
+      await this.coordination.sweep();
+      await this.ledger.forget(KEPT_DAYS);
+    });
+    this.#options.onWell?.();
+  }
+
+  async #prepare(): Promise<void> {
+    try {
+      await migrate(this.database);
+      await alone(this.database, () => this.#queues.start());
+      await this.#presence.start();
+    } catch (thrown) {
+      this.#fault(thrown);
+      throw thrown;
+    }
+  }
+
+  /** Errors: `CONFLICT` for a second run of the same identity; `CONNECTION`. */
+  async order(order: NewOrder): Promise<void> {
+    const whole = { ...order, token: randomUUID(), origin: this.id };
+    const until = performance.now() + ORDER_MS;
+    const taken = await this.database
+      .lasting(
+        () => this.ledger.order(whole),
+        () => this.#stopped || performance.now() > until,
+      )
+      .catch((thrown: unknown) => {
+        throw databaseFault(thrown);
+      });
+    if (!taken) {
+      throw new GatewayError(
+        'CONFLICT',
+        sentence`The run ${order.id} has been started before. Nothing was started again: give msg.run a name that is new.`,
+        {
+          sent: false,
+        },
+      );
+    }
+    this.#followed.set(order.id, '');
+    this.#nudge();
+  }
+
+  /** Tells a node of runs that were ordered under its name, until the answer is called. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Works on the items of a flow that somebody has drawn, until the answer is called. */
+  async serve(task: string, limit: number, work: (key: ItemKey) => Promise<Worked>): Promise<() => Promise<void>> {
+    const queue = taskQueue(task);
+    await this.#queues.create(queue);
+    const lane = this.#lane(queue, limit, work);
+    return async () => {
+      await lane.stop();
+      lane.end();
+      if (this.#lanes.get(queue) === lane) this.#lanes.delete(queue);
+    };
+  }
+
+  async report(id: string): Promise<Delivered | undefined> {
+    const run = await this.ledger.run(id);
+    return run && this.#delivered(run);
+  }
+
+  /** Ends what can be ended: reads and what has not been sent is given back, writes under way end, what is left then others look at. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#coordinator.stop();
+    this.#worker.stop();
+    const idle = Promise.all([...this.#lanes.values()].map((lane) => drained(lane)));
+    await Promise.race([idle, new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
+    for (const lane of this.#lanes.values()) lane.end();
+    await this.#queues.stop().catch(() => undefined);
+    await this.#presence.end();
+    await this.#looking;
+    await this.database.close();
+  }
+
+  #lane<T extends object>(queue: string, limit: number, work: (data: T) => Promise<Worked>): Lane<T> {
+    const lane = new Lane<T>({ boss: this.#queues.boss, queue, limit, work, onFault: (fault) => this.#fault(fault) });
+    this.#lanes.set(queue, lane as unknown as Lane<object>);
+    lane.start();
+    return lane;
+  }
+
+  #every(ms: number, work: () => Promise<void>): void {
+    let busy = false;
+    const timer = setInterval(() => {
+      if (busy) return;
+      busy = true;
+      work()
+        .then(() => this.#options.onWell?.())
+        .catch((fault: unknown) => this.#fault(fault))
+        .finally(() => (busy = false));
+    }, ms).unref();
+    this.#timers.push(timer);
+  }
+
+  #nudge(): void {
+    for (const lane of this.#lanes.values()) lane.nudge();
+  }
+
+  /** What is over goes out, and how far the others are. */
+  #look(): Promise<void> {
+    return (this.#looking ??= this.#deliver().finally(() => (this.#looking = undefined)));
+  }
+
+  async #deliver(): Promise<void> {
+    const names = [...new Set([...this.#listeners].map(({ name }) => name))];
+    if (names.length === 0) return;
+    await this.#tell();
+    for (const run of await this.ledger.takeReports(this.id, names)) {
+      this.#followed.delete(run.id);
+      const delivered = await this.database.lasting(
+        () => this.#delivered(run),
+        () => this.#stopped,
+      );
+      const [listener] = [...this.#listeners].filter(({ name }) => name === run.node);
+      listener?.report(delivered);
+    }
+  }
+
+  async #tell(): Promise<void> {
+    if (this.#followed.size === 0) return;
+    for (const progress of await this.ledger.progress([...this.#followed.keys()])) {
+      const text = JSON.stringify(progress);
+      if (this.#followed.get(progress.run) === text) continue;
+      this.#followed.set(progress.run, text);
+      for (const listener of this.#listeners) listener.progress?.(progress);
+    }
+  }
+
+  async #delivered(run: RunRow): Promise<Delivered> {
+    return { run, ...reportOf(run, await this.ledger.items(run.id), this.#options.say) };
+  }
+
+  #fault(fault: unknown): void {
+    if (!this.#stopped) this.#options.onFault?.(databaseFault(fault));
+  }
+}
+
+async function drained(lane: Lane<object>): Promise<void> {
+  await lane.stop();
+  while (lane.busy > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  await lane.flush();
+}

@@ -1,0 +1,7 @@
+export { Engine, IN_FLIGHT, URGENT_IN_FLIGHT, type Delivered, type EngineOptions, type Listener, type NewOrder } from './engine';
+export type { FleetReport } from '../coordinator/report';
+export { Database } from '../ledger/database';
+export { LeaseCoordination } from '../ledger/lease';
+export { migrate } from '../ledger/schema';
+export type { ItemOutcome, ItemRow, Progress, RunRow } from '../ledger/rows';
+export type { Appliances, FleetTarget } from '../worker/worker';

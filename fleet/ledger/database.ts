@@ -1,0 +1,139 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { GatewayError, ours, sentence } from '@gateway-admin/node-red';
+import { Pool, types, type PoolClient, type QueryResultRow } from 'pg';
+
+/** Counts are small: a bigint is a number here. */
+const BIGINT = 20;
+const CONNECT_MS = 5000;
+/** A connection that died without a word is given up after this. */
+const QUERY_MS = 20_000;
+const LONGEST_PAUSE_MS = 1000;
+
+/** Something that takes SQL: the pool, or the client of a transaction. */
+export interface Sql {
+  query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<{ rows: R[]; rowCount: number | null }>;
+}
+
+/** As pg-boss wants it. */
+export interface BossSql {
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+/** One pool for the ledger and for pg-boss. */
+export class Database {
+  readonly #pool: Pool;
+  #closed: Promise<void> | undefined;
+
+  constructor(url: string, most = 10) {
+    this.#pool = new Pool({
+      connectionString: url,
+      max: most,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: QUERY_MS,
+      keepAlive: true,
+      allowExitOnIdle: true,
+      application_name: 'gateway-fleet',
+      types: {
+        getTypeParser: ((id: number, format?: 'text') => (id === BIGINT ? Number : (types.getTypeParser(id, format) as unknown))) as never,
+      },
+    });
+    // An idle connection that breaks is replaced at the next query.
+    this.#pool.on('error', () => undefined);
+  }
+
+  async query<R extends QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
+    return (await this.#pool.query<R>(text, [...values])).rows;
+  }
+
+  /** All of it or nothing. */
+  async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let broken: Error | undefined;
+    const breaks = (error: Error): void => void (broken = error);
+    client.on('error', breaks);
+    try {
+      await client.query('BEGIN');
+      const result = await work({ query: (text, values = []) => client.query(text, [...values]) });
+      await client.query('COMMIT');
+      return result;
+    } catch (thrown) {
+      await client.query('ROLLBACK').catch((error: Error) => (broken = error));
+      throw thrown;
+    } finally {
+      client.off('error', breaks);
+      release(client, broken);
+    }
+  }
+
+  /** What pg-boss sends its own SQL by; with a client, inside of that one's transaction. */
+  boss(sql?: Sql): BossSql {
+    return {
+      executeSql: async (text, values = []) => {
+        // Without values a text may hold several commands; pg-boss then wants the rows of them all.
+        const result: unknown = await (sql ?? this.#pool).query(text, values);
+        return Array.isArray(result) ? { rows: (result as { rows: unknown[] }[]).flatMap(({ rows }) => rows) } : (result as never);
+      },
+    };
+  }
+
+  /** Does some work until the database is there to do it, however long that takes; `stopped` ends the wait with the fault. */
+  async lasting<T>(work: () => Promise<T>, stopped: () => boolean = () => false): Promise<T> {
+    for (let wait = 50; ; wait = Math.min(LONGEST_PAUSE_MS, wait * 2)) {
+      try {
+        return await work();
+      } catch (thrown) {
+        if (!isAway(thrown) || stopped()) throw thrown;
+        await pause(wait);
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#pool.end());
+  }
+}
+
+function release(client: PoolClient, broken: Error | undefined): void {
+  client.release(broken);
+}
+
+function codeOf(thrown: unknown): string {
+  const code = (thrown as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : '';
+}
+
+const AWAY = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/** Whether the database is not there at the moment, rather than that something is wrong with what was asked of it. */
+export function isAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  const code = codeOf(thrown);
+  // 08: connection, 57P: it shuts down or starts, 53300: too many connections, 40: to be tried again.
+  if (AWAY.has(code) || /^(08|57P|53300|40)/.test(code)) return true;
+  if (thrown instanceof AggregateError) return thrown.errors.some(isAway);
+  return /terminated|timeout|Connection ended|not queryable|connection error/i.test(thrown.message);
+}
+
+/** A fault of the database as flows know it. Where it is stays out of it: it may hold a password. */
+export function databaseFault(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  const code = codeOf(thrown);
+  const why = /^[A-Z0-9_]{2,30}$/.test(code) ? ours(` (${code})`) : ours('');
+  if (isAway(thrown)) {
+    return new GatewayError('CONNECTION', sentence`The database of the fleet cannot be reached${why}. Check that PostgreSQL runs.`, {
+      sent: false,
+    });
+  }
+  const words = thrown instanceof Error ? thrown.message.slice(0, 200) : 'unknown';
+  return new GatewayError('BAD_CONFIG', sentence`The database of the fleet refused a command${why}: ${words}.`, { sent: false });
+}

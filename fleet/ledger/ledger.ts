@@ -1,0 +1,301 @@
+import { databaseFault, type Database, type Sql } from './database';
+import type { Begun, Claim, ItemOutcome, ItemRow, Order, Progress, RunRow } from './rows';
+import { BOSS_SCHEMA, SCHEMA } from './schema';
+import { before, isFailure, isOver, type ItemState } from './states';
+
+/** A job that is to be sent for an item. */
+export interface ItemJob {
+  readonly id: string;
+  readonly run: string;
+  readonly index: number;
+}
+
+/** Sends jobs within a transaction of the ledger. */
+export interface Sends {
+  items(sql: Sql, run: RunRow, jobs: readonly ItemJob[]): Promise<void>;
+  coordinator(sql: Sql, run: string, job: string): Promise<void>;
+}
+
+/** So long after it was sent a job that is not there any more is sent anew. */
+const ORPHANED = '30 s';
+const PRESENCE = 'instance:';
+
+/** The three tables. All SQL about runs and items is here; each method is one transaction. */
+export class Ledger {
+  readonly #database: Database;
+  readonly #sends: Sends;
+
+  constructor(database: Database, sends: Sends) {
+    this.#database = database;
+    this.#sends = sends;
+  }
+
+  /** Takes an order, with the job of its coordinator. False: there is a run of that identity. */
+  async order(order: Order): Promise<boolean> {
+    return this.#database.transaction((sql) => this.#order(sql, order));
+  }
+
+  async #order(sql: Sql, order: Order): Promise<boolean> {
+    const { rows } = await sql.query<{ job: string }>(INSERT_RUN, [
+      ...[order.id, order.token, order.kind, order.operation, json(order.input), order.selection, order.credentials ?? null],
+      ...[order.dryRun, order.urgent, order.withData, order.repeats, order.canary, [...order.ends]],
+      ...[Number.isFinite(order.maxFailures) ? order.maxFailures : null, order.items.length, order.node, order.origin],
+      ...[json(order.initiator), order.repeatOf ?? null],
+    ]);
+    const [row] = rows;
+    if (!row) {
+      const same = await sql.query(`SELECT FROM ${SCHEMA}.run WHERE id = $1 AND token = $2`, [order.id, order.token]);
+      return same.rows.length === 1;
+    }
+    const names = order.items.map(({ appliance }) => appliance);
+    const inputs = order.items.map(({ input }) => (input === undefined ? null : json(input)));
+    await sql.query(
+      `INSERT INTO ${SCHEMA}.item (run, index, appliance, input)
+       SELECT $1, (place - 1)::int, appliance, input::jsonb FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS one (appliance, input, place)`,
+      [order.id, names, inputs],
+    );
+    await this.#sends.coordinator(sql, order.id, row.job);
+    return true;
+  }
+
+  /** A worker takes up an item, or finds that it must not. */
+  begin(run: string, index: number, holder: string): Promise<Begun> {
+    return this.#database.transaction(async (sql) => {
+      const found = await this.#found(sql, run, index);
+      if (!found) return { kind: 'over' };
+      const { item, of, alive, age } = found;
+      if (isOver(item.state)) return { kind: 'over' };
+      if (item.holder !== null && item.holder !== holder && alive) return { kind: 'held' };
+      if (item.state !== 'sending' && (of.stopped !== null || of.state !== 'running')) {
+        if (of.stopped !== null) await this.#move(sql, run, index, 'skipped', 'ended = now(), holder = NULL', []);
+        // The coordinator sends it again when the run goes on.
+        else await this.#giveBack(sql, item);
+        return { kind: 'over' };
+      }
+      const to: ItemState = item.state === 'sending' ? 'sending' : 'begun';
+      const set = `holder = $4, attempt = attempt + 1, begun = coalesce(begun, now())`;
+      const moved = await this.#move(sql, run, index, to, set, [holder]);
+      if (!moved) return { kind: 'over' };
+      const claim = { run, index, holder, attempt: moved.attempt };
+      return { kind: to === 'sending' ? 'look' : 'run', claim, item: moved, run: of, age };
+    });
+  }
+
+  async #found(sql: Sql, run: string, index: number): Promise<{ item: ItemRow; of: RunRow; alive: boolean; age: number } | undefined> {
+    const items = await sql.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 FOR UPDATE`, [run, index]);
+    const [item] = items.rows;
+    if (!item) return undefined;
+    const runs = await sql.query<RunRow & { alive: boolean; age: number }>(
+      `SELECT *, extract(epoch FROM now() - created)::float AS age, ${isAlive('$2')} AS alive FROM ${SCHEMA}.run WHERE id = $1`,
+      [run, item.holder ?? ''],
+    );
+    const [of] = runs.rows;
+    return of && { item, of, alive: of.alive, age: of.age };
+  }
+
+  #giveBack(sql: Sql, { run, index, state }: ItemRow): Promise<unknown> {
+    if (state === 'begun') return this.#move(sql, run, index, 'waiting', 'holder = NULL, job = NULL', []);
+    return sql.query(`UPDATE ${SCHEMA}.item SET job = NULL WHERE run = $1 AND index = $2`, [run, index]);
+  }
+
+  /** Before the first write of an item leaves. False: somebody else has it by now, and nothing may leave. */
+  async sending(claim: Claim): Promise<boolean> {
+    return this.#database.transaction(
+      async (sql) => (await this.#claimed(sql, claim, 'sending', 'sending = coalesce(sending, now())')) !== undefined,
+    );
+  }
+
+  /** Whether it is still the claim's, whatever happened meanwhile. */
+  async isHeld({ run, index, holder, attempt }: Claim): Promise<boolean> {
+    const sql = `SELECT FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 AND holder = $3 AND attempt = $4 AND state IN ('begun', 'sending')`;
+    return (await this.#database.query(sql, [run, index, holder, attempt])).length === 1;
+  }
+
+  /** The end of an item. A failure counts in the same transaction, and so stops its run before anybody begins another item. */
+  finish(claim: Claim, outcome: ItemOutcome): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const { changed = null, code = null, message = null, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
+      const set = `ended = now(), changed = $6, code = $7, message = $8, data = $9, plan = $10, requests = $11, retries = $12, logins = $13`;
+      const values = [changed, code, message, data === undefined ? null : json(data), plan ? json(plan) : null, requests, retries, logins];
+      const moved = await this.#claimed(sql, claim, outcome.state, set, values);
+      if (!moved) return false;
+      if (isFailure(outcome.state)) await sql.query(COUNT_FAILURE, [claim.run, claim.index]);
+      return true;
+    });
+  }
+
+  /** Nothing of it was sent, and its worker ends: somebody else begins it. */
+  async release(claim: Claim): Promise<void> {
+    await this.#database.transaction((sql) => this.#claimed(sql, claim, 'waiting', 'holder = NULL'));
+  }
+
+  async #claimed(sql: Sql, claim: Claim, to: ItemState, set: string, values: readonly unknown[] = []): Promise<ItemRow | undefined> {
+    const { run, index, holder, attempt } = claim;
+    const more = `AND holder = $4 AND attempt = $5`;
+    return this.#move(sql, run, index, to, set, [holder, attempt, ...values], more);
+  }
+
+  /** The only place where the state of one item changes: what may follow what, `states.ts` says. */
+  async #move(
+    sql: Sql,
+    run: string,
+    index: number,
+    to: ItemState,
+    set: string,
+    values: readonly unknown[],
+    more = '',
+  ): Promise<ItemRow | undefined> {
+    const text = `UPDATE ${SCHEMA}.item SET state = '${to}', ${set} WHERE run = $1 AND index = $2 AND state = ANY ($3) ${more} RETURNING *`;
+    const { rows } = await sql.query<ItemRow>(text, [run, index, before(to), ...values]);
+    return rows[0];
+  }
+
+  /** One step of the coordinator: ends what is to be ended, and lets the next part begin. True: the run is over. */
+  advance(id: string): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const runs = await sql.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE id = $1 FOR UPDATE`, [id]);
+      const [run] = runs.rows;
+      if (!run || run.state === 'done') return true;
+      if (run.stopped !== null) await sql.query(SKIP_REST, [id, before('skipped').filter((state) => state === 'waiting')]);
+      const open = await sql.query<{ first: number | null }>(FIRST_OPEN, [id]);
+      const first = open.rows[0]?.first ?? null;
+      if (first === null) {
+        await sql.query(`UPDATE ${SCHEMA}.run SET state = 'done', ended = now() WHERE id = $1`, [id]);
+        return true;
+      }
+      if (run.state === 'running' && run.stopped === null) await this.#release(sql, run, run.ends.find((end) => first < end) ?? run.total);
+      return false;
+    });
+  }
+
+  /** Sends a job for each item of this part that has none. */
+  async #release(sql: Sql, run: RunRow, end: number): Promise<void> {
+    const { rows } = await sql.query<{ job: string; index: number }>(RELEASE, [run.id, end]);
+    if (rows.length > 0)
+      await this.#sends.items(
+        sql,
+        run,
+        rows.map(({ job, index }) => ({ id: job, run: run.id, index })),
+      );
+  }
+
+  /** Items and runs that are open though no job of them is left, such as after a restored database, get one again. */
+  async mend(): Promise<void> {
+    await this.#database.query(FORGET_LOST_JOBS);
+    await this.#database.transaction(async (sql) => {
+      const { rows } = await sql.query<{ id: string; job: string }>(WITHOUT_COORDINATOR);
+      for (const { id, job } of rows) await this.#sends.coordinator(sql, id, job);
+    });
+  }
+
+  /** Runs that ended so many days ago go. */
+  async forget(days: number): Promise<void> {
+    await this.#database.query(`DELETE FROM ${SCHEMA}.run WHERE state = 'done' AND ended < now() - $1 * interval '1 day'`, [days]);
+  }
+
+  /** A sign of life of a process, for so long. */
+  async present(holder: string, seconds: number): Promise<void> {
+    await this.#database.query(PRESENT, [PRESENCE + holder, holder, seconds]);
+  }
+
+  async absent(holder: string): Promise<void> {
+    await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1`, [PRESENCE + holder]);
+  }
+
+  /** Takes the reports that have to go out here: of runs that came in here, and of those whose process is gone. Each is given once. */
+  async takeReports(holder: string, nodes: readonly string[]): Promise<RunRow[]> {
+    return this.#database.query<RunRow>(TAKE_REPORTS, [holder, [...nodes]]);
+  }
+
+  run(id: string): Promise<RunRow | undefined> {
+    return this.#ask(async () => (await this.#database.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE id = $1`, [id]))[0]);
+  }
+
+  items(run: string): Promise<ItemRow[]> {
+    return this.#ask(() => this.#database.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE run = $1 ORDER BY index`, [run]));
+  }
+
+  progress(runs: readonly string[]): Promise<Progress[]> {
+    return this.#database.query<Progress & Record<string, unknown>>(PROGRESS, [[...runs]]);
+  }
+
+  /** The latest first. */
+  list(limit: number): Promise<(RunRow & Progress)[]> {
+    return this.#ask(async () => {
+      const runs = await this.#database.query<RunRow>(`SELECT * FROM ${SCHEMA}.run ORDER BY created DESC, id LIMIT $1`, [limit]);
+      const progress = new Map((await this.progress(runs.map(({ id }) => id))).map((one) => [one.run, one]));
+      return runs.map((run) => ({ ...run, ...(progress.get(run.id) as Progress) }));
+    });
+  }
+
+  /** Pauses a run, lets it go on, or cancels it; what is in flight ends by itself. False: it is over, or there is none. */
+  control(id: string, what: 'pause' | 'resume' | 'cancel'): Promise<boolean> {
+    const set = {
+      pause: `state = 'paused'`,
+      resume: `state = 'running'`,
+      cancel: `stopped = coalesce(stopped, 'cancelled'), state = 'running'`,
+    }[what];
+    const sql = `UPDATE ${SCHEMA}.run SET ${set} WHERE id = $1 AND state <> 'done' RETURNING id`;
+    return this.#ask(async () => (await this.#database.query(sql, [id])).length === 1);
+  }
+
+  async #ask<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw databaseFault(thrown);
+    }
+  }
+}
+
+const json = (value: unknown): string => JSON.stringify(value);
+
+const isAlive = (holder: string): string =>
+  `EXISTS (SELECT FROM ${SCHEMA}.lease WHERE key = '${PRESENCE}' || ${holder} AND NOT ${SCHEMA}.is_over(expires))`;
+
+const INSERT_RUN = `
+  INSERT INTO ${SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
+    max_failures, total, node, origin, initiator, repeat_of, job)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, gen_random_uuid())
+  ON CONFLICT (id) DO NOTHING RETURNING job`;
+
+/** A canary that fails says more than the number of failures. */
+const COUNT_FAILURE = `
+  UPDATE ${SCHEMA}.run SET failed = failed + 1,
+    stopped = coalesce(stopped, CASE WHEN $2 < canary THEN 'canary' WHEN failed + 1 > max_failures THEN 'failures' END)
+  WHERE id = $1`;
+
+const SKIP_REST = `UPDATE ${SCHEMA}.item SET state = 'skipped', ended = now() WHERE run = $1 AND state = ANY ($2)`;
+
+const FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE run = $1 AND state IN ('waiting', 'begun', 'sending')`;
+
+const RELEASE = `
+  UPDATE ${SCHEMA}.item SET job = gen_random_uuid()
+  WHERE run = $1 AND index < $2 AND job IS NULL AND state IN ('waiting', 'begun', 'sending') RETURNING job, index`;
+
+const LIVE_JOB = (job: string): string => `EXISTS (SELECT FROM ${BOSS_SCHEMA}.job WHERE id = ${job} AND state < 'completed')`;
+
+const FORGET_LOST_JOBS = `
+  UPDATE ${SCHEMA}.item SET job = NULL
+  WHERE state IN ('waiting', 'begun', 'sending') AND job IS NOT NULL AND NOT ${LIVE_JOB('item.job')}
+    AND NOT ${isAlive(`coalesce(item.holder, '')`)}
+    AND (SELECT created FROM ${SCHEMA}.run WHERE id = item.run) < now() - interval '${ORPHANED}'`;
+
+const WITHOUT_COORDINATOR = `
+  UPDATE ${SCHEMA}.run SET job = gen_random_uuid()
+  WHERE state <> 'done' AND NOT ${LIVE_JOB('run.job')} AND created < now() - interval '${ORPHANED}' RETURNING id, job`;
+
+const PRESENT = `
+  INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, expires) VALUES ($1, 0, $2, true, clock_timestamp() + $3 * interval '1 s')
+  ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires`;
+
+const TAKE_REPORTS = `
+  UPDATE ${SCHEMA}.run SET reported = now(), reported_by = $1
+  WHERE state = 'done' AND reported IS NULL AND node = ANY ($2) AND (origin = $1 OR NOT ${isAlive('run.origin')}) RETURNING *`;
+
+const PROGRESS = `
+  SELECT run.id AS run, run.state, run.stopped, run.total,
+    count(*) FILTER (WHERE item.state = 'ok')::int AS ok, count(*) FILTER (WHERE item.state = 'failed')::int AS failed,
+    count(*) FILTER (WHERE item.state = 'unknown')::int AS unknown, count(*) FILTER (WHERE item.state = 'skipped')::int AS skipped,
+    count(*) FILTER (WHERE item.state IN ('begun', 'sending'))::int AS open
+  FROM ${SCHEMA}.run LEFT JOIN ${SCHEMA}.item ON item.run = run.id WHERE run.id = ANY ($1) GROUP BY run.id`;

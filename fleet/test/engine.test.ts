@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { paceOf } from '../../src';
+import { Client } from 'pg';
+import { failure } from '../../test/library/appliance';
+import type { Delivered } from '../engine';
+import { Bench, SETTING, until, type Member } from './support/fleet';
+import { startPostgres, type TestPostgres } from './support/postgres';
+
+const COUNT = 60;
+let postgres: TestPostgres;
+let bench: Bench;
+let one: Member;
+let other: Member;
+let runs = 0;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  bench = await Bench.start(await postgres.database(), COUNT);
+  [one, other] = await Promise.all([
+    bench.member({ secrets: { people: { password: 'planted-S3cret' } } }),
+    bench.member({ node: 'other' }),
+  ]);
+});
+afterEach(() => bench.reset());
+afterAll(async () => {
+  await bench?.close();
+  await postgres?.close();
+});
+
+type More = Partial<Parameters<Bench['order']>[1]> & { pace?: Parameters<typeof paceOf>[0] };
+
+/** Orders a run and gives its report. */
+async function run(operation: string, input: object, { pace = {}, ...more }: More = {}): Promise<Delivered> {
+  const id = `run-${runs++}`;
+  const total = more.items?.length ?? COUNT;
+  const { canary, ends, maxFailures } = paceOf(pace, total);
+  await one.engine.order(bench.order(id, { operation, input: { ...input }, canary, ends, maxFailures, ...more }));
+  await until(() => one.delivered.some(({ run }) => run.id === id));
+  return one.delivered.find(({ run }) => run.id === id) as Delivered;
+}
+
+const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
+const breaks = (...indices: number[]): void => {
+  for (const index of indices) bench.fleet.appliances[index]?.fault({ match: isPut, status: 500, body: '{}', times: Infinity });
+};
+const written = (): number => [...bench.writes().values()].filter((count) => count > 0).length;
+
+describe('a run over a fleet', () => {
+  it('writes to each appliance once, by both processes, and reports once', async () => {
+    const { data, envelope } = await run('config.ensure', SETTING);
+    expect(data).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 });
+    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+    expect(data.results[7]).toMatchObject({ appliance: 'vpn-008', ok: true, changed: true });
+    expect(envelope).toMatchObject({ ok: true, operation: 'config.ensure', appliance: '*', changed: true, dryRun: false });
+    expect(envelope.requests).toBeGreaterThanOrEqual(COUNT * 3);
+    const holders = new Set((await one.engine.ledger.items(data.run)).map(({ holder }) => holder));
+    expect([...holders].sort()).toEqual([one.engine.id, other.engine.id].sort());
+    expect(other.delivered).toEqual([]);
+  });
+
+  it('is refused a second time, by whomever, and nothing is done', async () => {
+    const { run: before } = await run('config.ensure', SETTING);
+    bench.reset();
+    const again = bench.order(before.id, { operation: 'config.ensure', input: SETTING });
+    expect(await failure(other.engine.order(again))).toMatchObject({ code: 'CONFLICT' });
+    expect(written()).toBe(0);
+  });
+
+  it('keeps data only when asked to, and nothing secret then', async () => {
+    const without = await run('sessions.list', {}, { items: [{ appliance: 'vpn-001' }] });
+    expect(without.data.results[0]).not.toHaveProperty('data');
+    const items = [{ appliance: 'vpn-002', input: { name: 'nobody' } }];
+    const { data } = await run('sessions.list', {}, { items, withData: true });
+    expect(data.results[0]).toMatchObject({ ok: true, data: [] });
+  });
+
+  it('touches no more than its canary when that fails', async () => {
+    breaks(1);
+    const { data, envelope } = await run('config.ensure', SETTING, { pace: { canary: 3 } });
+    expect(data).toMatchObject({ total: COUNT, failed: 1, skipped: COUNT - 3 });
+    expect(written()).toBeLessThanOrEqual(3);
+    expect(envelope).toMatchObject({ ok: false, stopped: 'canary' });
+  });
+
+  it('stops when more have failed than may, over all batches and processes', async () => {
+    breaks(...Array.from({ length: 20 }, (_, index) => index * 3));
+    const { data, envelope } = await run('config.ensure', SETTING, { pace: { maxFailures: 5, batch: 20 } });
+    expect(envelope).toMatchObject({ stopped: 'failures' });
+    // Beyond it only what was in flight.
+    expect(data.failed).toBeGreaterThan(5);
+    expect(data.failed).toBeLessThanOrEqual(5 + 1 + 2 * 16);
+    expect(data.ok + data.failed + data.skipped).toBe(COUNT);
+    expect(written()).toBe(data.ok + data.failed);
+  });
+
+  it('plans without sending', async () => {
+    const { data, envelope } = await run('config.ensure', SETTING, { dryRun: true });
+    expect(data.ok).toBe(COUNT);
+    expect(envelope).toMatchObject({ dryRun: true, changed: null });
+    expect(envelope.plan).toHaveLength(COUNT);
+    expect(envelope.plan?.[0]).toMatchObject({ appliance: 'vpn-001', method: 'PUT' });
+    expect(written()).toBe(0);
+  });
+
+  it('tells of an appliance that its inventory does not have, by name', async () => {
+    const { data } = await run('system.info', {}, { items: [{ appliance: 'nowhere' }, { appliance: 'vpn-001' }] });
+    expect(data.results[0]).toMatchObject({ appliance: 'nowhere', ok: false, error: { code: 'BAD_CONFIG' } });
+    expect(data.results[1]).toMatchObject({ ok: true });
+  });
+
+  it('takes a secret from its credential set, and keeps neither that nor an address in any table', async () => {
+    const input = { server: 'System Local', username: 'temp', fullname: 'Temp' };
+    const items = [{ appliance: 'vpn-005' }, { appliance: 'vpn-006' }];
+    bench.fleet.named('vpn-006').fault({ match: ({ method, path }) => method === 'POST' && path.includes('local'), cut: 'before-headers' });
+    const { data } = await run('users.create', input, { items, credentials: 'people', withData: true });
+    expect(data.results[0]).toMatchObject({ ok: true });
+    const sent = bench.fleet.named('vpn-005').requests.find(({ method, path }) => method === 'POST' && path.includes('local'));
+    expect(sent?.body).toContain('planted-S3cret');
+    const text = await everything();
+    expect(text).toContain('"username": "temp"');
+    expect(text).not.toContain('planted-S3cret');
+    expect(text).not.toContain(Buffer.from('planted-S3cret').toString('base64'));
+    for (const { url } of bench.fleet.entries) expect(text).not.toContain(new URL(url).host);
+  });
+});
+
+/** All rows of all tables of the database, as text. */
+async function everything(): Promise<string> {
+  const client = new Client({ connectionString: bench.url });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname LIKE 'gateway_fleet%'`,
+    );
+    const texts: string[] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} AS t`);
+      texts.push(...rows.map(({ row }) => row.replaceAll('""', '"')));
+    }
+    return texts.join('\n');
+  } finally {
+    await client.end();
+  }
+}

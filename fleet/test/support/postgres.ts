@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { Cluster } from '../../engine/cluster';
+import { embeddedCluster } from '../../engine/embedded';
+
+/** A real PostgreSQL for a test file: the one that comes by npm, or with `FLEET_POSTGRES=system` the one of the machine. */
+export interface TestPostgres {
+  readonly cluster: Cluster;
+  /** A database of its own, with its address. */
+  database(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<TestPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
+  // PostgreSQL runs as another user where the tests run as root.
+  chmodSync(folder, 0o755);
+  const cluster =
+    process.env['FLEET_POSTGRES'] === 'system'
+      ? new Cluster({ binaries: systemBinaries(), folder: join(folder, 'system') })
+      : embeddedCluster(folder);
+  const url = await cluster.start();
+  let count = 0;
+  return {
+    cluster,
+    database: async () => {
+      const name = `test_${process.pid}_${count++}`;
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query(`CREATE DATABASE ${name}`);
+      await client.end();
+      return url.replace(/\/postgres$/, `/${name}`);
+    },
+    close: async () => {
+      await cluster.stop('immediate');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function systemBinaries(): string {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).sort((one, other) => Number(other) - Number(one)) : [];
+  if (versions[0] !== undefined) return join(root, versions[0], 'bin');
+  return join(execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim());
+}

@@ -1,0 +1,15 @@
+/**
+ * What the nodes of another package of this project build on (`@gateway-admin/node-red/nodes`): how a node reads its properties, fields
+ * and operation, how it fails, and the inventories that are deployed. Nothing here is needed for a flow.
+ */
+export { hideCredentials } from './gateway';
+export { isOurs, plainFailure, type Failure } from './failure';
+export { Fields, readTyped } from './fields';
+export { inventoryById, type InventoryNode } from './inventory';
+export { Operations, type Chosen } from './operations';
+export { owned, Output } from './output';
+export { placeOf } from './place';
+export { badConfig, Properties } from './properties';
+export { shareBetweenProcesses } from './shared';
+export { sourceOf, type Message, type Source } from './sources';
+export { sayIn, textOf } from './texts';
