@@ -12,7 +12,8 @@ import type { Flow } from '../src/model/stream';
 import { certificate, failure, gatewayFor, settingsFor } from './library/appliance';
 import { listen } from './library/listen';
 import { proxy } from './library/proxy';
-import { folder, openFiles } from './library/transfer';
+import { folder } from './library/transfer';
+import { openFiles } from './support/open-files';
 import { http, wire } from './library/wire';
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

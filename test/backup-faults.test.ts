@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../src/backup/run';
 import { failure, INFO, settingsFor } from './library/appliance';
 import { named, run } from './library/backup';
-import { child, folder, names, openFiles, tinyDisk } from './library/transfer';
+import { child, folder, names, tinyDisk } from './library/transfer';
+import { openFiles } from './support/open-files';
 import { http, wire } from './library/wire';
 
 describe('when something breaks', () => {

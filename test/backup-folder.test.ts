@@ -6,7 +6,8 @@ import type { RunResult } from '../src/backup/run';
 import { patiently } from '../src/transfer/patience';
 import { failure, settingsFor } from './library/appliance';
 import { manifestOf, named, run } from './library/backup';
-import { child, folder, names, openFiles, output } from './library/transfer';
+import { child, folder, names, output } from './library/transfer';
+import { openFiles } from './support/open-files';
 
 /** The name of a backup that somebody else may have made. */
 const other = (day: number): string => `vpn-1_X_202001${String(day).padStart(2, '0')}T000000.000Z`;

@@ -6,7 +6,8 @@ import type { Gateway } from '../src/gateway';
 import type { Simulator } from '../src/simulator';
 import { failure, lines } from './library/appliance';
 import { change, manifestOf, named, run } from './library/backup';
-import { folder, names, openFiles } from './library/transfer';
+import { folder, names } from './library/transfer';
+import { openFiles } from './support/open-files';
 
 const PASSPHRASE = 'of the nightly backup';
 const imports = (simulator: Simulator): string[] => lines(simulator).filter((line) => line.includes('import'));

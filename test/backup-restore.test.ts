@@ -5,7 +5,8 @@ import { writeDocument } from '../src/simulator/document';
 import type { Simulator } from '../src/simulator';
 import { failure, gatewayFor, lines, pair } from './library/appliance';
 import { change, NAME, named, run } from './library/backup';
-import { folder, names, openFiles, PASSWORD } from './library/transfer';
+import { folder, names, PASSWORD } from './library/transfer';
+import { openFiles } from './support/open-files';
 
 describe('restore', () => {
   /** The configuration as one text, with secrets in the clear of one password. */

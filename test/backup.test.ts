@@ -7,7 +7,8 @@ import type { RunResult } from '../src/backup/run';
 import { XmlCheck } from '../src/transfer/xml';
 import { failure, lines, pair } from './library/appliance';
 import { change, manifestOf, NAME, named, run } from './library/backup';
-import { folder, names, openFiles, PASSWORD } from './library/transfer';
+import { folder, names, PASSWORD } from './library/transfer';
+import { openFiles } from './support/open-files';
 
 describe('a backup', () => {
   it('is files and a manifest, named after appliance, serial number and time', async () => {

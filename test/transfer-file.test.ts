@@ -7,7 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Advance } from '../src/model/operation';
 import { appliance, certificate, failure, gatewayFor, lines, LOGIN, pair, settingsFor } from './library/appliance';
-import { child, folder, names, openFiles, PASSWORD, tinyDisk } from './library/transfer';
+import { child, folder, names, PASSWORD, tinyDisk } from './library/transfer';
+import { openFiles } from './support/open-files';
 import { listen } from './library/listen';
 import { http, wire, type Wire } from './library/wire';
 

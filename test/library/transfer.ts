@@ -1,6 +1,6 @@
 import { buildSync } from 'esbuild';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
@@ -58,19 +58,4 @@ export async function output({ stdout }: ChildProcess): Promise<string> {
   let text = '';
   for await (const part of stdout ?? []) text += String(part);
   return text;
-}
-
-/** The files that this process has open, sockets not counted. */
-export function openFiles(): string[] {
-  return readdirSync('/proc/self/fd')
-    .map((fd) => linkOf(`/proc/self/fd/${fd}`))
-    .filter((target) => target.startsWith('/') && !target.startsWith('/dev/') && !target.startsWith('/proc/'));
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
 }
