@@ -48,6 +48,8 @@ export default defineConfig({
   ...(undici && { resolve: { alias: { undici } } }),
   test: {
     pool: 'forks',
+    // However busy the machine is: what is waited for comes.
+    expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: LongFirst },
     projects: [
       {

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { writeDocument } from '../src/simulator/document';
 import type { Simulator } from '../src/simulator';
 import { failure, gatewayFor, lines, pair } from './library/appliance';
@@ -74,12 +74,19 @@ describe('restore', () => {
     const { gateway, simulator } = await named();
     const path = folder();
     await run(gateway, { folder: path });
-    simulator.state.variants.transferMs = 300;
+    simulator.state.variants.transferMs = 60_000;
     const states: string[] = [];
-    const other = gateway.run('transfer.import-xml', { xml: '<configuration/>' });
+    const control = new AbortController();
+    const other = gateway
+      .run('transfer.import-xml', { xml: '<configuration/>' }, { signal: control.signal })
+      .catch((error: unknown) => error);
+    await vi.waitFor(() => expect(lines(simulator).at(-1)).toContain('import-xml'), 30_000);
     const restored = gateway.run('backup.restore', { folder: path, backup: 'latest' }, { onProgress: ({ state }) => states.push(state) });
-    await Promise.all([other, restored]);
-    expect(states[0]).toBe('waiting');
+    await vi.waitFor(() => expect(states).toEqual(['waiting']), 30_000);
+    simulator.state.variants.transferMs = 0;
+    control.abort();
+    expect(await other).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await restored;
     const sent = lines(simulator).filter((line) => /(import|export)-xml/.test(line));
     expect(sent.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
   });
