@@ -8,7 +8,7 @@ import { isObject } from '../src/model/json';
 import { boolean, type Area } from '../src/model/operation';
 import { ours, sentence } from '../src/model/sentence';
 import { UnorderedList } from '../src/model/unordered-list';
-import { appliancesPending } from './appliance';
+import { Appliance, appliancesPending } from './appliance';
 import { answerOf, type Answer } from './approver';
 import { cancelled, isStream } from './asked';
 import { tellClosed } from './closing';
@@ -18,7 +18,7 @@ import type { Chosen } from './operations';
 import { Outcomes } from './outcome';
 import { owned, type Output } from './output';
 import { placeOf } from './place';
-import { followReach, tellReach } from './reach';
+import { Following, tellReach } from './reach';
 import { beforeSending, type Done, type Run, type Send } from './run';
 import { Seen } from './seen';
 import { applianceOf, failsToOutput, isLost, readSetup, type Setup } from './setup';
@@ -40,23 +40,23 @@ export class Action {
   readonly #runs = new UnorderedList<Run>();
   readonly #seen: Seen;
   readonly #outcomes: Outcomes;
+  readonly #reach: Following;
   #known: Initiator | undefined;
   #closed = false;
   #whenIdle: (() => void) | undefined;
-  #unfollow: (() => void) | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: NodeDef) {
     this.#red = red;
     this.#node = node;
     this.#area = area;
     this.#status = new Status(red, node);
+    this.#reach = new Following(this.#status);
     this.#seen = new Seen(node, definition);
     const own = { ...definition };
     this.#outcomes = new Outcomes(red, node, area, failsToOutput(own));
     this.#setup = readSetup({ red, node, area, status: this.#status, failsToOutput: failsToOutput(own) }, own);
     if (this.#setup instanceof GatewayError || isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
-    if (!(this.#setup instanceof GatewayError) && this.#setup.applianceId !== undefined)
-      this.#unfollow = followReach(this.#setup.applianceId, this.#status);
+    if (!(this.#setup instanceof GatewayError)) this.#reach.follow(this.#setup.applianceId);
     node.on('input', (message, send, done) => {
       // Nothing may reject here: it would end Node-RED. Only a fault of Node-RED's own hooks could get this far.
       this.#receive(message, send, done as Done).catch((fault: unknown) => node.error(fault));
@@ -122,7 +122,8 @@ export class Action {
     if (pending) await beforeSending(pending, run.abort);
     const appliance = applianceOf(this.#setup, message);
     run.appliance = appliance.name;
-    run.applianceId = this.#setup.applianceId;
+    run.applianceId = appliance instanceof Appliance ? appliance.id : undefined;
+    if (!this.#closed) this.#reach.follow(run.applianceId);
     const choice = operations.choose(message);
     const chosen = choice instanceof Promise ? await beforeSending(choice, run.abort) : choice;
     run.operation = chosen.name;
@@ -210,7 +211,7 @@ export class Action {
   #close(done: () => void): void {
     this.#closed = true;
     this.#seen.close();
-    this.#unfollow?.();
+    this.#reach.close();
     this.#status.close();
     if (!(this.#setup instanceof GatewayError)) this.#setup.keeper?.close();
     if (this.#runs.items.length === 0) return done();

@@ -28,6 +28,32 @@ export function followReach(id: string, follower: Follower): () => void {
   };
 }
 
+/** What one node follows: its appliance, or of those that messages name the last one. */
+export class Following {
+  readonly #follower: Follower;
+  #id: string | undefined;
+  #end: (() => void) | undefined;
+
+  constructor(follower: Follower) {
+    this.#follower = follower;
+  }
+
+  /** From now on this one; undefined is one that nobody knows by an id. */
+  follow(id: string | undefined): void {
+    if (id === this.#id) return;
+    this.close();
+    this.#follower.away(undefined);
+    this.#id = id;
+    if (id !== undefined) this.#end = followReach(id, this.#follower);
+  }
+
+  close(): void {
+    this.#end?.();
+    this.#end = undefined;
+    this.#id = undefined;
+  }
+}
+
 /** What came of something that was asked of the appliance; undefined: it went well. What was never sent tells nothing. */
 export function tellReach(id: string | undefined, error?: GatewayError): void {
   const reach = id === undefined ? undefined : known.get(id);

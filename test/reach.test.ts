@@ -33,6 +33,36 @@ describe('what stands under the nodes', () => {
     expect(rig.statuses('n1').at(-1)).toMatchObject({ text: 'no connection', fill: 'red' });
   });
 
+  it('is shared by a node whose messages name the appliance, from the first one on', async () => {
+    const other = {
+      id: 'a2',
+      type: 'gateway-appliance',
+      name: 'vpn-2',
+      url: rig.sim.url,
+      login: 'realm',
+      realm: 'Admin Users',
+      tls: 'tls1',
+    };
+    const login = { username: 'api-admin', password: 'simulator' };
+    await rig.deploy({
+      nodes: [other, info, { ...info, id: 'n2', appliance: '', applianceFrom: 'msg' }, { ...info, id: 'n3', appliance: 'a2' }],
+      credentials: { a1: login, a2: login },
+    });
+    await rig.run({ appliance: 'vpn-1' }, 'n2');
+    await until('n2', 'ok', 'green');
+    rig.sim.fault({ match: () => true, cut: 'before-headers', times: 10 });
+    await rig.run({ payload: '' });
+    await until('n2', 'no connection', 'yellow');
+    rig.sim.clearFaults();
+    // It found it itself, and the others hear of it.
+    rig.sim.fault({ match: () => true, cut: 'before-headers', times: 10 });
+    await rig.run({ appliance: 'vpn-2' }, 'n2');
+    await until('n3', 'no connection', 'yellow');
+    rig.sim.clearFaults();
+    await rig.run({ appliance: 'vpn-2' }, 'n2');
+    await rig.until(() => !rig.statuses('n3').at(-1)?.text);
+  });
+
   it('is not changed by what never left, nor by what the appliance answers', async () => {
     const get = { type: 'gateway-config', operation: 'get', fields: { path: { type: 'msg', value: 'payload' } } };
     await rig.deploy({ nodes: [get, { ...info, id: 'n2' }, { ...get, id: 'n3' }] });
