@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NodeAPI } from 'node-red';
-import { firstByName, listThings, type Entry, type Read } from '../src/areas/catalogue';
+import { areas } from '../src/areas';
+import { firstOf, listThings, type Entry, type Read } from '../src/areas/catalogue';
 import { links } from '../src/areas/links';
 import { badInput } from '../src/model/error';
 import type { Gateway } from '../src/gateway';
@@ -40,20 +41,31 @@ export function registerPickers(red: NodeAPI): void {
 /** What there is of a kind, as far as it fits the search. `known`: whether the value that the field has now is among all of it. */
 async function list(gateway: Gateway, body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   const given = isObject(body.given) ? body.given : {};
-  const all = body.kind === 'appliance' ? appliances() : await fresh(gateway, String(body.kind), given, body.again === true);
+  const all = OF_NODE_RED.get(body.kind)?.() ?? (await fresh(gateway, String(body.kind), given, body.again === true));
   const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
   const found = search === '' ? all : all.filter(({ value, note = '' }) => `${value}\n${note}`.toLowerCase().includes(search));
   const wanted = Array.isArray(body.values) ? body.values : [];
   const names = new Set<unknown>(wanted.length > 0 ? all.map(({ value }) => value) : []);
   return {
-    entries: firstByName(found, MOST_SHOWN),
+    entries: firstOf(String(body.kind), found, MOST_SHOWN),
     found: found.length,
     total: all.length,
     unknown: wanted.filter((value) => !names.has(value)),
   };
 }
 
-/** Those that a field can name are of this Node-RED, not of the appliance. */
+/** What is of this Node-RED, not of the appliance. */
+const OF_NODE_RED: ReadonlyMap<unknown, () => Entry[]> = new Map([
+  ['appliance', appliances],
+  ['operation', writingOperations],
+]);
+
+function writingOperations(): Entry[] {
+  return areas.flatMap(({ name, operations }) =>
+    Object.entries(operations).flatMap(([operation, { effect }]) => (effect === 'read' ? [] : [{ value: `${name}.${operation}` }])),
+  );
+}
+
 function appliances(): Entry[] {
   return namedAppliances().map(({ label, properties }) => ({ value: label, note: String(properties.url) }));
 }

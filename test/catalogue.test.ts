@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { areas } from '../src/areas';
-import { catalogue, firstByName, listThings, type Read } from '../src/areas/catalogue';
+import { catalogue, firstByName, firstOf, listThings, type Read } from '../src/areas/catalogue';
 import type { SimulatorOptions } from '../src/simulator';
 import { failure, pair } from './library/appliance';
+import { temporaryFolder } from './library/snapshot';
 
 async function reader(options: SimulatorOptions = {}): Promise<Read> {
   const { gateway } = await pair(options);
@@ -18,9 +20,11 @@ const NAMES_NOTHING = [
   ...['administrators.max-timeout', 'administrators.reminder-time', 'certificates.subject-common-name', 'certificates.certificate'],
   ...['cluster.cluster-name', 'cluster.member-name', 'cluster.member-address', 'cluster.member-ip'],
   ...['cluster.member-netmask', 'cluster.member-gateway', 'cluster.member-external-ip', 'cluster.member-external-netmask'],
-  ...['cluster.member-external-gateway', 'transfer.xml', 'transfer.data', 'backup.backup', 'contain.source-ip', 'contain.name'],
-  ...['journal.since', 'journal.until', 'journal.operation-name', 'journal.actor', 'journal.id', 'request.body', 'login.resumeId'],
+  ...['cluster.member-external-gateway', 'transfer.xml', 'transfer.data', 'contain.source-ip'],
+  ...['journal.since', 'journal.until', 'request.body', 'login.resumeId'],
 ];
+
+const OF_NODE_RED: readonly string[] = ['path', 'appliance', 'operation'];
 
 describe('the catalogue', () => {
   it('is asked by every field that names something, so that nobody has to know a name', () => {
@@ -37,7 +41,7 @@ describe('the catalogue', () => {
 
   it('has a list for everything that a field names', () => {
     const fields = areas.flatMap(({ operations }) => Object.values(operations).flatMap((operation) => Object.values(operation.fields)));
-    const named = new Set(fields.flatMap(({ names }) => (names === undefined || names === 'path' || names === 'appliance' ? [] : [names])));
+    const named = new Set(fields.flatMap(({ names }) => (names === undefined || OF_NODE_RED.includes(names) ? [] : [names])));
     expect(named.size).toBeGreaterThan(10);
     for (const name of named) expect(Object.keys(catalogue), name).toContain(name);
   });
@@ -74,6 +78,34 @@ describe('the catalogue', () => {
     const users = await values('session-user', read);
     expect(new Set(users).size).toBe(users.length);
     expect(users.length).toBeGreaterThan(0);
+  });
+
+  it('lists backups and what the journal has, the newest first', async () => {
+    const folder = temporaryFolder();
+    const { gateway } = await pair({}, { journal: join(folder, 'journal') });
+    const read: Read = async (operation, input = {}) => (await gateway.run(operation, input)).data;
+    for (let time = 0; time < 2; time++) await gateway.run('backup.run', { folder });
+    const made = (await read('backup.list', { folder })) as { backup: string }[];
+    const backups = await listThings('backup', { folder }, read);
+    expect(backups.map(({ value }) => value)).toEqual(['latest', ...made.map(({ backup }) => backup)]);
+    expect(firstOf('backup', backups, 2)).toEqual(backups.slice(0, 2));
+    const user = { server: 'System Local', username: 'contractor1' };
+    await gateway.run('users.disable', user, { by: { actor: 'e.shift' } });
+    await gateway.run('users.enable', user);
+    const entries = await listThings('journal-entry', {}, read);
+    expect(entries.map(({ note = '' }) => note.split(', ')[0])).toEqual(['users.enable', 'users.disable']);
+    expect((await gateway.run('journal.undo', { id: entries[0]?.value })).data).toMatchObject({ ok: 1 });
+    expect(await values('journal-actor', read)).toEqual(['e.shift']);
+    expect(await failure(listThings('journal-entry', {}, await reader()))).toMatchObject({ code: 'BAD_CONFIG' });
+  });
+
+  it('lists who is contained, by name too', async () => {
+    const { gateway } = await pair({ sessions: 5 });
+    const read: Read = async (operation, input = {}) => (await gateway.run(operation, input)).data;
+    await gateway.run('contain.contain', { name: 'j.doe' });
+    await gateway.run('contain.contain', { 'source-ip': '203.0.113.250' });
+    expect(await values('contained-name', read)).toEqual(expect.arrayContaining(['j.doe', '203.0.113.250']));
+    expect(await values('contained', read)).toHaveLength(2);
   });
 
   it('lists named users and the kinds of a licence server', async () => {

@@ -30,7 +30,10 @@ function followWires(): void {
   const look = (link: unknown): void => {
     const { target } = link as { target?: RedNode };
     // While a flow is loaded, nodes are validated when all of it is there.
-    if (target && hasArea(target.type) && typeof target.valid === 'boolean') RED.editor.validateNode(target);
+    if (!target || !hasArea(target.type) || typeof target.valid !== 'boolean') return;
+    RED.editor.validateNode(target);
+    // Its label tells what is missing.
+    target.dirty = true;
   };
   RED.events.on('links:add', look);
   RED.events.on('links:remove', look);

@@ -1,11 +1,11 @@
-import { likelyAppliance } from './likely';
+import { likelyAppliance, likelyMissing } from './likely';
 import { entriesIn } from './sources';
 import { setPlaced } from './state';
 import { areaNameOf, operationOf, portsOfNode, type FieldInfo } from './table';
 
 const LONGEST = 30;
 
-/** Label in the workspace: its name, else what it does to what; marked where nothing leaves, and where something is destroyed. */
+/** Label in the workspace: its name, else what it does to what; marked where nothing leaves, where something is destroyed, and where something is missing. */
 export function label(node: RedNode): string {
   if (node.name) return node.name;
   const area = areaNameOf(node);
@@ -17,8 +17,17 @@ export function label(node: RedNode): string {
     operation.effect === 'destroy' ? '⚠' : '',
     operation.effect !== 'read' && isDry(node) ? `(${node._('action.dry-run-mark')})` : '',
     operation.effect !== 'read' && node.approval === true ? `(${node._('action.approval-mark')})` : '',
+    ofMissing(node, operation.fields),
   ];
   return [words, ...marks].filter(Boolean).join(' ');
+}
+
+/** What no message can be expected to bring, in the words that the status has for it when one comes without. */
+function ofMissing(node: RedNode, fields: Record<string, FieldInfo>): string {
+  // Others are not looked at: this is asked whenever the node is drawn.
+  if (node.valid !== false) return '';
+  const missing = likelyMissing(node).map((name) => node._(`${areaNameOf(node)}.${fields[name]?.text ?? ''}.label`));
+  return missing.length > 0 ? `(${node._('status.needs', { field: missing.join(', ') })})` : '';
 }
 
 /** Operations that read better in an order of their own have one in the catalogue. */

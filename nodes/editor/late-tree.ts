@@ -1,6 +1,6 @@
-import { compareGiven } from '../../src/change/compare';
 import type { Answer } from './asking';
 import type { Opened, Opening } from './late';
+import { openCurrent } from './late-current';
 import { prose } from './words';
 
 interface Link {
@@ -21,7 +21,6 @@ interface Item {
 }
 
 const ROOTS = { config: '/api/v1/configuration', request: '/api/v1' };
-const TAG = '{{payload.name}}';
 
 /** The tree of the appliance in a tray of its own: level by level on the left, the chosen resource on the right, its path on top. */
 export function openTree(opening: Opening): Opened {
@@ -152,10 +151,15 @@ class Browser implements Opened {
     parts.forEach((part, index) => {
       const tag = part.startsWith('{{');
       const button = $('<button type="button" class="red-ui-button red-ui-button-small">').text(part).toggleClass('gateway-tag', tag);
-      button.attr({ 'aria-pressed': String(tag), title: this.opening.node._(tag ? 'tree.to-name' : 'tree.to-tag') });
+      button.attr({
+        'aria-pressed': String(tag),
+        title: tag
+          ? this.opening.node._('tree.to-name')
+          : this.opening.node._('tree.to-tag', { property: `msg.${tagFor(parts, index).slice(2, -2)}` }),
+      });
       button.on('click', () => {
         const before = button.data('name') as string | undefined;
-        parts[index] = tag ? (this.names.get(index) ?? before ?? part) : TAG;
+        parts[index] = tag ? (this.names.get(index) ?? before ?? part) : tagFor(parts, index);
         if (!tag) this.names.set(index, part);
         this.path.val(parts.join('/'));
         this.drawCrumbs();
@@ -202,6 +206,14 @@ class Browser implements Opened {
   }
 }
 
+/** The last name of a path is what it is about; those before it are called after their collections. No two are alike. */
+function tagFor(parts: readonly string[], index: number): string {
+  const collection = (parts[index - 1] ?? '').replace(/[^a-z0-9]+(.)?/gi, (_, next: string = '') => next.toUpperCase());
+  const name = index === parts.length - 1 || !/^[a-z]/i.test(collection) ? 'name' : collection;
+  const tags = [name, ...parts.map((_, at) => `${name}${at + 2}`)].map((one) => `{{payload.${one}}}`);
+  return tags.find((tag) => !parts.includes(tag)) ?? '{{payload.name}}';
+}
+
 /** As a person writes it where that means the same; of a name with a slash in it, as the appliance encodes it. */
 function pathOf(href: string | null, name: string, parent: string, root: string): string {
   if (href === root) return '';
@@ -220,90 +232,5 @@ function readable(segment: string): string {
     return /[/%?#\\{}]/.test(name) ? segment : name;
   } catch {
     return segment;
-  }
-}
-
-/** What is there now, put into the body where that is empty; beneath it stays what would become different, as it is typed. */
-export function openCurrent(opening: Opening): Opened {
-  const { node, row } = opening;
-  const panel = $('<div class="gateway-late gateway-difference" role="status" aria-live="polite">');
-  let listener = (): void => undefined;
-  row.element.find('.gateway-difference').remove();
-  row.element.find('.gateway-input').after(panel.text(node._('list.searching')));
-  void show(opening, panel);
-  return {
-    close: () => {
-      panel.remove();
-      listener();
-    },
-    closed: (then) => (listener = then),
-  };
-}
-
-async function show(opening: Opening, panel: JQuery): Promise<void> {
-  const { node, row } = opening;
-  const { path } = opening.given();
-  if (path === undefined || path.includes('{{')) {
-    panel.text(node._('current.path'));
-    return;
-  }
-  const answer = await opening.ask('read', { root: node.type === 'gateway-request' ? 'request' : 'config', path });
-  if (!answer.ok) {
-    panel.empty().append($('<b>').text(opening.heading(node, answer)), prose($('<div>'), answer.message));
-    return;
-  }
-  const present = withoutLinks(answer.resource);
-  const given = (): Record<string, unknown> | undefined => {
-    const entry = row.get();
-    return entry?.type === 'json' ? parsed(entry.value) : undefined;
-  };
-  const loaded = given() === undefined;
-  if (loaded) row.set('json', JSON.stringify(present));
-  const draw = (): void => {
-    const now = given();
-    if (now) compare(node, panel, present, now);
-    else panel.text(node._('current.no-object'));
-    RED.tray.resize();
-  };
-  draw();
-  if (loaded) {
-    panel.prepend($('<div>').text(node._('current.loaded')));
-    row.box.trigger('focus');
-  }
-  row.element.off('.gateway-difference').on('change.gateway-difference keyup.gateway-difference', draw);
-}
-
-function compare(node: RedNode, panel: JQuery, present: Record<string, unknown>, given: Record<string, unknown>): void {
-  const { diff } = compareGiven('', given, present);
-  const unknown = Object.keys(given).filter((key) => !(key in present));
-  panel.empty().append($('<b>').text(node._(diff.length === 0 ? 'current.same' : 'current.differs', { count: diff.length })));
-  for (const { field, before, after } of diff) {
-    const line = $('<div>').append($('<code>').text(field), ' ', $('<del>').text(words(before)), ' → ', $('<ins>').text(words(after)));
-    panel.append(line);
-  }
-  if (unknown.length > 0) panel.append($('<div>').text(node._('current.unknown', { keys: unknown.join(', ') })));
-  const keys = Object.keys(present).filter((key) => !(key in given));
-  if (keys.length > 0) panel.append($('<div>').text(node._('current.keys', { keys: keys.join(', ') })));
-}
-
-const words = (value: unknown): string => (value === undefined || value === null ? '–' : JSON.stringify(value));
-
-/** Links go by their own paths, and nobody sends back a secret that is masked. */
-function withoutLinks(resource: unknown): Record<string, unknown> {
-  if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) return {};
-  const isLink = (value: unknown): boolean => typeof value === 'object' && value !== null && 'href' in value;
-  return Object.fromEntries(
-    Object.entries(resource).filter(
-      ([, value]) => !isLink(value) && value !== '••••' && !(Array.isArray(value) && value.length > 0 && value.every(isLink)),
-    ),
-  );
-}
-
-function parsed(json: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(json) as unknown;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -1,9 +1,10 @@
 import type { Answer } from './asking';
+import { openCurrent } from './late-current';
 import { openKnown, openList } from './late-list';
 import { openFilter } from './late-filter';
 import { openPreview, type PreviewOpening } from './late-preview';
 import { openTest, type TestOpening } from './late-test';
-import { openCurrent, openTree } from './late-tree';
+import { openTree } from './late-tree';
 import type { FieldInfo } from './table-info';
 
 /** A row as the tools see it. */

@@ -68,7 +68,9 @@ export const backup = area({
       data: 'many',
       fields: {
         folder,
-        backup: subject(text('Backup', 'Name of a backup or of one of its files, or `latest`. Nothing: all in the folder.')),
+        backup: subject(
+          text('Backup', 'Name of a backup or of one of its files, or `latest`. Nothing: all in the folder.', { names: 'backup' }),
+        ),
         passphrase,
       },
       run: async (input, call) => (await backups()).verifyBackups(input, call),
@@ -84,7 +86,10 @@ export const backup = area({
         folder,
         backup: subject(
           required(
-            text('Backup', 'Name of the backup or of one of its files, or `latest`: the newest of this appliance.', { example: 'latest' }),
+            text('Backup', 'Name of the backup or of one of its files, or `latest`: the newest of this appliance.', {
+              example: 'latest',
+              names: 'backup',
+            }),
           ),
         ),
         kind: choice('Kind', 'Which of its files. Nothing chosen: XML where there is one.', ['xml', 'binary'], { guard: true }),

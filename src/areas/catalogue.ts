@@ -19,6 +19,8 @@ interface Listing {
   /** Fields without which there is no list: whose users, of which server. */
   readonly needs: readonly string[];
   list(read: Read, given: Readonly<Record<string, string>>): Promise<Entry[]>;
+  /** They come in an order that says more than their names: the newest first. */
+  readonly inOrder?: true;
 }
 
 /** Which of them is local or a directory stands in each server only; with more servers than these all are offered. */
@@ -61,6 +63,10 @@ async function kindOf(read: Read, name: string): Promise<{ type?: string; has?: 
   return isObject(server) ? { type: text(server['auth-server-type']), has: Object.keys(server) } : {};
 }
 
+/** More of the journal are found by its own operation. */
+const MOST_ENTRIES = 500;
+const written = (read: Read): Promise<JsonObject[]> => read('journal.list', { limit: MOST_ENTRIES }).then(objects);
+
 const sessions = (read: Read): Promise<JsonObject[]> => read('sessions.list').then(objects);
 
 /** On a licence server they are grouped by the kind of client. */
@@ -102,7 +108,7 @@ function named(path: string, ...keys: readonly string[]): Listing {
 }
 
 /** How each kind of thing is listed. The only registry: a field that says `names` gets a picker. */
-export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path' | 'appliance'>, Listing>> = {
+export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path' | 'appliance' | 'operation'>, Listing>> = {
   'auth-server': tree(SERVERS),
   'local-server': serversWith('local'),
   'directory-server': serversWith('ad', 'ldap'),
@@ -137,6 +143,24 @@ export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path' | 'appliance'
     needs: [],
     list: async (read) => objects(await read('contain.list')).flatMap((one) => entry(one.id, one.name, one.until)),
   },
+  'contained-name': {
+    needs: [],
+    list: async (read) => objects(await read('contain.list')).flatMap((one) => entry(one.name ?? one['source-ip'], one.until)),
+  },
+  backup: {
+    needs: ['folder'],
+    inOrder: true,
+    list: async (read, { folder }) => [
+      { value: 'latest' },
+      ...objects(await read('backup.list', { folder })).flatMap((one) => entry(one.backup, one.appliance, one.release, one.time)),
+    ],
+  },
+  'journal-entry': {
+    needs: [],
+    inOrder: true,
+    list: async (read) => (await written(read)).flatMap((one) => entry(one.id, one.operation, one.actor, one.at)),
+  },
+  'journal-actor': { needs: [], list: async (read) => (await written(read)).flatMap((one) => entry(one.actor)) },
   'radius-client': tree('uac/network-access/radius-clients/radius-client'),
   'snmp-client': tree('uac/snmpEnforcement/clients/client'),
   'cluster-member': {
@@ -155,7 +179,7 @@ export const catalogue: Readonly<Record<Exclude<ObjectKind, 'path' | 'appliance'
 };
 
 /**
- * What there is of a kind now, each once, in no order. Errors: `BAD_INPUT` for a kind that there is none of, or when a field that it is
+ * What there is of a kind now, each once, as it comes. Errors: `BAD_INPUT` for a kind that there is none of, or when a field that it is
  * listed by is missing.
  */
 export async function listThings(kind: string, given: Readonly<Record<string, unknown>>, read: Read): Promise<Entry[]> {
@@ -165,6 +189,12 @@ export async function listThings(kind: string, given: Readonly<Record<string, un
   for (const name of listing.needs) if (!Object.hasOwn(texts, name)) throw badInput(sentence`${ours(name)} is needed for this list.`);
   const found = new Map((await listing.list(read, texts)).map((one) => [one.value, one]));
   return [...found.values()];
+}
+
+/** The first that are shown: by name, or those that came first. */
+export function firstOf(kind: string, entries: readonly Entry[], most: number): Entry[] {
+  const listing: Listing | undefined = Object.hasOwn(catalogue, kind) ? catalogue[kind as keyof typeof catalogue] : undefined;
+  return listing?.inOrder ? entries.slice(0, most) : firstByName(entries, most);
 }
 
 /** The first of them by name. Of 10,000 a hundred are shown: to bring the others in order takes longer than all else. */

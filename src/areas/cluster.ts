@@ -64,7 +64,9 @@ export const cluster = area({
       fields: {
         'cluster-name': name,
         'cluster-password': password,
-        'member-address': required(text('Member address', 'Address of a member that is in the cluster.', { example: '10.0.0.11' })),
+        'member-address': required(
+          text('Member address', 'Address of a member that is in the cluster.', { example: '10.0.0.11', rule: 'host' }),
+        ),
       },
       request: (input) => ({ method: 'PUT', path: CLUSTER, body: { ...input, action: 'join' } }),
       example: {

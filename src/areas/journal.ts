@@ -79,8 +79,9 @@ export const journal = area({
         'operation-name': text('Operation', 'Full name of the operation, such as `users.disable`.', {
           filter: true,
           example: 'users.disable',
+          names: 'operation',
         }),
-        actor: text('Actor', 'Who did it, as `msg.actor` said.', { filter: true }),
+        actor: text('Actor', 'Who did it, as `msg.actor` said.', { filter: true, names: 'journal-actor' }),
         limit: number('Limit', 'Most entries.', { guard: true, range: 'count' }),
       },
       run: ({ since, until, 'operation-name': operation, actor, limit }, call) =>
@@ -119,7 +120,11 @@ export const journal = area({
         'planned-one': 'Would undo what was written by one request.',
       },
       data: 'many; `item` is the id',
-      fields: { id: subject(required(records('Entry', 'Id of an entry, an entry, or an array of them.', { example: entry }))) },
+      fields: {
+        id: subject(
+          required(records('Entry', 'Id of an entry, an entry, or an array of them.', { example: entry, names: 'journal-entry' })),
+        ),
+      },
       run: ({ id }, call) => undoAll(id, call),
       example: { input: { id: entry }, request: '' },
     }),

@@ -27,6 +27,7 @@ const body = content('Body', 'An object, sent as JSON; or text or a Buffer, with
 const contentType = text('Content type', 'Type of a body that is text or a Buffer, such as `text/plain`.', {
   guard: true,
   example: 'text/plain',
+  known: ['text/plain', 'application/xml', 'application/json', 'application/octet-stream'],
   check: (value) =>
     /^[\w.+-]+\/[\w.+-]+(?:; ?[\w.-]+="?[\w.:+-]+"?)*$/.test(value) ? undefined : 'is no content type such as text/plain; charset=utf-8.',
 });

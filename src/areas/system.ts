@@ -61,6 +61,7 @@ export const system = area({
       fields: {
         parts: list('Parts', `What of the appliance is read, some of ${PARTS.join(', ')}. Nothing given: all of it.`, {
           guard: true,
+          known: PARTS,
           check: (given) => {
             const odd = given.find((part) => !PARTS.some((known) => known === part));
             if (odd !== undefined) return sentence`has ${JSON.stringify(odd)}; there are: ${ours(PARTS.join(', '))}.`;

@@ -32,6 +32,11 @@ export type ObjectKind =
   | 'client-kind'
   | 'interface'
   | 'contained'
+  | 'contained-name'
+  | 'backup'
+  | 'journal-entry'
+  | 'journal-actor'
+  | 'operation'
   | 'appliance';
 
 /** One input field of an operation: everything that dialog, help, checks and README need to know about it. */

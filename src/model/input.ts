@@ -121,6 +121,7 @@ const WANTED: Readonly<Record<Rule, string>> = {
   ipv4: 'an IPv4 address such as 192.0.2.10',
   netmask: 'a netmask such as 255.255.255.0',
   address: 'an address such as 198.51.100.0 or 2001:db8::1',
+  host: 'an address or the name of a host, such as 192.0.2.10 or vpn.example.com',
   mask: 'a netmask such as 255.255.255.0, or the length of a network such as 64',
   amount: 'a whole number of at least 1, or a share such as 10%',
 };

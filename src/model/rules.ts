@@ -79,7 +79,7 @@ export function hasColon(username: string | undefined): boolean {
 }
 
 /** What a text of a field can be asked to be. */
-export type Rule = 'ipv4' | 'netmask' | 'address' | 'mask' | 'amount';
+export type Rule = 'ipv4' | 'netmask' | 'address' | 'host' | 'mask' | 'amount';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
@@ -91,6 +91,12 @@ function isNetmask(text: string): boolean {
 }
 
 const isIPv6 = (text: string): boolean => /^[0-9a-f:.]+$/i.test(text) && text.includes(':') && URL.canParse(`http://[${text}]`);
+/** A name or an address; what looks like an address has to be one. */
+function isHost(text: string): boolean {
+  if (/^[\d.]*$/.test(text)) return IPV4.test(text);
+  return text.includes(':') ? isIPv6(text) : !/[\s/@?#\\]/.test(text);
+}
+
 /** A length such as 24 or 64, as some releases want it. */
 const isLength = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= 128;
 
@@ -107,6 +113,7 @@ const rules: Readonly<Record<Rule, (text: string) => boolean>> = {
   ipv4: (text) => IPV4.test(text),
   netmask: isNetmask,
   address: (text) => IPV4.test(text) || isIPv6(text),
+  host: isHost,
   mask: (text) => isNetmask(text) || isLength(text),
   amount: (text) => isCountText(text) || shareOf(text) !== undefined,
 };

@@ -1,10 +1,17 @@
 import { expect, it } from 'vitest';
-import { inBothEditors, TRIAL } from './rig';
+import { idOf, inBothEditors, TRIAL } from './rig';
 
 declare const RED: {
   nodes: { import(nodes: unknown[]): void; node(id: string): unknown };
   utils: { getNodeLabel(node: unknown): string };
 };
+
+/** Of a type, as far as labels are asked of it. */
+interface Labels {
+  outputs: number;
+  inputLabels(this: unknown): string;
+  outputLabels(this: unknown, index: number): string;
+}
 
 /** Texts that are shown with less contrast than 4.5 : 1, computed from the styles: axe finds nothing to check inside Node-RED. */
 function tooFaint(): string[] {
@@ -55,18 +62,51 @@ inBothEditors('what is seen', (rig) => {
       { operation: 'get', fields: { path: { type: 'str', value: 'users/user-roles/user-role/B%C3%BCro' } } },
       'Get …/Büro',
     ],
-    ['gateway-config', { operation: 'delete', dryRun: true, fields: {} }, 'Delete a resource: vpn-1 ⚠ (dry run)'],
+    ['gateway-config', { operation: 'delete', dryRun: true, fields: {} }, 'Delete a resource: vpn-1 ⚠ (dry run) (needs Path)'],
     ['gateway-backup', { operation: 'run' }, 'Back up vpn-1'],
     ['gateway-users', { operation: 'disable', fields: { username: { type: 'msg', value: 'x' } }, name: 'My own' }, 'My own'],
     [
       'gateway-users',
       { operation: 'create', fields: { 'password-cleartext': { type: 'cred', value: '' }, username: { type: 'str', value: 'a/b <c>' } } },
-      'Create a/b <c>',
+      'Create a/b <c> (needs Auth server)',
     ],
   ])('%s is labelled %s', async (type, more, words) => {
     const id = `label-${words.length}-${type}`;
     await rig.editor.page.evaluate((node) => RED.nodes.import([node]), { ...TRIAL, wires: [[]], type, id, ...more });
     expect(await rig.editor.page.evaluate((of) => RED.utils.getNodeLabel(RED.nodes.node(of)), id)).toBe(words);
+  });
+
+  it('is of every operation a label without keys, marked by what it does, and every port says what it is', async () => {
+    const seen = await rig.editor.page.evaluate(
+      (ids) =>
+        ids.map((id) => {
+          const node = RED.nodes.node(id) as Record<string, unknown> & { _def: Labels };
+          const as = (more: object): unknown => ({ ...node, ...more });
+          const label = (more: object): string => RED.utils.getNodeLabel(as(more));
+          const ports = as({ failures: 'output', approval: true });
+          return {
+            plain: label({}),
+            dry: label({ dryRun: true }),
+            held: label({ approval: true }),
+            input: node._def.inputLabels.call(node),
+            outputs: Array.from({ length: node._def.outputs }, (_, at) => node._def.outputLabels.call(ports, at)),
+          };
+        }),
+      rig.operations().map(([area, name]) => idOf(area, name)),
+    );
+    rig.operations().forEach(([area, name], at) => {
+      const { effect } = area.operations[name] ?? {};
+      const { plain, dry, held, input, outputs } = seen[at] ?? { plain: '', dry: '', held: '', input: '', outputs: [] };
+      const id = idOf(area, name);
+      expect(plain, id).toMatch(/^[A-Z][^_]{2,70}$/);
+      expect(plain, id).not.toMatch(/\.(operation|title|field)\.|needs/);
+      expect(plain.endsWith(' ⚠'), id).toBe(effect === 'destroy');
+      expect(dry, id).toBe(effect === 'read' ? plain : `${plain} (dry run)`);
+      expect(held, id).toBe(effect === 'read' ? plain : `${plain} (needs approval)`);
+      expect(input, id).toBe('message');
+      const writes = Object.values(area.operations).some((one) => one.effect !== 'read') && area.dryRun !== false;
+      expect(outputs, id).toEqual(['result', 'failure', ...(area.events ? ['event'] : []), ...(writes ? ['to approve'] : [])]);
+    });
   });
 
   it('is found in the palette by what people call it', async () => {
@@ -87,6 +127,19 @@ inBothEditors('what is seen', (rig) => {
       ['export', 'transfer'],
       ['radius', 'policy'],
       ['backup', 'backup'],
+      ['user', 'users'],
+      ['ldap', 'groups'],
+      ['admin', 'administrators'],
+      ['licence', 'license'],
+      ['csr', 'certificates'],
+      ['failover', 'cluster'],
+      ['otp', 'login'],
+      ['curl', 'request'],
+      ['drift', 'snapshot'],
+      ['audit', 'journal'],
+      ['alert', 'watch'],
+      ['quarantine', 'contain'],
+      ['setting', 'config'],
     ] as const)
       // The list follows a moment after the last key.
       await expect.poll(() => found(word), { message: word, timeout: 20_000 }).toContain(`gateway-${type}`);

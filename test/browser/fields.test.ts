@@ -9,6 +9,7 @@ declare const RED: {
     addLink(link: { source: unknown; sourcePort: number; target: unknown }): void;
   };
   tray: unknown;
+  view: { redraw(now: boolean): void };
 };
 
 inBothEditors('a field', (rig) => {
@@ -246,6 +247,27 @@ inBothEditors('a field', (rig) => {
       expect(await rig.editor.exported(id)).toMatchObject({ fields: { path } });
     });
 
+    it.each([
+      [
+        'authentication/auth-servers/auth-server/System Local/local/users/user/j.doe',
+        [3, 7],
+        'authentication/auth-servers/auth-server/{{payload.authServer}}/local/users/user/{{payload.name}}',
+      ],
+      ['users/user-realms/realm/Staff/rules/rule/Day', [6, 3], 'users/user-realms/realm/{{payload.realm}}/rules/rule/{{payload.name}}'],
+      ['a/rule/x/rule/y/z', [2, 4], 'a/rule/{{payload.rule}}/rule/{{payload.rule2}}/z'],
+    ])('has a tag of its own for each name: %s', async (path, clicks, wanted) => {
+      await open({ type: 'gateway-config', operation: 'get' });
+      await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
+      await rig.editor.page.fill('.gateway-path', path);
+      for (const at of clicks) await rig.editor.page.click(`.gateway-crumbs button >> nth=${at}`);
+      expect(await rig.editor.page.inputValue('.gateway-path')).toBe(wanted);
+      for (const at of clicks) await rig.editor.page.click(`.gateway-crumbs button >> nth=${at}`);
+      expect(await rig.editor.page.inputValue('.gateway-path')).toBe(path);
+      await rig.editor.page.click('#gateway-tree-cancel');
+      await rig.editor.page.waitForSelector('.gateway-browser', { state: 'detached' });
+      await rig.editor.cancel();
+    });
+
     it('brings what is there into the body, and tells what would change', async () => {
       const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
       await open({ type: 'gateway-config', operation: 'update', fields: { path } });
@@ -266,6 +288,9 @@ inBothEditors('a field', (rig) => {
       const id = await open();
       await rig.editor.done();
       expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: nothing[^]*User: nothing/);
+      // As a message would that comes without them.
+      const label = (): Promise<string> => rig.editor.text(`[id="${id}"] .red-ui-flow-node-label`);
+      await expect.poll(label).toMatch(/\(needs Auth ?server, ?User\)$/);
       const wire = (from: string): Promise<void> =>
         rig.editor.page.evaluate(
           ([source, target]) =>
@@ -276,6 +301,8 @@ inBothEditors('a field', (rig) => {
       expect((await rig.editor.verdict(id)).errors).toHaveLength(2);
       await wire('end');
       expect((await rig.editor.verdict(id)).errors).toEqual([]);
+      await rig.editor.page.evaluate(() => RED.view.redraw(true));
+      await expect.poll(label).not.toContain('needs');
     });
   });
 });

@@ -77,6 +77,7 @@ export const contain = area({
         ),
         'source-ip': text('Address', 'Contains everybody who comes from this address, but for the account of this package itself.', {
           example: '203.0.113.9',
+          rule: 'address',
         }),
         servers: list('Auth servers', 'Local authentication servers on which the account of the user is disabled meanwhile.', {
           example: ['System Local'],
@@ -110,7 +111,7 @@ export const contain = area({
         id: subject(
           text('Id', 'What Contain gave. Or give User.', { example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90', names: 'contained' }),
         ),
-        name: text('User', 'The name or the address that is contained.', { example: 'j.doe' }),
+        name: text('User', 'The name or the address that is contained.', { example: 'j.doe', names: 'contained-name' }),
         folder,
       },
       run: ({ id, name, folder: path }, call) => {
