@@ -22,9 +22,19 @@ const { values: options } = parseArgs({
 
 /** What a file has to reach, in percent. A single survivor is no failure: a change of a few lines has a few mutants. */
 const ENOUGH = 90;
+const until = options.minutes ? Date.now() + Number(options.minutes) * 60_000 : Infinity;
 const RESULTS = join(root, 'node_modules', '.cache', 'mutation');
 
-/** @typedef {{ status: string, mutatorName: string, replacement?: string, location: { start: { line: number } } }} Mutant */
+/**
+ * @typedef {{ line: number, column: number }} Place
+ * @typedef {object} Mutant as Stryker reports it
+ * @property {string} status
+ * @property {string} mutatorName
+ * @property {string} [replacement]
+ * @property {{ start: Place, end: Place }} location
+ * @property {string[]} [coveredBy]
+ * @property {number} [testsCompleted]
+ */
 
 /** What is left to be done: a file, and its lines where not all of them changed. */
 function jobs() {
@@ -35,28 +45,26 @@ function jobs() {
   return found ?? [];
 }
 
+const STRYKER = join(root, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js');
+
 /**
- * One file. Undefined where the time was up.
- * @param {{ file: string, ranges: string[] }} job
- * @param {number} until
+ * Undefined where the time was up.
+ * @param {string} file
+ * @param {string[]} ranges
+ * @param {string[]} [more] arguments
  * @returns {Promise<Mutant[] | undefined>}
  */
-async function measured({ file, ranges }, until) {
+async function run(file, ranges, more = []) {
   const report = join(RESULTS, `${file.replaceAll('/', '-')}.json`);
   rmSync(report, { force: true });
-  const stryker = join(root, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js');
-  const args = [
-    stryker,
-    'run',
-    '--mutate',
-    ranges.join(','),
-    '--concurrency',
-    options.concurrency,
-    '--tempDirName',
-    `.stryker-tmp/${process.pid}`,
-  ];
+  const args = [STRYKER, 'run', '--mutate', ranges.join(','), '--concurrency', options.concurrency, ...more];
   const env = { ...process.env, GATEWAY_MUTATION_TESTS: testsOf(file).join(','), GATEWAY_MUTATION_REPORT: report };
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: options.verbose ? 'inherit' : ['ignore', 'pipe', 'pipe'] });
+  const temporary = ['--tempDirName', `.stryker-tmp/${process.pid}`];
+  const child = spawn(process.execPath, [...args, ...temporary], {
+    cwd: root,
+    env,
+    stdio: options.verbose ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+  });
   /** @type {string[]} */
   const printed = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece) => printed.push(String(piece)));
@@ -71,6 +79,27 @@ async function measured({ file, ranges }, until) {
   }
   const { files } = /** @type {{ files: Record<string, { mutants: Mutant[] }> }} */ (JSON.parse(readFileSync(report, 'utf8')));
   return Object.values(files).flatMap(({ mutants }) => mutants);
+}
+
+/** Not one of the tests that reach it was run: an end of the run before can reach into this one, since tests end at the first that fails. */
+const isUnjudged = (/** @type {Mutant} */ { status, testsCompleted, coveredBy = [] }) =>
+  status === 'Survived' && testsCompleted === 0 && coveredBy.length > 0;
+
+/**
+ * One file. Undefined where the time was up.
+ * @param {{ file: string, ranges: string[] }} job
+ * @returns {Promise<Mutant[] | undefined>}
+ */
+async function measured({ file, ranges }) {
+  const mutants = await run(file, ranges);
+  const again = mutants?.filter(isUnjudged) ?? [];
+  if (!mutants || again.length === 0) return mutants;
+  const key = (/** @type {Mutant} */ { location: { start, end }, mutatorName, replacement }) =>
+    JSON.stringify([start, end, mutatorName, replacement]);
+  const places = again.map(({ location: { start, end } }) => `${file}:${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`);
+  const judged = await run(file, [...new Set(places)], ['--disableBail']);
+  const verdicts = new Map(judged?.map((mutant) => [key(mutant), mutant]));
+  return judged && mutants.map((mutant) => (isUnjudged(mutant) ? (verdicts.get(key(mutant)) ?? mutant) : mutant));
 }
 
 /** @param {string} file @param {Mutant[]} mutants */
@@ -88,13 +117,12 @@ function judged(file, mutants) {
 }
 
 mkdirSync(RESULTS, { recursive: true });
-const until = options.minutes ? Date.now() + Number(options.minutes) * 60_000 : Infinity;
 /** @type {string[]} */
 const weak = [];
 /** @type {string[]} */
 const left = [];
 for (const job of jobs()) {
-  const mutants = Date.now() < until ? await measured(job, until) : undefined;
+  const mutants = Date.now() < until ? await measured(job) : undefined;
   if (!mutants) left.push(job.file);
   else if (!judged(job.file, mutants)) weak.push(job.file);
 }

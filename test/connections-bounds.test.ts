@@ -90,6 +90,19 @@ describe('connections, counted', () => {
     expect(clients.map(({ given }) => given.length)).toEqual([2, 1]);
   });
 
+  it('have nobody waiting after nobody has waited', async () => {
+    const { connections, clients, ask } = counted(1);
+    for (let round = 0; round < 3; round++) {
+      ask().onOver();
+      await rested();
+    }
+    const [one, other] = [ask(), ask()];
+    expect(connections.load).toEqual({ open: 1, waiting: 1 });
+    one.onOver();
+    await rested();
+    expect(clients[0]?.given.at(-1)).toBe(other);
+  });
+
   it('pass over who does not wait any more', async () => {
     const { connections, clients, ask } = counted(1);
     const first = ask();

@@ -4,7 +4,7 @@
 
 /** The first that fits counts. @type {[RegExp, string][]} */
 const TESTS = [
-  [/^model\/(?:redaction|secrets|secrets-of-settings|search|unescaped|sentence|shown-settings)\./, 'redaction redactor masking sentences'],
+  [/^model\/(?:redaction|secrets|secrets-of-settings|search|unescaped|sentence|shown-settings)\./, 'redactor sentences'],
   [/^model\/(?:path|path-template)\.|^http\/path-template\./, 'path path-template request'],
   [/^model\/(?:input|field|operation)\./, 'input operations rules'],
   [/^model\/rules\./, 'rules permissions'],
@@ -21,11 +21,12 @@ const TESTS = [
   [/^http\/json-bytes\./, 'json-bytes'],
   [/^http\/body\./, 'body'],
   [/^http\//, 'answers body faults replies tls'],
-  [/^login\/(?:back-off|account|account-state|login-under-way)\./, 'back-off login-pauses login'],
+  [/^login\/back-off\./, 'back-off'],
+  [/^login\/(?:account|account-state|login-under-way)\./, 'back-off login-pauses'],
   [/^login\/one-time-codes\./, 'second-factor'],
   [/^login\//, 'login login-answers login-shared dead-key second-factor'],
   [/^run\/pin\./, 'pin'],
-  [/^run\/(?:approval|approvals)\./, 'approvals approval'],
+  [/^run\/(?:approval|approvals)\./, 'approvals'],
   [/^run\/(?:permissions)\./, 'permissions'],
   [/^run\/(?:reply|any-answer)\./, 'replies answers'],
   [/^run\//, 'run replies summary sessions'],

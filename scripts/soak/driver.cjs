@@ -2,8 +2,11 @@
 // them. It is told over IPC to go on, and asked for its counts and for the heap after a collection.
 'use strict';
 
-/** Nothing has happened for so long. */
-const STILL_MS = 60_000;
+/** Nothing has happened for so long; where time is made faster, as much as that in real time. */
+const STILL_MS = 60_000 * Number(process.env.GATEWAY_SOAK_FACTOR ?? 1);
+/** Of a simulated hour: messages come in such bursts, and between them it is quiet for up to so many minutes. */
+const BURST = 60;
+const QUIET_MINUTES = 5;
 
 module.exports = (RED) => {
   let driver;
@@ -88,7 +91,18 @@ module.exports = (RED) => {
       for (let lane = 0; lane < Math.min(atOnce, messages); lane++) send();
     });
 
+  /** Bursts for so many minutes, the first of them at once. */
+  const bursts = async ({ minutes, atOnce, seed }) => {
+    random = seed;
+    const over = Date.now() + minutes * 60_000;
+    while (Date.now() < over) {
+      await go({ messages: 1 + next(BURST), atOnce });
+      await new Promise((resolve) => setTimeout(resolve, next(QUIET_MINUTES * 60) * 1000));
+    }
+  };
+
   process.on('message', async (asked) => {
+    if (asked.job?.minutes !== undefined) await bursts(asked.job);
     if (asked.job?.messages !== undefined) await go(asked.job);
     for (let round = 0; round < 3; round++) {
       globalThis.gc?.();
