@@ -6,7 +6,7 @@ import { Action } from './action';
 import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
 import { registerTest } from './appliance-test';
 import { registerHelp } from './help';
-import { INVENTORY, INVENTORY_CREDENTIALS, InventoryNode } from './inventory';
+import { INVENTORY, INVENTORY_CREDENTIALS, InventoryNode, listedAppliances } from './inventory';
 import { registerInventory } from './inventory-admin';
 import { observing, registerCounters } from './observe';
 import { registerPickers } from './pickers';
@@ -39,7 +39,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     new Watch(red, this, definition);
   });
   registerTest(red);
-  registerCounters(red);
+  registerCounters(red, listedAppliances);
   registerAccount(red);
   registerPickers(red);
   registerInventory(red);

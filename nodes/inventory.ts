@@ -2,6 +2,7 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Gateway } from '../src/gateway';
 import {
   DEFAULT_SET,
   formatOf,
@@ -257,6 +258,11 @@ export class InventoryNode {
 /** The deployed inventory of that id. */
 export function inventoryById(id: string): InventoryNode | undefined {
   return deployed.get(id);
+}
+
+/** The appliances of all that are deployed, each with the id of its inventory. */
+export function listedAppliances(): { id: string; name: string; present: Gateway | undefined }[] {
+  return [...deployed.values()].flatMap(({ id, appliances }) => appliances.map(({ name, present }) => ({ id, name, present })));
 }
 
 /** For tests: as if the process had just started. */

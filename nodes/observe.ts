@@ -1,5 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { GatewayOptions } from '../src/gateway';
+import type { Gateway, GatewayOptions } from '../src/gateway';
 import type { Exchanged } from '../src/http/history';
 import { isObject } from '../src/model/json';
 import { adminRead } from './admin';
@@ -53,11 +53,21 @@ function versionOf({ settings }: NodeAPI): string {
   return typeof version === 'string' ? version : 'unknown';
 }
 
-/** `GET /gateway-appliance/counters`: what each deployed appliance was asked, how often and how long it took. */
-export function registerCounters(red: NodeAPI): void {
+/** An appliance of an inventory: `id` is that of the inventory node. */
+interface Listed {
+  readonly id: string;
+  readonly name: string;
+  readonly present: Gateway | undefined;
+}
+
+/** `GET /gateway-appliance/counters`: what each deployed appliance was asked, how often and how long it took; `listed` gives those of inventories. */
+export function registerCounters(red: NodeAPI, listed: () => readonly Listed[] = () => []): void {
   latest = red;
   adminRead(red, '/gateway-appliance/counters', () => ({
-    appliances: deployedAppliances().map(({ id, label, present }) => ({ id, name: label, counters: present?.counters() ?? null })),
+    appliances: [
+      ...deployedAppliances().map(({ id, label, present }) => ({ id, name: label, counters: present?.counters() ?? null })),
+      ...listed().map(({ id, name, present }) => ({ inventory: id, name, counters: present?.counters() ?? null })),
+    ],
   }));
 }
 

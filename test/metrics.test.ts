@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import parse from 'parse-prometheus-text-format';
 import { describe, expect, it } from 'vitest';
-import { exposition } from '../src/areas/exposition';
+import { exposition, joinedExpositions } from '../src/areas/exposition';
 import { BOUNDS, Counters } from '../src/model/counters';
 import { appliance, failure, gatewayFor, lines, pair, type AnyGateway } from './library/appliance';
 
@@ -189,5 +189,39 @@ describe('the text', () => {
       { appliance: 'vpn' },
     );
     expect(text).toBe('# TYPE some gauge\n# HELP some A\\nB\nsome{appliance="vpn",realm="a\\"b\\\\c\\nd} 1"} 1\n# EOF\n');
+  });
+});
+
+describe('metrics of several appliances', () => {
+  it.runIf(hasReference)('are one text that the parser of Prometheus takes, with all samples of each', async () => {
+    const gateways = await Promise.all(['one', 'other', 'third'].map(async (name) => gatewayFor(await appliance(), { name })));
+    const texts = await Promise.all(gateways.map(async (gateway) => (await scrape(gateway)).text));
+    const whole = reference(joinedExpositions([...texts, undefined, {}]));
+    for (const text of texts) {
+      for (const [name, [type, samples]] of Object.entries(reference(text))) {
+        expect(whole[name]?.[0]).toBe(type);
+        expect(whole[name]?.[1]).toEqual(expect.arrayContaining(samples));
+      }
+    }
+    expect(whole['gateway_up']?.[1].map(([, labels]) => labels['appliance'])).toEqual(['one', 'other', 'third']);
+    expect(Object.keys(reference(joinedExpositions([])))).toEqual([]);
+  });
+
+  it('have what one of them lacks, and each head once', () => {
+    const family = (name: string, value: number) => ({ name, type: 'gauge', help: 'Line\n# TYPE x gauge', samples: [{ value }] }) as const;
+    const texts = [exposition([family('a', 1)], { appliance: 'x' }), exposition([family('b', 2), family('a', 3)], { appliance: '# y' })];
+    expect(joinedExpositions(texts)).toBe(
+      [
+        '# TYPE a gauge',
+        '# HELP a Line\\n# TYPE x gauge',
+        'a{appliance="x"} 1',
+        'a{appliance="# y"} 3',
+        '# TYPE b gauge',
+        '# HELP b Line\\n# TYPE x gauge',
+        'b{appliance="# y"} 2',
+        '# EOF',
+        '',
+      ].join('\n'),
+    );
   });
 });

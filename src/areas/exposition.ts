@@ -37,6 +37,28 @@ export function exposition(families: readonly Family[], common: Readonly<Record<
   return `${lines.join('\n')}\n# EOF\n`;
 }
 
+/** Several such texts as one: in one, each family stands once, with the samples of all. What is no text of ours has none. */
+export function joinedExpositions(texts: readonly unknown[]): string {
+  const families = new Map<string, { readonly head: string[]; readonly samples: string[] }>();
+  for (const text of texts) {
+    if (typeof text !== 'string') continue;
+    let family: { readonly head: string[]; readonly samples: string[] } | undefined;
+    for (const line of text.split('\n')) {
+      const name = /^# TYPE (\S+) /.exec(line)?.[1];
+      if (name !== undefined) {
+        const known = families.get(name);
+        family = known ?? { head: [], samples: [] };
+        if (!known) families.set(name, family);
+      }
+      if (line === '' || line === '# EOF') continue;
+      if (!line.startsWith('#')) family?.samples.push(line);
+      else if (!family?.head.includes(line)) family?.head.push(line);
+    }
+  }
+  const lines = [...families.values()].flatMap(({ head, samples }) => [...head, ...samples]);
+  return `${lines.join('\n')}\n# EOF\n`;
+}
+
 function labelsOf(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escaped(value)}"`)

@@ -2,6 +2,7 @@ import { area, boolean, choice, list, op, subject } from '../model/operation';
 import { brandOf } from './vendor';
 import { ours, sentence } from '../model/sentence';
 import type { JsonObject } from '../model/json';
+import { joinedExpositions } from './exposition';
 import { METRICS_TYPE, PARTS, readMetrics } from './metrics';
 import { readHealthValue } from './health';
 import { supportBundle } from './support';
@@ -58,6 +59,7 @@ export const system = area({
       summary: { done: 'Read the metrics.' },
       data: 'text in the OpenMetrics format',
       contentType: METRICS_TYPE,
+      together: joinedExpositions,
       fields: {
         parts: list('Parts', `What of the appliance is read, some of ${PARTS.join(', ')}. Nothing given: all of it.`, {
           guard: true,

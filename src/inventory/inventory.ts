@@ -56,6 +56,11 @@ export class InventoryAppliance implements Selectable {
     return typeof url === 'string' ? url : '';
   }
 
+  /** The gateway, if it was used. */
+  get present(): Gateway | undefined {
+    return this.#kept?.gateway;
+  }
+
   /** Errors: `BAD_CONFIG`, each time, such as for a credential set that is not there. */
   gateway(): Gateway {
     this.#kept ??= this.#gateways.join(this.#settings());

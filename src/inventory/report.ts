@@ -23,6 +23,8 @@ export interface ManyAppliances {
   failed: number;
   skipped: number;
   results: ApplianceResult[];
+  /** Of operations that can say all of it in one: metrics as one text. */
+  together?: unknown;
 }
 
 /** A planned request, and of which appliance. */
@@ -60,15 +62,21 @@ export interface Reported {
   readonly say: Say;
 }
 
-export function dataOf(results: ApplianceResult[]): ManyAppliances {
+/** How many there were, and what became of them. */
+export function countsOf(results: readonly ApplianceResult[]): Pick<ManyAppliances, 'total' | 'ok' | 'failed' | 'skipped'> {
   const count = (so: (result: ApplianceResult) => boolean): number => results.filter(so).length;
   return {
     total: results.length,
     ok: count(({ ok }) => ok),
     failed: count(({ ok, skipped }) => !ok && !skipped),
     skipped: count(({ skipped }) => skipped === true),
-    results,
   };
+}
+
+export function dataOf(results: ApplianceResult[], operation: string): ManyAppliances {
+  const given = results.flatMap((result) => ('data' in result ? [result.data] : []));
+  const together = given.length > 0 ? operations.get(operation)?.together?.(given) : undefined;
+  return { ...countsOf(results), results, ...(together !== undefined && { together }) };
 }
 
 /** Data and envelope of a run on many, for whoever runs them by other means. */
@@ -76,7 +84,7 @@ export function manyReport(of: Omit<Reported, 'results'> & { readonly results: A
   data: ManyAppliances;
   envelope: Envelope;
 } {
-  return { data: dataOf(of.results), envelope: envelopeOf(of) };
+  return { data: dataOf(of.results, of.operation), envelope: envelopeOf(of) };
 }
 
 /** The envelope of the whole: counts are sums, and the sentence names those that failed. */
@@ -116,7 +124,7 @@ function changedOf({ operation, results, dryRun }: Reported): boolean | null {
 
 function summaryOf({ operation, selection, input, results, stopped, say }: Reported, planned: number | undefined): string {
   const tell = (key: keyof typeof WORDS, values: Record<string, string | number>): string => say(`fleet.${key}`, WORDS[key], values);
-  const { total, ok, failed, skipped } = dataOf([...results]);
+  const { total, ok, failed, skipped } = countsOf(results);
   const title = titleOf({ name: operation, operation: operations.get(operation), input, mask: (text) => text }, say);
   if (total === 0) return tell('none', { title, selection });
   const names = results.filter((result) => !result.ok && !result.skipped).map(({ appliance }) => appliance);

@@ -10,6 +10,7 @@ import { english, titleOf } from '../model/summary';
 import { checkOpenFiles, holding, holds } from './open-files';
 import { paceOf, type Pace, type PaceOptions } from './pace';
 import {
+  countsOf,
   dataOf,
   envelopeOf,
   failedResult,
@@ -260,7 +261,7 @@ class Run {
 
   #outcome(): ManyOutcome {
     const { selection = '', say = english, dryRun = false } = this.#options;
-    const data = dataOf(this.#results);
+    const data = dataOf(this.#results, this.#operation);
     const reported: Reported = {
       operation: this.#operation,
       selection,
@@ -288,8 +289,8 @@ class Run {
 
   #failure(error: GatewayError, envelope: Envelope): GatewayError {
     const { code, message } = error;
-    const { total, failed, skipped, results } = dataOf(this.#results);
-    error.cause = { ...envelope, ok: false, code, message, total, failed, skipped, results };
+    const { total, failed, skipped } = countsOf(this.#results);
+    error.cause = { ...envelope, ok: false, code, message, total, failed, skipped, results: this.#results };
     return error;
   }
 }

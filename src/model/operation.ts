@@ -49,6 +49,8 @@ export interface Operation<F extends Fields = Fields, D = unknown, E extends Eff
   /** Pure: what a read gives to the flow; absent = the document as it is. */
   read?(document: JsonObject, input: Input<F>, note: Call['note']): D;
   run?(input: Input<F>, call: Call): Promise<D>;
+  /** Pure: what the data of several appliances are together, where that is more than a list of them. */
+  together?(data: readonly unknown[]): unknown;
   /** Input of a typical call and the first request that it makes: golden line of the contract test and of the help. */
   readonly example: { readonly input: Record<string, unknown>; readonly request: string; readonly body?: JsonObject };
 }

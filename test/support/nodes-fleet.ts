@@ -78,6 +78,38 @@ export function fleet(runtime: Runtime): void {
     expect(rig.statuses('inv').at(-1)).toMatchObject({ fill: 'green', text: '12 appliances' });
   });
 
+  it('what each was asked is counted, and metrics of all of them are one text', async () => {
+    breaks('vpn-003');
+    const metrics = {
+      ...list,
+      id: 'n2',
+      type: 'gateway-system',
+      operation: 'metrics',
+      fields: { parts: { type: 'str', value: 'sessions' } },
+    };
+    await deploy([{ ...list, select: 'vpn-002' }, metrics]);
+    const counters = async (): Promise<Record<string, unknown>[]> =>
+      ((await helper.request().get('/gateway-appliance/counters')).body as { appliances: Record<string, unknown>[] }).appliances.filter(
+        ({ inventory }) => inventory !== undefined,
+      );
+    expect((await counters()).slice(0, 2)).toEqual([
+      { inventory: 'inv', name: 'vpn-001', counters: null },
+      { inventory: 'inv', name: 'vpn-002', counters: null },
+    ]);
+    success(await rig.run({ payload: {} }));
+    expect(await counters()).toHaveLength(COUNT);
+    expect((await counters())[1]).toMatchObject({ inventory: 'inv', name: 'vpn-002', counters: { runs: 1, logins: 1 } });
+    expect((await counters())[0]).toMatchObject({ counters: null });
+    const { together, results } = dataOf(success(await rig.run({ payload: {} }, 'n2')));
+    const lines = String(together).split('\n');
+    for (const { name } of fleet.entries) {
+      expect(lines).toContain(`gateway_up{appliance="${name}"} 1`);
+      expect(lines.some((line) => line.startsWith(`gateway_sessions{appliance="${name}",`))).toBe(name !== 'vpn-003');
+    }
+    expect(lines.filter((line) => line === '# TYPE gateway_up gauge')).toHaveLength(1);
+    expect(String(results[0]?.data)).toContain('gateway_up{appliance="vpn-001"} 1');
+  });
+
   it('a selection says which; what fits nothing does nothing and shows it', async () => {
     await deploy([
       { ...list, select: 'tag:even !vpn-01*' },
