@@ -17,6 +17,7 @@ export const whole = [
   'test/transfer-large.test.ts',
   'test/snapshot-large.test.ts',
   'test/library-types.test.ts',
+  'test/sentences-marked.test.ts',
   'test/editor.test.ts',
   'test/locales.test.ts',
   'test/package*.test.ts',

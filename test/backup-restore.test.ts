@@ -6,7 +6,10 @@ import type { Simulator } from '../src/simulator';
 import { failure, gatewayFor, lines, pair } from './library/appliance';
 import { change, NAME, named, run } from './library/backup';
 import { folder, names, PASSWORD } from './library/transfer';
+import { quickKeys } from './library/quick-keys';
 import { openFiles } from './support/open-files';
+
+quickKeys();
 
 describe('restore', () => {
   /** The configuration as one text, with secrets in the clear of one password. */

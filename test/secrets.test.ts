@@ -12,7 +12,9 @@ import type { Settings } from '../src/model/settings';
 import { certificate, gatewayFor, pair, unguarded, type AnyGateway } from './library/appliance';
 import { emitted, found, LOUD, loudly, secretOf } from './library/planted';
 import { wire } from './library/wire';
+import { quickKeys } from './library/quick-keys';
 
+quickKeys();
 afterEach(() => {
   forgetPlaces();
   forgetAccounts();

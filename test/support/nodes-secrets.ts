@@ -4,6 +4,7 @@ import { certificate } from '../library/appliance';
 import { found, loudly, secretOf } from '../library/planted';
 import { wire } from '../library/wire';
 import { Rig, type Definition, type Runtime } from './node-red';
+import { quickKeys } from '../library/quick-keys';
 
 const SECRETS = {
   field: secretOf(24, 11),
@@ -46,6 +47,7 @@ function nodesOfAll(): { nodes: Definition[]; credentials: Record<string, Record
 
 /** Nothing that leaves our nodes has a secret in it: messages, errors, statuses, and the log at every level. */
 export function secrets(runtime: Runtime): void {
+  quickKeys();
   const rig = new Rig(runtime);
   beforeAll(() => rig.start());
   afterEach(() => rig.reset());

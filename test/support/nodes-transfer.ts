@@ -8,6 +8,7 @@ import type { Advance } from '../../src/model/operation';
 import { defaultVariants } from '../../src/simulator/variants';
 import { Rig, type Definition, type Runtime } from './node-red';
 import { caught, failed, success } from './one';
+import { quickKeys } from '../library/quick-keys';
 
 /** Everything that a URL, a log line or an envelope could break on. */
 const PASSWORD = `q"uo'te & 50% <ü> пароль`;
@@ -24,6 +25,7 @@ const forms = (text: string): string[] => [
 
 /** Imports, exports and backups as nodes: files, progress, cancelling, closing, secrets. */
 export function transfers(runtime: Runtime): void {
+  quickKeys();
   const rig = new Rig(runtime, { sessions: 3 });
   let folder = '';
   beforeAll(() => rig.start());
