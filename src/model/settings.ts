@@ -74,6 +74,7 @@ export interface Settings {
   secondFactor?: 'none' | 'password' | 'totp' | 'flow';
   /** Administrator's account; required unless `login` is `key`. No colon. */
   username?: string;
+  /** Its password; required unless `login` is `key`. */
   password?: string;
   /** Account of the second step. Default: `username`. */
   secondUsername?: string;

@@ -64,24 +64,25 @@ function extensions(names: readonly string[], publicKey: Buffer): Buffer {
 const pem = (label: string, content: Buffer): string =>
   `-----BEGIN ${label}-----\n${content.toString('base64').replace(/(.{64})(?=.)/g, '$1\n')}\n-----END ${label}-----\n`;
 
-interface Pair {
+/** PEM. */
+export interface KeyPair {
   key: string;
   cert: string;
 }
 
 /** Valid from yesterday, since clocks differ, for ten years. */
-export function selfSigned(names: readonly string[] = []): Pair {
+export function selfSigned(names: readonly string[] = []): KeyPair {
   return made(names, 3650);
 }
 
 /** One that the first vouches for: whoever trusts that one trusts this, for so many days. */
-export function issued(authority: Pair, { days = 365, names = [] }: { days?: number; names?: readonly string[] } = {}): Pair {
+export function issued(authority: KeyPair, { days = 365, names = [] }: { days?: number; names?: readonly string[] } = {}): KeyPair {
   return made(names, days, authority);
 }
 
 const named = (name: string): Buffer => sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(name)))));
 
-function made(names: readonly string[], days: number, authority?: Pair): Pair {
+function made(names: readonly string[], days: number, authority?: KeyPair): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   const algorithm = sequence(oid('1.2.840.10045.4.3.2')); // ecdsa-with-SHA256

@@ -5,22 +5,23 @@
  */
 export type VariantValue = string | number | boolean;
 
-interface Entry<T extends VariantValue> {
+/** One way in which appliances differ. */
+export interface Variant<T extends VariantValue> {
   readonly help: string;
   readonly default: T;
   /** The allowed values; `undefined` = any value of the default's type. */
   readonly values: readonly T[] | undefined;
 }
 
-const oneOf = <const T extends VariantValue>(help: string, first: T, ...others: T[]): Entry<T> => ({
+const oneOf = <const T extends VariantValue>(help: string, first: T, ...others: T[]): Variant<T> => ({
   help,
   default: first,
   values: [first, ...others],
 });
-const on = (help: string): Entry<boolean> => ({ help, default: true, values: [true, false] });
-const off = (help: string): Entry<boolean> => ({ help, default: false, values: [false, true] });
-const number = (help: string, value: number): Entry<number> => ({ help, default: value, values: undefined });
-const text = (help: string, value: string): Entry<string> => ({ help, default: value, values: undefined });
+const on = (help: string): Variant<boolean> => ({ help, default: true, values: [true, false] });
+const off = (help: string): Variant<boolean> => ({ help, default: false, values: [false, true] });
+const number = (help: string, value: number): Variant<number> => ({ help, default: value, values: undefined });
+const text = (help: string, value: string): Variant<string> => ({ help, default: value, values: undefined });
 
 export const VARIANTS = {
   // Login
@@ -117,7 +118,7 @@ export const VARIANTS = {
 } as const;
 
 type Table = typeof VARIANTS;
-export type Variants = { -readonly [K in keyof Table]: Table[K] extends Entry<infer T> ? T : never };
+export type Variants = { -readonly [K in keyof Table]: Table[K] extends Variant<infer T> ? T : never };
 
 export function defaultVariants(): Variants {
   return Object.fromEntries(Object.entries(VARIANTS).map(([name, entry]) => [name, entry.default])) as Variants;
@@ -126,7 +127,7 @@ export function defaultVariants(): Variants {
 /** The value of one `name[=value]` of the command line, or a sentence that says what is wrong (as an Error). */
 export function parseVariant(argument: string): Partial<Variants> {
   const [name = '', ...rest] = argument.split('=');
-  const entry = Object.hasOwn(VARIANTS, name) ? (VARIANTS[name as keyof Variants] as Entry<VariantValue>) : undefined;
+  const entry = Object.hasOwn(VARIANTS, name) ? (VARIANTS[name as keyof Variants] as Variant<VariantValue>) : undefined;
   if (!entry) throw new Error(`There is no variant "${name}". The variants are: ${Object.keys(VARIANTS).join(', ')}.`);
   const given = rest.length > 0 ? rest.join('=') : typeof entry.default === 'boolean' ? String(!entry.default) : '';
   const value = entry.values
