@@ -20,13 +20,20 @@ export interface DraftNodes {
  * may not thereby read this machine. A stored password of a proxy goes to the address that it was deployed for.
  */
 export function draftNodes(red: NodeAPI, nodes: unknown, properties: JsonObject): DraftNodes {
-  const given = isObject(nodes) ? nodes : {};
-  const of = (name: string): JsonObject | undefined => {
-    const node = given[name];
-    return isObject(node) && node.id === properties[name] ? node : undefined;
-  };
-  const [tls, proxy] = [of('tls'), of('proxy')];
+  const [tls, proxy] = [draftOf('tls', nodes, properties), draftOf('proxy', nodes, properties)];
   return { ...(tls && { tls: tlsOf(red, tls) }), ...(proxy && { proxy: proxyOf(red, proxy) }) };
+}
+
+/** Whether it goes through a proxy at an address that is not deployed. */
+export function isOtherProxy(red: NodeAPI, nodes: unknown, properties: JsonObject): boolean {
+  const proxy = draftOf('proxy', nodes, properties);
+  return proxy !== undefined && text(proxy.url) !== text(textsOf(red, proxy.id).properties.url);
+}
+
+/** That node, if the appliance refers to it. */
+function draftOf(name: 'tls' | 'proxy', nodes: unknown, properties: JsonObject): JsonObject | undefined {
+  const node = isObject(nodes) ? nodes[name] : undefined;
+  return isObject(node) && node.id === properties[name] ? node : undefined;
 }
 
 /** A node as it stands in the flow file, variables by their names, and what is stored of it. */

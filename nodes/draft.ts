@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { isObject, type JsonObject } from '../src/model/json';
 import { APPLIANCE_CREDENTIALS, applianceById, type Credentials } from './appliance';
-import { draftNodes, STORED, textsOf, type DraftNodes } from './draft-nodes';
+import { draftNodes, isOtherProxy, STORED, textsOf, type DraftNodes } from './draft-nodes';
 import { neededCredentials } from '../src/model/rules';
 import { badConfig } from './properties';
 import { variableOf } from './rules';
@@ -16,8 +16,8 @@ export function secretTexts(credentials: Credentials): string[] {
 
 /**
  * What the dialog holds, filled up from the deployed node: secrets that were not touched, and values of variables. Both only for the
- * address that they were deployed for: who may open a dialog must not be able to have a password, or a variable of the environment, sent
- * to a host of his own. A variable's value is the one that Node-RED gave the deployed node; none is looked up here.
+ * address that they were deployed for, and through no proxy that is not deployed, which might answer in its place: who may open a dialog
+ * must not be able to have a password, or a variable of the environment, sent to a host of his own. A variable's value is the one that Node-RED gave the deployed node; none is looked up here.
  */
 export function fromDialog(
   red: NodeAPI,
@@ -27,7 +27,8 @@ export function fromDialog(
   const texts = node ? textsOf(red, node.id) : { properties: {}, credentials: {} };
   const typed = isObject(body.credentials) ? body.credentials : {};
   const url = filled('url', body.url, texts.properties, node?.properties);
-  const same = node !== undefined && originOf(url) !== undefined && originOf(url) === originOf(node.properties.url);
+  const there = node !== undefined && originOf(url) !== undefined && originOf(url) === originOf(node.properties.url);
+  const same = there && !isOtherProxy(red, body.nodes, body);
   const properties: Record<string, unknown> = { url };
   for (const [name, value] of Object.entries(body)) {
     if (!['url', 'credentials', 'nodes'].includes(name))
@@ -41,7 +42,7 @@ export function fromDialog(
     else credentials[name] = filled(name, value, texts.credentials, same ? node.credentials : undefined);
     if (!same && value === STORED && neededCredentials(properties.login, properties.secondFactor).includes(name)) {
       throw badConfig(
-        'To test another address than the deployed one, type the password again: a stored one is only sent where it was deployed for.',
+        'To test another address or proxy than the deployed one, type the password again: a stored one is only sent where it was deployed for.',
       );
     }
   }

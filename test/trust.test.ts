@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
 import { forgetTests } from '../nodes/appliance-test';
 import { issued, selfSigned, startSimulator, type Simulator, type SimulatorOptions } from '../src/simulator';
+import { proxy } from './library/proxy';
 import { Rig } from './support/node-red';
 
 const PASSWORD = 'planted "pass word" + /1';
@@ -127,6 +128,29 @@ describe('an appliance that is not trusted', () => {
       const answer = await ask(draft(rig.sim.url, made(tls)));
       expect(answer).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringMatching(/deploy first/) as string });
       expect(rig.sim.totalConnections).toBe(before);
+    });
+
+    it('has a stored password of the appliance sent through no proxy that is not deployed, where whoever answers may be believed', async () => {
+      const other = await proxy();
+      const before = rig.sim.logins;
+      const deployedProxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:9', noproxy: [] };
+      await rig.deploy({ ...deployed, more: [deployedProxy] });
+      const nodes = { tls: { id: 'tls1', verifyservercert: false }, proxy: { ...deployedProxy, url: other.url, credentials: {} } };
+      const through = (more: object): Promise<Answer> => ask(draft(rig.sim.url, { id: 'a1', tls: 'tls1', proxy: 'p1', nodes, ...more }));
+      const stored = { username: 'api-admin', password: '__PWRD__' };
+      expect(await through({ credentials: stored })).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringMatching(/proxy.*password again/) as string,
+      });
+      expect(await through({ proxy: 'new', nodes: { ...nodes, proxy: { ...nodes.proxy, id: 'new' } }, credentials: stored })).toMatchObject(
+        { code: 'BAD_CONFIG' },
+      );
+      expect([other.tunnels, rig.sim.logins]).toEqual([[], before]);
+      expect(await through({})).toMatchObject({ ok: true });
+      expect(other.tunnels).toHaveLength(1);
+      // As it is deployed it is no other one.
+      const same = { ...nodes, proxy: { ...deployedProxy, credentials: {} } };
+      expect(await through({ credentials: stored, nodes: same })).toMatchObject({ code: 'CONNECTION' });
     });
 
     it('has a stored password sent to no other proxy', async () => {
