@@ -8,6 +8,7 @@ import { BaseSequencer } from 'vitest/node';
 export const whole = [
   'test/linear.test.ts',
   'test/secrets.test.ts',
+  'test/nodes-secrets.test.ts',
   'test/nodes-v5.test.ts',
   'test/fault-suite*.test.ts',
   'test/*-kill.test.ts',

@@ -6,7 +6,6 @@ import { fields } from './support/nodes-fields';
 import { life } from './support/nodes-life';
 import { messages } from './support/nodes-messages';
 import { observing } from './support/nodes-observing';
-import { secrets } from './support/nodes-secrets';
 import { setup } from './support/nodes-setup';
 import { testButton } from './support/nodes-test-button';
 import { progress, transfers } from './support/nodes-transfer';
@@ -23,6 +22,5 @@ describe('nodes in Node-RED 4.1', () => {
   describe('transfers and backups', () => transfers('node-red'));
   describe('progress', () => progress());
   describe('observing', () => observing('node-red'));
-  describe('secrets', () => secrets('node-red'));
   describe('the test button', () => testButton('node-red'));
 });
