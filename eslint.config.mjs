@@ -4,7 +4,11 @@ import tseslint from 'typescript-eslint';
 
 // The second package is installed at first need (scripts/fleet.mjs); before that nothing is known of the types that it uses.
 const hasFleet = existsSync(`${import.meta.dirname}/fleet/node_modules`);
-const projects = ['tsconfig.test.json', 'nodes/editor/tsconfig.json', ...(hasFleet ? ['fleet/tsconfig.test.json'] : [])];
+const projects = [
+  'tsconfig.test.json',
+  'nodes/editor/tsconfig.json',
+  ...(hasFleet ? ['fleet/tsconfig.test.json', 'fleet/nodes/editor/tsconfig.json'] : []),
+];
 
 export default tseslint.config(
   { ignores: ['dist/', '**/dist/', '**/node_modules/', 'tools/', 'coverage/', '.demo/', '.stryker-tmp/', ...(hasFleet ? [] : ['fleet/'])] },

@@ -4,12 +4,14 @@
  */
 export { hideCredentials } from './gateway';
 export { isOurs, plainFailure, type Failure } from './failure';
-export { Fields, readTyped } from './fields';
+export { Canceller } from '../src/model/cancelling';
+export { failureEnvelope } from '../src/run/envelope';
+export { Fleet } from './fleet';
 export { inventoryById, type InventoryNode } from './inventory';
 export { Operations, type Chosen } from './operations';
 export { owned, Output } from './output';
 export { placeOf } from './place';
 export { badConfig, Properties } from './properties';
 export { shareBetweenProcesses } from './shared';
-export { sourceOf, type Message, type Source } from './sources';
+export type { Message } from './sources';
 export { sayIn, textOf } from './texts';

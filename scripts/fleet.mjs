@@ -32,6 +32,7 @@ export function buildFleet() {
   installFleet();
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
   run(process.execPath, [program('typescript/bin/tsc'), '-p', join(folder, 'tsconfig.json')]);
+  run(process.execPath, [join(folder, 'scripts', 'build-editor.mjs')]);
   return folder;
 }
 
@@ -45,7 +46,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   buildFleet();
   const [what, ...more] = process.argv.slice(2);
   if (what === 'test') {
-    run(process.execPath, [program('typescript/bin/tsc'), '--noEmit', '-p', join(folder, 'tsconfig.test.json')]);
+    for (const project of ['tsconfig.test.json', 'nodes/editor/tsconfig.json'])
+      run(process.execPath, [program('typescript/bin/tsc'), '--noEmit', '-p', join(folder, project)]);
     run(node24(), [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...more]);
   }
 }

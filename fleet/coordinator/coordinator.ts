@@ -8,7 +8,7 @@ export interface CoordinatorOptions {
   readonly database: Database;
   readonly ledger: Ledger;
   /** Jobs may have been sent, or a run may be over. */
-  readonly onStep: () => void;
+  readonly onStep: (isOver: boolean) => void;
 }
 
 /** Leads runs from part to part. It keeps nothing itself: whoever takes its job next reads the ledger and goes on. */
@@ -32,7 +32,7 @@ export class Coordinator {
         () => ledger.advance(run),
         () => signal.aborted,
       );
-      onStep();
+      onStep(isOver);
       if (isOver) return 'done';
       await pause(TICK_MS, undefined, { signal }).catch(() => undefined);
     }

@@ -21,6 +21,8 @@ export interface ClusterOptions {
 export class Cluster {
   readonly #binaries: string;
   readonly #folder: string;
+  /** Whom it runs as. */
+  #as: { uid: number; gid: number } | undefined;
 
   constructor({ binaries, folder }: ClusterOptions) {
     this.#binaries = binaries;
@@ -39,6 +41,16 @@ export class Cluster {
   /** `immediate`: without a word, as if the power had failed; what was committed is there again at the next start. */
   async stop(how: 'fast' | 'immediate' = 'fast'): Promise<void> {
     await this.#call('pg_ctl', ['-D', this.#data, '-m', how, '-w', 'stop']).catch(() => undefined);
+  }
+
+  async isRunning(): Promise<boolean> {
+    return (await this.#running()) !== undefined;
+  }
+
+  /** How a process that ends has it end too, without waiting for it. */
+  get ending(): { command: string; args: string[]; options: { cwd: string; uid?: number; gid?: number } } {
+    const args = ['-D', this.#data, '-m', 'fast', '-W', 'stop'];
+    return { command: join(this.#binaries, 'pg_ctl'), args, options: { cwd: this.#folder, ...this.#as } };
   }
 
   get #data(): string {
@@ -80,7 +92,7 @@ export class Cluster {
   }
 
   async #call(command: string, args: readonly string[]): Promise<void> {
-    const as = await serviceUser();
+    const as = (this.#as ??= await serviceUser());
     try {
       // Its messages are read: they have to be in one language.
       await run(join(this.#binaries, command), args, { cwd: this.#folder, env: { ...process.env, LC_ALL: 'C' }, ...as });

@@ -89,7 +89,14 @@ export class Engine {
       isSure: () => this.#presence.isSure,
       ...(options.say && { say: options.say }),
     });
-    this.#coordinator = new Coordinator({ database: this.database, ledger: this.ledger, onStep: () => this.#nudge() });
+    this.#coordinator = new Coordinator({
+      database: this.database,
+      ledger: this.ledger,
+      onStep: (isOver) => {
+        this.#nudge();
+        if (isOver) void this.#look().catch((fault: unknown) => this.#fault(fault));
+      },
+    });
   }
 
   /** Waits for the database as long as it takes. Errors: `BAD_CONFIG` for one that is there but cannot be used. */
@@ -168,6 +175,37 @@ export class Engine {
       lane.end();
       if (this.#lanes.get(queue) === lane) this.#lanes.delete(queue);
     };
+  }
+
+  /** Orders what failed, is unknown or was not begun of a run that is over, as a run of its own. Gives how many that are. Errors: `CONFLICT`, `NOT_FOUND`. */
+  async repeatFailed(id: string, as: string): Promise<number> {
+    const run = await this.ledger.run(id);
+    if (!run) throw new GatewayError('NOT_FOUND', sentence`There is no run ${id}.`, { sent: false });
+    if (run.state !== 'done')
+      throw new GatewayError('CONFLICT', sentence`The run ${id} is not over yet: cancel it, or wait.`, { sent: false });
+    const left = (await this.ledger.items(id)).filter(({ state }) => state !== 'ok');
+    if (left.length === 0)
+      throw new GatewayError('CONFLICT', sentence`In the run ${id} nothing failed: there is nothing to repeat.`, { sent: false });
+    await this.order({
+      id: as,
+      kind: run.kind,
+      operation: run.operation,
+      input: run.input,
+      items: left.map(({ appliance, input }) => ({ appliance, input: input ?? undefined })),
+      selection: run.selection,
+      credentials: run.credentials ?? undefined,
+      dryRun: run.dry_run,
+      urgent: run.urgent,
+      withData: run.with_data,
+      repeats: run.repeats,
+      canary: 0,
+      ends: [left.length],
+      maxFailures: run.max_failures ?? Infinity,
+      node: run.node,
+      initiator: run.initiator,
+      repeatOf: id,
+    });
+    return left.length;
   }
 
   async report(id: string): Promise<Delivered | undefined> {

@@ -14,6 +14,15 @@ export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, o
 export { addAction } from './label';
 export { checkWatch, closeWatch, openWatch, watchLabel } from './watch';
 
+/** What the dialogs of another package of this project are made of. */
+export { checkFields } from './check';
+export { FieldRow } from './field';
+export { defaultWords, entriesIn } from './sources';
+export { setOpen } from './state';
+export { operationsOf, everyField, areaNames } from './table';
+export { Tools } from './tools';
+export { tell } from './words';
+
 /** Called once, by the line that the build adds, with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {
   use(table);

@@ -9,6 +9,10 @@ export function use(table: Record<string, AreaInfo>): void {
   areas = table;
 }
 
+export function areaNames(): string[] {
+  return Object.keys(areas);
+}
+
 /** Whether a node type is one of the table's; the appliance is not. */
 export function hasArea(type: string): boolean {
   return type.startsWith('gateway-') && Object.hasOwn(areas, type.slice('gateway-'.length));

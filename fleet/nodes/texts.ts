@@ -1,0 +1,26 @@
+import type { NodeAPI } from 'node-red';
+import { textOf } from '@gateway-admin/node-red/nodes';
+
+/** As the English catalogue has them; texts of a status stay below 20 characters. */
+export const ENGLISH = {
+  starting: 'starting',
+  ready: 'ready',
+  away: 'database away',
+  'not-configured': 'not configured',
+  'not-started': 'not started',
+  waiting: 'waiting',
+  progress: '__done__ of __n__',
+  'progress-failed': '__done__ of __n__, __failed__ failed',
+  paused: 'paused at __done__',
+  done: '__ok__ of __n__ ok',
+  open: '__n__ open',
+  idle: 'idle',
+  failed: 'failed',
+  ok: 'ok',
+} as const;
+
+export type Key = keyof typeof ENGLISH;
+
+export function statusText(red: NodeAPI, key: Key, values: Readonly<Record<string, number | string>> = {}): string {
+  return textOf(red, `fleet.status.${key}`, ENGLISH[key], values);
+}

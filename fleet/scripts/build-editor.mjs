@@ -1,0 +1,131 @@
+// @ts-check
+// The editor half: fleet.html with forms and registrations made of nodes/dialogs.mjs, the catalogue, the help and the icons.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { dialogs } from '../nodes/dialogs.mjs';
+
+/** @import { Dialog, Property } from '../nodes/dialogs.mjs' */
+
+const folder = fileURLToPath(new URL('..', import.meta.url));
+const LANGUAGE = 'en-US';
+const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('</', '<\\/');
+const typeOf = (/** @type {Dialog} */ { name }) => `gateway-fleet-${name}`;
+const isConfig = (/** @type {Dialog} */ { name }) => name === 'engine';
+
+/** @param {Dialog} dialog @param {Property} property */
+function row(dialog, { name, kind, icon, placeholder, choices, pace }) {
+  const id = `node-${isConfig(dialog) ? 'config-' : ''}input-${name}`;
+  const key = `${dialog.name}.${name}`;
+  const label = `<label for="${id}">${icon ? `<i class="fa fa-${icon}"></i> ` : ''}<span data-i18n="${key}.label"></span></label>`;
+  const note = `<div class="gateway-note" data-i18n="${key}.help"></div><div class="gateway-error" data-error="${name}"></div>`;
+  const line = (/** @type {string} */ input) => `<div class="form-row gateway-row">${label}<div>${input}${note}</div></div>`;
+  const hint = placeholder ? ` placeholder="${placeholder}"` : '';
+  switch (kind) {
+    case 'hidden':
+      return `<input type="hidden" id="${id}">`;
+    case 'check':
+      return `<div class="form-row gateway-row gateway-check" data-row="${name}"><input type="checkbox" id="${id}"><label for="${id}"><span data-i18n="${key}.label"></span><span class="gateway-note" data-i18n="${key}.help"></span></label></div>`;
+    case 'choice':
+      return line(
+        `<select id="${id}">${(choices ?? []).map((choice) => `<option value="${choice}" data-i18n="${key}.${choice}"></option>`).join('')}</select>`,
+      );
+    case 'operation':
+      return line(`<select id="fleet-operation"></select><input type="hidden" id="${id}"><div class="gateway-about"></div>`);
+    case 'fields':
+      return '<hr class="gateway-line"><div class="gateway-fields"></div><hr class="gateway-line">';
+    case 'credential':
+      return line(`<input type="password" id="${id}"${hint}>`);
+    case 'number':
+    case 'share':
+      return line(`<input type="text"${pace || kind === 'number' ? ' class="gateway-short"' : ''} id="${id}"${hint}>`);
+    default:
+      return line(`<input type="text" id="${id}" style="width: 100%"${hint}>`);
+  }
+}
+
+/** @param {Dialog} dialog */
+function template(dialog) {
+  const id = `node-${isConfig(dialog) ? 'config-' : ''}input-name`;
+  const name = `<div class="form-row gateway-row"><label for="${id}"><i class="fa fa-tag"></i> <span data-i18n="common.name"></span></label><div><input type="text" id="${id}" data-i18n="[placeholder]common.name"></div></div>`;
+  const rows = dialog.properties.filter(({ pace }) => !pace).map((property) => row(dialog, property));
+  const inFold = dialog.properties.filter(({ pace }) => pace).map((property) => row(dialog, property));
+  const fold =
+    inFold.length > 0
+      ? [`<details class="gateway-fold fleet-pace"><summary data-i18n="common.pace"></summary>${inFold.join('\n')}</details>`]
+      : [];
+  return `<script type="text/html" data-template-name="${typeOf(dialog)}">\n<div class="gateway-form">\n${[name, ...rows, ...fold].join('\n')}\n</div>\n</script>`;
+}
+
+/** A literal call with a literal object: tools that judge packages read it without running it. @param {Dialog} dialog */
+function registration(dialog) {
+  const credentials = dialog.properties.filter(({ kind }) => kind === 'credential');
+  const defaults = dialog.properties
+    .filter(({ kind }) => kind !== 'credential')
+    .map(({ name, kind, value, type, required }) => {
+      const check = `validate: function (value, opt) { return gatewayFleet.check(this, value, '${name}', opt); }`;
+      const parts = kind === 'config' ? [`value: ''`, `type: '${type}'`, `required: ${required === true}`] : [`value: ${json(value)}`];
+      const checked = ['number', 'share', 'selection', 'operation', 'fields'].includes(kind) ? [check] : [];
+      return `      ${name}: { ${[...parts, ...checked].join(', ')} }`;
+    });
+  const category = isConfig(dialog) ? `category: 'config'` : `category: 'gateway'`;
+  const ports = isConfig(dialog) ? '' : `\n    inputs: ${dialog.inputs},\n    outputs: ${dialog.outputs.length},`;
+  const look = isConfig(dialog)
+    ? ''
+    : `\n    color: '${dialog.color}',\n    icon: 'gateway-fleet.svg',\n    paletteLabel: function () { return this._('${dialog.name}.palette'); },\n    outputLabels: function (index) { return gatewayFleet.outputLabel(this, index); },`;
+  return `<script type="text/javascript">
+  RED.nodes.registerType('${typeOf(dialog)}', {
+    ${category},${look}
+    defaults: {
+${[`      name: { value: '' }`, ...defaults].join(',\n')}
+    },
+    credentials: {${credentials.map(({ name }) => ` ${name}: { type: 'password' } `).join(',')}},${ports}
+    label: function () { return gatewayFleet.label(this); },
+    labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
+    oneditprepare: function () { gatewayFleet.open(this); },
+    oneditsave: function () { gatewayFleet.save(this); },
+    oneditcancel: function () { gatewayFleet.close(); }
+  });
+</script>`;
+}
+
+async function script() {
+  const { outputFiles } = await build({
+    absWorkingDir: folder.replace(/\/$/, ''),
+    entryPoints: [`${folder}nodes/editor/index.ts`],
+    tsconfig: `${folder}nodes/editor/tsconfig.json`,
+    bundle: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 160,
+    write: false,
+    format: 'iife',
+    globalName: 'gatewayFleet',
+    target: 'es2020',
+    charset: 'utf8',
+    legalComments: 'none',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+/** What the script has to know of the table. */
+const table = Object.fromEntries(
+  dialogs.map((dialog) => [typeOf(dialog), { name: dialog.name, outputs: dialog.outputs, properties: dialog.properties }]),
+);
+
+const out = `${folder}dist/nodes`;
+const locale = `${out}/locales/${LANGUAGE}`;
+mkdirSync(locale, { recursive: true });
+const code = `${(await script()).trimEnd()}\ngatewayFleet.use(${json(table)});`.replaceAll('</script', '<\\/script');
+const html = [
+  `<script type="text/javascript">\n${code}\n</script>`,
+  ...dialogs.flatMap((dialog) => [template(dialog), registration(dialog)]),
+];
+writeFileSync(`${out}/fleet.html`, `${html.join('\n')}\n`);
+cpSync(`${folder}nodes/locales/${LANGUAGE}.json`, `${locale}/fleet.json`);
+const help = dialogs.map(
+  (dialog) =>
+    `<script type="text/markdown" data-help-name="${typeOf(dialog)}">\n${readFileSync(`${folder}nodes/locales/${dialog.name}.${LANGUAGE}.md`, 'utf8').trim()}\n</script>`,
+);
+writeFileSync(`${locale}/fleet.html`, `${help.join('\n\n')}\n`);
+cpSync(`${folder}icons`, `${out}/icons`, { recursive: true });

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Bench, SETTING, until } from './support/fleet';
+import { Red, type FlowNode } from './support/node-red';
+import { startPostgres, type TestPostgres } from './support/postgres';
+
+const COUNT = 40;
+const field = (value: unknown): object => ({
+  type: typeof value === 'string' ? 'str' : 'json',
+  value: typeof value === 'string' ? value : JSON.stringify(value),
+});
+const ENSURE = { operation: 'config.ensure', fields: { path: field(SETTING.path), body: field(SETTING.body) } };
+
+/** A flow for each appliance, drawn by hand: reads it, and ends well or, with what the Catch node brings, not. */
+const TASK: FlowNode[] = [
+  { id: 'begin', type: 'http in', url: '/task', method: 'post', wires: [['unpack', 'n-thanks']] },
+  { id: 'unpack', type: 'function', func: 'return { run: msg.payload.run, payload: { n: 1 } };', outputs: 1, wires: [['n-task']] },
+  {
+    id: 'n-task',
+    type: 'gateway-fleet-task',
+    name: 'the task',
+    engine: 'eng',
+    select: '*',
+    data: 'all',
+    wires: [['n-info'], ['told-report'], []],
+  },
+  { id: 'n-info', type: 'gateway-system', operation: 'info', appliance: '', applianceFrom: 'msg', wires: [['n-done']] },
+  { id: 'broken', type: 'catch', scope: ['n-info'], uncaught: false, wires: [['n-done']] },
+  { id: 'n-done', type: 'gateway-fleet-done', wires: [] },
+];
+
+let postgres: TestPostgres;
+let bench: Bench;
+let one: Red;
+let other: Red;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  bench = await Bench.start(await postgres.database(), COUNT);
+  one = new Red(bench.url, bench.fleet, ENSURE, TASK);
+  other = new Red(bench.url, bench.fleet, ENSURE, TASK);
+  await Promise.all([one.start(), other.start()]);
+});
+afterEach(() => bench.reset());
+afterAll(async () => {
+  await Promise.all([one?.close(), other?.close()]);
+  await bench?.close();
+  await postgres?.close();
+});
+
+describe('two Node-REDs', () => {
+  it('do a run together; it is reported once, where the message came in, with progress on the way', async () => {
+    await one.begin('together');
+    await until(() => one.reports('together').length > 0, one.output());
+    expect(one.reports('together')).toMatchObject([{ run: 'together', total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 }]);
+    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+    expect(other.reports('together')).toEqual([]);
+    const [{ envelope } = {}] = one.told('report');
+    expect(envelope).toMatchObject({ ok: true, changed: true, summary: expect.stringMatching(/done on 40 of 40 appliances/) as string });
+    expect(one.told('progress').some(({ run }) => run === 'together')).toBe(true);
+  });
+
+  it('refuse a second start of the same, wherever it comes', async () => {
+    await one.begin('nightly');
+    await until(() => one.reports('nightly').length > 0);
+    bench.reset();
+    await other.begin('nightly');
+    await until(() => other.told('error').length > 0);
+    expect(other.told('error').at(-1)).toMatchObject({ run: 'nightly', error: { code: 'CONFLICT' } });
+    expect([...bench.writes().values()].some(Boolean)).toBe(false);
+  });
+
+  it('run a drawn flow for each appliance; the error that a Catch node brings fails it', async () => {
+    bench.fleet
+      .named('vpn-007')
+      .fault({ match: ({ path }) => path.includes('system-information'), status: 404, body: '{}', times: Infinity });
+    await one.post('/task', { run: 'drawn' });
+    await until(() => one.reports('drawn').length > 0, one.output());
+    const [report] = one.reports('drawn');
+    expect(report).toMatchObject({ total: COUNT, ok: COUNT - 1, failed: 1 });
+    expect(report?.results[6]).toMatchObject({ appliance: 'vpn-007', ok: false, error: { code: 'NOT_FOUND' } });
+    expect(JSON.stringify(report?.results[0])).toContain('"data"');
+    for (const appliance of bench.fleet.appliances)
+      expect(appliance.requests.filter(({ path }) => path.includes('system-information'))).toHaveLength(1);
+  });
+
+  it('list runs, pause, resume and cancel them, and repeat what failed', async () => {
+    bench.fleet.named('vpn-003').fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: 1 });
+    await one.begin('mended');
+    await until(() => one.reports('mended').length > 0);
+    expect(one.reports('mended')).toMatchObject([{ ok: COUNT - 1, failed: 1 }]);
+    expect(await other.post('/control', { operation: 'repeat-failed', run: 'mended', as: 'mended-2' })).toMatchObject({ total: 1 });
+    await until(() => other.reports('mended-2').length > 0);
+    expect(other.reports('mended-2')).toMatchObject([{ total: 1, ok: 1, results: [{ appliance: 'vpn-003', ok: true }] }]);
+    const runs = (await one.post('/control', { operation: 'list' })) as { run: string; state: string; ok: number }[];
+    expect(runs.find(({ run }) => run === 'mended')).toMatchObject({ state: 'done', ok: COUNT - 1, failed: 1 });
+    expect(await one.post('/control', { operation: 'get', run: 'mended' })).toMatchObject({ run: 'mended', state: 'done', total: COUNT });
+    await expect(one.post('/control', { operation: 'pause', run: 'mended' })).rejects.toThrow('CONFLICT');
+    await expect(one.post('/control', { operation: 'get', run: 'none' })).rejects.toThrow('NOT_FOUND');
+
+    bench.reset();
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    for (const appliance of bench.fleet.appliances) appliance.fault({ match: ({ method }) => method === 'PUT', until: held, times: 1 });
+    await one.begin('held');
+    const written = (): number => [...bench.writes().values()].filter(Boolean).length;
+    await until(() => written() >= 32);
+    expect(await one.post('/control', { operation: 'pause', run: 'held' })).toMatchObject({ state: 'paused' });
+    answer();
+    await until(
+      async () =>
+        ((await one.post('/control', { operation: 'list' })) as { run: string; open: number }[]).find(({ run }) => run === 'held')?.open ===
+        0,
+    );
+    expect(written()).toBe(32);
+    expect(await one.post('/control', { operation: 'cancel', run: 'held' })).toMatchObject({ run: 'held' });
+    await until(() => one.reports('held').length > 0);
+    expect(one.reports('held')).toMatchObject([{ ok: 32, skipped: COUNT - 32 }]);
+  });
+});

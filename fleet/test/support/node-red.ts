@@ -1,0 +1,152 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startNodeRed, type NodeRed } from '../../../scripts/demo/node-red.mjs';
+import type { SimulatedFleet } from '../../../src/simulator';
+import type { FleetReport } from '../../engine';
+import { LOGIN } from './fleet';
+
+export type FlowNode = Record<string, unknown> & { readonly id: string };
+
+interface Told {
+  readonly what: string;
+  readonly run?: string;
+  readonly payload?: unknown;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly envelope?: Record<string, unknown>;
+}
+
+const root = join(__dirname, '..', '..', '..');
+
+/** A real Node-RED of a fleet, with a run node `run` that a POST to /start begins, and a control node behind /control. */
+export class Red {
+  readonly folder = mkdtempSync(join(tmpdir(), 'fleet-red-'));
+  readonly #told = join(this.folder, 'told.jsonl');
+  readonly #flows: readonly FlowNode[];
+  readonly #url: string;
+  #running: NodeRed | undefined;
+
+  /** `run` are properties of the run node, `more` further nodes of the tab; an empty url is the embedded database. */
+  constructor(url: string, fleet: SimulatedFleet, run: Record<string, unknown>, more: readonly FlowNode[] = []) {
+    this.#url = url;
+    const ca = join(this.folder, 'ca.pem');
+    writeFileSync(ca, fleet.ca);
+    writeFileSync(this.#told, '');
+    const tell = (id: string, what: string): FlowNode => ({
+      id,
+      type: 'function',
+      func: `global.get('tell')({ what: '${what}', run: msg.run, payload: msg.payload, error: msg.error, envelope: msg.envelope }); return msg;`,
+      outputs: 1,
+      wires: [[]],
+    });
+    const nodes: FlowNode[] = [
+      { id: 'n-start', type: 'http in', url: '/start', method: 'post', wires: [['n-read', 'n-thanks']] },
+      {
+        id: 'n-read',
+        type: 'function',
+        func: 'return { run: msg.payload.run, payload: msg.payload.payload };',
+        outputs: 1,
+        wires: [['n-run']],
+      },
+      { id: 'n-thanks', type: 'http response', statusCode: '', wires: [] },
+      {
+        id: 'n-run',
+        type: 'gateway-fleet-run',
+        name: 'the run',
+        engine: 'eng',
+        select: '*',
+        wires: [['told-report'], ['told-progress']],
+        ...run,
+      },
+      tell('told-report', 'report'),
+      tell('told-progress', 'progress'),
+      { id: 'n-caught', type: 'catch', scope: null, uncaught: false, wires: [['told-error', 'n-answer']] },
+      tell('told-error', 'error'),
+      { id: 'n-ask', type: 'http in', url: '/control', method: 'post', wires: [['n-asked']] },
+      { id: 'n-asked', type: 'function', func: 'Object.assign(msg, msg.payload); return msg;', outputs: 1, wires: [['n-control']] },
+      { id: 'n-control', type: 'gateway-fleet-control', engine: 'eng', operation: 'msg', wires: [['n-answer']] },
+      {
+        id: 'n-answer',
+        type: 'function',
+        func: 'if (!msg.res) return; if (msg.error) { msg.payload = msg.error; msg.statusCode = 500; } return msg;',
+        outputs: 1,
+        wires: [['n-say']],
+      },
+      { id: 'n-say', type: 'http response', statusCode: '', wires: [] },
+      ...more,
+    ];
+    this.#flows = [
+      { id: 'f1', type: 'tab', label: 'Fleet' },
+      { id: 'tls1', type: 'tls-config', ca, cert: '', key: '', verifyservercert: true },
+      {
+        id: 'inv',
+        type: 'gateway-inventory',
+        source: 'list',
+        list: JSON.stringify(fleet.entries),
+        defaults: '{"realm": "Admin Users", "timeout": 5, "transferTimeout": 20}',
+        tls: 'tls1',
+        secrets: 'node',
+      },
+      { id: 'eng', type: 'gateway-fleet-engine', inventory: 'inv' },
+      ...nodes.map((node) => ({ z: 'f1', ...node })),
+    ];
+  }
+
+  async start(): Promise<void> {
+    this.#running = await startNodeRed({
+      userDir: join(this.folder, 'user'),
+      version: 5,
+      nodesDir: [root, join(root, 'fleet')],
+      flows: [...this.#flows],
+      credentials: { inv: LOGIN, ...(this.#url !== '' && { eng: { url: this.#url } }) },
+      settingsCode: `const { appendFileSync } = require('node:fs');
+module.exports.functionGlobalContext = { tell: (line) => appendFileSync(${JSON.stringify(this.#told)}, JSON.stringify(line) + '\\n') };`,
+    });
+  }
+
+  /** As `kill -9` does. */
+  async kill(): Promise<void> {
+    this.#running?.child.kill('SIGKILL');
+    await this.#running?.exited;
+  }
+
+  async stop(): Promise<void> {
+    await this.#running?.stop();
+  }
+
+  output(): string {
+    return this.#running?.output() ?? '';
+  }
+
+  async post(path: string, body: unknown): Promise<unknown> {
+    const response = await fetch(`${this.#running?.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  }
+
+  begin(run: string, payload: unknown = {}): Promise<unknown> {
+    return this.post('/start', { run, payload });
+  }
+
+  /** What came out of the nodes, over all its lives. */
+  told(what: string): Told[] {
+    return readFileSync(this.#told, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Told)
+      .filter((one) => one.what === what);
+  }
+
+  reports(run: string): FleetReport[] {
+    return this.told('report').flatMap((one) => (one.run === run ? [one.payload as FleetReport] : []));
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    if (existsSync(this.folder)) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
