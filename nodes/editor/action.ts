@@ -5,6 +5,7 @@ import { isFleet, openFleet, saveFleet } from './fleet';
 import { helpFor } from './help';
 import { closePreview, openPreview } from './preview';
 import { defaultWords, entriesIn, type Entries } from './sources';
+import { nameForm, nameTypedInput } from './row';
 import { live, setOpen, wasPlaced } from './state';
 import { Tools } from './tools';
 import { areaNameOf, everyField, hasEvents, operationOf, operationsOf, portsOfNode, type FieldInfo, type OperationInfo } from './table';
@@ -29,6 +30,7 @@ export function openAction(node: RedNode): void {
   openOperation(node);
   openOutput(node);
   openFailures(node);
+  nameForm();
   openPreview(node, entriesNow);
   if (wasPlaced(node)) setTimeout(offerOperations, SLIDE_MS);
 }
@@ -138,6 +140,7 @@ function openOperation(node: RedNode): void {
     tell($('.gateway-operation-error'), checkOperation(node, input.typedInput('value')));
     showOperation(node);
   });
+  nameTypedInput(input);
 }
 
 /** The table's operations, what they destroy marked; a name that the table does not have stays what it is. */
@@ -211,6 +214,7 @@ function openOutput(node: RedNode): void {
   const check = (): void => tell($('.gateway-output-error'), checkOutput(node, input.typedInput('value')));
   input.on('change keyup paste', check);
   check();
+  nameTypedInput(input);
 }
 
 function openFailures(node: RedNode): void {

@@ -1,4 +1,5 @@
 import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkWaiting } from './appliance-check';
+import { nameForm } from './row';
 import { liveConfig, setOpenConfig } from './state';
 import { closeTest, openTest } from './test-connection';
 import { isVariable, prose, tell } from './words';
@@ -32,6 +33,7 @@ const input = (property: string): JQuery => $(`#node-config-input-${property}`);
 /** Shows the rows that the chosen login needs and says beneath an input what is wrong with it. */
 export function openAppliance(node: RedNode): void {
   setOpenConfig(node);
+  nameForm();
   if (!input('login').val()) input('login').val('realm');
   if (!input('secondFactor').val()) input('secondFactor').val('none');
   if (!input('permissions').val()) input('permissions').val('full');

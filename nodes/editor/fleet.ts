@@ -1,4 +1,5 @@
 import { askRoute } from './asking';
+import { nameTypedInput } from './row';
 import { live } from './state';
 import { isVariable, prose, tell, textOf } from './words';
 
@@ -40,6 +41,7 @@ export function openFleet(node: RedNode, changed: (many: boolean) => void): void
   for (const [property, usual] of Object.entries(USUAL)) if (node[property] === undefined) $(`#node-input-${property}`).val(usual);
   const plain = { value: 'str', label: node._('many.selection'), icon: 'fa fa-filter', autoComplete: suggest(node) } as TypedInputType;
   select.typedInput({ types: [plain, 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-selectType' });
+  nameTypedInput(select);
   const check = (): void => {
     const many = box.prop('checked') === true;
     tell($('.gateway-select-error'), many ? checkSelect(node, select.typedInput('value')) : true);

@@ -1,4 +1,5 @@
 import { askRoute, type Answer } from './asking';
+import { nameForm, nameTypedInput } from './row';
 import { liveConfig, setOpenConfig } from './state';
 import { isVariable, prose, tell, textOf } from './words';
 
@@ -94,7 +95,11 @@ export function openInventory(node: RedNode): void {
     ['secrets', 'node'],
   ] as const)
     if (!input(property).val()) input(property).val(usual);
-  for (const property of ['list', 'defaults']) input(property).typedInput({ types: ['json'] });
+  for (const property of ['list', 'defaults']) {
+    input(property).typedInput({ types: ['json'] });
+    nameTypedInput(input(property));
+  }
+  nameForm();
   const show = (): void => {
     for (const property of ['source', 'secrets']) {
       $(`[data-${property}]`).each((_index, element) => void $(element).toggle(element.dataset[property] === input(property).val()));

@@ -44,6 +44,7 @@ interface JQuery {
 }
 
 declare const RED: {
+  _(key: string): string;
   nodes: {
     node(id: string): RedNode | null;
     eachNode(visit: (node: RedNode) => void): void;

@@ -82,4 +82,37 @@ export function nameControls(row: JQuery, words: string): void {
   option.attr('aria-label', `${words}: ${option.text().trim()}`);
   row.find('.red-ui-typedInput-option-expand').attr('aria-label', `${words}: …`);
   row.find('.gateway-default').attr('aria-label', `${words}: ${row.find('.gateway-default').text()}`);
+  row.find('.gateway-tool').each((_, button) => button.setAttribute('aria-label', `${words}: ${button.title}`));
+}
+
+/** Node-RED fills in the texts of a form once it is prepared. */
+function wordsOf(label: JQuery): string {
+  return label.text().trim() || RED._(label.find('[data-i18n]').attr('data-i18n') ?? '');
+}
+
+/** The same for a typed input that stands in the form itself; its label leads to what is to be seen of it. */
+export function nameTypedInput(input: JQuery): void {
+  const id = String(input.attr('id'));
+  const row = input.closest('.gateway-row');
+  const label = row.children('label');
+  const name = (): void => {
+    const words = wordsOf(label);
+    nameControls(row, words);
+    const box = row.find('.red-ui-typedInput-input').attr({ id: `${id}-value`, 'aria-label': words });
+    row.find('.red-ui-typedInput-option-trigger').attr('id', `${id}-choice`);
+    const isMenu = [box, box.parent()].some((part) => part.css('display') === 'none');
+    label.attr('for', `${id}-${isMenu ? 'choice' : 'value'}`);
+  };
+  input.on('change typedinputtypechange', name);
+  name();
+}
+
+/** Icons say nothing to who hears the form; beside each choice of a configuration node Node-RED has two buttons of icon alone. */
+export function nameForm(): void {
+  $('.gateway-form i.fa').attr('aria-hidden', 'true');
+  $('.gateway-form a[id*="-input-btn-"]').each((_, button) => {
+    const [, what = ''] = /-(edit|add)$/.exec(button.id) ?? [];
+    const words = wordsOf($(button).closest('.gateway-row').children('label'));
+    if (what) button.setAttribute('aria-label', `${words}: ${RED._(what === 'add' ? 'editor.configAdd' : 'editor.configEdit')}`);
+  });
 }

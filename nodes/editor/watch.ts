@@ -1,3 +1,4 @@
+import { nameForm } from './row';
 import { live, setOpen } from './state';
 import { isVariable, prose, tell, textOf } from './words';
 
@@ -37,6 +38,7 @@ function isGiven(text: string, list: boolean): boolean {
 /** Shows the rows that the chosen kind has, and says beneath an input what is wrong with it. */
 export function openWatch(node: RedNode): void {
   setOpen(node);
+  nameForm();
   const select = $('#node-input-watch');
   for (const kind of KINDS)
     select.append(

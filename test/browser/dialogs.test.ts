@@ -45,6 +45,28 @@ inBothEditors('every operation', (rig) => {
     }
   });
 
+  it('has a name of its own for every control', async () => {
+    const longest = rig.areas.map((area) => {
+      const [first] = rig.operations(area.name).sort(([, , a], [, , b]) => Object.keys(b).length - Object.keys(a).length);
+      return first ? idOf(first[0], first[1]) : '';
+    });
+    for (const id of [...longest, 'tr3', 'ap1']) {
+      await rig.editor.openNode(id);
+      const controls = await rig.editor.controls();
+      expect(controls.length, id).toBeGreaterThan(5);
+      // Not the characters of the icons either.
+      expect(controls.filter((name, at) => controls.indexOf(name) !== at || !/^\w+ \p{L}/u.test(name))).toEqual([]);
+      if (id !== 'ap1') expect(controls, id).toContain('textbox Output to');
+      await rig.editor.cancel();
+    }
+    await rig.editor.openNode('sessions-list');
+    expect(await rig.editor.controls()).toEqual(expect.arrayContaining(['button Operation: List sessions', 'link Appliance: Edit']));
+    // A label leads to what is to be seen.
+    await rig.editor.page.getByText('Output to', { exact: true }).click();
+    expect(await rig.editor.page.evaluate(() => document.activeElement?.id)).toBe('node-input-output-value');
+    await rig.editor.cancel();
+  });
+
   it.each(names)('of %s keeps what is changed, from every source, and shows it again', async (of) => {
     for (const [area, name, fields] of rig.operations(of)) {
       const id = idOf(area, name);

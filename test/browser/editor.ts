@@ -210,6 +210,19 @@ export class Editor {
     return this.text(`[data-field="${field}"] .gateway-error`);
   }
 
+  /** What a screen reader says of each control of the open form: its role and its name. */
+  async controls(): Promise<string[]> {
+    const session = await this.page.context().newCDPSession(this.page);
+    const { root } = await session.send('DOM.getDocument');
+    const { nodeId } = await session.send('DOM.querySelector', { nodeId: root.nodeId, selector: '.gateway-form' });
+    const { nodes } = await session.send('Accessibility.queryAXTree', { nodeId });
+    await session.detach();
+    const roles = ['button', 'checkbox', 'combobox', 'DisclosureTriangle', 'link', 'listbox', 'searchbox', 'spinbutton', 'textbox'];
+    return nodes.flatMap(({ ignored, role, name }) =>
+      !ignored && roles.includes(String(role?.value)) ? [`${String(role?.value)} ${String(name?.value)}`] : [],
+    );
+  }
+
   /** Elements of the open form that stick out of it. */
   async overflowing(): Promise<string[]> {
     return this.page.$$eval('.gateway-form *', (elements) => {
