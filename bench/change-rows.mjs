@@ -9,11 +9,14 @@ import { LANES } from './flows.mjs';
  * @typedef {import('./rig.mjs').Sample} Sample
  * @typedef {import('./rows.mjs').Row} Row
  * @typedef {import('./rows.mjs').Goal} Goal
+ * @typedef {{ make: string, lane: number }[] | undefined} Mix kinds of messages that take turns, each with its lane
  */
 
 const CONNECTIONS = 8;
 const AT_ONCE = 100;
 const SNAPSHOT_MS = 5;
+/** What a flow does in turn, as kinds of messages. */
+const MIXED = ['update', 'create', 'delete', 'ensure', 'kill'];
 
 /**
  * @param {import('./size.mjs').Size} size
@@ -24,10 +27,17 @@ export function changeRows({ writes, policies }) {
 
   /** So many writes, a hundred at a time; `round` makes each of them another value. */
   let round = 0;
-  const written = async (/** @type {Rig} */ rig, /** @type {string} */ make, /** @type {number} */ lane, delayMs = 0) => {
-    const job = { make: make === 'kill' ? 'end' : make, lane, count: writes, outstanding: Math.min(AT_ONCE, writes), round: ++round };
+  const written = async (
+    /** @type {Rig} */ rig,
+    /** @type {string} */ make,
+    /** @type {number} */ lane,
+    delayMs = 0,
+    /** @type {Mix} */ mix = undefined,
+  ) => {
+    const job = { make: makerOf(make), lane, count: writes, outstanding: Math.min(AT_ONCE, writes), round: ++round, mix };
     // What is deleted has to be there.
-    if (make === 'delete') await rig.run('ours', set(), { ...job, make: 'update', name: 'Gone', lane: LANES.update });
+    if (make === 'delete' || mix)
+      await rig.run('ours', set(), { ...job, mix: undefined, make: 'update', name: 'Gone', lane: LANES.update });
     const sample = await rig.run('ours', set(delayMs), job);
     return { ...sample, requestsPer: (sample['requests'] ?? NaN) / writes };
   };
@@ -41,6 +51,15 @@ export function changeRows({ writes, policies }) {
     },
     goals: [{ text: 'time', figure: 'seconds', against: 'plain', atMost: 2 }],
   });
+
+  const mixed = (/** @type {Rig} */ rig, /** @type {number} */ delayMs, suffix = '') =>
+    written(
+      rig,
+      'mixed',
+      NaN,
+      delayMs,
+      MIXED.map((make) => ({ make: makerOf(make), lane: laneOf(`${make}${suffix}`) })),
+    );
 
   /** @type {string | undefined} */
   let folder;
@@ -77,6 +96,12 @@ export function changeRows({ writes, policies }) {
       },
       goals: [requestsEach('ensure', 1)],
     },
+    {
+      id: 'journal-mixed-d5',
+      title: `all of these in turn, ${AT_ONCE} at once, with a journal, d = 5 ms`,
+      contenders: { ours: (rig) => mixed(rig, 5, 'Journal'), plain: (rig) => mixed(rig, 5) },
+      goals: [{ text: 'time', figure: 'seconds', against: 'plain', atMost: 2 }],
+    },
     ...[0, 5].flatMap((delayMs) => [
       journalled('kill', 'sessions ended', delayMs),
       journalled('create', 'resources created', delayMs),
@@ -103,6 +128,11 @@ export function changeRows({ writes, policies }) {
       goals: takingGoals(),
     },
   ];
+}
+
+/** @returns {string} the kind of message */
+function makerOf(/** @type {string} */ make) {
+  return make === 'kill' ? 'end' : make;
 }
 
 /** @returns {number} */

@@ -117,10 +117,12 @@ module.exports = (RED) => {
 
   const outputs = 32;
   const flow = (index, done) => {
-    const message = makers[job.make](job, index);
+    // Of a mixture each kind has its turn.
+    const { make, lane } = job.mix ? job.mix[index % job.mix.length] : job;
+    const message = makers[make](job, index);
     message.bench = done;
     const lanes = new Array(outputs).fill(null);
-    lanes[job.lane] = message;
+    lanes[lane] = message;
     driver.send(lanes);
   };
 
