@@ -29,11 +29,11 @@ export class Cluster {
     this.#folder = folder;
   }
 
-  /** Gives its address. It answers this machine alone, and whoever knows the password in its folder. */
-  async start(): Promise<string> {
+  /** Gives its address; the port is any that is free, unless one is wanted. It answers this machine alone, and whoever knows the password in its folder. */
+  async start(wanted?: number): Promise<string> {
     await mkdir(this.#folder, { recursive: true, mode: 0o755 });
     if (!(await exists(join(this.#data, 'PG_VERSION')))) await this.#make();
-    const port = (await this.#running()) ?? (await this.#begin());
+    const port = (await this.#running()) ?? (await this.#begin(wanted));
     const password = await readFile(this.#secret, 'utf8');
     return `postgresql://${USER}:${encodeURIComponent(password.trim())}@127.0.0.1:${port}/postgres`;
   }
@@ -84,8 +84,8 @@ export class Cluster {
     return Number(lines[3]);
   }
 
-  async #begin(): Promise<number> {
-    const port = await freePort();
+  async #begin(wanted?: number): Promise<number> {
+    const port = wanted ?? (await freePort());
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=100`;
     await this.#call('pg_ctl', ['-D', this.#data, '-l', join(this.#data, 'server.log'), '-o', options, '-w', '-t', '60', 'start']);
     return port;

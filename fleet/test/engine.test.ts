@@ -3,7 +3,7 @@ import { paceOf } from '../../src';
 import { Client } from 'pg';
 import { failure } from '../../test/library/appliance';
 import type { Delivered } from '../engine';
-import { Bench, SETTING, until, type Member } from './support/fleet';
+import { Bench, ROLE, SETTING, until, type Member } from './support/fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 60;
@@ -91,6 +91,30 @@ describe('a run over a fleet', () => {
     expect(data.failed).toBeLessThanOrEqual(5 + 1 + 2 * 16);
     expect(data.ok + data.failed + data.skipped).toBe(COUNT);
     expect(written()).toBe(data.ok + data.failed);
+  });
+
+  it('has its urgent items done while a run that fills the usual lane waits', async () => {
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    for (const appliance of bench.fleet.appliances) appliance.fault({ match: isPut, until: held, times: 1 });
+    const slow = bench.order('slow', { operation: 'config.ensure', input: SETTING });
+    await one.engine.order(slow);
+    await until(() => written() >= 32);
+    const { data } = await run('system.info', {}, { urgent: true });
+    expect(data).toMatchObject({ total: COUNT, ok: COUNT });
+    expect(one.delivered.some(({ run }) => run.id === 'slow')).toBe(false);
+    answer();
+    await until(() => one.delivered.some(({ run }) => run.id === 'slow'));
+    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+  });
+
+  it('lets one work at an appliance where only one may, of all processes', async () => {
+    // Each makes the same setting something else: two at a time would end in a conflict.
+    const bodies = Array.from({ length: 8 }, (_, index) => ({ path: ROLE, body: { description: `turn ${index}` } }));
+    const items = bodies.map((input) => ({ appliance: 'vpn-009', input }));
+    const { data } = await run('config.ensure', {}, { items });
+    expect(data).toMatchObject({ total: 8, ok: 8 });
+    expect(bench.writes().get('vpn-009')).toBe(8);
   });
 
   it('plans without sending', async () => {

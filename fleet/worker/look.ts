@@ -24,14 +24,20 @@ const same: Looker = ({ operation, input }) => ({ again: operation, input });
 /** What is gone already has been deleted. */
 const gone: Looker = ({ operation, input }) => ({ again: operation, input: { ...input, 'missing-ok': true } });
 
-const SESSION = 'sign-in-time-micro';
+const SIGN_IN = 'sign-in-time-micro';
+
+/** In seconds, whatever its name says; one that is not told is none. */
+function signedInBefore(session: JsonObject, ms: number): boolean {
+  const time = Number(session[SIGN_IN]) * 1000;
+  return time > 0 && time < ms;
+}
 
 /** Ends those alone that were there before the order: who has signed in since is not meant. */
 const endUser: Looker = async ({ input, age, gateway }) => {
   const { name, max } = input;
   const { data } = await gateway.run('sessions.list', { name: String(name) });
   const before = Date.now() + (gateway.clock ?? 0) * 1000 - age * 1000;
-  const records = data.filter((one) => one['active-user-name'] === name && Number(one[SESSION]) / 1000 < before);
+  const records = data.filter((one) => one['active-user-name'] === name && signedInBefore(one, before));
   return { again: 'sessions.kill', input: { 'session-id': records, ...(max !== undefined && { max }) } };
 };
 

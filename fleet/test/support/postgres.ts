@@ -11,6 +11,8 @@ export interface TestPostgres {
   readonly cluster: Cluster;
   /** A database of its own, with its address. */
   database(): Promise<string>;
+  /** After it was stopped: where it was before. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,9 @@ export async function startPostgres(): Promise<TestPostgres> {
       await client.query(`CREATE DATABASE ${name}`);
       await client.end();
       return url.replace(/\/postgres$/, `/${name}`);
+    },
+    restart: async () => {
+      await cluster.start(Number(new URL(url).port));
     },
     close: async () => {
       await cluster.stop('immediate');

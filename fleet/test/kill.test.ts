@@ -1,0 +1,71 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { Bench, SETTING, until } from './support/fleet';
+import { Red } from './support/node-red';
+import { startPostgres, type TestPostgres } from './support/postgres';
+import { seeded } from './support/seeded';
+
+const COUNT = Number(process.env['FLEET_ITEMS'] ?? 120);
+const KILLS = Number(process.env['FLEET_KILLS'] ?? 3);
+const SEED = Number(process.env['FLEET_SEED'] ?? Date.now() % 1_000_000);
+const field = (value: unknown): object => ({
+  type: typeof value === 'string' ? 'str' : 'json',
+  value: typeof value === 'string' ? value : JSON.stringify(value),
+});
+const ENSURE = { operation: 'config.ensure', fields: { path: field(SETTING.path), body: field(SETTING.body) } };
+
+let postgres: TestPostgres;
+let bench: Bench;
+let reds: [Red, Red];
+let sql: Client;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  bench = await Bench.start(await postgres.database(), COUNT, { delayMs: 40 });
+  reds = [new Red(bench.url, bench.fleet, ENSURE), new Red(bench.url, bench.fleet, ENSURE)];
+  await Promise.all(reds.map((red) => red.start()));
+  sql = new Client({ connectionString: bench.url });
+  await sql.connect();
+});
+afterEach(() => bench.reset());
+afterAll(async () => {
+  await sql?.end();
+  await Promise.all((reds ?? []).map((red) => red.close()));
+  await bench?.close();
+  await postgres?.close();
+});
+
+const counts = (): number[] => [...bench.writes().values()];
+const done = (): number => counts().filter(Boolean).length;
+const reports = (run: string): unknown[] => reds.flatMap((red) => red.reports(run));
+
+async function states(run: string): Promise<Record<string, number>> {
+  const { rows } = await sql.query<{ state: string; n: number }>(
+    'SELECT state, count(*)::int AS n FROM gateway_fleet.item WHERE run = $1 GROUP BY state',
+    [run],
+  );
+  return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+}
+
+describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
+  const random = seeded(SEED);
+  const rounds = Array.from({ length: KILLS }, (_, round) => round);
+
+  it.each(rounds)('are written once each, none twice, none missed: kill %i', async (round) => {
+    const run = `killed-${round}`;
+    const both = random() < 0.25;
+    const victim = random() < 0.5 ? 0 : 1;
+    const at = Math.floor(random() * COUNT * 0.9);
+    await reds[Math.floor(random() * 2)]?.begin(run);
+    await until(() => done() >= at, 'the run did not get so far');
+    const killed = both ? reds : [reds[victim]];
+    await Promise.all(killed.map((red) => red.kill()));
+    if (both) await Promise.all(reds.map((red) => red.start()));
+    await until(() => reports(run).length > 0, `no report of ${run} (${JSON.stringify({ both, victim, at })})`);
+    if (!both) await reds[victim]?.start();
+    expect(await states(run)).toEqual({ ok: COUNT });
+    // The appliances tell what they were sent.
+    expect(counts()).toEqual(new Array(COUNT).fill(1));
+    expect(reports(run)).toHaveLength(1);
+  });
+});
