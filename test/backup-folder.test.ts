@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { backupName, isBackupName } from '../src/backup/names';
 import type { RunResult } from '../src/backup/run';
 import { patiently } from '../src/transfer/patience';
 import { failure, settingsFor } from './library/appliance';
@@ -154,3 +155,15 @@ describe('a file that another program has open for a moment', () => {
 function replace(path: string, text: string, by: string): void {
   writeFileSync(path, readFileSync(path, 'utf8').replace(text, by));
 }
+
+it.each([
+  ['vpn.example.com', 'SN-1', 'vpn.example.com_SN-1'],
+  ['aux.corp', 'Com1.x', 'aux-corp_Com1-x'],
+  ['console.corp', 'com', 'console.corp_com'],
+  ['Büro 10:30 / *?"<>|', '', 'Bu-ro-10-30_unknown'],
+  ['..\\x.', 'a'.repeat(300), `x_${'a'.repeat(60)}`],
+])('the backup of %j, %j has a name that every file system takes', (appliance, serial, name) => {
+  const whole = backupName(appliance, serial, new Date('2026-11-22T03:00:00.001Z'));
+  expect(whole).toBe(`${name}_20261122T030000.001Z`);
+  expect(isBackupName(whole)).toBe(true);
+});

@@ -5,6 +5,9 @@ const FILE = new RegExp(`^(${BASE})\\.(?:xml|bin)(?:\\.gz)?(?:\\.enc)?$`);
 const MANIFEST = new RegExp(`^(${BASE})\\.json$`);
 const CLAIM = new RegExp(`^${BASE}\\.claim$`);
 
+/** What Windows takes for a device, whatever stands behind the dot. */
+const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])\./i;
+
 let last = 0;
 
 /** Never the same twice in one process: two messages may come in the same millisecond. `claimName` sees to other processes. */
@@ -43,5 +46,5 @@ function plain(text: string): string {
     .slice(0, 200)
     .normalize('NFKD')
     .replace(/[^A-Za-z0-9.-]+/g, '-');
-  return kept.replace(/^[.-]+|[.-]+$/g, '').slice(0, 60) || 'unknown';
+  return (kept.replace(/^[.-]+|[.-]+$/g, '').slice(0, 60) || 'unknown').replace(DEVICE, '$1-');
 }
