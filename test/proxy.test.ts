@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { appliance, failure, gatewayFor, writes } from './library/appliance';
 import { proxy } from './library/proxy';
+import { CONDUCTS, HostileProxy } from './support/hostile-proxy';
 
 describe('proxy', () => {
   it('is tunnelled through, with TLS to the appliance and with credentials', async () => {
@@ -33,6 +34,21 @@ describe('proxy', () => {
     const error = await failure(absent.run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'CONNECTION', message: expect.stringContaining('proxy 127.0.0.1:1') as string });
     expect(writes(simulator)).toEqual([]);
+  });
+
+  it('that hangs up is asked once for each message, not again and again until the time is over', async () => {
+    const simulator = await appliance();
+    const between = new HostileProxy();
+    await between.start();
+    onTestFinished(() => between.stop());
+    const gateway = gatewayFor(simulator, { proxy: { url: between.url }, timeout: 60 });
+    for (const how of ['closes at once', 'agrees, and closes', 'answers what is no HTTP'] as const) {
+      between.asked = 0;
+      between.conduct = CONDUCTS[how];
+      expect((await failure(gateway.run('sessions.kill-all'))).code).toBe('CONNECTION');
+      expect(between.asked, how).toBe(1);
+    }
+    expect(simulator.requests).toEqual([]);
   });
 
   it.each<[string[], number]>([

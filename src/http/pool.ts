@@ -55,12 +55,24 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
 function watched(connector: buildConnector.connector, { onOpened, onEnding }: SocketEvents): buildConnector.connector {
   return (options, callback) =>
     connector(options, (...outcome) => {
+      const [fault] = outcome;
+      if (fault) return callback(lasting(fault), null);
       if (outcome[1]) {
         onOpened();
         watch(outcome[1], onEnding);
       }
       callback(...outcome);
     });
+}
+
+/**
+ * What undici says of a socket that was cut it takes for a reason to try again, at once and for ever: a proxy that hangs up on everybody
+ * would be asked hundreds of times a second. So that goes by another name.
+ */
+function lasting(fault: Error): Error {
+  const { code } = fault as NodeJS.ErrnoException;
+  if (code !== 'UND_ERR_SOCKET' && code !== 'UND_ERR_INFO') return fault;
+  return Object.assign(new Error(fault.message), { code: 'ECONNABORTED' });
 }
 
 /**

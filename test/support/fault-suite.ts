@@ -9,6 +9,7 @@ import { startRowAppliance, type RowAppliance } from '../coverage/appliance';
 import { certificate, unguarded } from '../library/appliance';
 import { wire } from '../library/wire';
 import { FaultProxy, type Answer, type Fault, type Passing } from './fault-proxy';
+import { CONDUCTS, HONEST, HostileProxy } from './hostile-proxy';
 import { Rig, type Definition, type Outcome, type Runtime } from './node-red';
 
 /** They look into a folder here, wait for a person, or do what an entry tells. */
@@ -190,6 +191,16 @@ const LOGINS: readonly { what: string; seconds?: number; fault: Fault; codes: Co
   { what: 'another step for ever', fault: () => json(200, { resume_id: 'r' }), codes: ['SECOND_FACTOR_REQUIRED'] },
 ];
 
+/** What a proxy's conduct is called, where that is not `CONNECTION`. */
+const PROXIED: { readonly [how in keyof typeof CONDUCTS]?: Codes } = {
+  'never answers': ['TIMEOUT'],
+  'answers a byte now and then': ['TIMEOUT'],
+  'agrees, and says nothing more': ['TIMEOUT'],
+  'agrees, and sends garbage': ['TLS'],
+  'agrees, and answers itself without TLS': ['TLS'],
+  'agrees, and answers itself with a certificate of its own': ['TLS'],
+};
+
 /** They say what they could not read, or try it again later, and go on; nothing is put back at an appliance that does not tell who it is. */
 const TOLERANT = /^snapshot\.|^system\.(?:metrics|support-bundle)$|^contain\.contain$/;
 const EXPORT = /\/(?:export-xml|binary-configuration)(?:\?|$)/;
@@ -205,6 +216,9 @@ function codesOf({ out, failed, caught }: Outcome): string[] {
     return (error as { code?: string } | undefined)?.code ?? code ?? first?.error?.code ?? 'none';
   });
 }
+
+/** The first request that it sends where nothing is wrong. */
+const first = ({ usual: [{ method, path } = { method: 'GET', path: '' }] }: Subject): [method: string, path: string] => [method, path];
 
 /** What their errors say. */
 function wordsOf({ failed, caught }: Outcome): string[] {
@@ -274,7 +288,7 @@ export function faults(runtime: Runtime): void {
     }
   }
 
-  function deploy(some: readonly Subject[] = subjects, more: Definition = {}): Promise<void> {
+  function deploy(some: readonly Subject[] = subjects, more: Definition = {}, further: Definition[] = []): Promise<void> {
     const nodes = some.map(({ name, input }) => {
       const [area, operation] = name.split('.');
       const fields = Object.fromEntries(Object.keys(input).map((key) => [key, { type: 'msg', value: `in["${key}"]` }]));
@@ -286,7 +300,7 @@ export function faults(runtime: Runtime): void {
       return { id: `to ${name}`, type: 'gateway-appliance', name, ...own, ...more };
     });
     const credentials = Object.fromEntries(some.map(({ name }) => [`to ${name}`, { username: name, password: 'p' }]));
-    return rig.deploy({ nodes, more: appliances, credentials });
+    return rig.deploy({ nodes, more: [...appliances, ...further], credentials });
   }
 
   function runAll(some: readonly Subject[] = subjects): Promise<[Subject, Outcome][]> {
@@ -428,6 +442,43 @@ export function faults(runtime: Runtime): void {
       const outcomes = await runAll();
       expect(outcomes.filter(([, outcome]) => JSON.stringify([outcome.out, outcome.caught]).includes('planted'))).toEqual([]);
       expect(outcomes.filter(([, outcome]) => codesOf(outcome).length !== 1)).toEqual([]);
+    });
+  });
+
+  describe('an HTTP proxy', () => {
+    const between = new HostileProxy();
+    beforeAll(() => between.start());
+    afterEach(() => Object.assign(between, { overheard: '', asked: 0, conduct: HONEST }));
+    afterAll(() => between.stop());
+
+    const through = (seconds: number): Promise<void> =>
+      deploy(subjects, { proxy: 'between', timeout: String(seconds), transferTimeout: String(seconds) }, [
+        { id: 'between', type: 'http proxy', name: '', url: between.url, noproxy: [] },
+      ]);
+
+    it.each(Object.keys(CONDUCTS) as (keyof typeof CONDUCTS)[])('that %s gets nothing, and nor does the appliance', async (how) => {
+      await through(/never|nothing more|now and then/.test(how) ? 3 : 20);
+      between.conduct = CONDUCTS[how];
+      const outcomes = await runAll();
+      expect(wrongs(outcomes, () => PROXIED[how] ?? ['CONNECTION'])).toEqual([]);
+      expect(between.asked).toBeGreaterThanOrEqual(subjects.length);
+      expect([between.overheard, subjects.flatMap(({ appliance }) => appliance.seen), proxy.strays]).toEqual(['', [], []]);
+      await rig.reset();
+      await rig.until(() => between.sockets.size === 0);
+    });
+
+    it('that is honest takes away none of the rules: a write that was cut is not sent again, a read is', async () => {
+      await through(20);
+      between.conduct = HONEST;
+      const met = new Set<string>();
+      proxy.fault = ({ owner, isLogin }) => {
+        if (isLogin || met.has(owner)) return undefined;
+        met.add(owner);
+        return gone;
+      };
+      const outcomes = await runAll();
+      expect(wrongs(outcomes, (subject) => (isRead(subject, ...first(subject)) ? ['done'] : UNKNOWN))).toEqual([]);
+      expect([met.size > 20, proxy.strays]).toEqual([true, []]);
     });
   });
 
