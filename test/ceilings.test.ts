@@ -1,9 +1,11 @@
+import { rootCertificates } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Gateway } from '../src/gateway';
 import { Pace } from '../src/http/pace';
+import { contextsKept } from '../src/http/pool';
 import { poolsKept } from '../src/http/shared-pool';
 import { Canceller } from '../src/model/cancelling';
-import { appliance, failure, gatewayFor, refusalOf, settingsFor, type AnyGateway } from './library/appliance';
+import { appliance, certificate, failure, gatewayFor, refusalOf, settingsFor, type AnyGateway } from './library/appliance';
 import { http, wire } from './library/wire';
 
 const INFO = http(200, '{"host-name":"gateway-1"}');
@@ -155,6 +157,21 @@ describe('a ceiling on what waits', () => {
     approved();
     await held;
     await info(gateway);
+  });
+});
+
+describe('gateways of many appliances', () => {
+  it('share what is made of their certificates, as long as those are the same', async () => {
+    const [one, other] = [await appliance(), await appliance()];
+    const before = contextsKept();
+    // The same certificate in a text that nobody else has.
+    const [ca, another] = [`${certificate.cert}\n\n\n`, `${certificate.cert}\n\n\n\n`];
+    for (const simulator of [one, other, one]) await info(gatewayFor(simulator, { tls: { ca } }));
+    expect(contextsKept() - before).toBe(1);
+    await info(gatewayFor(one, { tls: { ca: another } }));
+    expect(contextsKept() - before).toBe(2);
+    const foreign = failure(info(gatewayFor(one, { tls: { ca: rootCertificates[0] ?? '' } })));
+    expect((await foreign).code).toBe('TLS');
   });
 });
 

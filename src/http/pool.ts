@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { buildConnector, Pool } from 'undici';
@@ -89,9 +90,32 @@ function watch(socket: Socket, onEnding: () => void): void {
   });
 }
 
+/** One for all who reach their appliances by the same certificates: a thousand appliances would keep a thousand copies of a CA. */
+const contexts = new Map<string, WeakRef<SecureContext>>();
+const forgetContext = new FinalizationRegistry<string>((name) => {
+  if (!contexts.get(name)?.deref()) contexts.delete(name);
+});
+
 function contextOf(options: Record<string, unknown>): SecureContext {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  // Keys and passphrases are among them: they are not kept for the sake of the name.
+  const name = createHash('sha256').update(JSON.stringify(given)).digest('hex');
+  const known = contexts.get(name)?.deref();
+  if (known) return known;
+  const context = newContext(given);
+  contexts.set(name, new WeakRef(context));
+  forgetContext.register(context, name);
+  return context;
+}
+
+/** How many there are, for tests. */
+export function contextsKept(): number {
+  return contexts.size;
+}
+
+function newContext(options: Record<string, unknown>): SecureContext {
   try {
-    return createSecureContext(Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)));
+    return createSecureContext(options);
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
     throw new GatewayError(
