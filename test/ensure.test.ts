@@ -356,6 +356,9 @@ describe('groups.ensure', () => {
     const nowhere = gateway.run('groups.ensure', { ...catalog, server: 'Nowhere', groups });
     expect((await failure(nowhere)).code).toBe('NOT_FOUND');
     expect(writes(simulator)).toEqual([]);
+    // As many, of which one is there already.
+    const other = await gateway.run('groups.ensure', { ...catalog, groups: [group('Staff'), group('Other')] });
+    expect([names(other.data), other.envelope.changed]).toEqual([['Staff', 'Other'], true]);
   });
 });
 

@@ -37,3 +37,18 @@ describe('a login that is answered 404 or 403', () => {
     expect(String(data)).toMatch(/^gateway_up\{.*\} 0$/m);
   });
 });
+
+describe('a login that is answered otherwise', () => {
+  it.each([
+    [400, 'LOGIN_REJECTED'],
+    [401, 'LOGIN_REJECTED'],
+    [422, 'LOGIN_REJECTED'],
+    [402, 'APPLIANCE_ERROR'],
+    [500, 'APPLIANCE_ERROR'],
+  ])('%i is %s, and none is sent right after', async (status, code) => {
+    const gateway = await answering(status);
+    const error = await failure(gateway.run('system.info'));
+    expect([error.code, error.details.status]).toEqual([code, status]);
+    expect((await failure(gateway.run('system.info'))).code).toBe('LOGIN_PAUSED');
+  });
+});
