@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeDocument } from '../src/simulator/document';
 import type { Simulator } from '../src/simulator';
 import { failure, gatewayFor, lines, pair } from './library/appliance';
@@ -8,6 +8,7 @@ import { change, NAME, named, run } from './library/backup';
 import { folder, names, PASSWORD } from './library/transfer';
 import { quickKeys } from './library/quick-keys';
 import { openFiles } from './support/open-files';
+import { eventually } from './support/eventually';
 
 quickKeys();
 
@@ -82,9 +83,9 @@ describe('restore', () => {
     simulator.fault({ match: ({ path: asked }) => asked.includes('import-xml'), until });
     const states: string[] = [];
     const other = gateway.run('transfer.import-xml', { xml: '<configuration/>' });
-    await vi.waitFor(() => expect(lines(simulator).at(-1)).toContain('import-xml'), 30_000);
+    await eventually(() => expect(lines(simulator).at(-1)).toContain('import-xml'));
     const restored = gateway.run('backup.restore', { folder: path, backup: 'latest' }, { onProgress: ({ state }) => states.push(state) });
-    await vi.waitFor(() => expect(states).toEqual(['waiting']), 30_000);
+    await eventually(() => expect(states).toEqual(['waiting']));
     done();
     await Promise.all([other, restored]);
     const sent = lines(simulator).filter((line) => /(import|export)-xml/.test(line));

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ContainEvent } from '../src/contain/keeper';
@@ -8,6 +7,8 @@ import type { GatewayError } from '../src/model/error';
 import type { Simulator } from '../src/simulator';
 import { failure, gatewayFor, lines, pair, settingsFor, writes, type AnyGateway } from './library/appliance';
 import { child } from './library/transfer';
+import { eventually } from './support/eventually';
+import { temporaryFolder as emptyFolder } from './support/temporary';
 
 const SERVER = 'System Local';
 const NAME = 'a.smith';
@@ -27,12 +28,6 @@ function signedIn(simulator: Simulator, name: string, sessions: number, more: Re
   const users = servers.items.get(SERVER)?.collection('local', 'users', 'user');
   if (!users?.items.has(name)) users?.add({ username: name, 'password-cleartext': 'x', enabled: 'true' });
   return Array.from({ length: sessions }, () => simulator.state.sessions.add({ 'active-user-name': name, ...more }));
-}
-
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-contain-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** The records; whoever is changing one has another file there for a moment. */
@@ -65,7 +60,7 @@ function keeping(gateway: AnyGateway, folder?: string): Kept {
 
 async function looksFrom(kept: Kept): Promise<void> {
   const { looks } = kept;
-  await vi.waitFor(() => expect(kept.looks).toBeGreaterThan(looks + 1), 10_000);
+  await eventually(() => expect(kept.looks).toBeGreaterThan(looks + 1));
 }
 
 interface Containment {
@@ -223,7 +218,7 @@ describe('contain', () => {
     expect(error.message).toContain('contained all the same');
     expect([isEnabled(simulator, NAME), simulator.state.sessions.numbers({ name: NAME, prefix: false })]).toEqual(['true', []]);
     keeping(gateway);
-    await vi.waitFor(() => expect(isEnabled(simulator, NAME)).toBe('false'), 10_000);
+    await eventually(() => expect(isEnabled(simulator, NAME)).toBe('false'));
   });
 });
 
@@ -235,12 +230,12 @@ describe('a keeper', () => {
     const { id } = await contain(gateway, { name: NAME });
     for (let time = 1; time <= 20; time++) {
       const session = simulator.state.sessions.add({ 'active-user-name': NAME });
-      await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 10_000);
-      await vi.waitFor(() => expect(kept.events).toHaveLength(time), 10_000);
+      await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
+      await eventually(() => expect(kept.events).toHaveLength(time));
       expect(kept.events.at(-1)).toMatchObject({ event: 'ended', id, name: NAME, session: { 'session-id': session } });
     }
     expect(simulator.state.sessions.ids()).toEqual(others);
-    await vi.waitFor(async () => expect((await gateway.run('contain.list')).data).toMatchObject([{ 'ended-meanwhile': 20 }]), 10_000);
+    await eventually(async () => expect((await gateway.run('contain.list')).data).toMatchObject([{ 'ended-meanwhile': 20 }]));
     expect(kept.faults).toEqual([]);
     expect(writes(simulator)).toHaveLength(20);
   });
@@ -266,7 +261,7 @@ describe('a keeper', () => {
     signedIn(simulator, NAME, 1);
     const kept = keeping(gateway);
     const { id } = await contain(gateway, { name: NAME, servers: [SERVER], minutes: 0.005 });
-    await vi.waitFor(() => expect(kept.events.at(-1)).toMatchObject({ event: 'released', id, enabled: [SERVER] }), 10_000);
+    await eventually(() => expect(kept.events.at(-1)).toMatchObject({ event: 'released', id, enabled: [SERVER] }));
     expect(isEnabled(simulator, NAME)).toBe('true');
     expect((await gateway.run('contain.list')).data).toEqual([]);
   });
@@ -288,7 +283,7 @@ describe('a keeper', () => {
     let looks = 0;
     const stop = gateway.keepContained({ every: 3600, onEvent: (event) => kept.push(event), onLook: () => looks++ });
     onTestFinished(stop);
-    await vi.waitFor(() => expect(looks).toBe(1), 10_000);
+    await eventually(() => expect(looks).toBe(1));
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
     // Right after a look nobody looks again; later on, what somebody else has read is one.
     await gateway.run('sessions.list');
@@ -299,7 +294,7 @@ describe('a keeper', () => {
     expect([looks, simulator.state.sessions.has(session)]).toEqual([1, true]);
     const before = lines(simulator).length;
     await gateway.run('sessions.list');
-    await vi.waitFor(() => expect(kept).toMatchObject([{ event: 'ended', name: NAME, session: { 'session-id': session } }]), 10_000);
+    await eventually(() => expect(kept).toMatchObject([{ event: 'ended', name: NAME, session: { 'session-id': session } }]));
     expect(lines(simulator).slice(before)).toEqual([
       'GET /api/v1/system/active-users?number=200&start=0',
       `DELETE /api/v1/system/active-users/session/${session}`,
@@ -311,10 +306,10 @@ describe('a keeper', () => {
     const kept = [keeping(gateway), keeping(gatewayFor(simulator))];
     await contain(gateway, { name: NAME });
     simulator.state.sessions.add({ 'active-user-name': NAME });
-    await vi.waitFor(() => expect(kept.map(({ events }) => events.length)).toEqual([1, 1]), 10_000);
+    await eventually(() => expect(kept.map(({ events }) => events.length)).toEqual([1, 1]));
     kept[0]?.stop();
     simulator.state.sessions.add({ 'active-user-name': NAME });
-    await vi.waitFor(() => expect(kept.map(({ events }) => events.length)).toEqual([1, 2]), 10_000);
+    await eventually(() => expect(kept.map(({ events }) => events.length)).toEqual([1, 2]));
     expect(writes(simulator)).toHaveLength(2);
   });
 
@@ -329,9 +324,9 @@ describe('a keeper', () => {
       match: ({ method, path }) => (which === 'list' ? path.includes('active-users?name=') : method === 'DELETE'),
     });
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
-    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 60_000);
+    await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
     expect(kept.faults).toMatchObject([{ code: 'TIMEOUT', message: expect.stringContaining('asked again') as string }]);
-    await vi.waitFor(() => expect(kept.events).toMatchObject([{ event: 'ended', session: { 'session-id': session } }]), 10_000);
+    await eventually(() => expect(kept.events).toMatchObject([{ event: 'ended', session: { 'session-id': session } }]));
   });
 
   it('tells what goes wrong, and goes on when it is over', async () => {
@@ -339,10 +334,10 @@ describe('a keeper', () => {
     await contain(gateway, { name: NAME });
     simulator.state.variants.restarting = true;
     const kept = keeping(gateway);
-    await vi.waitFor(() => expect(kept.faults[0]?.code).toBe('APPLIANCE_ERROR'), 10_000);
+    await eventually(() => expect(kept.faults[0]?.code).toBe('APPLIANCE_ERROR'));
     simulator.state.variants.restarting = false;
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
-    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 10_000);
+    await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
   });
 });
 
@@ -361,7 +356,7 @@ describe('with a folder', () => {
     expect((await gateway.run('contain.list')).data).toEqual([]);
     const kept = keeping(gateway, folder);
     simulator.state.sessions.add({ 'active-user-name': NAME });
-    await vi.waitFor(() => expect(kept.events).toMatchObject([{ event: 'ended', id }]), 10_000);
+    await eventually(() => expect(kept.events).toMatchObject([{ event: 'ended', id }]));
     expect((await gateway.run('contain.release', { id })).data).toMatchObject({ enabled: [SERVER] });
     expect(files(folder)).toEqual([]);
   });
@@ -380,8 +375,8 @@ describe('with a folder', () => {
     change(other.id, { releasing: true });
     forgetPlaces();
     keeping(gateway, folder);
-    await vi.waitFor(() => expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['false', 'true']), 10_000);
-    await vi.waitFor(() => expect(files(folder)).toEqual([`contained-${id}.json`]), 10_000);
+    await eventually(() => expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['false', 'true']));
+    await eventually(() => expect(files(folder)).toEqual([`contained-${id}.json`]));
   });
 
   it('goes on where it was killed, in whatever moment', async () => {
@@ -398,24 +393,24 @@ describe('with a folder', () => {
     const put = ({ method }: { method: string }): boolean => method === 'PUT';
     simulator.fault({ match: put, hang: true });
     const first = child('contain-child.ts', { ...task, contain: { name: NAME, servers: [SERVER] } });
-    await vi.waitFor(() => expect(simulator.requests.some(put)).toBe(true), 20_000);
+    await eventually(() => expect(simulator.requests.some(put)).toBe(true));
     await killed(first);
     expect(files(folder)).toHaveLength(1);
 
     const second = child('contain-child.ts', task);
-    await vi.waitFor(() => expect(isEnabled(simulator, NAME)).toBe('false'), 20_000);
-    await vi.waitFor(() => expect(simulator.state.sessions.numbers({ name: NAME, prefix: false })).toEqual([]), 20_000);
+    await eventually(() => expect(isEnabled(simulator, NAME)).toBe('false'));
+    await eventually(() => expect(simulator.state.sessions.numbers({ name: NAME, prefix: false })).toEqual([]));
     // While a session is being ended.
     const end = ({ method }: { method: string }): boolean => method === 'DELETE';
     const ended = simulator.requests.filter(end).length;
     simulator.fault({ match: end, hang: true });
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
-    await vi.waitFor(() => expect(simulator.requests.filter(end)).toHaveLength(ended + 1), 20_000);
+    await eventually(() => expect(simulator.requests.filter(end)).toHaveLength(ended + 1));
     await killed(second);
     expect(simulator.state.sessions.has(session)).toBe(true);
 
     child('contain-child.ts', task);
-    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 20_000);
+    await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
     expect(simulator.state.sessions.ids()).toEqual(before);
     expect((await gateway.run('contain.release', { name: NAME, folder })).data).toMatchObject({ enabled: [SERVER] });
     expect(isEnabled(simulator, NAME)).toBe('true');
@@ -442,7 +437,7 @@ describe('with a folder', () => {
     });
     const kept = keeping(gateway);
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
-    await vi.waitFor(() => expect(simulator.state.sessions.has(session)).toBe(false), 10_000);
-    await vi.waitFor(() => expect(kept.faults[0]?.code).toBe('BAD_CONFIG'), 10_000);
+    await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
+    await eventually(() => expect(kept.faults[0]?.code).toBe('BAD_CONFIG'));
   });
 });

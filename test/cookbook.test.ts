@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needsDashboard } from '../scripts/demo/dashboard.mjs';
 import { watchDebug } from '../scripts/demo/debug.mjs';
 import { cookbookNames, exampleNames, readExample, type FlowNode } from '../scripts/demo/examples.mjs';
@@ -9,6 +9,7 @@ import { root } from '../scripts/tools.mjs';
 import { Page, shown } from './cookbook/pages';
 import { recipes, type Recipe } from './cookbook/recipes';
 import { inject, type Running } from './examples/running';
+import { eventually } from './support/eventually';
 
 // `UPDATE=1 npx vitest run test/cookbook.test.ts` puts the messages of this run into the pages.
 const UPDATE = Boolean(process.env.UPDATE);
@@ -56,7 +57,7 @@ async function start(of: Record<string, Recipe>, names: string[]): Promise<Runni
     body: JSON.stringify({ ...deployed, flows: withTaps(deployed.flows, of) }),
   });
   expect(answer.status).toBe(200);
-  await vi.waitFor(() => expect(demo.nodeRed.output().match(/Started flows/g)).toHaveLength(2), 10_000);
+  await eventually(() => expect(demo.nodeRed.output().match(/Started flows/g)).toHaveLength(2));
   return { ...demo, debug: await watchDebug(demo.nodeRed) };
 }
 

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needsDashboard } from '../scripts/demo/dashboard.mjs';
 import { watchDebug } from '../scripts/demo/debug.mjs';
 import { exampleNames, readExample, startHere, type FlowNode } from '../scripts/demo/examples.mjs';
 import { startDemo } from '../scripts/demo/start.mjs';
 import { USER } from '../scripts/demo/people.mjs';
 import type { Running } from './examples/running';
+import { eventually } from './support/eventually';
 
 // Who tries the demo presses one button after the other: each shows something, and none fails.
 
@@ -84,10 +85,7 @@ describe('every button of the demo', () => {
       const before = debug.shown.length;
       const isShown = () => debug.shown.slice(before).some(({ id }) => own.has(id));
       expect((await fetch(`${nodeRed.url}/inject/${button.id}`, { method: 'POST' })).status).toBe(200);
-      await vi.waitFor(() => expect(isShown() || failed().length > 0, `"${String(button.name)}" shows nothing`).toBe(true), {
-        timeout: 15_000,
-        interval: 100,
-      });
+      await eventually(() => expect(isShown() || failed().length > 0, `"${String(button.name)}" shows nothing`).toBe(true), 100);
       expect(
         failed().map(({ raw }) => raw),
         String(button.name),

@@ -1,6 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { failure, gatewayFor, lines, pair, writes } from './library/appliance';
 import type { JsonObject } from '../src/model/json';
+import { eventually } from './support/eventually';
 
 const AD = { server: 'Corp AD', directory: 'ad' } as const;
 const LDAP = { server: 'Partner LDAP', directory: 'ldap' } as const;
@@ -89,7 +90,7 @@ describe('group catalogues', () => {
       const put = (request: { method: string }): boolean => request.method === 'PUT';
       simulator.fault({ match: put, afterEffect: true, until, status: 200, body: '{"result":{}}' });
       const adding = failure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }));
-      await vi.waitFor(() => expect(names(catalog())).toContain('Staff'), 10_000);
+      await eventually(() => expect(names(catalog())).toContain('Staff'));
       await stranger.run('config.update', {
         path: ['authentication', 'auth-servers', 'auth-server', 'Corp AD', 'ad', 'server-catalog', 'groups'],
         body: { 'ad-group': theirs.map(ad) },

@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromEnvironment, fromFolder, Inventory, type CredentialSource } from '../src';
 import { formatOf, Gateways, type InventoryFormat } from '../src/inventory';
 import { startSimulatedFleet, type SimulatedFleet } from '../src/simulator';
+import { eventually } from './support/eventually';
 
 const entry = { name: 'vpn-1', url: 'https://vpn-1.example.com' };
 const defaults = { realm: 'Admin Users' };
@@ -295,8 +296,8 @@ describe('what did not change', () => {
     await kept?.run('system.info');
     expect([first?.totalConnections, first?.logins]).toEqual([sockets[0], 1]);
     after.close();
-    await vi.waitFor(() => expect(gateways.size).toBe(0), 30_000);
-    await vi.waitFor(() => expect([first?.openConnections, second?.openConnections]).toEqual([0, 0]), 30_000);
+    await eventually(() => expect(gateways.size).toBe(0));
+    await eventually(() => expect([first?.openConnections, second?.openConnections]).toEqual([0, 0]));
   });
 
   it('is not closed while anything of it is under way', async () => {
@@ -307,12 +308,12 @@ describe('what did not change', () => {
     let answer = (): void => undefined;
     first?.fault({ match: ({ path }) => path.includes('system-information'), until: new Promise<void>((resolve) => (answer = resolve)) });
     const run = inventory.named('vpn-001')?.gateway().run('system.info');
-    await vi.waitFor(() => expect(first?.requests.at(-1)?.path).toContain('system-information'));
+    await eventually(() => expect(first?.requests.at(-1)?.path).toContain('system-information'));
     inventory.close();
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(gateways.size).toBe(1);
     answer();
     expect((await run)?.envelope.ok).toBe(true);
-    await vi.waitFor(() => expect(gateways.size).toBe(0), 30_000);
+    await eventually(() => expect(gateways.size).toBe(0));
   });
 });

@@ -111,7 +111,7 @@ describe('a login that ends in anything but a key', () => {
     ['a cut connection', { cut: 'before-headers' }, 'CONNECTION', 'CONNECTION'],
     ['no answer', { hang: true }, 'TIMEOUT', 'TIMEOUT'],
   ])('by %s is told once, then logins pause for 5 s and for 10', async (_name, fault, code, why) => {
-    const { simulator, gateway, pass } = await clocked({}, { timeout: 0.5 });
+    const { simulator, gateway, pass } = await clocked({}, 'hang' in fault ? { timeout: 1 } : {});
     simulator.fault({ ...fault, match: ({ path }) => path === LOGIN, times: Infinity });
     expect(await codes(gateway, 50)).toEqual([code]);
     for (const [index, seconds] of [5, 10, 20].entries()) {

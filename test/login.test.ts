@@ -169,7 +169,7 @@ describe('a refused key', () => {
     ['failing', { status: 500 }, 'APPLIANCE_ERROR'],
     ['never answered', { hang: true }, 'TIMEOUT'],
   ])('makes a write not unknown when the new login is %s, nor a read repeated', async (_name, fault, code) => {
-    const { simulator, gateway } = await pair({}, { timeout: 0.5 });
+    const { simulator, gateway } = await pair({}, 'hang' in fault ? { timeout: 2 } : {});
     await gateway.run('system.info');
     for (const operation of ['sessions.kill-all', 'system.info']) {
       const before = simulator.requests.length;

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { operations } from '../src/areas';
 import { forgetPlaces } from '../src/contain/store';
 import type { GatewayError } from '../src/model/error';
 import type { Permissions } from '../src/model/rules';
 import { appliance, codeOf, failure, gatewayFor, lines, pair, refusalOf, settingsFor, writes } from './library/appliance';
 import { Gateway } from '../src/gateway';
+import { eventually } from './support/eventually';
 
 afterEach(forgetPlaces);
 
@@ -85,7 +86,7 @@ describe('whoever is contained already', () => {
     for (const permissions of ['read-only', 'no-destroy'] as const) {
       faults.length = 0;
       onTestFinished(gatewayFor(simulator, { permissions }).keepContained({ every: 0.01, folder, onLook }));
-      await vi.waitFor(() => expect(faults[0]?.code).toBe('LIMIT'), 20_000);
+      await eventually(() => expect(faults[0]?.code).toBe('LIMIT'));
     }
     expect(writes(simulator)).toEqual(before);
   });

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { appliance } from './library/appliance';
 import { Killable, page } from './support/killable';
+import { eventually } from './support/eventually';
 
 function linesOf<T>(file: string): T[] {
   return readFileSync(file, 'utf8')
@@ -52,7 +53,7 @@ global.get('tell')({ event, id, session: session['session-id'] });`,
       // In the midst of telling: the first event of this check is out.
       const before = linesOf(red.told).length;
       const late = check.catch(() => undefined);
-      await vi.waitFor(() => expect(linesOf(red.told).length).toBeGreaterThan(before), { timeout: 20_000, interval: 1 });
+      await eventually(() => expect(linesOf(red.told).length).toBeGreaterThan(before), 1);
       await red.kill();
       await late;
       await red.start();
@@ -121,7 +122,7 @@ it('whoever is contained is kept out, through kills and while the appliance was 
       back = simulator.restart();
       const { length } = simulator.requests;
       // Some looks find nobody there.
-      await vi.waitFor(() => expect(simulator.requests.length).toBeGreaterThan(length + 6), { timeout: 60_000 });
+      await eventually(() => expect(simulator.requests.length).toBeGreaterThan(length + 6));
     }
     const id = sessions.add({ 'active-user-name': 'a.smith' });
     const bystander = sessions.add({ 'active-user-name': time % 2 === 0 ? 'A.Smith' : 'a.smithers' });
@@ -129,11 +130,11 @@ it('whoever is contained is kept out, through kills and while the appliance was 
     if (time === 7) await red.start();
     back();
     const looked = looks();
-    await vi.waitFor(() => expect(sessions.has(id)).toBe(false), { timeout: 60_000, interval: 5 });
+    await eventually(() => expect(sessions.has(id)).toBe(false), 5);
     // The first look after that sign-in, or one that had begun before it and the next.
     expect(looks() - looked).toBeLessThanOrEqual(2);
     // Each is told, before Node-RED is killed.
-    await vi.waitFor(() => expect(linesOf(red.told)).toHaveLength(time), { timeout: 60_000 });
+    await eventually(() => expect(linesOf(red.told)).toHaveLength(time));
   }
 
   expect(sessions.ids().sort()).toEqual([...before.ids].sort());

@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { GatewayError, Inventory, runOnMany, type ManyAppliances, type ManyOptions, type ManyOutcome } from '../src';
 import { Gateways } from '../src/inventory';
 import { forgetAccounts } from '../src/login/account-state';
 import { processCoordination } from '../src/model/process-coordination';
 import { startSimulatedFleet, type SimulatedFleet, type Simulator } from '../src/simulator';
 import { child, output } from './library/transfer';
+import { eventually } from './support/eventually';
 
 const LOGIN = { username: 'api-admin', password: 'simulator' };
 const COUNT = 30;
@@ -179,7 +180,7 @@ describe('one operation on many appliances', () => {
       let answer = (): void => undefined;
       fleet.named('vpn-002').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
       const run = on('*', SESSIONS, {}, { canary: 2 });
-      await vi.waitFor(() => expect(touched()).toEqual(['vpn-001', 'vpn-002']));
+      await eventually(() => expect(touched()).toEqual(['vpn-001', 'vpn-002']));
       await new Promise((resolve) => setTimeout(resolve, 50));
       expect(touched()).toEqual(['vpn-001', 'vpn-002']);
       answer();
@@ -192,7 +193,7 @@ describe('one operation on many appliances', () => {
     const size = batch === 10 ? 10 : 11;
     fleet.named('vpn-003').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
     const run = on('*', SESSIONS, {}, { batch });
-    await vi.waitFor(() => expect(touched()).toHaveLength(size));
+    await eventually(() => expect(touched()).toHaveLength(size));
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(touched()).toHaveLength(size);
     answer();
@@ -261,7 +262,7 @@ describe('one operation on many appliances', () => {
     const stop = new AbortController();
     fleet.named('vpn-003').fault({ match: isRead, hang: true });
     const run = failureOf(on('*', SESSIONS, {}, { signal: stop.signal, atOnce: 1 }));
-    await vi.waitFor(() => expect(touched()).toHaveLength(3));
+    await eventually(() => expect(touched()).toHaveLength(3));
     stop.abort();
     const error = await run;
     expect(error).toMatchObject({ code: 'ABORTED', cause: { failed: 1, skipped: COUNT - 3, stopped: 'cancelled' } });

@@ -1,7 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
 import { forgetPlaces } from '../src/contain/store';
 import type { RunOptions } from '../src/gateway';
@@ -13,6 +12,7 @@ import { certificate, gatewayFor, pair, unguarded, type AnyGateway } from './lib
 import { emitted, found, LOUD, loudly, secretOf } from './library/planted';
 import { wire } from './library/wire';
 import { quickKeys } from './library/quick-keys';
+import { temporaryFolder as folder } from './support/temporary';
 
 quickKeys();
 afterEach(() => {
@@ -30,12 +30,6 @@ const OF_SETTINGS = {
 };
 const NUMBER = 839_204_716_530;
 const table = [...operations];
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
 
 function textsBelow(path: string): string {
   if (!statSync(path).isDirectory()) return readFileSync(path, 'utf8');

@@ -1,8 +1,9 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isBare } from '../src/snapshot/resource';
 import type { Snapshot } from '../src/snapshot/take';
 import { calls, failure, lines, pair, ROLES } from './library/appliance';
 import { clock, filesIn, policies, roles, take, takeInto, temporaryFolder, TREE } from './library/snapshot';
+import { eventually } from './support/eventually';
 
 const POLICIES = `${TREE}/users/resource-policies/policy-set/Set%200000/policy`;
 
@@ -212,7 +213,7 @@ describe('the crawl', () => {
     const until = new Promise<void>((resolve) => (release = resolve));
     simulator.fault({ match: isPolicy, times: 5, until });
     const taking = take(gateway, { path: 'users/resource-policies' });
-    await vi.waitFor(() => expect(simulator.requests.filter(isPolicy)).toHaveLength(5), 20_000);
+    await eventually(() => expect(simulator.requests.filter(isPolicy)).toHaveLength(5));
     expect(simulator.openConnections).toBe(5);
     release();
     expect(Object.keys((await taking).resources)).toHaveLength(100);

@@ -89,7 +89,7 @@ describe('an export to a file', () => {
     const gateway = gatewayFor(await cutAt(0.5, 'hang'), { timeout: 30, transferTimeout: 0.3 });
     const error = await failure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['TIMEOUT', expect.stringContaining('did not end within 0.3 s')]);
-    const slow = await pair({ variants: { transferMs: 700 } }, { timeout: 0.5 });
+    const slow = await pair({ variants: { transferMs: 2500 } }, { timeout: 2 });
     expect((await slow.gateway.run('transfer.export-xml')).envelope.ok).toBe(true);
   });
 

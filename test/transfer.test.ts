@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Advance } from '../src/model/operation';
 import { readDocument } from '../src/simulator/document';
 import { appliance, calls, failure, gatewayFor, lines, pair } from './library/appliance';
 import { folder, names, PASSWORD } from './library/transfer';
 import { http, wire } from './library/wire';
+import { eventually } from './support/eventually';
 
 const XML = '<configuration xmlns="urn:a"><users/></configuration>';
 const EXPORT_XML = '/api/v1/system/maintenance/export-xml';
@@ -223,7 +224,7 @@ describe('imports', () => {
     const second = gateway.run('transfer.import-xml', { xml }, { onProgress: (advance) => told.push(advance) });
     const third = new AbortController();
     const cancelled = failure(gateway.run('transfer.import-xml', { xml }, third.signal));
-    await vi.waitFor(() => expect(told).toEqual([{ state: 'waiting' }]));
+    await eventually(() => expect(told).toEqual([{ state: 'waiting' }]));
     third.abort();
     expect((await cancelled).code).toBe('ABORTED');
     await first;

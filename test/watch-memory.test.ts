@@ -1,22 +1,16 @@
 import { once } from 'node:events';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { JsonObject } from '../src/model/json';
 import { SessionTracker } from '../src/watch/sessions';
 import { appliance, gatewayFor, pair, settingsFor } from './library/appliance';
 import { child } from './library/transfer';
 import { newWatch, watch } from './library/watch';
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-watch-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { temporaryFolder as folder } from './support/temporary';
 
 interface Told {
   readonly event: string;

@@ -1,11 +1,12 @@
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needsDashboard } from '../../scripts/demo/dashboard.mjs';
 import { exampleNames } from '../../scripts/demo/examples.mjs';
 import { USER } from '../../scripts/demo/people.mjs';
 import { startDemo, type Demo } from '../../scripts/demo/start.mjs';
 import { node24 } from '../../scripts/node24.mjs';
 import { chromiumPath } from './editor';
+import { eventually } from '../support/eventually';
 
 declare const RED: { workspaces: { active(): string }; actions: { list(): { id: string }[] } };
 
@@ -62,8 +63,8 @@ describe.skipIf(chromiumPath() === undefined).each([
       // Its button has the cursor after 100 ms. The editor stumbles over a tour that ends sooner.
       await page.waitForSelector('.red-ui-tourGuide-toolbar button:focus');
       await next.click();
-      if (last === '4/8') await vi.waitFor(() => expect(open()).toBe(0), 10_000);
-      if (last === '5/8') await vi.waitFor(() => expect(open()).toBe(3), 10_000);
+      if (last === '4/8') await eventually(() => expect(open()).toBe(0));
+      if (last === '5/8') await eventually(() => expect(open()).toBe(3));
     }
     expect(titles.slice(1, 7).filter((title) => /^\d\. /.test(title))).toHaveLength(4);
     await page.waitForSelector('.red-ui-tourGuide-shade', { state: 'detached' });

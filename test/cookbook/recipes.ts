@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { inject, type Running } from '../examples/running';
+import { eventually } from '../support/eventually';
 
 /** One task of the cookbook: what is pressed, and what has come of it then. */
 export interface Recipe {
@@ -225,7 +226,7 @@ export const recipes: Record<string, Recipe> = {
       await debug.next('What was done');
       expect(state.cluster?.vipOwner).toBe('gateway-1-b');
       const left = state.sessions.numbers().map((index) => state.sessions.record(index)['login-node']);
-      await vi.waitFor(() => expect(new Set(left)).toEqual(new Set(['gateway-1-b'])));
+      await eventually(() => expect(new Set(left)).toEqual(new Set(['gateway-1-b'])));
     },
   },
 };

@@ -1,6 +1,7 @@
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { issued } from '../../src/simulator';
 import { authority, inject, type Outcomes, type Running } from './running';
+import { eventually } from '../support/eventually';
 
 const CLICK = 'Click: look now';
 
@@ -87,7 +88,7 @@ async function renewed(running: Running, example: string): Promise<{ after: stri
   let handshakes = 0;
   simulator.onHandshake(() => handshakes++);
   await inject(running, example, CLICK);
-  await vi.waitFor(() => expect(handshakes).toBeGreaterThan(0), { timeout: 20_000 });
+  await eventually(() => expect(handshakes).toBeGreaterThan(0));
   simulator.serve(issued(authority, { days: 20.5 }));
   await inject(running, example, CLICK);
   return (await debug.next('Renewed')) as { after: string };
@@ -98,5 +99,5 @@ async function look({ simulator, ...running }: Running, example: string, match: 
   const asked = () => simulator.requests.filter((request) => match(request) && request.status === 200).length;
   const before = asked();
   await inject({ simulator, ...running }, example, CLICK);
-  await vi.waitFor(() => expect(asked()).toBeGreaterThanOrEqual(before + times), { timeout: 20_000 });
+  await eventually(() => expect(asked()).toBeGreaterThanOrEqual(before + times));
 }

@@ -1,8 +1,9 @@
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { post } from '../../scripts/demo/check.mjs';
 import { TOKEN, USER } from '../../scripts/demo/start.mjs';
 import type { FaultRule } from '../../src/simulator';
 import { inject, type Outcomes } from './running';
+import { eventually } from '../support/eventually';
 
 /** Sessions, configuration and health. */
 export const first: Outcomes = {
@@ -80,7 +81,7 @@ export const first: Outcomes = {
       if (fault) simulator.fault({ ...fault, match: ({ path }) => path.includes('healthcheck') });
       await inject(running, example, 'Every minute');
       // One after the other, as minutes are.
-      await vi.waitFor(() => expect(asked()).toBe(before + 1), 5000);
+      await eventually(() => expect(asked()).toBe(before + 1));
     };
     const load = (value: number) => ({
       body: (text: string) => JSON.stringify({ ...(JSON.parse(text) as object), 'CPU-UTILIZATION4': value }),

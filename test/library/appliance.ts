@@ -30,7 +30,7 @@ export async function appliance(options: SimulatorOptions = {}): Promise<Simulat
 
 /** Settings that log in to a simulator with its defaults. */
 export function settingsFor({ url }: { url: string }, more: Partial<Settings> = {}): Settings {
-  return { url, realm: 'Admin Users', username: 'api-admin', password: 'simulator', tls: { ca: certificate.cert }, timeout: 5, ...more };
+  return { url, realm: 'Admin Users', username: 'api-admin', password: 'simulator', tls: { ca: certificate.cert }, timeout: 30, ...more };
 }
 
 /** Takes any input: what the types refuse, the library has to refuse as well. */

@@ -1,21 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { Entry, Line } from '../../src/journal/line';
 import type { Verified } from '../../src/journal/verify';
 import type { Settings } from '../../src/model/settings';
 import { Resource } from '../../src/simulator/tree';
 import type { Simulator, SimulatorOptions } from '../../src/simulator';
 import { pair, type AnyGateway } from './appliance';
+import { temporaryFolder as folder } from '../support/temporary';
 
-/** A folder that goes with the test. */
-export function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'journal-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+export { folder };
 
 export interface Journalled {
   readonly simulator: Simulator;

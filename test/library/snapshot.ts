@@ -1,8 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { Simulator } from '../../src/simulator';
 import type { Snapshot, Taken } from '../../src/snapshot/take';
 import type { AnyGateway } from './appliance';
@@ -11,11 +9,7 @@ export const TREE = '/api/v1/configuration';
 /** What every folder of a snapshot has beside its resources. */
 export const MANIFEST = '.gateway-snapshot.json';
 
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-snapshot-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+export { temporaryFolder } from '../support/temporary';
 
 export async function take(gateway: AnyGateway, input: Record<string, unknown> = {}): Promise<Snapshot> {
   return (await gateway.run('snapshot.take', input)).data as Snapshot;

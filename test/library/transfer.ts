@@ -1,20 +1,15 @@
 import { buildSync } from 'esbuild';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { onTestFinished } from 'vitest';
+import { temporaryFolder as folder } from '../support/temporary';
 
 /** Everything at once that a password could break: both quotes, an ampersand, a percent sign, other scripts. */
 export const PASSWORD = `q"uo'te & 50% <ü> пароль\\`;
 
-/** An empty folder that goes with the test. */
-export function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+export { folder };
 
 /** Names in a folder, sorted. */
 export function names(path: string): string[] {
