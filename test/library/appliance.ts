@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { operations } from '../../src/areas';
-import { forgetAccounts } from '../../src/login/account-state';
 import { GatewayError } from '../../src/model/error';
 import type { Many } from '../../src/model/envelope';
 import { Gateway, type GatewayOptions, type Outcome, type RunOptions } from '../../src/gateway';
 import type { Settings } from '../../src/model/settings';
 import { selfSigned, startSimulator, type JournalEntry, type Simulator, type SimulatorOptions } from '../../src/simulator';
 import type { ErrorCode } from '../../src/model/error-codes';
+import { forgetAppliances } from '../support/fresh';
 
 /** One key pair for all simulators of a test file: making one costs more than most tests. */
 export const certificate = selfSigned();
@@ -22,8 +22,7 @@ export async function appliance(options: SimulatorOptions = {}): Promise<Simulat
   const simulator = await startSimulator({ tls: certificate, ...options });
   onTestFinished(async () => {
     await simulator.close();
-    // The next one may get the same port: the key of this one would be its first request, and be refused.
-    forgetAccounts();
+    forgetAppliances();
   });
   return simulator;
 }

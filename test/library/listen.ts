@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { forgetAppliances } from '../support/fresh';
 
 /** Starts a server on a free loopback port and gives the port; it ends with the test, and so do these sockets. */
 export async function listen(server: Server, sockets: Iterable<Socket> = []): Promise<number> {
@@ -9,6 +10,7 @@ export async function listen(server: Server, sockets: Iterable<Socket> = []): Pr
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
+    forgetAppliances();
   });
   return (server.address() as AddressInfo).port;
 }
