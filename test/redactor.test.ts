@@ -141,6 +141,27 @@ describe('the search for secrets', () => {
     expect(new Search([]).spans('anything')).toEqual([]);
   });
 
+  it('tells of places in their order, short ones too, and of what overlaps once', () => {
+    expect(new Search(['zz', 'abcd', 'yy']).spans('zz abcd yy zz')).toEqual([
+      [0, 2],
+      [3, 7],
+      [8, 10],
+      [11, 13],
+    ]);
+    expect(new Search(['aaaa']).spans('aaaaaaaa b aaaa')).toEqual([
+      [0, 8],
+      [11, 15],
+    ]);
+    expect(new Search(['abcdef', 'bcde']).spans('abcdefg')).toEqual([[0, 6]]);
+  });
+
+  it('takes no other one for the beginning of one that does not fit', () => {
+    expect(new Search(['abcc', 'abcdef']).spans('abcdxx')).toEqual([]);
+    expect(new Search(['abcd', 'abcdaa', 'abcdab', 'abcdb']).spans('abcdac')).toEqual([[0, 4]]);
+    expect(new Search(['abcd']).spans('cd')).toEqual([]);
+    expect(new Search(['cd', 'abcd']).spans('Stryker was here! open')).toEqual([]);
+  });
+
   it('finds what all searches together find, wherever it stands', () => {
     const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 9 }), { minLength: 1, maxLength: 6 });
     fc.assert(
@@ -171,14 +192,39 @@ describe('a text without its escapes', () => {
     ['&#47;&#x2f;&#X2F;&#xzz;&unknown;', '///&#xzz;&unknown;'],
     ['&#1114111;&#1114112;', '\u{10ffff}&#1114112;'],
     ['a+b%2B', 'a b+'],
+    ['a%00b', 'a\0b'],
+    ['%c3xa4', 'Ãxa4'],
+    ['%41%3:', 'A%3:'],
+    ['%41%3/%3`%g0', 'A%3/%3`%g0'],
+    ['\\n0041', '\n0041'],
+    ['a\\u0000b', 'a\0b'],
+    ['&x&lt;y', '&x<y'],
+    ['&lt;&LT;', '<&LT;'],
   ])('%s', (words, read) => expect(views(words)).toContain(read));
 
   it('is not made where it has none', () => expect(views('plain: text, "quoted"')).toEqual(['plain: text, "quoted"']));
 
-  it('knows where each of its characters stands', () => {
+  it('is not made where nothing in it is one', () => {
+    expect(views('100 % & more')).toEqual(['100 % & more']);
+    expect(views('%zz %4')).toEqual(['%zz %4']);
+  });
+
+  it('is made up to three times in one way, up to twice in different ones, and in bounds', () => {
+    const times = (count: number, step: (words: string) => string): string =>
+      Array.from({ length: count }).reduce<string>((words) => step(words), '"');
+    expect(views(times(3, inJson))).toEqual([times(3, inJson), times(2, inJson), times(1, inJson), '"']);
+    expect(views(times(4, inJson)).at(-1)).toBe(times(1, inJson));
+    expect(views(inMarkup(inJson('"')))).toContain('"');
+    expect(views(encodeURIComponent(inMarkup(inJson('"'))))).not.toContain('"');
+    expect(views('%252525 \\\\\\\\ &amp;amp;amp; ++%2b').length).toBeLessThanOrEqual(25);
+  });
+
+  it('knows where each of its characters stands, also at its end', () => {
     const words = 'x\\u00e4\\"y';
     const view = [...viewsOf(words)].find(({ text: read }) => read === 'xä"y');
     expect([0, 1, 2, 3, 4].map((index) => view?.placeOf(index))).toEqual([0, 1, 7, 9, 10]);
+    const spaced = [...viewsOf('a+')].find(({ text: read }) => read === 'a ');
+    expect([0, 1, 2].map((index) => spaced?.placeOf(index))).toEqual([0, 1, 2]);
   });
 });
 
@@ -205,6 +251,8 @@ it('the secrets of settings are known in the forms in which they are sent', () =
     proxy: { url: 'http://a:p%40@proxy', username: 'w', password: 'p3' },
   });
   expect(secrets).toEqual(['p1', 'p2', 't', 'k', 'p3', 'phrase', 'u:p1', 'v:p2', 'k:', 'w:p3', 'p@']);
+  expect(secretsOfSettings({ url: 'x' }).filter((one) => one !== undefined)).toEqual([]);
+  expect(secretsOfSettings({ url: 'x', password: 'p1' })).toContain(':p1');
   expect(secretsOfSettings({ url: 'x', username: 'u', secondPassword: 'p2' })).toContain('u:p2');
   expect(secretsOfSettings({ url: 'x', proxy: { url: 'http://a:%zz@proxy' } })).toContain('%zz');
   expect(secretsOfSettings({ url: 'x', proxy: { url: 'http://proxy', password: 'p3' } })).toContain(':p3');

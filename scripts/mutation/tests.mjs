@@ -4,7 +4,7 @@
 
 /** The first that fits counts. @type {[RegExp, string][]} */
 const TESTS = [
-  [/^model\/(?:redaction|secrets|secrets-of-settings|search|unescaped|sentence|shown-settings)\./, 'redactor sentences'],
+  [/^model\/(?:redaction|secrets|secrets-of-settings|search|unescaped|sentence|shown-settings)\./, 'redactor secret-names sentences'],
   [/^model\/(?:path|path-template)\.|^http\/path-template\./, 'path path-template request'],
   [/^model\/(?:input|field|operation)\./, 'input operations rules'],
   [/^model\/rules\./, 'rules permissions'],

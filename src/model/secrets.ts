@@ -120,8 +120,8 @@ function* secretsOfPair(part: string): Generator<SecretValue> {
   const pair = pairOf(part);
   if (!pair || !isSecretName(unescaped(pair.name))) return;
   const { value } = pair;
-  // A form writes a space as a plus.
-  yield* new Set([value, unescaped(value), unescaped(value.replaceAll('+', ' '))]);
+  // A form writes a space as a plus; a line of settings has some around its sign.
+  yield* new Set([value, value.trim(), unescaped(value), unescaped(value.replaceAll('+', ' '))]);
 }
 
 /** The secrets of one call's input: what its secret fields hold, and what stands under a secret's name anywhere else. */
