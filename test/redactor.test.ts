@@ -5,6 +5,7 @@ import { Search } from '../src/model/search';
 import { jsonIn, secretsIn, secretsOfInput, shownQuery } from '../src/model/secrets';
 import { secretsOfSettings } from '../src/model/secrets-of-settings';
 import { content, object, required, text } from '../src/model/operation';
+import { sentence } from '../src/model/sentence';
 import { viewsOf } from '../src/model/unescaped';
 
 const SECRET = 'Grüße "an" \\ alle/+&<';
@@ -256,4 +257,124 @@ it('the secrets of settings are known in the forms in which they are sent', () =
   expect(secretsOfSettings({ url: 'x', username: 'u', secondPassword: 'p2' })).toContain('u:p2');
   expect(secretsOfSettings({ url: 'x', proxy: { url: 'http://a:%zz@proxy' } })).toContain('%zz');
   expect(secretsOfSettings({ url: 'x', proxy: { url: 'http://proxy', password: 'p3' } })).toContain(':p3');
+});
+
+describe('a redactor', () => {
+  it('remembers the latest eight keys that came and went, and what the settings hold for ever', () => {
+    const redactor = new Redactor().add('lasting-secret', '', undefined);
+    for (let index = 1; index <= 9; index++) redactor.addPassing(`passing-key-${index}`, `passing-key-${index}:`);
+    expect(redactor.text('passing-key-1 passing-key-2 passing-key-9 lasting-secret')).toBe('passing-key-1 •••• •••• ••••');
+    redactor.addPassing('passing-key-10');
+    expect(redactor.text('passing-key-2 passing-key-3')).toBe('passing-key-2 ••••');
+    redactor.add('late-secret');
+    expect(redactor.text('late-secret')).toBe('••••');
+  });
+
+  it('of one call masks what its origin masks, also later, and is that one where the call has none', () => {
+    const origin = new Redactor().add('of the settings');
+    expect(origin.with([])).toBe(origin);
+    const call = origin.with(['of the call']);
+    expect(call).not.toBe(origin);
+    origin.add('came later');
+    expect(call.text('of the settings, of the call, came later')).toBe('••••, ••••, ••••');
+    expect(origin.text('of the call')).toBe('of the call');
+  });
+
+  it('shows nothing of a call with more secrets than it can look for, nor of one that cannot be looked through', () => {
+    const many = (count: number): Redactor => new Redactor().with(Array.from({ length: count }, (_, index) => `secret-number-${index}`));
+    expect(many(20_000).text('nothing here')).toBe('nothing here');
+    expect(many(20_001).text('nothing here')).toBe('••••');
+    expect(many(20_001).with(['more of it']).text('nothing here')).toBe('••••');
+    expect(many(20_001).text('')).toBe('');
+    const broken = new Redactor().with(
+      (function* () {
+        yield 'one secret';
+        throw new Error('no');
+      })(),
+    );
+    expect(broken.text('nothing here')).toBe('••••');
+    expect(broken.value({ a: 'text', b: 7 })).toEqual({ a: '••••', b: 7 });
+    expect(new Redactor().text(7 as unknown as string)).toBe('••••');
+  });
+
+  it('walks through a value, and leaves what is no text', () => {
+    const redactor = new Redactor().add('hidden words');
+    const at = new Date(0);
+    expect(redactor.value([null, undefined, 7, true, at, 'hidden words', { a: ['hidden words'] }])).toEqual([
+      null,
+      undefined,
+      7,
+      true,
+      at,
+      '••••',
+      { a: ['••••'] },
+    ]);
+    expect(redactor.value(sentence`It said ${'hidden words'}, hidden words`)).toBe('It said ••••, hidden words');
+    expect(redactor.value({ name: 'api-key', value: 'x', 'value-2': 5, revalue: 'y' })).toEqual({
+      name: 'api-key',
+      value: '••••',
+      'value-2': '••••',
+      revalue: 'y',
+    });
+    const off = { password: '', psk: null, token: undefined, secret: false, 'shared-secret': true };
+    expect(redactor.value(off)).toEqual(off);
+    expect(redactor.value({ password: 0 })).toEqual({ password: '••••' });
+  });
+
+  it('walks 200 levels deep and no deeper', () => {
+    const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + '7' + ']'.repeat(depth)) as unknown;
+    const redactor = new Redactor().add('x-secret');
+    expect(redactor.value(nested(201))).toEqual(nested(201));
+    expect(JSON.stringify(redactor.value(nested(202)))).toBe(`${'['.repeat(201)}"••••"${']'.repeat(201)}`);
+  });
+
+  it('leaves words of the interface in a path, and there alone', () => {
+    const redactor = new Redactor().add('system', 'Secret-9', 'averylongwordofsixteen');
+    expect(redactor.text('/api/v1/system/x')).toBe('/api/v1/system/x');
+    expect(redactor.text('/api/v1/Secret-9/x')).toBe('/api/v1/••••/x');
+    expect(redactor.text('/api/averylongwordofsixteen/x')).toBe('/api/••••/x');
+    expect(redactor.text('/api/v1/system/x was it')).toBe('/api/v1/••••/x was it');
+    expect(redactor.text('api/v1/system')).toBe('api/v1/••••');
+  });
+
+  it('knows bytes that are secret, whatever they are', () => {
+    const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x91, 0xa2, 0xb3]);
+    const redactor = new Redactor().add(bytes);
+    expect(redactor.text(`it was ${bytes.toString('base64')}.`)).toBe('it was ••••.');
+    expect(redactor.text(`it was ${bytes.toString('hex')}.`)).toBe('it was ••••.');
+    const key = Buffer.from('-----BEGIN äöü KEY-----\n'.repeat(40));
+    expect(new Redactor().add(key).text(`it was ${key.toString()}`)).toBe('it was ••••');
+  });
+
+  it.each([0, 1, 2, 3, 4])('knows a long secret by its beginning, which ends with a whole character: %i before it', (before) => {
+    for (const sign of ['ä', '€', '𝄞']) {
+      const secret = 'x'.repeat(before) + sign.repeat(600);
+      expect(new Redactor().add(secret).text(`it was ${secret}`)).toBe('it was ••••');
+      expect(new Redactor().add(Buffer.from(secret)).text(`it was ${secret}`)).toBe('it was ••••');
+      expect(new Redactor().add(secret).text(`it was ${Buffer.from(secret).toString('base64')}`)).toMatch(
+        /^it was ••••|^it was \S{0,6}••••/,
+      );
+      const half = secret.slice(0, 70).toWellFormed().slice(0, 64);
+      expect(new Redactor().add(secret).text(`it was ${half}…`)).toBe('it was ••••');
+    }
+  });
+
+  it('takes a secret of 512 characters as a whole, a longer one by its first 64', () => {
+    const whole = 'abcdefgh'.repeat(64);
+    expect(new Redactor().add(whole).text(`${whole} and more`)).toBe('•••• and more');
+    expect(new Redactor().add(whole).text(`${whole.slice(0, 100)} and more`)).toBe(`${whole.slice(0, 100)} and more`);
+    expect(new Redactor().add(`${whole}i`).text(`${whole.slice(0, 64)} and more`)).toBe('••••');
+    expect(new Redactor().add(`${whole}i`).text(`${whole.slice(0, 63)} and more`)).toBe(`${whole.slice(0, 63)} and more`);
+  });
+
+  it('finds a secret in base64 of something longer wherever it begins there, in either alphabet', () => {
+    const secret = 'ûÿþ?>~ûÿþ';
+    for (const around of ['', 'u:', 'us:', 'user:']) {
+      const longer = Buffer.from(`${around}${secret}:more`);
+      for (const form of [longer.toString('base64'), longer.toString('base64url')])
+        expect(new Redactor().add(secret).text(form)).toContain('••••');
+    }
+    expect(new Redactor().add('short').text(Buffer.from('u:short:x').toString('base64'))).not.toContain('••••');
+    expect(new Redactor().add('shorty').text(Buffer.from('u:shorty:x').toString('base64'))).toContain('••••');
+  });
 });

@@ -260,6 +260,25 @@ describe('a list that is not whole', () => {
     expect(pages.slice(0, -1).every(({ part }) => part.count === undefined)).toBe(true);
   });
 
+  it('is whole although the key ends before each of the later pages: one login each, and nobody twice', async () => {
+    const { simulator, gateway } = await pair({ sessions: 601 });
+    const pages = new Set<string>();
+    const ends = ({ path }: { path: string }): boolean => {
+      const isNew = path.includes('start=') && !pages.has(path);
+      pages.add(path);
+      if (isNew) simulator.expireKeys();
+      return false;
+    };
+    simulator.fault({ times: Infinity, match: ends });
+    const { data, envelope } = await gateway.run('sessions.list');
+    const ids = (data as Record<string, string>[]).map((record) => record['session-id']);
+    expect([ids.length, new Set(ids).size]).toEqual([601, 601]);
+    expect(envelope).toMatchObject({ ok: true, total: 601, truncated: false });
+    expect(pages.size).toBeGreaterThan(2);
+    expect(simulator.logins).toBeLessThanOrEqual(1 + simulator.requests.filter(({ status }) => status === 401).length);
+    expect(simulator.logins).toBeGreaterThan(2);
+  });
+
   it('takes those who come meanwhile', async () => {
     const { simulator, gateway } = await pair({ sessions: 450 });
     const join = (answer: string): string => {

@@ -4,7 +4,7 @@ import { request as plainRequest, type IncomingMessage, type ServerResponse } fr
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { certificate, LOGIN } from '../library/appliance';
-import { selfSigned } from '../../src/simulator';
+import { issued, selfSigned } from '../../src/simulator';
 
 /** One request on its way through. */
 export interface Passing {
@@ -88,9 +88,14 @@ export class FaultProxy {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** What new handshakes show from now on: the certificate that is trusted, or one of somebody else. */
-  show(which: 'own' | 'foreign'): void {
-    this.#server.setSecureContext(which === 'own' ? certificate : selfSigned(['elsewhere.example.com']));
+  /** What new handshakes show from now on: the certificate that is trusted, one of somebody else, or one that it vouched for until yesterday. */
+  show(which: 'own' | 'foreign' | 'expired'): void {
+    const shown = {
+      own: () => certificate,
+      foreign: () => selfSigned(['elsewhere.example.com']),
+      expired: () => issued(certificate, { days: -0.5, names: ['127.0.0.1'] }),
+    };
+    this.#server.setSecureContext(shown[which]());
     this.cut();
   }
 

@@ -382,6 +382,7 @@ export function faults(runtime: Runtime): void {
     it.each<[string, Codes, () => Promise<void> | void, () => Promise<void> | void]>([
       ['that nobody is at', ['CONNECTION'], () => proxy.stop(), () => proxy.listen()],
       ['that cuts every connection at once', ['CONNECTION'], () => void (proxy.cutsConnections = true), () => undefined],
+      ['whose certificate has expired', ['TLS'], () => proxy.show('expired'), () => proxy.show('own')],
       ['with the certificate of somebody else', ['TLS'], () => proxy.show('foreign'), () => proxy.show('own')],
     ])('%s gets nothing', async (_what, codes, begin, end) => {
       await deploy();
