@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../src/backup/run';
+import { HOST } from '../src/transfer/partial-file';
 import { failure, INFO, settingsFor } from './library/appliance';
 import { named, run } from './library/backup';
 import { child, folder, names, tinyDisk } from './library/transfer';
@@ -96,6 +97,28 @@ describe('when something breaks', () => {
     await run(gateway, { folder: path });
     expect(names(path)).toEqual(expect.arrayContaining([`${whole.backup}.json`, `${whole.backup}.xml`, `${whole.backup}.bin`]));
     expect(names(path).filter((name) => name.startsWith(undone.backup) || name.endsWith('.partial'))).toEqual([]);
+  });
+
+  it('several that begin at once finish what a killed one left, and none is in the way of another', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const left = await Promise.all(Array.from({ length: 8 }, () => run(gateway, { folder: path })));
+    const pid = spawnSync(process.execPath, ['-e', '']).pid;
+    for (const { backup } of left) renameSync(join(path, `${backup}.json`), join(path, `${backup}.json.${HOST}-${pid}-1.partial`));
+    const more = await Promise.all(Array.from({ length: 16 }, () => run(gateway, { folder: path })));
+    const wanted = [...left, ...more].map(({ backup }) => `${backup}.json`);
+    expect(names(path).filter((name) => name.endsWith('.json'))).toEqual(wanted.sort());
+    expect(names(path).filter((name) => name.endsWith('.partial'))).toEqual([]);
+  });
+
+  it('of several that begin at once none removes another; the next one does', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const manifests = (): string[] => names(path).filter((name) => name.endsWith('.json'));
+    await Promise.all(Array.from({ length: 6 }, () => run(gateway, { folder: path, keep: 1 })));
+    expect(manifests()).toHaveLength(6);
+    const { backup, rotated } = await run(gateway, { folder: path, keep: 1 });
+    expect([manifests(), rotated]).toEqual([[`${backup}.json`], expect.objectContaining({ length: 6 })]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
 import { sentence } from '../model/sentence';
@@ -63,6 +64,8 @@ export interface Made {
   /** Path of the manifest. */
   readonly path: string;
   readonly cleaned: readonly string[];
+  /** Names of the files that were there when it began. */
+  readonly before: ReadonlySet<string>;
 }
 
 /**
@@ -70,13 +73,15 @@ export interface Made {
  * of `fileFault`; the backups that were there stay as they are, nothing half-written has a good name.
  */
 export async function runBackup(input: RunInput, call: Call): Promise<RunResult> {
-  const { manifest, path, cleaned } = await makeBackup(input, call);
+  const { manifest, path, cleaned, before } = await makeBackup(input, call);
   const folder = resolve(input.folder);
   const { passphrase, keep: count, 'keep-days': days } = input;
   try {
     const present = await readManifests(folder);
     const previous = await comparable(folder, manifest, present, passphrase);
-    const rotated = await rotate(folder, manifest, present, { count, days }, new Date(manifest.time));
+    // Of two that are made at the same moment each would remove the other.
+    const earlier = present.filter(({ backup }) => before.has(`${backup}.json`));
+    const rotated = await rotate(folder, manifest, earlier, { count, days }, new Date(manifest.time));
     return {
       ...summary(folder, manifest),
       changed: isChanged(manifest, previous),
@@ -101,7 +106,7 @@ export async function makeBackup(input: RunInput, call: Call): Promise<Made> {
   const { what = 'xml', passphrase, password } = input;
   await checkFolder(folder);
   const identity = await readIdentity(call);
-  const { cleaned, claim } = await prepare(folder, call.settings.name, identity['serial-number'] ?? '').catch((error: unknown) => {
+  const { cleaned, before, claim } = await prepare(folder, call.settings.name, identity['serial-number'] ?? '').catch((error: unknown) => {
     throw fileFault(error, folder, 'written');
   });
   const { backup, time } = claim;
@@ -121,7 +126,7 @@ export async function makeBackup(input: RunInput, call: Call): Promise<Made> {
     };
     const manifest = passphrase === undefined ? plain : await withCode(plain, passphrase);
     const outputs = exported.map(({ output }) => output);
-    return { manifest, path: await commitBackup(folder, manifest, outputs), cleaned };
+    return { manifest, path: await commitBackup(folder, manifest, outputs), cleaned, before };
   } finally {
     // After the commit there is nothing left to discard.
     for (const { output } of exported) await output.discard();
@@ -129,8 +134,10 @@ export async function makeBackup(input: RunInput, call: Call): Promise<Made> {
   }
 }
 
-async function prepare(folder: string, appliance: string, serial: string): Promise<{ cleaned: string[]; claim: Claim }> {
-  return { cleaned: await recover(folder), claim: await claimName(folder, appliance, serial) };
+async function prepare(folder: string, appliance: string, serial: string): Promise<Pick<Made, 'cleaned' | 'before'> & { claim: Claim }> {
+  const cleaned = await recover(folder);
+  const before = new Set(await readdir(folder));
+  return { cleaned, before, claim: await claimName(folder, appliance, serial) };
 }
 
 /** With a passphrase only one that it made: whoever can write to the folder must not hide a change. */
