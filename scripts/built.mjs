@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
+import { buildFleet, installFleet } from './fleet.mjs';
 import { root } from './tools.mjs';
 
 /**
@@ -38,6 +39,14 @@ export function ensureBuilt() {
     return;
   const build = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { cwd: root, stdio: 'inherit' });
   if (build.status !== 0) throw new Error('The build failed; see above.');
+}
+
+/** The same for the second package, `fleet/`, and what it depends on. */
+export function ensureFleetBuilt() {
+  ensureBuilt();
+  installFleet();
+  const sources = ['coordinator', 'engine', 'icons', 'ledger', 'nodes', 'scripts', 'worker', 'package.json', 'tsconfig.json'];
+  if (newest(['fleet/dist']) <= newest(sources.map((name) => `fleet/${name}`))) buildFleet();
 }
 
 /** For vitest's `globalSetup`. */

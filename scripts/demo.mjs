@@ -1,10 +1,13 @@
 // @ts-check
-// An appliance, Node-RED and the example flows, ready to try: `npm run demo`. With --check it tries them itself and ends.
+// An appliance, Node-RED and the example flows, ready to try: `npm run demo`. With --check it tries them itself and ends. With --fleet two
+// hundred appliances and two Node-REDs, of which one is killed in the middle of a backup.
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { ensureBuilt } from './built.mjs';
 import { checkWebhook } from './demo/check.mjs';
 import { examplesThatRun, needsDashboard } from './demo/dashboard.mjs';
+import { startFleetDemo } from './demo/fleet.mjs';
+import { reviewNight, spendNight } from './demo/fleet-night.mjs';
 import { CODE, startDemo, TOKEN, USER } from './demo/start.mjs';
 import { runsNodeRed5 } from './node24.mjs';
 
@@ -57,13 +60,38 @@ async function main() {
   });
   console.log(describe(running, names));
   if (checking) return check(running);
+  return untilEnded(running.nodeRed, running.ended);
+}
+
+/** @param {import('./demo/node-red.mjs').NodeRed} nodeRed @param {() => boolean} ended */
+async function untilEnded(nodeRed, ended) {
   console.log('Ctrl-C ends everything.');
-  await running.nodeRed.exited;
+  await nodeRed.exited;
   // Ctrl-C reaches Node-RED as well; give our own handler a moment before this is taken for a fault.
   await new Promise((resolve) => setTimeout(resolve, 200));
-  if (running.ended()) return 0;
-  console.error(`Node-RED has ended by itself. It printed:\n${running.nodeRed.output()}`);
+  if (ended()) return 0;
+  console.error(`Node-RED has ended by itself. It printed:\n${nodeRed.output()}`);
   return 1;
+}
+
+async function fleet() {
+  const running = await startFleetDemo({ onEnd: (given) => (end = given) });
+  const { appliances, backups, first, second } = running;
+  console.log(`
+Appliances   ${appliances.entries.length} simulated ones, of which one is switched off
+Database     a PostgreSQL that came by npm
+Node-RED     two of ${first.version}: the first at ${first.url}/, the second at ${second.url}/, both with the same flow
+Backups      in ${backups}; they go when this ends
+`);
+  const { words, faults } = await reviewNight(running, await spendNight(running, (line) => console.log(line)));
+  console.log(`\n${words.join('\n')}\n`);
+  if (faults.length > 0) {
+    console.log(`The demo does NOT work:\n- ${faults.join('\n- ')}\n\nThe second Node-RED printed:\n${second.output()}`);
+    return 1;
+  }
+  if (!process.argv.includes('--check')) return untilEnded(second, running.ended);
+  console.log(`The demo works (${(performance.now() / 1000).toFixed(1)} s).`);
+  return 0;
 }
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
@@ -71,7 +99,7 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
 }
 let code = 1;
 try {
-  code = await main();
+  code = await (process.argv.includes('--fleet') ? fleet() : main());
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
 } finally {

@@ -1,0 +1,122 @@
+// @ts-check
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureFleetBuilt } from '../built.mjs';
+import { node24 } from '../node24.mjs';
+import { root } from '../tools.mjs';
+import { readExample } from './examples.mjs';
+import { startNodeRed } from './node-red.mjs';
+
+export const EXAMPLE = 'fleet/examples/Nightly backup of a fleet with a report.json';
+/** Nobody answers at this one's address. */
+export const OFF = 'vpn-113';
+const COUNT = 200;
+/** How long each answer of an appliance takes. */
+const DELAY_MS = 20;
+
+const require = createRequire(import.meta.url);
+
+/** @typedef {Awaited<ReturnType<typeof startFleetDemo>>} FleetDemo */
+
+/**
+ * Appliances of which one is switched off, the PostgreSQL that comes by npm, and two Node-REDs with the example of the nightly backup. Ends
+ * what it has started if one of them fails.
+ * @param {{ onEnd?: (end: () => Promise<void>) => void }} [options] told early how to end everything
+ */
+export async function startFleetDemo({ onEnd } = {}) {
+  ensureFleetBuilt();
+  /** @type {(() => unknown)[]} */
+  const cleanups = [];
+  /** @type {Promise<void> | undefined} */
+  let ending;
+  const end = () =>
+    (ending ??= (async () => {
+      for (const cleanup of cleanups.reverse()) await cleanup();
+    })());
+  onEnd?.(end);
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-demo-fleet-'));
+    cleanups.push(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+    // PostgreSQL runs as another user where the demo runs as root.
+    chmodSync(folder, 0o711);
+    const backups = join(folder, 'backups');
+    mkdirSync(backups, { mode: 0o700 });
+    const [database, appliances] = await Promise.all([startDatabase(folder, cleanups), startAppliances(cleanups)]);
+    const flows = setUp({ appliances, backups, folder, database: database.url });
+    const begin = async (/** @type {string} */ name, /** @type {number} */ port) => {
+      const userDir = join(folder, name);
+      mkdirSync(userDir, { mode: 0o700 });
+      const nodesDir = [root, join(root, 'fleet')];
+      const nodeRed = await startNodeRed({ userDir, version: 5, node: node24(), nodesDir, port, ...flows });
+      cleanups.push(() => nodeRed.stop());
+      return nodeRed;
+    };
+    const first = await begin('first', 1880);
+    const second = await begin('second', 1881);
+    return { appliances, database, backups, first, second, end, ended: () => ending !== undefined };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {(() => unknown)[]} cleanups
+ */
+async function startDatabase(folder, cleanups) {
+  // Not by their own types: what the second package depends on may not be installed yet.
+  /** @type {{ embeddedCluster(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
+  const { embeddedCluster } = require('../../fleet/dist/engine/embedded.js');
+  /** @type {{ Database: new (url: string, most: number) => { query(sql: string): Promise<Record<string, unknown>[]>, close(): Promise<void> } }} */
+  const { Database } = require('../../fleet/dist/engine/index.js');
+  const cluster = embeddedCluster(folder);
+  cleanups.push(() => cluster.stop());
+  const url = await cluster.start();
+  const database = new Database(url, 1);
+  cleanups.push(() => database.close());
+  return { url, query: (/** @type {string} */ sql) => database.query(sql) };
+}
+
+/** @param {(() => unknown)[]} cleanups */
+async function startAppliances(cleanups) {
+  /** @type {typeof import('../../src/simulator/index.js')} */
+  const { startSimulatedFleet } = require('../../dist/src/simulator/index.js');
+  const fleet = await startSimulatedFleet(COUNT, { delayMs: DELAY_MS });
+  cleanups.push(() => fleet.close());
+  await fleet.named(OFF).close();
+  return fleet;
+}
+
+/**
+ * The example as a new user would set it up.
+ * @param {{ appliances: import('../../src/simulator/index.js').SimulatedFleet, backups: string, folder: string, database: string }} setup
+ */
+function setUp({ appliances, backups, folder, database }) {
+  const ca = join(folder, 'appliance-ca.pem');
+  writeFileSync(ca, appliances.ca);
+  const { username, password } = /** @type {(typeof appliances.appliances)[0]} */ (appliances.appliances[0]).state.settings;
+  /** @type {Record<string, Record<string, string>>} */
+  const credentials = {};
+  const flows = readExample(EXAMPLE).map((node) => {
+    switch (node.type) {
+      case 'tls-config':
+        return { ...node, ca };
+      case 'gateway-fleet-engine':
+        credentials[node.id] = { url: database };
+        return node;
+      case 'gateway-inventory':
+        credentials[node.id] = { username, password };
+        return { ...node, list: JSON.stringify(appliances.entries) };
+      case 'inject': {
+        const props = /** @type {{ p: string }[]} */ (node['props']);
+        return { ...node, props: props.map((prop) => (prop.p === 'folder' ? { ...prop, v: backups } : prop)) };
+      }
+      default:
+        return node;
+    }
+  });
+  return { flows, credentials };
+}
