@@ -17,7 +17,8 @@ const program = (name) => createRequire(import.meta.url).resolve(name);
 
 /** Folder of the package with what it depends on; the package that it builds on is this repository. @returns {string} */
 export function installFleet() {
-  installedFolder(folder, 'fleet');
+  // Its peer is this repository.
+  installedFolder(folder, 'fleet', ['--legacy-peer-deps']);
   const scope = join(folder, 'node_modules', '@gateway-admin');
   if (!existsSync(join(scope, 'node-red', 'package.json'))) {
     mkdirSync(scope, { recursive: true });

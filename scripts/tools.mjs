@@ -20,9 +20,10 @@ export function toolFolder(name) {
  * The same for a folder elsewhere; `name` is for the place where it is installed before it is moved.
  * @param {string} folder
  * @param {string} name
+ * @param {string[]} [more] for npm
  * @returns {string}
  */
-export function installedFolder(folder, name) {
+export function installedFolder(folder, name, more = []) {
   const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
   const modules = join(folder, 'node_modules');
   const installedLock = join(modules, 'installed-lock.json');
@@ -33,7 +34,7 @@ export function installedFolder(folder, name) {
   const work = mkdtempSync(join(cache, `${name}-`));
   try {
     for (const file of ['package.json', 'package-lock.json']) cpSync(join(folder, file), join(work, file));
-    npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund'], work);
+    npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...more], work);
     cpSync(join(work, 'package-lock.json'), join(work, 'node_modules', 'installed-lock.json'));
     if (!installed()) {
       rmSync(modules, { recursive: true, force: true });

@@ -48,10 +48,10 @@ async function states(run: string): Promise<Record<string, number>> {
 }
 
 describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
-  const random = seeded(SEED);
   const rounds = Array.from({ length: KILLS }, (_, round) => round);
 
   it.each(rounds)('are written once each, none twice, none missed: kill %i', async (round) => {
+    const random = seeded(SEED + round);
     const run = `killed-${round}`;
     const both = random() < 0.25;
     const victim = random() < 0.5 ? 0 : 1;
@@ -61,7 +61,17 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
     const killed = both ? reds : [reds[victim]];
     await Promise.all(killed.map((red) => red.kill()));
     if (both) await Promise.all(reds.map((red) => red.start()));
-    await until(() => reports(run).length > 0, `no report of ${run} (${JSON.stringify({ both, victim, at })})`);
+    const gap = new Gap(done);
+    await until(
+      () => {
+        gap.look();
+        return reports(run).length > 0;
+      },
+      `no report of ${run} (${JSON.stringify({ both, victim, at, states: await states(run) })})`,
+    );
+    console.log(
+      `kill ${round}: ${both ? 'both' : 'one'} at ${at} of ${COUNT}; nothing was written for ${gap.longest} ms at most, over after ${gap.all} ms`,
+    );
     if (!both) await reds[victim]?.start();
     expect(await states(run)).toEqual({ ok: COUNT });
     // The appliances tell what they were sent.
@@ -69,3 +79,33 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
     expect(reports(run)).toHaveLength(1);
   });
 });
+
+/** The longest time in which nothing was written. It is told, never asserted. */
+class Gap {
+  readonly #begun = performance.now();
+  readonly #count: () => number;
+  #last = performance.now();
+  #seen = 0;
+  #longest = 0;
+
+  constructor(count: () => number) {
+    this.#count = count;
+  }
+
+  look(): void {
+    const now = performance.now();
+    const count = this.#count();
+    if (count === this.#seen) return;
+    this.#longest = Math.max(this.#longest, now - this.#last);
+    this.#seen = count;
+    this.#last = now;
+  }
+
+  get longest(): number {
+    return Math.round(this.#longest);
+  }
+
+  get all(): number {
+    return Math.round(performance.now() - this.#begun);
+  }
+}

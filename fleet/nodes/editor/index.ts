@@ -113,7 +113,9 @@ const ownOf = (operation: string): string => operation.split('.').slice(1).join(
 function as(node: RedNode, operation: string): RedNode {
   const type = `gateway-${areaOf(operation)}`;
   const words = RED.nodes.getType(type)?._ ?? node._;
-  return Object.assign(Object.create(node) as RedNode, { type, _: words, operation: ownOf(operation), operationType: 'op', inventory: '' });
+  const own = { type, _: words, operation: ownOf(operation), operationType: 'op', inventory: '' };
+  // Node-RED hands out a proxy: what is assigned to something that inherits from it would be assigned to the node itself.
+  return Object.create(node, Object.getOwnPropertyDescriptors(own)) as RedNode;
 }
 
 function infoOf(operation: string): ReturnType<typeof gatewayEditor.operationsOf>[string] | undefined {

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
+import { chromiumPath, Editor } from '../../test/browser/editor';
+
+const root = join(__dirname, '..', '..');
+const skipped = chromiumPath() === undefined;
+if (skipped && process.env['CI']) throw new Error('There is no Chromium: set CHROMIUM_PATH.');
+
+const place = { z: 'f1', x: 200, y: 100, wires: [] };
+const KILL = { name: { type: 'str', value: 'j.doe' }, max: { type: 'num', value: '3' } };
+const FLOWS = [
+  { id: 'f1', type: 'tab', label: 'Fleet' },
+  { id: 'inv', type: 'gateway-inventory', name: 'ours', source: 'list', list: '[]', defaults: '{"realm": "Admin Users"}', secrets: 'node' },
+  { id: 'eng', type: 'gateway-fleet-engine', name: '', inventory: 'inv', inFlight: 16, urgentInFlight: 32 },
+  {
+    ...place,
+    id: 'r1',
+    type: 'gateway-fleet-run',
+    name: '',
+    engine: 'eng',
+    select: 'tag:eu',
+    selectType: 'str',
+    operation: 'sessions.kill-user',
+    fields: KILL,
+    credentialSet: '',
+    canary: '2',
+    batch: '10%',
+    maxFailures: '',
+    maxAppliances: '500',
+    data: 'none',
+    urgent: true,
+    dryRun: false,
+    allowDestroy: false,
+    wires: [[], []],
+  },
+  {
+    ...place,
+    id: 't1',
+    type: 'gateway-fleet-task',
+    name: '',
+    engine: 'eng',
+    select: '*',
+    selectType: 'str',
+    atOnce: 4,
+    minutes: 60,
+    repeat: 'ask',
+    canary: '',
+    batch: '',
+    maxFailures: '5%',
+    data: 'none',
+    wires: [[], [], []],
+  },
+  { ...place, id: 'd1', type: 'gateway-fleet-done', name: '' },
+  { ...place, id: 'c1', type: 'gateway-fleet-control', name: '', engine: 'eng', operation: 'get', limit: 100, wires: [[]] },
+];
+
+describe.skipIf(skipped)('dialogs', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-editor-'));
+  let red: NodeRed;
+  let editor: Editor;
+  beforeAll(async () => {
+    red = await startNodeRed({
+      userDir: join(folder, 'user'),
+      version: 5,
+      nodesDir: [root, join(root, 'fleet')],
+      flows: FLOWS,
+      // Nothing answers there: a database that is away is no fault of a dialog.
+      credentials: { eng: { url: 'postgresql://nobody:planted-Secret@127.0.0.1:1/none' } },
+    });
+    editor = await Editor.open(red.url, 'r1');
+  });
+  afterAll(async () => {
+    await editor?.close();
+    await red?.stop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  it.each(['r1', 't1', 'd1', 'c1', 'eng'])('of %s opens without a complaint, in words, and Done changes nothing', async (id) => {
+    const before = await editor.exported(id);
+    expect(await editor.verdict(id)).toMatchObject({ valid: true, errors: [] });
+    await editor.openNode(id);
+    const words = await editor.text('.red-ui-tray .gateway-form');
+    // A key of the catalogue that has no text shows as itself.
+    expect(words).not.toMatch(/\b(common|run|task|done|control|engine)\.[a-zA-Z]+/);
+    await editor.done();
+    expect(await editor.exported(id)).toEqual(before);
+    expect(editor.complaints).toEqual([]);
+  });
+
+  it('of a run has the fields of its operation, in the words of the operation’s own node, and none that is secret', async () => {
+    await editor.openNode('r1');
+    expect(await editor.shownFields()).toEqual(['name', 'max']);
+    expect(await editor.fields(['name', 'max'])).toEqual(KILL);
+    expect(await editor.text('.gateway-about')).toContain('Finds the sessions of one user');
+    await editor.page.evaluate(() => $('#fleet-operation').val('users.create').trigger('change'));
+    expect(await editor.shownFields()).toContain('username');
+    expect(await editor.shownFields()).not.toContain('password-cleartext');
+    expect(await editor.visible('#node-input-credentialSet')).toBe(true);
+    await editor.setFields({ server: { type: 'str', value: 'System Local' }, username: { type: 'msg', value: 'payload.who' } });
+    await editor.done();
+    expect(await editor.exported('r1')).toMatchObject({
+      operation: 'users.create',
+      fields: { server: { type: 'str', value: 'System Local' }, username: { type: 'msg', value: 'payload.who' } },
+    });
+    expect(editor.complaints).toEqual([]);
+  });
+
+  it('tells what is wrong', async () => {
+    await editor.openNode('t1');
+    await editor.page.evaluate(() => $('#node-input-atOnce').val('none').trigger('change'));
+    expect(await editor.text('[data-error="atOnce"]')).toBe('Enter a whole number from 1.');
+    await editor.done();
+    expect((await editor.verdict('t1')).valid).toBe(false);
+  });
+
+  it('and exports hold no address of the database', async () => {
+    expect(JSON.stringify(await editor.exported('eng'))).not.toContain('planted');
+    expect(red.output()).not.toContain('planted');
+  });
+});
