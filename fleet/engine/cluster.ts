@@ -57,6 +57,10 @@ export class Cluster {
     return join(this.#folder, 'data');
   }
 
+  get #port(): string {
+    return join(this.#folder, 'port');
+  }
+
   get #secret(): string {
     return join(this.#folder, 'password');
   }
@@ -84,11 +88,25 @@ export class Cluster {
     return Number(lines[3]);
   }
 
+  /** On the port that it had: whoever has lost it finds it there again. */
   async #begin(wanted?: number): Promise<number> {
-    const port = wanted ?? (await freePort());
-    const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=100`;
-    await this.#call('pg_ctl', ['-D', this.#data, '-l', join(this.#data, 'server.log'), '-o', options, '-w', '-t', '60', 'start']);
+    const before = wanted ?? Number(await readFile(this.#port, 'utf8').catch(() => ''));
+    if (before > 0) {
+      const isBack = await this.#beginAt(before).then(
+        () => true,
+        () => false,
+      );
+      if (isBack) return before;
+    }
+    const port = await freePort();
+    await this.#beginAt(port);
+    await writeFile(this.#port, String(port));
     return port;
+  }
+
+  #beginAt(port: number): Promise<void> {
+    const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=100`;
+    return this.#call('pg_ctl', ['-D', this.#data, '-l', join(this.#data, 'server.log'), '-o', options, '-w', '-t', '60', 'start']);
   }
 
   async #call(command: string, args: readonly string[]): Promise<void> {

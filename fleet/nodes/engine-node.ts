@@ -26,6 +26,8 @@ export class EngineNode {
   #inventory = '';
   #unshare: (() => void) | undefined;
   #closed = false;
+  #isEmbedded = false;
+  #isReviving = false;
   #shown: Key | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
@@ -91,6 +93,7 @@ export class EngineNode {
   }
 
   async #embedded(): Promise<string> {
+    this.#isEmbedded = true;
     const userDir = this.#red.settings.userDir ?? '.';
     let kept = clusters.get(userDir);
     try {
@@ -109,6 +112,18 @@ export class EngineNode {
   #fault(fault: GatewayError): void {
     if (this.#shown !== 'away' && !this.#closed) this.#node.warn(fault.message);
     this.#show('away');
+    if (this.#isEmbedded && !this.#closed) this.#revive();
+  }
+
+  /** One of our own that has ended is started again, where it was. */
+  #revive(): void {
+    if (this.#isReviving) return;
+    this.#isReviving = true;
+    this.#embedded()
+      .catch((thrown: unknown) => {
+        if (!this.#closed) this.#node.warn(asGatewayError(thrown).message);
+      })
+      .finally(() => (this.#isReviving = false));
   }
 
   #show(key: Key): void {

@@ -1,0 +1,70 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Inventory } from '../../src';
+import { Gateways } from '../../src/inventory';
+import { forgetAccounts } from '../../src/login/account-state';
+import { failure, LOGIN as PATH } from '../../test/library/appliance';
+import { Database } from '../ledger/database';
+import { LeaseCoordination } from '../ledger/lease';
+import { migrate } from '../ledger/schema';
+import { Bench } from './support/fleet';
+import { startPostgres, type TestPostgres } from './support/postgres';
+
+let postgres: TestPostgres;
+let bench: Bench;
+const open: { close(): unknown }[] = [];
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  bench = await Bench.start(await postgres.database(), 2);
+  const database = new Database(bench.url);
+  await migrate(database);
+  await database.close();
+});
+afterEach(() => {
+  bench.reset();
+  forgetAccounts();
+});
+afterAll(async () => {
+  for (const one of open.reverse()) await one.close();
+  await bench?.close();
+  await postgres?.close();
+});
+
+/** The first appliance as a process of its own has it: nothing is shared but the database. */
+async function process(password: string) {
+  const database = new Database(bench.url);
+  const gateways = new Gateways({ coordination: new LeaseCoordination(database) });
+  const inventory = new Inventory({
+    defaults: { realm: 'Admin Users', tls: { ca: bench.fleet.ca } },
+    credentials: { default: { username: 'api-admin', password } },
+    gateways,
+  });
+  await inventory.take(bench.fleet.entries);
+  open.push(database, gateways);
+  // What this process remembers beside that.
+  forgetAccounts();
+  const [appliance] = inventory.appliances;
+  return { run: () => appliance!.gateway().run('system.info') };
+}
+
+const logins = (): number => bench.fleet.named('vpn-001').requests.filter(({ path }) => path.startsWith(PATH)).length;
+
+describe('what processes share', () => {
+  it('is that a password was refused: no other process tries it before the pause is over', async () => {
+    const one = await process('wrong');
+    expect((await failure(one.run())).code).toBe('LOGIN_REJECTED');
+    expect(logins()).toBe(1);
+    const other = await process('wrong');
+    expect((await failure(other.run())).code).toBe('LOGIN_PAUSED');
+    expect(logins()).toBe(1);
+  });
+
+  it('holds nothing that is secret, and no address', async () => {
+    const database = new Database(bench.url);
+    const rows = await database.query('SELECT lease::text AS row FROM gateway_fleet.lease');
+    await database.close();
+    const text = JSON.stringify(rows);
+    expect(rows.length).toBeGreaterThan(0);
+    for (const secret of ['wrong', 'api-admin', '127.0.0.1', 'vpn-001']) expect(text).not.toContain(secret);
+  });
+});
