@@ -32,7 +32,7 @@ describe.skipIf(chromiumPath() === undefined).each([
       nodeRed: { version, node: node() },
     });
     browser = await chromium.launch({ executablePath: chromiumPath() ?? '', args: ['--no-sandbox'] });
-    page = await browser.newPage({ viewport: { width: 1400, height: 800 } });
+    page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {
       if (!request.url().startsWith(demo.nodeRed.url) && /^https?:/.test(request.url())) foreign.push(request.url());
@@ -50,6 +50,14 @@ describe.skipIf(chromiumPath() === undefined).each([
     expect(await page.locator('.red-ui-debug-content-list').isVisible()).toBe(true);
     expect(await page.locator('.red-ui-tourGuide-shade').count()).toBe(0);
     expect(await page.locator('.red-ui-flow-node text', { hasText: 'Nothing can break' }).count()).toBe(1);
+    // All of the flow, with the buttons of the debug nodes at its right.
+    const hidden = await page.evaluate(() => {
+      const edge = document.querySelector('.red-ui-debug-content-list')?.getBoundingClientRect().left ?? 0;
+      return [...document.querySelectorAll('.red-ui-flow-node, .red-ui-flow-node-button')].filter(
+        (node) => node.getBoundingClientRect().right > edge,
+      ).length;
+    });
+    expect(hidden).toBe(0);
   });
 
   it('has a tour that presses the buttons: the sessions of a user end, and come back', async () => {
