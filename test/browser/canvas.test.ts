@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { tooFaint } from './contrast';
 import { idOf, inBothEditors, TRIAL } from './rig';
 
 declare const RED: {
@@ -11,29 +12,6 @@ interface Labels {
   outputs: number;
   inputLabels(this: unknown): string;
   outputLabels(this: unknown, index: number): string;
-}
-
-/** Texts that are shown with less contrast than 4.5 : 1, computed from the styles: axe finds nothing to check inside Node-RED. */
-function tooFaint(): string[] {
-  const parts = (colour: string): number[] => (colour.match(/[\d.]+/g) ?? []).map(Number);
-  const share = (part: number): number => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4);
-  const light = ([red = 0, green = 0, blue = 0]: number[]): number => 0.2126 * share(red) + 0.7152 * share(green) + 0.0722 * share(blue);
-  const behind = (element: Element | null): number[] => {
-    if (!element) return [255, 255, 255];
-    const colour = parts(getComputedStyle(element).backgroundColor);
-    return (colour[3] ?? 1) > 0.99 ? colour : behind(element.parentElement);
-  };
-  let seen = 0;
-  const faint = [...document.querySelectorAll('.gateway-form *, .gateway-late *')].flatMap((element) => {
-    const texts = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim());
-    if (!element.checkVisibility() || !(texts || element.tagName === 'SELECT' || (element instanceof HTMLInputElement && element.value)))
-      return [];
-    seen += 1;
-    const [one = 0, other = 0] = [light(parts(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
-    const ratio = (one + 0.05) / (other + 0.05);
-    return ratio < 4.5 ? [`${ratio.toFixed(2)} ${element.className || element.tagName}: ${element.textContent?.slice(0, 30)}`] : [];
-  });
-  return seen > 10 ? faint : [`only ${seen} texts were looked at`];
 }
 
 inBothEditors('what is seen', (rig) => {
