@@ -119,6 +119,11 @@ export function namedAppliances(): Appliance[] {
   return [...deployed.values()].filter(({ label }) => label !== '');
 }
 
+/** Names of appliances that come from lists. */
+export function listedNames(): string[] {
+  return [...lists].flatMap((list) => list.names());
+}
+
 /** Settles when every list has been read; undefined when they are. */
 export function appliancesPending(): Promise<unknown> | undefined {
   const pending = [...lists].map((list) => list.pending()).filter((one) => one !== undefined);
@@ -129,7 +134,7 @@ export function appliancesPending(): Promise<unknown> | undefined {
 const MOST_NAMES = 30;
 
 function knownNames(): string {
-  const names = [...new Set([...namedAppliances().map(({ label }) => label), ...[...lists].flatMap((list) => list.names())])].sort();
+  const names = [...new Set([...namedAppliances().map(({ label }) => label), ...listedNames()])].sort();
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
   return names.slice(0, MOST_NAMES).join(', ') + more || 'none';
 }

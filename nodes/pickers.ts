@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from '../src/model/json';
 import { Redactor } from '../src/model/redaction';
 import { secretsIn } from '../src/model/secrets';
 import { adminRoute } from './admin';
-import { namedAppliances } from './appliance';
+import { listedNames, namedAppliances } from './appliance';
 import { askAppliance } from './drafts';
 
 /** More are never shown at once: the search finds the others. */
@@ -67,7 +67,8 @@ function writingOperations(): Entry[] {
 }
 
 function appliances(): Entry[] {
-  return namedAppliances().map(({ label, properties }) => ({ value: label, note: String(properties.url) }));
+  const own = namedAppliances().map(({ label, properties }) => ({ value: label, note: String(properties.url) }));
+  return [...own, ...listedNames().map((value) => ({ value }))];
 }
 
 function fresh(gateway: Gateway, kind: string, given: JsonObject, again: boolean): Promise<Entry[]> {

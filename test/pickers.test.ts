@@ -57,6 +57,29 @@ describe('what a dialog asks of an appliance', () => {
     expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });
   });
 
+  it('is those of an inventory, too', async () => {
+    const entries = [{ name: 'vpn-eu-1', url: 'https://vpn-eu-1.example.com' }];
+    const inventory = {
+      id: 'inv1',
+      type: 'gateway-inventory',
+      name: 'ours',
+      source: 'list',
+      list: JSON.stringify(entries),
+      defaults: '{"realm": "Admin Users"}',
+    };
+    await rig.deploy({ nodes: [], more: [inventory], credentials: { ...deployed.credentials, inv1: deployed.credentials.a1 } });
+    const names = async (): Promise<string[]> =>
+      ((await list({ kind: 'appliance', appliance: { id: 'a1' } })).entries ?? []).map(({ value }) => value);
+    await expect.poll(names).toEqual(['vpn-1', 'vpn-eu-1']);
+  });
+
+  it('is which writes a journal can hold, where a field names one', async () => {
+    await rig.deploy(deployed);
+    const { entries = [] } = await list({ kind: 'operation', appliance: { id: 'a1' }, search: 'users.' });
+    expect(entries.map(({ value }) => value)).toEqual(expect.arrayContaining(['users.disable', 'users.create']));
+    expect(entries).not.toContainEqual({ value: 'users.list' });
+  });
+
   it('is a part of a long list, searched here; what is not there any more is told', async () => {
     await rig.deploy(deployed);
     const appliance = { id: 'a1' };

@@ -3,7 +3,7 @@ import { tooFaint } from './contrast';
 import { idOf, inBothEditors, TRIAL } from './rig';
 
 declare const RED: {
-  nodes: { import(nodes: unknown[]): void; node(id: string): unknown };
+  nodes: { import(nodes: unknown[]): void; node(id: string): unknown; getType(type: string): { onadd(this: object): void } };
   utils: { getNodeLabel(node: unknown): string };
 };
 
@@ -85,6 +85,29 @@ inBothEditors('what is seen', (rig) => {
       const writes = Object.values(area.operations).some((one) => one.effect !== 'read') && area.dryRun !== false;
       expect(outputs, id).toEqual(['result', 'failure', ...(area.events ? ['event'] : []), ...(writes ? ['to approve'] : [])]);
     });
+  });
+
+  it('is a new node for the appliance that its tab uses most, and for none where nobody can tell', async () => {
+    const use = (id: string, appliance: string): object => ({
+      ...TRIAL,
+      id,
+      z: 'f7',
+      type: 'gateway-system',
+      operation: 'info',
+      appliance,
+      wires: [[]],
+    });
+    await rig.editor.import([{ id: 'f7', type: 'tab', label: 'Third' }, use('most1', 'ap2'), use('most2', 'ap2'), use('most3', 'ap1')]);
+    const placed = (z: string): Promise<unknown> =>
+      rig.editor.page.evaluate((tab) => {
+        const node = { id: 'fresh', z: tab, type: 'gateway-users', appliance: '' };
+        // As Node-RED does with what is dropped there.
+        RED.nodes.getType('gateway-users').onadd.call(node);
+        return node.appliance;
+      }, z);
+    expect(await placed('f7')).toBe('ap2');
+    expect(await placed('f1')).toBe('ap1');
+    expect(await placed('f9')).toBe('');
   });
 
   it('is found in the palette by what people call it', async () => {

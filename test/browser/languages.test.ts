@@ -98,6 +98,6 @@ inBothEditors('every operation in another language', (rig) => {
       await rig.editor.page.evaluate(() => document.documentElement.classList.remove('nr-theme-dark'));
       expect(chosen).toBeGreaterThan(3);
       expect(heard.splice(0)).toEqual([]);
-    });
+    }, 600_000);
   });
 });
