@@ -126,7 +126,7 @@ for (const job of jobs()) {
   if (!mutants) left.push(job.file);
   else if (!judged(job.file, mutants)) weak.push(job.file);
 }
-rmSync(join(root, '.stryker-tmp'), { recursive: true, force: true });
+rmSync(join(root, '.stryker-tmp', String(process.pid)), { recursive: true, force: true, maxRetries: 5 });
 if (left.length > 0) console.log(`Not measured, since ${options.minutes} minutes were over: ${left.join(', ')}`);
 if (weak.length > 0) console.error(`Below ${ENOUGH} %: ${weak.join(', ')}`);
 process.exit(weak.length === 0 ? 0 : 1);

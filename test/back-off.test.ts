@@ -133,6 +133,22 @@ describe('a fresh key that is refused', () => {
   });
 });
 
+describe('a 403 that led to a login in vain', () => {
+  it('leads to none for ten minutes, at this appliance alone', async () => {
+    const { of, pass } = clocked();
+    expect(await of().mayRenewForbidden()).toBe(true);
+    await of().renewalDidNotHelp();
+    expect(await of({ username: 'other' }).mayRenewForbidden()).toBe(false);
+    expect(await of({ url: 'https://other.example.com' }).mayRenewForbidden()).toBe(true);
+    expect(await of({ url: 'https://vpn.example.com/prefix' }).mayRenewForbidden()).toBe(true);
+    pass(599);
+    expect(await of().mayRenewForbidden()).toBe(false);
+    pass(1);
+    expect(await of().mayRenewForbidden()).toBe(true);
+    expect(await pausedFor(of())).toBe(0);
+  });
+});
+
 describe('while logins pause', () => {
   it.each<[ErrorCode, number | undefined, RegExp]>([
     [

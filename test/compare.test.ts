@@ -197,6 +197,9 @@ describe('values that look alike', () => {
     [0, null, false],
     ['x', ['x'], false],
     [{ a: 1 }, [], false],
+    [null, ['x'], false],
+    [[], 'x', false],
+    [['x'], [], false],
   ])('%j and %j', (one, other, same) => {
     expect(fields({ a: one }, { a: other })).toEqual(same ? [] : [expect.stringMatching(/^\/a/)]);
   });

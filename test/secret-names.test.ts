@@ -101,7 +101,9 @@ describe('names of secrets', () => {
   it.each(
     `password Password password-cleartext password-encrypted cluster-password backup_password passwordHash password-hash passphrase
     secret sharedSecret shared-secret pre-shared-key preSharedKey presharedkey psk private-key privateKey private_key api-key apiKey
-    api_key APIKey token access-token accessToken community snmp-community community-string totpSecret password2 secrets`.split(/\s+/),
+    api_key APIKey APIToken DBPassword vpnAPISecret token access-token accessToken community snmp-community community-string totpSecret password2 secrets`.split(
+      /\s+/,
+    ),
   )('%s is one', (name) => {
     for (const value of ['Xq93', 4711, ['Xq93', 4711], { value: 'Xq93', inner: { deep: 'Xq93-deep' } }]) {
       expect(new Redactor().value({ [name]: value })).toEqual({ [name]: '••••' });

@@ -144,9 +144,9 @@ class Queue<T> {
 
   shift(): T | undefined {
     const item = this.#items[this.#first];
-    if (item === undefined) return undefined;
     this.#items[this.#first++] = undefined;
-    if (this.#first >= 1024 || this.#first === this.#items.length) {
+    // Once half of it is over the rest moves up: each item once on average.
+    if (2 * this.#first >= this.#items.length) {
       this.#items = this.#items.slice(this.#first);
       this.#first = 0;
     }
