@@ -15,6 +15,7 @@ import {
   type Range,
   type XmlEvents,
 } from './xml-bytes';
+import { Carried, OpenNames } from './xml-memory';
 
 /** A single tag, comment or instruction is never longer; one that is comes from something that is not XML. */
 const LONGEST_MARKUP = 1024 * 1024;
@@ -33,16 +34,13 @@ const NONE: Range[] = [];
 export class XmlCheck {
   readonly #events: XmlEvents | undefined;
   readonly #rootName: string | null;
-  /** What could not be read yet is at the beginning of this memory. */
-  #work: Buffer = Buffer.alloc(0);
-  #carried = 0;
+  readonly #carried = new Carried();
   /** So many bytes are worth another look at what was not whole: twice as many, or small pieces of a long tag cost the square of it. */
   #worth = 0;
   /** Bytes before the present chunk, for the position in messages. */
   #before = 0;
   #mode: 'text' | 'cdata' | 'comment' = 'text';
-  #names = Buffer.alloc(1024);
-  #ends: number[] = [];
+  readonly #open = new OpenNames();
   #rootSeen = false;
   /** Where the document begins, behind a byte order mark. */
   #start = -1;
@@ -56,8 +54,8 @@ export class XmlCheck {
   }
 
   write(piece: Buffer): void {
-    const chunk = this.#carried > 0 ? this.#joined(piece) : piece;
-    if (chunk.length < this.#worth) this.#carried = chunk.length;
+    const chunk = this.#carried.length > 0 ? this.#carried.joined(piece) : piece;
+    if (chunk.length < this.#worth) this.#carried.length = chunk.length;
     else this.#read(chunk);
   }
 
@@ -73,31 +71,14 @@ export class XmlCheck {
     const rest = chunk.length - at;
     if (rest > LONGEST_MARKUP) throw this.#wrong(at, 'a tag that does not end');
     this.#before += at;
-    // A copy: the rest must not keep a batch of a megabyte alive, nor change when its memory is used again.
-    this.#room(rest);
-    chunk.copy(this.#work, 0, at);
-    this.#carried = rest;
+    this.#carried.keep(chunk, at);
     this.#worth = rest === 0 ? 0 : Math.min(2 * rest, LONGEST_MARKUP + 1);
   }
 
-  #joined(piece: Buffer): Buffer {
-    this.#room(this.#carried + piece.length);
-    piece.copy(this.#work, this.#carried);
-    return this.#work.subarray(0, this.#carried + piece.length);
-  }
-
-  /** Always the same memory: a new one for every piece would keep the garbage collector busy. */
-  #room(bytes: number): void {
-    if (bytes <= this.#work.length) return;
-    const larger = Buffer.allocUnsafeSlow(bytes * 2);
-    this.#work.copy(larger, 0, 0, this.#carried);
-    this.#work = larger;
-  }
-
   end(): void {
-    if (this.#carried > 0) this.#read(this.#work.subarray(0, this.#carried));
+    if (this.#carried.length > 0) this.#read(this.#carried.all);
     if (!this.#rootSeen && this.#before === 0) throw new Malformed('it is empty or not XML');
-    if (this.#carried > 0 || this.#mode !== 'text' || this.#ends.length > 0 || !this.#rootSeen) throw new Malformed('it ends early');
+    if (this.#carried.length > 0 || this.#mode !== 'text' || this.#open.depth > 0 || !this.#rootSeen) throw new Malformed('it ends early');
   }
 
   #step(buffer: Buffer, at: number, end: number): number {
@@ -123,7 +104,7 @@ export class XmlCheck {
 
   #text(buffer: Buffer, from: number, end: number): number {
     const kinds = CLASS;
-    const inside = this.#ends.length > 0;
+    const inside = this.#open.depth > 0;
     let at = from;
     while (at < end) {
       const kind = kinds[buffer[at] as number] as number;
@@ -169,7 +150,7 @@ export class XmlCheck {
     if (at === start + 1) throw this.#wrong(start, 'a < that begins no tag');
     const nameEnd = at;
     if (buffer[at] === 0x3e) {
-      this.#open(buffer, start + 1, at, NONE, NONE);
+      this.#opened(buffer, start + 1, at, NONE, NONE);
       return at + 1;
     }
     const seen = new Names();
@@ -189,7 +170,7 @@ export class XmlCheck {
     const empty = buffer[at] === 0x2f;
     if (empty && at + 1 >= end) return INCOMPLETE;
     if (empty && buffer[at + 1] !== 0x3e) throw this.#wrong(at, 'a malformed tag');
-    this.#open(buffer, start + 1, nameEnd, seen.ranges, values);
+    this.#opened(buffer, start + 1, nameEnd, seen.ranges, values);
     if (empty) this.#close();
     return at + (empty ? 2 : 1);
   }
@@ -223,14 +204,9 @@ export class XmlCheck {
     return [from, at];
   }
 
-  #open(buffer: Buffer, start: number, end: number, names: Range[], values: Range[]): void {
-    if (this.#ends.length === 0) this.#root(buffer.toString('utf8', start, end), start);
-    const from = this.#ends.at(-1) ?? 0;
-    const to = from + end - start;
-    if (to > this.#names.length) this.#names = Buffer.concat([this.#names, Buffer.alloc(Math.max(this.#names.length, end - start))]);
-    // A name is a few bytes: a loop beats a call of copy.
-    for (let at = start, into = from; at < end; at++, into++) this.#names[into] = buffer[at] as number;
-    this.#ends.push(to);
+  #opened(buffer: Buffer, start: number, end: number, names: Range[], values: Range[]): void {
+    if (this.#open.depth === 0) this.#root(buffer.toString('utf8', start, end), start);
+    this.#open.push(buffer, start, end);
     if (!this.#events) return;
     this.#events.open(buffer, start, end);
     names.forEach((name, index) => this.#events?.attribute(buffer, name, values[index] as Range));
@@ -246,23 +222,18 @@ export class XmlCheck {
   }
 
   #closing(buffer: Buffer, start: number, end: number): number {
-    const top = this.#ends.length - 1;
-    const to = this.#ends[top] ?? 0;
-    const from = this.#ends[top - 1] ?? 0;
-    let at = start + 2;
-    if (at + to - from >= end) return INCOMPLETE;
-    for (let expected = from; expected < to; expected++, at++) {
-      if (buffer[at] !== this.#names[expected]) throw this.#wrong(start, 'an end tag that closes another element');
-    }
+    let at = start + 2 + this.#open.length;
+    if (at >= end) return INCOMPLETE;
+    if (!this.#open.isAt(buffer, start + 2)) throw this.#wrong(start, 'an end tag that closes another element');
     while (at < end && CLASS[buffer[at] as number] === SPACE) at++;
     if (at >= end) return INCOMPLETE;
-    if (buffer[at] !== 0x3e || top < 0) throw this.#wrong(start, 'an end tag that closes another element');
+    if (buffer[at] !== 0x3e || this.#open.depth === 0) throw this.#wrong(start, 'an end tag that closes another element');
     this.#close();
     return at + 1;
   }
 
   #close(): void {
-    this.#ends.pop();
+    this.#open.pop();
     this.#events?.close();
   }
 
@@ -272,7 +243,7 @@ export class XmlCheck {
       this.#mode = 'comment';
       return start + 4;
     }
-    if (words === '<![CDATA[' && this.#ends.length > 0) {
+    if (words === '<![CDATA[' && this.#open.depth > 0) {
       this.#mode = 'cdata';
       return start + 9;
     }

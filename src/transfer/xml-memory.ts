@@ -1,0 +1,67 @@
+/** What could not be read yet, and what came behind it. Always the same memory: a new one for every piece would keep the collector busy. */
+export class Carried {
+  length = 0;
+  #work: Buffer = Buffer.alloc(0);
+
+  get all(): Buffer {
+    return this.#work.subarray(0, this.length);
+  }
+
+  /** With this piece behind it; what is carried stays as it is. */
+  joined(piece: Buffer): Buffer {
+    const length = this.length + piece.length;
+    this.#room(length);
+    piece.copy(this.#work, this.length);
+    return this.#work.subarray(0, length);
+  }
+
+  /** A copy of what begins there: the rest must not keep a batch of a megabyte alive, nor change when its memory is used again. */
+  keep(chunk: Buffer, at: number): void {
+    this.#room(chunk.length - at);
+    chunk.copy(this.#work, 0, at);
+    this.length = chunk.length - at;
+  }
+
+  #room(bytes: number): void {
+    if (bytes <= this.#work.length) return;
+    const larger = Buffer.allocUnsafeSlow(bytes * 2);
+    this.#work.copy(larger, 0, 0, this.length);
+    this.#work = larger;
+  }
+}
+
+/** The names of the elements that are open, one behind the other. */
+export class OpenNames {
+  #names = Buffer.alloc(1024);
+  readonly #ends: number[] = [];
+
+  get depth(): number {
+    return this.#ends.length;
+  }
+
+  /** Of the innermost one, in bytes; 0 where none is open. */
+  get length(): number {
+    return (this.#ends.at(-1) ?? 0) - (this.#ends.at(-2) ?? 0);
+  }
+
+  push(buffer: Buffer, start: number, end: number): void {
+    const from = this.#ends.at(-1) ?? 0;
+    const to = from + end - start;
+    if (to > this.#names.length) this.#names = Buffer.concat([this.#names, Buffer.alloc(Math.max(this.#names.length, end - start))]);
+    // A name is a few bytes: a loop beats a call of copy.
+    for (let at = start, into = from; at < end; at++, into++) this.#names[into] = buffer[at] as number;
+    this.#ends.push(to);
+  }
+
+  pop(): void {
+    this.#ends.pop();
+  }
+
+  /** Whether that of the innermost one stands there. */
+  isAt(buffer: Buffer, start: number): boolean {
+    const to = this.#ends.at(-1) ?? 0;
+    for (let expected = this.#ends.at(-2) ?? 0, at = start; expected < to; expected++, at++)
+      if (buffer[at] !== this.#names[expected]) return false;
+    return true;
+  }
+}
