@@ -19,6 +19,8 @@ const MOST_RUNS = 64;
 /** So long a database that is away is waited for before whoever orders is told. */
 const ORDER_MS = 10_000;
 const KEPT_DAYS = 30;
+/** Of one node: a run each minute would fill the disk. */
+const KEPT_RUNS = 1000;
 /** Node-RED waits fifteen seconds for a node that closes. */
 const CLOSE_MS = 11_000;
 
@@ -118,7 +120,7 @@ export class Engine {
     this.#every(MEND_MS, async () => {
       await this.ledger.mend();
       await this.coordination.sweep();
-      await this.ledger.forget(KEPT_DAYS);
+      await this.ledger.forget(KEPT_DAYS, KEPT_RUNS);
     });
     this.#options.onWell?.();
   }

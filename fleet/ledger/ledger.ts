@@ -188,9 +188,9 @@ export class Ledger {
     });
   }
 
-  /** Runs that ended so many days ago go. */
-  async forget(days: number): Promise<void> {
-    await this.#database.query(`DELETE FROM ${SCHEMA}.run WHERE state = 'done' AND ended < now() - $1 * interval '1 day'`, [days]);
+  /** Runs that ended so many days ago go; of a node that begins very many, those too that ended yesterday and are none of its latest. */
+  async forget(days: number, latest: number): Promise<void> {
+    await this.#database.query(FORGET, [days, latest]);
   }
 
   /** A sign of life of a process, for so long. */
@@ -272,6 +272,11 @@ const FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE run = $
 const RELEASE = `
   UPDATE ${SCHEMA}.item SET job = gen_random_uuid()
   WHERE run = $1 AND index < $2 AND job IS NULL AND state IN ('waiting', 'begun', 'sending') RETURNING job, index`;
+
+const FORGET = `
+  DELETE FROM ${SCHEMA}.run WHERE state = 'done' AND (ended < now() - $1 * interval '1 day' OR (ended < now() - interval '1 day' AND id IN (
+    SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY node ORDER BY created DESC, id) AS place FROM ${SCHEMA}.run) AS placed
+    WHERE place > $2)))`;
 
 const LIVE_JOB = (job: string): string => `EXISTS (SELECT FROM ${BOSS_SCHEMA}.job WHERE id = ${job} AND state < 'completed')`;
 

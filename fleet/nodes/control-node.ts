@@ -66,7 +66,12 @@ async function perform(engine: Engine, what: What, message: Message, limit: numb
   if (what === 'list') return { payload: (await engine.ledger.list(limit)).map(shown) };
   const run = runOf(message);
   const report = await engine.report(run);
-  if (!report) throw new GatewayError('NOT_FOUND', sentence`There is no run ${run}. Runs are kept for 30 days.`, { sent: false });
+  if (!report)
+    throw new GatewayError(
+      'NOT_FOUND',
+      sentence`There is no run ${run}. Runs are kept for 30 days, of a node that begins very many for one.`,
+      { sent: false },
+    );
   if (what === 'get') return { run, payload: { ...report.data, ...stateOf(report.run) }, envelope: report.envelope };
   if (what === 'repeat-failed') {
     const { as } = message as { as?: unknown };

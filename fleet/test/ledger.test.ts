@@ -259,4 +259,25 @@ describe('a run', () => {
     const taken = await Promise.all([ledger.takeReports('there', ['nightly']), ledger.takeReports('third', ['nightly'])]);
     expect(taken.flat().map((run) => run.id)).toEqual([id]);
   });
+
+  it('is forgotten after so many days, or a day if its node has begun many since; never while it is under way', async () => {
+    await database.query('DELETE FROM gateway_fleet.run');
+    const run = async (name: string, node: string, days: number, state: string): Promise<void> => {
+      await ledger.order({ ...order({ total: 1, node }), id: name });
+      const set = `UPDATE gateway_fleet.run SET created = now() - $2 * interval '1 day', ended = now() - $2 * interval '1 day', state = $3 WHERE id = $1`;
+      await database.query(set, [name, days, state]);
+    };
+    await run('old', 'nightly', 31, 'done');
+    await run('last week', 'nightly', 7, 'done');
+    await run('first', 'often', 2.2, 'done');
+    await run('endless', 'often', 2.1, 'running');
+    await run('second', 'often', 2, 'done');
+    await run('this morning', 'often', 0.4, 'done');
+    await run('now', 'often', 0, 'done');
+    await ledger.forget(30, 2);
+    const left = await database.query<{ id: string }>('SELECT id FROM gateway_fleet.run ORDER BY created');
+    expect(left.map((one) => one.id)).toEqual(['last week', 'endless', 'this morning', 'now']);
+    await ledger.forget(30, 1);
+    expect(await database.query('SELECT FROM gateway_fleet.item')).toHaveLength(4);
+  });
 });

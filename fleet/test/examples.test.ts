@@ -1,0 +1,197 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { watchDebug } from '../../scripts/demo/debug.mjs';
+import { exampleNames, readExample, type FlowNode } from '../../scripts/demo/examples.mjs';
+import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
+import type { Demo } from '../../scripts/demo/start.mjs';
+import { inject } from '../../test/examples/running';
+import { dialogs } from '../nodes/dialogs.mjs';
+import { Bench, LOGIN, until } from './support/fleet';
+import { startPostgres, type TestPostgres } from './support/postgres';
+
+// Every example is imported into a Node-RED with nothing changed but what its comment says, and does what it says.
+
+const ROOT = join(__dirname, '..', '..');
+const names = readdirSync(join(__dirname, '..', 'examples')).map((name) => `fleet/examples/${name}`);
+const APPLIANCES = ['berlin-1', 'berlin-2', 'boston-1'];
+const SHARED = ['gateway-fleet-engine', 'gateway-inventory', 'tls-config'];
+/** Properties that name other nodes. */
+const REFERENCES = ['id', 'z', 'engine', 'inventory', 'tls', 'wires', 'scope'];
+/** As the editor has them, for every node. */
+const FRAME = ['id', 'type', 'name', 'z', 'x', 'y', 'wires'];
+
+const propertiesOf = new Map(
+  dialogs.map(({ name, properties }) => [
+    `gateway-fleet-${name}`,
+    properties.filter(({ kind }) => kind !== 'credential').map((property) => property.name),
+  ]),
+);
+const ours = (nodes: FlowNode[]): FlowNode[] => nodes.filter(({ type }) => propertiesOf.has(type));
+
+/** What stands in a node, at any depth. */
+function* valuesOf(value: unknown): Generator<unknown> {
+  if (typeof value !== 'object' || value === null) yield value;
+  else for (const inner of Object.values(value)) yield* valuesOf(inner);
+}
+
+describe.each(names)('%s', (name) => {
+  const nodes = readExample(name);
+
+  it('has every property of its nodes, and no other', () => {
+    for (const node of ours(nodes)) {
+      const frame = node.type === 'gateway-fleet-engine' ? ['id', 'type', 'name'] : FRAME;
+      expect(Object.keys(node).sort(), String(node['name'])).toEqual([...frame, ...(propertiesOf.get(node.type) ?? [])].sort());
+    }
+    expect(ours(nodes).length).toBeGreaterThan(1);
+  });
+
+  it('can be imported on its own, beside every other example', () => {
+    const ids = new Set(nodes.map(({ id }) => id));
+    const references = nodes.flatMap((node) => REFERENCES.map((property) => node[property]));
+    for (const id of valuesOf(references)) if (typeof id === 'string' && id !== '') expect(ids).toContain(id);
+    const others = [...exampleNames(), ...names.filter((other) => other !== name)].flatMap(readExample);
+    const own = nodes.filter(({ type }) => !SHARED.includes(type)).map(({ id }) => id);
+    expect(others.filter(({ id }) => own.includes(id))).toEqual([]);
+    for (const node of nodes) for (const other of others) if (node.id === other.id) expect(node).toEqual(other);
+  });
+
+  it('holds no id that is a value elsewhere, no credentials, and says what to change', () => {
+    const ids = new Set<unknown>(nodes.map(({ id }) => id));
+    expect(ids.size).toBe(nodes.length);
+    const rest = nodes.map((node) => Object.entries(node).filter(([property]) => !REFERENCES.includes(property)));
+    expect([...valuesOf(rest)].filter((value) => ids.has(value))).toEqual([]);
+    expect(nodes.filter((node) => 'credentials' in node)).toEqual([]);
+    const comments = nodes.filter(({ type }) => type === 'comment');
+    expect(comments).toMatchObject([
+      { name: expect.stringMatching(/^Change first: /) as string, info: expect.stringContaining('### What to change') as string },
+    ]);
+  });
+
+  it('has a name that the editor can ask for', () => {
+    expect(name.split('/').at(-1)).toMatch(/^[\w ,()-]+\.json$/);
+  });
+});
+
+describe('in a Node-RED', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-examples-'));
+  let postgres: TestPostgres;
+  let bench: Bench;
+  let red: NodeRed;
+  let debug: Awaited<ReturnType<typeof watchDebug>>;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    bench = await Bench.start(await postgres.database(), APPLIANCES.length);
+    const ca = join(folder, 'ca.pem');
+    writeFileSync(ca, bench.fleet.ca);
+    const list = bench.fleet.entries.map((entry, index) => ({ ...entry, name: APPLIANCES[index] }));
+    const credentials: Record<string, Record<string, string>> = {};
+    // Those that they share stand in each of them.
+    const flows = [...new Map(names.flatMap(readExample).map((node) => [node.id, node])).values()].map((node) => {
+      if (node.type === 'tls-config') return { ...node, ca };
+      if (node.type === 'gateway-fleet-engine') credentials[node.id] = { url: bench.url };
+      if (node.type === 'gateway-inventory') credentials[node.id] = LOGIN;
+      return node.type === 'gateway-inventory' ? { ...node, list: JSON.stringify(list) } : node;
+    });
+    red = await startNodeRed({ userDir: join(folder, 'user'), version: 5, nodesDir: [ROOT, join(ROOT, 'fleet')], flows, credentials });
+    debug = await watchDebug(red);
+  });
+  afterAll(async () => {
+    debug?.close();
+    await red?.stop();
+    await bench?.close();
+    await postgres?.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const PATIENCE = 100_000;
+  const next = (name: string): Promise<unknown> => debug.next(name, PATIENCE);
+  const press = (part: string, button: string, values: Record<string, unknown> = {}): Promise<void> =>
+    inject({ nodeRed: red } as Demo, names.find((name) => name.includes(part)) ?? '', button, values);
+  const failed = (): unknown[] => debug.shown.filter(({ name }) => name === 'Why it failed').map(({ msg }) => msg);
+
+  it('all start', async () => {
+    expect(red.output()).not.toMatch(/unknown|missing type|\[error\]/i);
+    const types = (await (await fetch(`${red.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as { types: string[] }[];
+    const known = types.flatMap((one) => one.types);
+    for (const type of propertiesOf.keys()) expect(known).toContain(type);
+  });
+
+  it('nightly backup: one report; a second timer is passed over', async () => {
+    const place = mkdtempSync(join(folder, 'backups-'));
+    await press('Nightly', 'Every night at 2', { folder: place });
+    expect(await next('Mail')).toMatchObject({ topic: 'Backup of the fleet', text: expect.stringContaining('3 of 3') as string });
+    const files = readdirSync(place).filter((name) => name.endsWith('.xml.gz'));
+    expect(files.map((file) => file.split('_')[0]).sort()).toEqual(APPLIANCES);
+    await press('Nightly', 'Every night at 2', { folder: place });
+    await press('Which', 'Click: who differs?');
+    await next('Differ');
+    expect([
+      debug.shown.filter(({ name }) => name === 'Mail'),
+      failed(),
+      readdirSync(place).filter((name) => name.endsWith('.gz')),
+    ]).toEqual([[], [], files]);
+  });
+
+  it('end a user: on all, in the urgent lane', async () => {
+    const all = bench.fleet.appliances.map(({ state }) => state.sessions);
+    for (const sessions of all) sessions.endOf(new Set(['j.doe']));
+    const before = all.map((sessions) => sessions.ids());
+    for (const sessions of all) sessions.add({ 'active-user-name': 'j.doe' });
+    await press('End a user', 'Click: end j.doe everywhere');
+    expect(await next('Ended')).toContain('3 of 3');
+    expect(all.map((sessions) => sessions.ids())).toEqual(before);
+  });
+
+  it('one setting: nothing before it is approved, then once; repeated when it was not well', async () => {
+    const part = 'One setting';
+    for (const { state } of bench.fleet.appliances) state.configuration.resource('system', 'log', 'syslog').values.set('server', '');
+    await press(part, '2. Click: approve it');
+    expect(await next('Not started')).toContain('There is no plan');
+    await press(part, '1. Click: plan it');
+    expect(await next('To approve')).toMatch(/would send 3 requests to 3 appliances/);
+    const writes = (): number[] =>
+      bench.fleet.appliances.map(
+        ({ requests }) => requests.filter(({ method, path }) => method === 'PUT' && path.includes('/syslog')).length,
+      );
+    expect(writes()).toEqual([0, 0, 0]);
+    bench.fleet.appliances[2]?.fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: 1 });
+    await press(part, '2. Click: approve it');
+    expect(await next('Done')).toContain('2 of 3');
+    await press(part, '2. Click: approve it');
+    expect(await next('Not started')).toContain('There is no plan');
+    await press(part, '4. Click: repeat the rest');
+    expect(await next('Run')).toMatchObject({ total: 1, repeatOf: expect.stringContaining('syslog-') as string });
+    expect(await next('Done')).toContain('1 of 1');
+    expect(writes()).toEqual([1, 1, 2]);
+    await press(part, '3. Click: pause');
+    await until(() => failed().length > 0);
+    expect(failed()).toMatchObject([{ code: 'CONFLICT' }]);
+  });
+
+  it('sessions: rows of each appliance, and one report', async () => {
+    const wanted = bench.fleet.appliances.map(({ state }) => state.sessions.ids().length);
+    await press('Sessions', 'Every minute');
+    const rows = [await next('Rows of one appliance'), await next('Rows of one appliance'), await next('Rows of one appliance')] as {
+      appliance: string;
+      minute: string;
+      user: string;
+    }[][];
+    rows.sort(([one], [other]) => String(one?.appliance).localeCompare(String(other?.appliance)));
+    expect(rows.map((list) => [list[0]?.appliance, list.length])).toEqual(APPLIANCES.map((name, index) => [name, wanted[index]]));
+    expect(rows[0]?.[0]).toMatchObject({
+      minute: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d$/) as string,
+      user: expect.any(String) as string,
+    });
+    expect(await next('All appliances')).toContain('3 of 3');
+  });
+
+  it('golden one: those that differ, with what', async () => {
+    const [, second] = bench.fleet.appliances;
+    second?.state.configuration.resource('system', 'log', 'syslog').values.set('server', '192.0.2.99');
+    await press('Which', 'Click: who differs?');
+    expect(await next('Differ')).toMatchObject([{ appliance: 'berlin-2', changed: ['/system/log/syslog /server'] }]);
+  });
+});
