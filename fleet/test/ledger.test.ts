@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Queues } from '../engine/queues';
 import { Database } from '../ledger/database';
@@ -279,5 +281,27 @@ describe('a run', () => {
     expect(left.map((one) => one.id)).toEqual(['last week', 'endless', 'this morning', 'now']);
     await ledger.forget(30, 1);
     expect(await database.query('SELECT FROM gateway_fleet.item')).toHaveLength(4);
+  });
+});
+
+describe('docs/fleet.md', () => {
+  const text = readFileSync(join(__dirname, '..', '..', 'docs', 'fleet.md'), 'utf8');
+
+  it('watches by commands that the tables understand', async () => {
+    const [, sql = ''] = /```sql\n([^`]+)```/.exec(text) ?? [];
+    const queries = sql.split(/;\n/).filter((one) => one.trim() !== '');
+    expect(queries.length).toBeGreaterThan(3);
+    for (const query of queries) await database.query(query);
+  });
+
+  it('has a way to go on with an older copy of the database: nothing that waits is begun, what was sent is looked at', async () => {
+    const [, sql = ''] = /`(UPDATE gateway_fleet[^`]+)`/.exec(text) ?? [];
+    await ledger.order(order({ total: 3 }));
+    await ledger.sending(await claimed(0));
+    await claimed(1);
+    await database.query(sql);
+    expect(await kind(ledger.begin(id, 0, 'two'))).toBe('look');
+    for (const index of [1, 2]) expect(await kind(ledger.begin(id, index, 'two'))).toBe('over');
+    expect(await states()).toEqual(['sending', 'skipped', 'skipped']);
   });
 });
