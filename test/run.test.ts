@@ -147,6 +147,24 @@ function frozen<T>(value: T): T {
 const NEED_A_PAST = new Set(['backup.restore', 'journal.undo', 'snapshot.revert', 'contain.release']);
 
 describe('every write', () => {
+  it('is told before it leaves, to whoever asks, and does not leave where that fails', async () => {
+    const { simulator, gateway } = await pair();
+    const seen: number[] = [];
+    const body = { description: 'told before' };
+    const input = { path: 'users/user-roles/user-role/Users', body };
+    const told = async (): Promise<void> => {
+      await Promise.resolve();
+      seen.push(writes(simulator).length);
+    };
+    await gateway.run('config.update', input, { dryRun: true, beforeWrite: told });
+    expect(seen).toEqual([]);
+    await gateway.run('config.update', input, { beforeWrite: told });
+    expect([seen, writes(simulator).length]).toEqual([[0], 1]);
+    const refuse = (): Promise<void> => Promise.reject(new GatewayError('ABORTED', 'On purpose.', { sent: false }));
+    expect(await failure(gateway.run('config.update', input, { beforeWrite: refuse }))).toMatchObject({ code: 'ABORTED' });
+    expect(writes(simulator)).toHaveLength(1);
+  });
+
   const writing = [...operations].filter(([name, { effect }]) => effect !== 'read' && !name.startsWith('login.'));
 
   /** An appliance on which every example finds what it needs. */
