@@ -10,6 +10,7 @@ import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ensureFleetBuilt } from '../scripts/built.mjs';
+import { root } from '../scripts/tools.mjs';
 
 const { values: options } = parseArgs({ options: { items: { type: 'string' }, idle: { type: 'string' } } });
 const ITEMS = Number(options.items ?? 2000);
@@ -25,9 +26,9 @@ const busy = (loadavg()[0] ?? 0).toFixed(1);
 ensureFleetBuilt();
 const require = createRequire(import.meta.url);
 /** @type {{ Engine: new (options: object) => Engine }} */
-const { Engine } = require('../fleet/dist/engine/index.js');
+const { Engine } = require(join(root, 'fleet', 'dist', 'engine', 'index.js'));
 /** @type {{ embeddedCluster(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
-const { embeddedCluster } = require('../fleet/dist/engine/embedded.js');
+const { embeddedCluster } = require(join(root, 'fleet', 'dist', 'engine', 'embedded.js'));
 
 /** What appliances do, by their operation. @type {Record<string, Work>} */
 const works = {

@@ -69,9 +69,9 @@ export async function startFleetDemo({ onEnd } = {}) {
 async function startDatabase(folder, cleanups) {
   // Not by their own types: what the second package depends on may not be installed yet.
   /** @type {{ embeddedCluster(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
-  const { embeddedCluster } = require('../../fleet/dist/engine/embedded.js');
+  const { embeddedCluster } = require(join(root, 'fleet', 'dist', 'engine', 'embedded.js'));
   /** @type {{ Database: new (url: string, most: number) => { query(sql: string): Promise<Record<string, unknown>[]>, close(): Promise<void> } }} */
-  const { Database } = require('../../fleet/dist/engine/index.js');
+  const { Database } = require(join(root, 'fleet', 'dist', 'engine', 'index.js'));
   const cluster = embeddedCluster(folder);
   cleanups.push(() => cluster.stop());
   const url = await cluster.start();
@@ -83,7 +83,7 @@ async function startDatabase(folder, cleanups) {
 /** @param {(() => unknown)[]} cleanups */
 async function startAppliances(cleanups) {
   /** @type {typeof import('../../src/simulator/index.js')} */
-  const { startSimulatedFleet } = require('../../dist/src/simulator/index.js');
+  const { startSimulatedFleet } = require(join(root, 'dist', 'src', 'simulator', 'index.js'));
   const fleet = await startSimulatedFleet(COUNT, { delayMs: DELAY_MS });
   cleanups.push(() => fleet.close());
   await fleet.named(OFF).close();
