@@ -17,7 +17,7 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
       editor.page.$$eval('.gateway-form-config input, .gateway-form-config select', (inputs) =>
         inputs.filter((input) => input.checkVisibility()).map((input) => input.id.replace('node-config-input-', '')),
       );
-    const common = ['name', 'source', 'file', 'tls', 'proxy', 'secrets'];
+    const common = ['name', 'source', 'file', 'defaults-value', 'tls', 'proxy', 'secrets'];
     expect((await shown()).filter(Boolean)).toEqual([...common, 'sets', 'username', 'password']);
     expect(await editor.text('[data-error="file"]')).toMatch(/\.json, \.yaml/);
     await editor.input('node-config-input-secrets', 'environment');
