@@ -52,7 +52,7 @@ export { ERROR_CODES, type ErrorCode } from './model/error-codes';
 export type { Initiator } from './journal/around';
 export type { Entry as JournalEntry } from './journal/line';
 export type { Broken as JournalBroken, Verified as JournalVerified } from './journal/verify';
-export type { Advance, Call, Content, LoginState, ReadOptions } from './model/call';
+export type { Advance, Call, Content, Exclusively, LoginState, ReadOptions } from './model/call';
 export type { Counters, CounterValues, Histogram } from './model/counters';
 export type { Finding, HostFacts, SupportFacts } from './model/call';
 export type { Exchanged } from './http/history';
