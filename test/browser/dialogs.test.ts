@@ -32,17 +32,16 @@ inBothEditors('every operation', (rig) => {
     ).toBe(rig.operations().length + 4);
   });
 
-  it.each(names)('of %s shows its own fields, none of the others, nothing sticks out, and Done changes nothing', async (of) => {
-    for (const [area, name, fields] of rig.operations(of)) {
-      const id = idOf(area, name);
-      const before = await rig.editor.exported(id);
-      await rig.editor.openNode(id);
-      expect(await rig.editor.shownFields(), id).toEqual(Object.keys(fields));
-      expect(await rig.editor.overflowing(), id).toEqual([]);
-      await rig.editor.done();
-      expect(await rig.editor.exported(id), id).toEqual(before);
-      expect(await rig.editor.dirty(), id).toBe(false);
-    }
+  // The shortest of each area: that Done changes nothing is seen of all of them below.
+  it.each(names)('of %s is left as it was by Done', async (of) => {
+    const [shortest] = rig.operations(of).sort(([, , one], [, , other]) => Object.keys(one).length - Object.keys(other).length);
+    if (!shortest) throw new Error(`No operation of ${of}`);
+    const id = idOf(shortest[0], shortest[1]);
+    const before = await rig.editor.exported(id);
+    await rig.editor.openNode(id);
+    await rig.editor.done();
+    expect(await rig.editor.exported(id), id).toEqual(before);
+    expect(await rig.editor.dirty(), id).toBe(false);
   });
 
   it('has a name of its own for every control', async () => {
@@ -67,19 +66,27 @@ inBothEditors('every operation', (rig) => {
     await rig.editor.cancel();
   });
 
-  it.each(names)('of %s keeps what is changed, from every source, and shows it again', async (of) => {
-    for (const [area, name, fields] of rig.operations(of)) {
-      const id = idOf(area, name);
-      const wanted = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
-      await rig.editor.openNode(id);
-      await rig.editor.setFields(wanted);
-      await rig.editor.done();
-      expect((await rig.editor.exported(id)).fields, id).toEqual(wanted);
-      await rig.editor.openNode(id);
-      expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
-      await rig.editor.cancel();
-    }
-  });
+  // Each is opened twice: a dialog takes half a second, and there are many.
+  it.each(names)(
+    'of %s shows its own fields, none of the others, nothing sticks out; it keeps what is changed, and Done changes nothing of that',
+    async (of) => {
+      for (const [area, name, fields] of rig.operations(of)) {
+        const id = idOf(area, name);
+        const wanted = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
+        await rig.editor.openNode(id);
+        expect(await rig.editor.shownFields(), id).toEqual(Object.keys(fields));
+        expect(await rig.editor.overflowing(), id).toEqual([]);
+        await rig.editor.setFields(wanted);
+        await rig.editor.done();
+        const kept = await rig.editor.exported(id);
+        expect(kept.fields, id).toEqual(wanted);
+        await rig.editor.openNode(id);
+        expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
+        await rig.editor.done();
+        expect(await rig.editor.exported(id), id).toEqual(kept);
+      }
+    },
+  );
 
   it('stores nothing of a field that is set back to its default', async () => {
     await rig.editor.openNode('sessions-kill-user');
