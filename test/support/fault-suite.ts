@@ -265,7 +265,7 @@ export function faults(runtime: Runtime): void {
   afterEach(clear);
   afterAll(async () => {
     await Promise.all([rig.stop(), proxy.stop(), ...subjects.map(({ appliance }) => appliance.close())]);
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   /** What some need to be there: a backup to restore, a snapshot to compare with. */

@@ -24,7 +24,7 @@ export function containing(runtime: Runtime): void {
   });
   afterAll(async () => {
     await rig.stop();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   const kept = { folder: { type: 'str', value: folder } };

@@ -1,4 +1,5 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
@@ -315,7 +316,8 @@ export function fleet(runtime: Runtime): void {
     expect(isOut('vpn-010')).toBe(false);
     await rig.reset();
     forgetPlaces();
-    rmSync(folder, { recursive: true, force: true });
+    // Whatever is still being written into it.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   describe('what the dialogs ask', () => {

@@ -36,7 +36,7 @@ export function transfers(runtime: Runtime): void {
   afterEach(async () => {
     await rig.reset();
     Object.assign(rig.sim.state.variants, defaultVariants());
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   afterAll(() => rig.stop());
 
