@@ -6,7 +6,8 @@ import { Redactor } from '../src/model/redaction';
 import { adminRoute } from './admin';
 import { settingsOf } from './appliance';
 import { fromDialog, secretTexts } from './draft';
-import { sentence } from '../src/model/sentence';
+import { impatient, keepDraft } from './drafts';
+import { guesses } from './guesses';
 import type { Settings } from '../src/model/settings';
 import { untrustedChain, type Shown } from './trust';
 
@@ -15,12 +16,9 @@ export type TestAnswer =
   | { ok: true; system: unknown; ms: number }
   | { ok: false; code: string; reason?: string | undefined; message: string; shown?: Shown | undefined };
 
-/** Somebody waits at the dialog: less patience than a flow has. */
-const EXCHANGE_SECONDS = 15;
 const LONGEST_MS = 30_000;
-/** So many refusals within that time, and tests pause. */
-const GUESSES = 3;
-const GUESSES_MS = 60_000;
+/** The dialog asks what else it wants to know as soon as it has the answer. */
+const NEXT_MS = 2000;
 
 /** `POST /gateway-appliance/test`: tries the settings of the open dialog, deployed or not. */
 export function registerTest(red: NodeAPI): void {
@@ -32,15 +30,19 @@ export async function testAppliance(red: NodeAPI, body: Readonly<JsonObject>, go
   const redactor = new Redactor();
   let gateway: Gateway | undefined;
   let settings: Settings | undefined;
+  let proven = false;
   try {
     const { properties, credentials, nodes } = fromDialog(red, body);
     redactor.add(...secretTexts(credentials));
     settings = settingsOf(red, properties, credentials, nodes);
     guesses.check();
-    const timeout = Math.min(settings.timeout ?? EXCHANGE_SECONDS, EXCHANGE_SECONDS);
     // A key that is there already would prove nothing of what stands in the dialog.
-    gateway = new Gateway({ ...settings, timeout }, { ownLogin: true });
-    return await ask(gateway, gone);
+    gateway = new Gateway(impatient(settings), { ownLogin: true });
+    const answer = await ask(gateway, gone);
+    // What the dialog asks next needs no login, and no one-time code, of its own.
+    keepDraft(body.id, settings, { gateway, redactor }, NEXT_MS);
+    proven = true;
+    return answer;
   } catch (thrown) {
     const error = asGatewayError(thrown);
     const { code, details } = error;
@@ -56,7 +58,7 @@ export async function testAppliance(red: NodeAPI, body: Readonly<JsonObject>, go
       ...(shown && { shown }),
     };
   } finally {
-    gateway?.close();
+    if (!proven) gateway?.close();
   }
 }
 
@@ -69,26 +71,4 @@ async function ask(gateway: Gateway, gone: AbortSignal): Promise<TestAnswer> {
     if (late.aborted) throw new GatewayError('TIMEOUT', `The appliance did not answer within ${LONGEST_MS / 1000} s.`);
     throw thrown;
   }
-}
-
-/** The button must be no way to try passwords, whoever presses it: every one is a login, and accounts lock. */
-export const guesses = {
-  refused: [] as number[],
-  check(): void {
-    const [first] = (this.refused = this.refused.filter((at) => at > performance.now() - GUESSES_MS));
-    if (first === undefined || this.refused.length < GUESSES) return;
-    const seconds = Math.ceil((first + GUESSES_MS - performance.now()) / 1000);
-    throw new GatewayError(
-      'LOGIN_PAUSED',
-      sentence`${GUESSES} tests were refused within ${GUESSES_MS / 1000} s, and accounts lock. Try again in ${seconds} s.`,
-    );
-  },
-  count(): void {
-    this.refused.push(performance.now());
-  },
-};
-
-/** For tests: as if none had been refused. */
-export function forgetTests(): void {
-  guesses.refused = [];
 }

@@ -4,9 +4,10 @@ import { asGatewayError } from '../src/model/error';
 import { Gateway } from '../src/gateway';
 import { isObject, type JsonObject } from '../src/model/json';
 import { Redactor } from '../src/model/redaction';
+import type { Settings } from '../src/model/settings';
 import { applianceById, settingsOf } from './appliance';
-import { guesses } from './appliance-test';
 import { fromDialog, secretTexts } from './draft';
+import { guesses } from './guesses';
 import { inventoryById } from './inventory';
 import { badConfig } from './properties';
 
@@ -16,10 +17,13 @@ const EXCHANGE_SECONDS = 15;
 const KEPT_MS = 60_000;
 const MOST_KEPT = 4;
 
-interface Kept {
+/** An appliance as it stands in a dialog, and what no answer of its may show. */
+interface Draft {
   readonly gateway: Gateway;
   readonly redactor: Redactor;
-  timer: NodeJS.Timeout;
+}
+interface Kept extends Draft {
+  readonly timer: NodeJS.Timeout;
 }
 
 const kept = new Map<string, Kept>();
@@ -68,26 +72,38 @@ async function firstOf({ inventory, select }: JsonObject): Promise<Gateway> {
   return first.gateway();
 }
 
-function draftOf(red: NodeAPI, appliance: JsonObject): Kept {
+function draftOf(red: NodeAPI, appliance: JsonObject): Draft {
   const { properties, credentials, nodes } = fromDialog(red, appliance);
   const settings = settingsOf(red, properties, credentials, nodes);
-  // Of what is secret only a digest is kept as a name.
-  const name = createHash('sha256')
-    .update(JSON.stringify([appliance.id, settings]))
-    .digest('hex');
-  const there = kept.get(name);
+  const there = kept.get(nameOf(appliance.id, settings));
   if (there) {
     there.timer.refresh();
     return there;
   }
   guesses.check();
-  const timeout = Math.min(settings.timeout ?? EXCHANGE_SECONDS, EXCHANGE_SECONDS);
-  const timer = setTimeout(() => forget(name), KEPT_MS).unref();
-  const fresh = { gateway: new Gateway({ ...settings, timeout }), redactor: new Redactor().add(...secretTexts(credentials)), timer };
+  const fresh = { gateway: new Gateway(impatient(settings)), redactor: new Redactor().add(...secretTexts(credentials)) };
+  keepDraft(appliance.id, settings, fresh);
+  return fresh;
+}
+
+export function impatient(settings: Settings): Settings {
+  return { ...settings, timeout: Math.min(settings.timeout ?? EXCHANGE_SECONDS, EXCHANGE_SECONDS) };
+}
+
+/** For whatever the dialog asks with these settings, in place of what was kept for them. It is closed here, when it is no longer kept. */
+export function keepDraft(id: unknown, settings: Settings, draft: Draft, ms = KEPT_MS): void {
+  const name = nameOf(id, settings);
+  forget(name);
   const [oldest] = kept.keys();
   if (kept.size >= MOST_KEPT && oldest !== undefined) forget(oldest);
-  kept.set(name, fresh);
-  return fresh;
+  kept.set(name, { ...draft, timer: setTimeout(() => forget(name), ms).unref() });
+}
+
+/** Of what is secret only a digest is kept as a name. */
+function nameOf(id: unknown, settings: Settings): string {
+  return createHash('sha256')
+    .update(JSON.stringify([id, settings]))
+    .digest('hex');
 }
 
 function forget(name: string): void {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { forgetTests } from '../nodes/appliance-test';
+import { forgetTests } from '../nodes/guesses';
 import { Rig } from './support/node-red';
 
 const PASSWORD = 'planted "pass word" + /1';

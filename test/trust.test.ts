@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { forgetTests } from '../nodes/appliance-test';
+import { forgetTests } from '../nodes/guesses';
 import { issued, selfSigned, startSimulator, type Simulator, type SimulatorOptions } from '../src/simulator';
 import { proxy } from './library/proxy';
 import { Rig } from './support/node-red';
@@ -193,6 +193,17 @@ describe('an appliance that is not trusted', () => {
       const written = rig.sim.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'));
       expect(written).toEqual([]);
       rig.sim.state.variants.clockAhead = 0;
+    });
+
+    it('no second login is made for that', async () => {
+      await rig.deploy(deployed);
+      const before = rig.sim.logins;
+      expect(await ask(draft(rig.sim.url, { tls: 'tls1' }))).toMatchObject({ ok: true });
+      expect(await account()).toMatchObject({ ok: true, role: '.Administrators' });
+      expect(rig.sim.logins).toBe(before + 1);
+      // A test proves a login each time.
+      expect(await ask(draft(rig.sim.url, { tls: 'tls1' }))).toMatchObject({ ok: true });
+      expect(rig.sim.logins).toBe(before + 2);
     });
 
     it('what it may not read is told', async () => {

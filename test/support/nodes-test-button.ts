@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import helper from 'node-red-node-test-helper';
 import { processCoordination } from '../../src/model/process-coordination';
 import { startSimulator } from '../../src/simulator';
-import { forgetTests } from '../../nodes/appliance-test';
+import { forgetTests } from '../../nodes/guesses';
 import { Rig, type Runtime } from './node-red';
 
 const PASSWORD = 'planted "pass word" + /1';
