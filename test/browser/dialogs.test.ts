@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { areas } from '../../src/areas';
-import type { Entry } from './editor';
+import type { Entry, FlowNode } from './editor';
 import { idOf, inBothEditors } from './rig';
 
 const elsewhere: Entry[] = [
@@ -10,6 +10,9 @@ const elsewhere: Entry[] = [
   { type: 'env', value: 'NAME' },
   { type: 'jsonata', value: 'payload.name' },
 ];
+
+/** Node-RED moves a node whose label has become wider, when it draws next. */
+const placeless = ({ x: _x, ...node }: FlowNode): Omit<FlowNode, 'x'> => node;
 
 const names = [...areas.map((area) => area.name), 'trial'];
 
@@ -66,7 +69,7 @@ inBothEditors('every operation', (rig) => {
     await rig.editor.cancel();
   });
 
-  // Each is opened twice: a dialog takes half a second, and there are many. One of a hundred and fifty failed once on a busy machine, why is not known.
+  // Each is opened twice: a dialog takes its time, and there are many.
   it.each(names)(
     'of %s shows its own fields, none of the others, nothing sticks out; it keeps what is changed, and Done changes nothing of that',
     async (of) => {
@@ -83,7 +86,7 @@ inBothEditors('every operation', (rig) => {
         await rig.editor.openNode(id);
         expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
         await rig.editor.done();
-        expect(await rig.editor.exported(id), id).toEqual(kept);
+        expect(placeless(await rig.editor.exported(id)), id).toEqual(placeless(kept));
       }
     },
   );
