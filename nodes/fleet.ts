@@ -5,7 +5,7 @@ import type { Canceller } from '../src/model/cancelling';
 import { badInput, type GatewayError } from '../src/model/error';
 import type { Effect } from '../src/model/operation';
 import { isStream } from './asked';
-import { plainFailure } from './failure';
+import { plainFailure, type Failure } from './failure';
 import { inventoryById } from './inventory';
 import type { Chosen } from './operations';
 import type { Output } from './output';
@@ -27,7 +27,7 @@ export interface FleetRun {
   readonly options: RunOptions;
   readonly send: (message: Message) => void;
   /** One appliance has failed: where failures go. */
-  readonly fails: (message: Message, failure: ReturnType<typeof plainFailure>) => void;
+  readonly fails: (message: Message, failure: Failure) => void;
   readonly onProgress: NonNullable<ManyOptions['onProgress']>;
 }
 

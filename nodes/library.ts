@@ -3,7 +3,7 @@
  * and operation, how it fails, and the inventories that are deployed. Nothing here is needed for a flow.
  */
 export { hideCredentials } from './gateway';
-export { isOurs, plainFailure, type Failure } from './failure';
+export { isOurs, plainFailure, type Done, type Failure } from './failure';
 export { Canceller } from '../src/model/cancelling';
 export { failureEnvelope } from '../src/run/envelope';
 export { Fleet } from './fleet';

@@ -7,8 +7,7 @@ import { links } from '../src/areas/links';
 import { badInput } from '../src/model/error';
 import type { Gateway } from '../src/gateway';
 import { isObject, type JsonObject } from '../src/model/json';
-import { Redactor } from '../src/model/redaction';
-import { secretsIn } from '../src/model/secrets';
+import { withoutSecrets } from '../src/model/redaction';
 import { adminRoute } from './admin';
 import { listedNames, namedAppliances } from './appliance';
 import { askAppliance } from './drafts';
@@ -94,6 +93,6 @@ async function read(gateway: Gateway, body: Readonly<JsonObject>, gone: AbortSig
   if (typeof path !== 'string' && !Array.isArray(path)) throw badInput('path has to be text or an array.');
   const operation = body.root === 'request' ? 'request.get' : 'config.get';
   const { data, envelope } = await gateway.run(operation as string, { path }, { signal: gone });
-  const resource = new Redactor().with(secretsIn(data)).value(data);
+  const resource = withoutSecrets(data);
   return { resource, links: isObject(data) ? links(data) : [], path: envelope.request?.path };
 }

@@ -5,8 +5,8 @@ import type { Gateway } from '../src/gateway';
 import { readInput } from '../src/model/input';
 import { isObject, type JsonObject } from '../src/model/json';
 import type { Area, Operation } from '../src/model/operation';
-import { MASK, Redactor } from '../src/model/redaction';
-import { secretsIn, secretsOfInput } from '../src/model/secrets';
+import { MASK, Redactor, withoutSecrets } from '../src/model/redaction';
+import { secretsOfInput } from '../src/model/secrets';
 import { ours, sentence } from '../src/model/sentence';
 import { adminRoute } from './admin';
 import { textsOf } from './draft-nodes';
@@ -35,7 +35,7 @@ function lastOf({ id }: Readonly<JsonObject>): Record<string, unknown> {
   const last = seenBy(id)?.last();
   if (!last) return { ok: true };
   const { at, message } = last;
-  return { ok: true, at, message: new Redactor().with(secretsIn(message)).value(message) };
+  return { ok: true, at, message: withoutSecrets(message) };
 }
 
 async function preview(red: NodeAPI, gateway: Gateway, body: Readonly<JsonObject>, gone: AbortSignal): Promise<Record<string, unknown>> {

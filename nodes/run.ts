@@ -1,9 +1,7 @@
 import { unlessAborted, type Cancellable, type Canceller } from '../src/model/cancelling';
-import type { Failure } from './failure';
 import type { Message } from './sources';
 
 export type Send = (message: Message | (Message | null)[]) => void;
-export type Done = (error?: Failure) => void;
 
 /** One message under way. */
 export interface Run {

@@ -6,7 +6,7 @@ import { ours, sentence } from '../src/model/sentence';
 import { failureEnvelope } from '../src/run/envelope';
 import { filterFrom, kindNamed, KINDS, Watcher, type Limit, type WatchEvent, type WatchKind, type WatchOptions } from '../src/watch';
 import { applianceById } from './appliance';
-import { plainFailure } from './failure';
+import { plainFailure, type Done } from './failure';
 import { badConfig, Properties } from './properties';
 import { variableOf } from './rules';
 import type { Message } from './sources';
@@ -16,7 +16,6 @@ import { showWatch } from './watch-status';
 
 export const WATCH = 'gateway-watch';
 
-type Done = (error?: ReturnType<typeof plainFailure>) => void;
 type Settings = Omit<WatchOptions, 'onEvent' | 'onError' | 'onState'>;
 
 /** The runtime of one `gateway-watch` node: a watcher, whose events become messages. */

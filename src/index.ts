@@ -21,6 +21,7 @@ export {
   type InventoryAppliance,
   runOnMany,
   type ApplianceResult,
+  type Costs,
   type CredentialSet,
   type CredentialSource,
   type Gateways,
@@ -63,6 +64,7 @@ export type { Query, Request } from './model/request';
 export type { Permissions, Rule } from './model/rules';
 export { ours, sentence, type Sentence } from './model/sentence';
 export { readInput } from './model/input';
+export { withoutSecrets } from './model/redaction';
 export { isSecretName, secretsIn, type SecretValue } from './model/secrets';
 export type { Handshake } from './http/served';
 export type { ServedCertificate, ShownCertificate } from './model/served';

@@ -1,4 +1,4 @@
-import { manyReport, type ApplianceResult, type Envelope, type ErrorCode, type RunOptions } from '@gateway-admin/node-red';
+import { manyReport, type ApplianceResult, type Costs, type Envelope, type ErrorCode, type RunOptions } from '@gateway-admin/node-red';
 import type { ItemRow, RunRow } from '../ledger/rows';
 
 /** As of a run on many appliances in one Node-RED; a write of which nobody knows whether it happened is told apart. */
@@ -23,7 +23,7 @@ export function reportOf(
     selection: run.selection,
     input: run.input,
     results,
-    envelopes: items.map(envelopeOf),
+    envelopes: items.map(costsOf),
     dryRun: run.dry_run,
     stopped: run.stopped ?? undefined,
     started: performance.now(),
@@ -48,10 +48,9 @@ function resultOf(item: ItemRow): ApplianceResult & { unknown?: true } {
   };
 }
 
-/** What sums are made of. */
-function envelopeOf({ state, changed, requests, retries, logins, plan }: ItemRow): Envelope | undefined {
+function costsOf({ state, requests, retries, logins, plan }: ItemRow): Costs | undefined {
   if (state === 'waiting' || state === 'skipped') return undefined;
-  return { ok: state === 'ok', changed, requests, retries, logins, ...(plan && { plan }) } as unknown as Envelope;
+  return { requests, retries, logins, ...(plan && { plan }) };
 }
 
 function english(_key: string, text: string, values: Readonly<Record<string, string | number>>): string {

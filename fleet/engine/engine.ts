@@ -8,7 +8,7 @@ import { Ledger } from '../ledger/ledger';
 import type { Order, Progress, RunRow } from '../ledger/rows';
 import { alone, migrate } from '../ledger/schema';
 import { Worker, type Appliances, type ItemKey } from '../worker/worker';
-import { Lane, type Worked } from './lane';
+import { Lane, type AnyLane, type Worked } from './lane';
 import { Presence } from './presence';
 import { LANES, Queues, taskQueue } from './queues';
 
@@ -67,7 +67,7 @@ export class Engine {
   readonly #presence: Presence;
   readonly #worker: Worker;
   readonly #coordinator: Coordinator;
-  readonly #lanes = new Map<string, Lane<object>>();
+  readonly #lanes = new Map<string, AnyLane>();
   readonly #listeners = new Set<Listener>();
   /** Runs whose progress is told here, and what was told last. */
   readonly #followed = new Map<string, string>();
@@ -233,7 +233,7 @@ export class Engine {
 
   #lane<T extends object>(queue: string, limit: number, work: (data: T) => Promise<Worked>): Lane<T> {
     const lane = new Lane<T>({ boss: this.#queues.boss, queue, limit, work, onFault: (fault) => this.#fault(fault) });
-    this.#lanes.set(queue, lane as unknown as Lane<object>);
+    this.#lanes.set(queue, lane);
     lane.start();
     return lane;
   }
@@ -294,7 +294,7 @@ export class Engine {
   }
 }
 
-async function drained(lane: Lane<object>): Promise<void> {
+async function drained(lane: AnyLane): Promise<void> {
   await lane.stop();
   while (lane.busy > 0) await new Promise((resolve) => setTimeout(resolve, 50));
   await lane.flush();

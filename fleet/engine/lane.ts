@@ -17,6 +17,9 @@ export interface LaneOptions<T> {
   readonly onFault: (fault: unknown) => void;
 }
 
+/** A lane, whatever its jobs are. */
+export type AnyLane = Pick<Lane<object>, 'busy' | 'nudge' | 'stop' | 'end' | 'flush'>;
+
 /** Takes jobs of one queue as fast as they are done: the `work` of pg-boss sleeps between jobs. */
 export class Lane<T extends object> {
   readonly #options: LaneOptions<T>;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError, ours, sentence } from '@gateway-admin/node-red';
-import { Pool, types, type PoolClient, type QueryResultRow } from 'pg';
+import { Pool, TypeOverrides, type PoolClient, type QueryResultRow } from 'pg';
 
 /** Counts are small: a bigint is a number here. */
 const BIGINT = 20;
@@ -14,6 +14,10 @@ export interface Sql {
   query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<{ rows: R[]; rowCount: number | null }>;
 }
 
+interface Rows {
+  readonly rows: unknown[];
+}
+
 /** As pg-boss wants it. */
 export interface BossSql {
   executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
@@ -25,6 +29,8 @@ export class Database {
   #closed: Promise<void> | undefined;
 
   constructor(url: string, most = 10) {
+    const numbers = new TypeOverrides();
+    numbers.setTypeParser(BIGINT, Number);
     this.#pool = new Pool({
       connectionString: url,
       max: most,
@@ -33,9 +39,7 @@ export class Database {
       keepAlive: true,
       allowExitOnIdle: true,
       application_name: 'gateway-fleet',
-      types: {
-        getTypeParser: ((id: number, format?: 'text') => (id === BIGINT ? Number : (types.getTypeParser(id, format) as unknown))) as never,
-      },
+      types: numbers,
     });
     // An idle connection that breaks is replaced at the next query.
     this.#pool.on('error', () => undefined);
@@ -70,8 +74,8 @@ export class Database {
     return {
       executeSql: async (text, values = []) => {
         // Without values a text may hold several commands; pg-boss then wants the rows of them all.
-        const result: unknown = await (sql ?? this.#pool).query(text, values);
-        return Array.isArray(result) ? { rows: (result as { rows: unknown[] }[]).flatMap(({ rows }) => rows) } : (result as never);
+        const result: Rows | Rows[] = await (sql ?? this.#pool).query(text, values);
+        return { rows: [result].flat().flatMap(({ rows }) => rows) };
       },
     };
   }

@@ -1,3 +1,4 @@
+import type { PlannedRequest } from '@gateway-admin/node-red';
 import type { ItemState } from './states';
 
 export type RunState = 'running' | 'paused' | 'done';
@@ -84,7 +85,7 @@ export interface ItemRow {
   readonly code: string | null;
   readonly message: string | null;
   readonly data: unknown;
-  readonly plan: readonly Json[] | null;
+  readonly plan: PlannedRequest[] | null;
   readonly requests: number;
   readonly retries: number;
   readonly logins: number;
@@ -97,7 +98,7 @@ export interface ItemOutcome {
   readonly code?: string | undefined;
   readonly message?: string | undefined;
   readonly data?: unknown;
-  readonly plan?: readonly Json[] | undefined;
+  readonly plan?: PlannedRequest[] | undefined;
   readonly requests?: number | undefined;
   readonly retries?: number | undefined;
   readonly logins?: number | undefined;

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { asGatewayError, badInput, GatewayError, sentence } from '@gateway-admin/node-red';
-import { badConfig, failureEnvelope, owned, plainFailure, Properties, sayIn, type Message } from '@gateway-admin/node-red/nodes';
+import { badConfig, failureEnvelope, owned, plainFailure, Properties, sayIn, type Done, type Message } from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
 import { engineOf } from './engine-node';
 import { identityOf } from './order';
@@ -32,11 +32,11 @@ export class ControlNode {
     this.#setup = read({ ...definition });
     if (this.#setup instanceof GatewayError) this.#show('red', 'not-configured');
     node.on('input', (message, send, done) => {
-      this.#receive(message, send, done as never).catch((fault: unknown) => node.error(fault));
+      this.#receive(message, send, done as Done).catch((fault: unknown) => node.error(fault));
     });
   }
 
-  async #receive(received: Message, send: (message: Message) => void, done: (error?: unknown) => void): Promise<void> {
+  async #receive(received: Message, send: (message: Message) => void, done: Done): Promise<void> {
     const message = owned(received, ['payload', 'run']);
     let what = 'fleet';
     try {

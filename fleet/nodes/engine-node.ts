@@ -1,19 +1,25 @@
 import { spawnSync } from 'node:child_process';
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import { asGatewayError, GatewayError, ours, sentence } from '@gateway-admin/node-red';
 import { badConfig, inventoryById, Properties, sayIn, shareBetweenProcesses, type InventoryNode } from '@gateway-admin/node-red/nodes';
 import { Engine, type Listener } from '../engine';
 import type { Cluster } from '../engine/cluster';
 import { embeddedCluster } from '../engine/embedded';
+import type { Appliances } from '../worker/worker';
 import { statusText, type Key } from './texts';
 
 export const ENGINE = 'gateway-fleet-engine';
 export const ENGINE_CREDENTIALS = { url: { type: 'password' } } as const;
 
+type Look = Pick<NodeStatus, 'fill' | 'shape'>;
+
 /** Every engine that is deployed. */
 const deployed = new Map<string, EngineNode>();
 /** PostgreSQL that was started here, by folder: it ends with the process, not with a deploy. */
 const clusters = new Map<string, { cluster: Cluster; url: Promise<string> }>();
+
+const WRONG: Look = { fill: 'red', shape: 'ring' };
+const LOOKS: Partial<Record<Key, Look>> = { ready: { fill: 'green', shape: 'dot' }, starting: { fill: 'grey', shape: 'ring' } };
 
 /** The runtime of one `gateway-fleet-engine` node. */
 export class EngineNode {
@@ -56,6 +62,11 @@ export class EngineNode {
     return found;
   }
 
+  /** As they are at the time: an inventory may be deployed anew. */
+  get appliances(): Appliances {
+    return { named: (name) => this.inventory.named(name), secretOf: (set) => this.inventory.secretOf(set) };
+  }
+
   get inventoryId(): string {
     return this.#inventory;
   }
@@ -76,7 +87,7 @@ export class EngineNode {
       throw badConfig('The address of the database has to begin with postgresql://. Open the engine and enter it.');
     const engine = new Engine({
       url,
-      appliances: { named: (name) => this.inventory.named(name), secretOf: (set) => this.inventory.secretOf(set) },
+      appliances: this.appliances,
       inFlight,
       urgentInFlight,
       say: sayIn(this.#red),
@@ -129,13 +140,7 @@ export class EngineNode {
   #show(key: Key): void {
     if (this.#shown === key || this.#closed) return;
     this.#shown = key;
-    const look =
-      key === 'ready'
-        ? { fill: 'green', shape: 'dot' }
-        : key === 'starting'
-          ? { fill: 'grey', shape: 'ring' }
-          : { fill: 'red', shape: 'ring' };
-    this.#node.status({ ...look, text: statusText(this.#red, key) } as never);
+    this.#node.status({ ...(LOOKS[key] ?? WRONG), text: statusText(this.#red, key) });
   }
 
   async #close(): Promise<void> {

@@ -13,6 +13,7 @@ import {
   Properties,
   sayIn,
   type Chosen,
+  type Done,
   type Message,
 } from '@gateway-admin/node-red/nodes';
 import type { Delivered, NewOrder, Progress } from '../engine';
@@ -25,8 +26,6 @@ export const RUN = 'gateway-fleet-run';
 const MOST_DESTROYED = 25;
 
 type Send = (messages: (Message | null)[]) => void;
-type Done = (error?: ReturnType<typeof plainFailure>) => void;
-
 interface Setup {
   readonly engine: string;
   readonly operations: Operations;

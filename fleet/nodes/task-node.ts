@@ -11,6 +11,7 @@ import {
   plainFailure,
   Properties,
   sayIn,
+  type Done,
   type Message,
 } from '@gateway-admin/node-red/nodes';
 import type { Delivered, Progress } from '../engine';
@@ -24,8 +25,6 @@ const AT_ONCE = 4;
 const MINUTES = 60;
 /** Longer a timer cannot be. */
 const MOST_MINUTES = 35_000;
-
-type Done = (error?: ReturnType<typeof plainFailure>) => void;
 
 interface Setup {
   readonly engine: string;
@@ -78,11 +77,12 @@ export class TaskNode {
 
   /** Takes the items of this flow, of whomever has ordered them. */
   async #serve({ engine: id, atOnce, minutes }: Setup): Promise<void> {
-    const { engine } = await engineOf(id);
+    const { engine, node } = await engineOf(id);
     if (this.#closed) return;
     const tasks = new Tasks({
       database: engine.database,
       ledger: engine.ledger,
+      appliances: node.appliances,
       holder: engine.id,
       timeLimitMs: minutes * 60_000,
       newToken: randomUUID,

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { paceOf } from '../../src';
-import { Client } from 'pg';
 import { failure } from '../../test/library/appliance';
 import type { Delivered } from '../engine';
 import { Bench, ROLE, SETTING, until, type Member } from './support/fleet';
-import { startPostgres, type TestPostgres } from './support/postgres';
+import { rowsOf, startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 60;
 let postgres: TestPostgres;
@@ -140,29 +139,10 @@ describe('a run over a fleet', () => {
     expect(data.results[0]).toMatchObject({ ok: true });
     const sent = bench.fleet.named('vpn-005').requests.find(({ method, path }) => method === 'POST' && path.includes('local'));
     expect(sent?.body).toContain('planted-S3cret');
-    const text = await everything();
+    const text = await rowsOf(bench.url);
     expect(text).toContain('"username": "temp"');
     expect(text).not.toContain('planted-S3cret');
     expect(text).not.toContain(Buffer.from('planted-S3cret').toString('base64'));
     for (const { url } of bench.fleet.entries) expect(text).not.toContain(new URL(url).host);
   });
 });
-
-/** All rows of all tables of the database, as text. */
-async function everything(): Promise<string> {
-  const client = new Client({ connectionString: bench.url });
-  await client.connect();
-  try {
-    const tables = await client.query<{ name: string }>(
-      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname LIKE 'gateway_fleet%'`,
-    );
-    const texts: string[] = [];
-    for (const { name } of tables.rows) {
-      const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} AS t`);
-      texts.push(...rows.map(({ row }) => row.replaceAll('""', '"')));
-    }
-    return texts.join('\n');
-  } finally {
-    await client.end();
-  }
-}

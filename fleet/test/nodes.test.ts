@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Bench, SETTING, until } from './support/fleet';
 import { Red, type FlowNode } from './support/node-red';
-import { startPostgres, type TestPostgres } from './support/postgres';
+import { rowsOf, startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 40;
 const field = (value: unknown): object => ({
@@ -28,6 +28,27 @@ const TASK: FlowNode[] = [
   { id: 'n-done', type: 'gateway-fleet-done', wires: [] },
 ];
 
+/** What a flow may say of an appliance: a Function node of the task's, by what it ends with. */
+const PLANTED = `
+const own = 'planted-' + msg.appliance;
+msg.payload = { password: own, psk: 81726354, tokens: [own + '-a', { in: own + '-b' }], pair: { name: 'shared-secret', value: own + '-c' },
+  text: JSON.stringify({ passphrase: own + '-d' }), quoted: 'it said ' + own + ' and ' + own + '-d', file: Buffer.from(own), kept: 'all else' };
+if (msg.appliance === 'vpn-002') msg.error = { message: own + ' was refused by ' + msg.payload.tokens[0] + ', not 81726354', code: 'REJECTED' };
+return msg;`;
+const LEAKING: FlowNode[] = [
+  { id: 'leak', type: 'http in', url: '/leak', method: 'post', wires: [['leak-unpack', 'n-thanks']] },
+  { id: 'leak-unpack', type: 'function', func: 'return { run: msg.payload.run, payload: {} };', outputs: 1, wires: [['leak-task']] },
+  {
+    id: 'leak-task',
+    type: 'gateway-fleet-task',
+    engine: 'eng',
+    select: 'vpn-001 | vpn-002',
+    data: 'all',
+    wires: [['leak-say'], ['told-report'], []],
+  },
+  { id: 'leak-say', type: 'function', func: PLANTED, outputs: 1, wires: [['n-done']] },
+];
+
 let postgres: TestPostgres;
 let bench: Bench;
 let one: Red;
@@ -36,8 +57,8 @@ let other: Red;
 beforeAll(async () => {
   postgres = await startPostgres();
   bench = await Bench.start(await postgres.database(), COUNT);
-  one = new Red(bench.url, bench.fleet, ENSURE, TASK);
-  other = new Red(bench.url, bench.fleet, ENSURE, TASK);
+  one = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING]);
+  other = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING]);
   await Promise.all([one.start(), other.start()]);
 });
 afterEach(() => bench.reset());
@@ -81,6 +102,19 @@ describe('two Node-REDs', () => {
     expect(JSON.stringify(report?.results[0])).toContain('"data"');
     for (const appliance of bench.fleet.appliances)
       expect(appliance.requests.filter(({ path }) => path.includes('system-information'))).toHaveLength(1);
+  });
+
+  it('keep of what a drawn flow says all but what is secret, whatever type that has', async () => {
+    await one.post('/leak', { run: 'leaking' });
+    await until(() => one.reports('leaking').length > 0, one.output());
+    const [report] = one.reports('leaking');
+    expect(report).toMatchObject({ total: 2, ok: 1, failed: 1 });
+    expect(report?.results[0]?.data).toMatchObject({ kept: 'all else', file: { bytes: 15 } });
+    expect(report?.results[1]?.error).toMatchObject({ code: 'REJECTED', message: expect.stringContaining(' was refused by ') as string });
+    const rows = await rowsOf(bench.url);
+    expect(rows).toContain('all else');
+    expect(rows).toContain(' was refused by ');
+    for (const secret of ['planted', '81726354', Buffer.from('planted').toString('base64').slice(0, 9)]) expect(rows).not.toContain(secret);
   });
 
   it('list runs, pause, resume and cancel them, and repeat what failed', async () => {

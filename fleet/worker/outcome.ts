@@ -1,17 +1,16 @@
 import {
   asGatewayError,
-  isSecretName,
   partlyFailed,
+  withoutSecrets,
   type Envelope,
   type ErrorCode,
   type GatewayError,
   type Outcome,
 } from '@gateway-admin/node-red';
-import type { ItemOutcome, Json } from '../ledger/rows';
+import type { ItemOutcome } from '../ledger/rows';
 
 /** Longer words are of no use in a table of a thousand rows. */
 const LONGEST_MESSAGE = 500;
-const MASK = '***';
 
 /** Takes what must not be kept out of a text. */
 export type Clean = (text: string) => string;
@@ -30,8 +29,8 @@ export function succeeded({ data, many, envelope }: Outcome, keepsData: boolean,
     state: error ? 'failed' : 'ok',
     changed,
     ...(error && { code: error.code, message: short(clean(error.message)) }),
-    ...(keepsData && { data: withoutSecrets(data) }),
-    ...(plan && { plan: withoutSecrets(plan) as readonly Json[] }),
+    ...(keepsData && { data: kept(data) }),
+    ...(plan && { plan: withoutSecrets(plan) }),
     ...costs(envelope),
   };
 }
@@ -54,13 +53,21 @@ export function isFailureOf(thrown: unknown, code: ErrorCode): thrown is Gateway
 const costs = (envelope: Envelope | undefined): Pick<ItemOutcome, 'requests' | 'retries' | 'logins'> =>
   envelope ? { requests: envelope.requests, retries: envelope.retries, logins: envelope.logins } : {};
 
-const short = (text: string): string => (text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text);
+export const short = (text: string): string => (text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text);
 
-/** What stands under a secret's name is not kept, and of what is no JSON only how long it is. */
-function withoutSecrets(data: unknown): unknown {
-  if (data === undefined) return undefined;
-  if (Buffer.isBuffer(data)) return { bytes: data.length };
-  return JSON.parse(JSON.stringify(data, (name, value: unknown) => (isSecretName(name) && isLeaf(value) ? MASK : value))) as unknown;
+/** Of what is no JSON, and of an export as a text, only how long it is; nothing at all where it holds itself. */
+export function kept(data: unknown): unknown {
+  if (typeof data === 'string' && /^\s*</.test(data)) return { bytes: Buffer.byteLength(data) };
+  try {
+    const text = JSON.stringify(data, jsonOf);
+    return text === undefined ? undefined : withoutSecrets(JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
 }
 
-const isLeaf = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
+function jsonOf(this: unknown, name: string, value: unknown): unknown {
+  // A Buffer comes as the list of its bytes already.
+  const given = (this as Readonly<Record<string, unknown>>)[name];
+  return Buffer.isBuffer(given) ? { bytes: given.length } : value;
+}

@@ -1,8 +1,11 @@
-import { GatewayError, ours, type ErrorCode } from '@gateway-admin/node-red';
+import { GatewayError, ours, withoutSecrets, type ErrorCode } from '@gateway-admin/node-red';
 import type { Database } from '../ledger/database';
 import type { Ledger } from '../ledger/ledger';
 import type { Begun, ItemOutcome } from '../ledger/rows';
-import type { ItemKey } from './worker';
+import { kept, short, withoutAddress } from './outcome';
+import type { Appliances, ItemKey } from './worker';
+
+const LONGEST_CODE = 40;
 
 type Taken = Extract<Begun, { kind: 'run' | 'look' }>;
 
@@ -18,6 +21,7 @@ export interface Task {
 export interface TasksOptions {
   readonly database: Database;
   readonly ledger: Ledger;
+  readonly appliances: Appliances;
   readonly holder: string;
   /** A task nobody has ended after so long has failed. */
   readonly timeLimitMs: number;
@@ -77,13 +81,16 @@ export class Tasks {
   }
 
   async #perform(taken: Taken, token: string): Promise<'done' | 'later' | 'lost'> {
-    const { ledger } = this.#options;
-    const { claim, run } = taken;
+    const { appliances, ledger } = this.#options;
+    const { claim, item, run } = taken;
     if (taken.kind === 'look') return this.#finish(taken, { ...LEFT });
     // Nobody knows what a flow does: one that must not be begun twice is taken for a write from its first node on.
     if (!run.repeats && !(await this.#lasting(() => ledger.sending(claim)))) return 'lost';
+    // Before the flow begins: its end may come when a deploy has closed the inventory.
+    const clean = withoutAddress(item.appliance, appliances.named(item.appliance)?.url);
     const outcome = await this.#outcome(taken, token);
-    if (outcome !== CLOSED) return this.#finish(taken, outcome);
+    const { message } = outcome;
+    if (outcome !== CLOSED) return this.#finish(taken, message === undefined ? outcome : { ...outcome, message: clean(message) });
     if (run.repeats) await this.#lasting(() => ledger.release(claim));
     return run.repeats ? 'later' : this.#finish(taken, { ...LEFT });
   }
@@ -126,14 +133,18 @@ const LEFT = ended(
   'Its Node-RED ended while the flow was under way. Look how far it came, then repeat it or leave it.',
 );
 
-/** What a flow's error makes of a task. */
-export function failedBy(error: unknown): ItemOutcome {
-  const { code, message } = (typeof error === 'object' && error !== null ? error : { message: error }) as {
-    code?: unknown;
-    message?: unknown;
+/** What the message makes of its task that says that it is done, well or, with an error on it, not. */
+export function outcomeOf(message: { readonly payload?: unknown; readonly error?: unknown }): ItemOutcome {
+  const { error, payload } = message;
+  if (error === undefined || error === null) return { state: 'ok', changed: null, data: kept(payload) };
+  const { code, message: words } = Object(error) as { code?: unknown; message?: unknown };
+  const told = typeof error === 'string' ? error : typeof words === 'string' ? words : 'The flow failed.';
+  return {
+    state: 'failed',
+    changed: null,
+    code: typeof code === 'string' ? code.slice(0, LONGEST_CODE) : 'REJECTED',
+    message: short(withoutSecrets(told, message)),
   };
-  const words = typeof message === 'string' ? message.slice(0, 500) : 'The flow failed.';
-  return { state: 'failed', changed: null, code: typeof code === 'string' ? code.slice(0, 40) : 'REJECTED', message: words };
 }
 
 export function noTask(): GatewayError {

@@ -4,6 +4,15 @@ export { Gateways, type KeptGateway } from './gateways';
 export { Inventory, InventoryAppliance, type InventoryOptions, type SettingsOf } from './inventory';
 export { AT_ONCE, paceOf, type Pace, type PaceOptions, type Share } from './pace';
 export { formatOf, LARGEST_BYTES, parseInventory, type InventoryFormat } from './parse';
-export { manyReport, partlyFailed, type ApplianceResult, type ManyAppliances, type PlannedAt, type Reported, type Stopped } from './report';
+export {
+  manyReport,
+  partlyFailed,
+  type ApplianceResult,
+  type Costs,
+  type ManyAppliances,
+  type PlannedAt,
+  type Reported,
+  type Stopped,
+} from './report';
 export { MOST_DESTROYED, runOnMany, type ManyOptions, type ManyOutcome, type ManyProgress, type Target } from './run-many';
 export { readSelection, type Select, type Selectable } from './selection';

@@ -48,6 +48,9 @@ export const WORDS = {
 /** Names of more are in the results. */
 const MOST_NAMED = 5;
 
+/** Of what was done on one appliance, what sums are made of. */
+export type Costs = Pick<Envelope, 'requests' | 'retries' | 'logins' | 'plan'>;
+
 /** What a report is made of. */
 export interface Reported {
   readonly operation: string;
@@ -55,7 +58,7 @@ export interface Reported {
   readonly selection: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly results: readonly ApplianceResult[];
-  readonly envelopes: readonly (Envelope | undefined)[];
+  readonly envelopes: readonly (Costs | undefined)[];
   readonly dryRun: boolean;
   readonly stopped: Stopped | undefined;
   readonly started: number;

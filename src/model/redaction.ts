@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { GatewayError } from './error';
 import { isObject } from './json';
 import { Search, type Span } from './search';
-import { isSecretName, jsonIn, namesSecret, type SecretValue } from './secrets';
+import { isSecretName, jsonIn, namesSecret, secretsIn, type SecretValue } from './secrets';
 import { Sentence } from './sentence';
 import { viewsOf } from './unescaped';
 
@@ -164,6 +164,14 @@ export class Redactor {
     }
     return this.#wanted;
   }
+}
+
+/**
+ * A JSON value as it may be kept and shown: what stands under a secret's name in it, or in what came with it, is masked wherever it is
+ * repeated.
+ */
+export function withoutSecrets<T>(value: T, cameWith?: unknown): T {
+  return new Redactor().with(secretsIn([value, cameWith])).value(value);
 }
 
 /** What nothing can be learned from stays: that a field is empty or off. */

@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
 import type { Simulator } from '../../src/simulator';
 import { certificate } from '../library/appliance';
+import { postTo, tellingInto } from './telling';
 
 type FlowNode = Record<string, unknown> & { readonly id: string };
 
@@ -39,8 +40,7 @@ export class Killable {
       version: 4,
       flows: [...this.#flows],
       credentials: { a1: { username: 'api-admin', password: 'simulator' } },
-      settingsCode: `const { appendFileSync } = require('node:fs');
-module.exports.functionGlobalContext = { tell: (line) => appendFileSync(${JSON.stringify(this.told)}, JSON.stringify(line) + '\\n') };`,
+      settingsCode: tellingInto(this.told),
     });
   }
 
@@ -51,14 +51,8 @@ module.exports.functionGlobalContext = { tell: (line) => appendFileSync(${JSON.s
   }
 
   /** What an `http in` of that path leads to. Rejects when it is killed meanwhile. */
-  async post(path: string, body: unknown = {}): Promise<unknown> {
-    const response = await fetch(`${this.#running?.url}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return response.json();
+  post(path: string, body: unknown = {}): Promise<unknown> {
+    return postTo(this.#running, path, body);
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNodeRed, type NodeRed } from '../../../scripts/demo/node-red.mjs';
 import type { SimulatedFleet } from '../../../src/simulator';
+import { postTo, tellingInto } from '../../../test/support/telling';
 import type { FleetReport } from '../../engine';
 import { LOGIN } from './fleet';
 
@@ -99,8 +100,7 @@ export class Red {
       nodesDir: [root, join(root, 'fleet')],
       flows: [...this.#flows],
       credentials: { inv: LOGIN, ...(this.#url !== '' && { eng: { url: this.#url } }) },
-      settingsCode: `const { appendFileSync } = require('node:fs');
-module.exports.functionGlobalContext = { tell: (line) => appendFileSync(${JSON.stringify(this.#told)}, JSON.stringify(line) + '\\n') };`,
+      settingsCode: tellingInto(this.#told),
     });
   }
 
@@ -118,14 +118,8 @@ module.exports.functionGlobalContext = { tell: (line) => appendFileSync(${JSON.s
     return this.#running?.output() ?? '';
   }
 
-  async post(path: string, body: unknown): Promise<unknown> {
-    const response = await fetch(`${this.#running?.url}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return response.json();
+  post(path: string, body: unknown): Promise<unknown> {
+    return postTo(this.#running, path, body);
   }
 
   begin(run: string, payload: unknown = {}): Promise<unknown> {

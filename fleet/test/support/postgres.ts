@@ -52,3 +52,22 @@ function systemBinaries(): string {
   if (versions[0] !== undefined) return join(root, versions[0], 'bin');
   return join(execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim());
 }
+
+/** All rows of all tables of the database, as text. */
+export async function rowsOf(url: string): Promise<string> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname LIKE 'gateway_fleet%'`,
+    );
+    const texts: string[] = [];
+    for (const { name } of tables.rows) {
+      const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} AS t`);
+      texts.push(...rows.map(({ row }) => row.replaceAll('""', '"')));
+    }
+    return texts.join('\n');
+  } finally {
+    await client.end();
+  }
+}
