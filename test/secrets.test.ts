@@ -158,10 +158,11 @@ describe('a secret of %i characters', () => {
     async (length) => {
       const text = secretOf(length, length);
       const password = length > 4096 ? OF_SETTINGS.password : secretOf(length, length + 1);
-      for (const how of ['in the messages of a success', 'in a refusal', 'in half of JSON']) {
+      for (const [at, how] of ['in the messages of a success', 'in a refusal', 'in half of JSON'].entries()) {
         const server = await wire(loudly(how, OF_SETTINGS.key, length > 4096 ? [] : [text]), { logins: true });
         const gateway = gatewayFor(server, settings({ password, timeout: 60 }));
-        for (const [name, input] of WRITES) {
+        // What repeats a megabyte takes a second to look through: one write in each way then.
+        for (const [name, input] of length > 100_000 ? WRITES.slice(at, at + 1) : WRITES) {
           const text0 = await run(gateway, name, input(text));
           expect(found(text0, { input: text, password, key: OF_SETTINGS.key }), `${name} ${how}`).toBeUndefined();
         }

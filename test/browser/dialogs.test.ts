@@ -69,11 +69,11 @@ inBothEditors('every operation', (rig) => {
     await rig.editor.cancel();
   });
 
-  // Each is opened twice: a dialog takes its time, and there are many.
+  // A dialog takes its time, and there are many: what a second look shows is seen of each in one of the two editors.
   it.each(names)(
     'of %s shows its own fields, none of the others, nothing sticks out; it keeps what is changed, and Done changes nothing of that',
     async (of) => {
-      for (const [area, name, fields] of rig.operations(of)) {
+      for (const [at, [area, name, fields]] of rig.operations(of).entries()) {
         const id = idOf(area, name);
         const wanted = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
         await rig.editor.openNode(id);
@@ -83,6 +83,7 @@ inBothEditors('every operation', (rig) => {
         await rig.editor.done();
         const kept = await rig.editor.exported(id);
         expect(kept.fields, id).toEqual(wanted);
+        if (at % 2 === (rig.version === 5 ? 0 : 1)) continue;
         await rig.editor.openNode(id);
         expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
         await rig.editor.done();

@@ -10,8 +10,8 @@ const PICTURES = process.env['GATEWAY_PICTURES'];
 const LANGUAGES = { de: 'Ausgabe', ja: '出力', 'zh-CN': '输出' };
 
 /**
- * Every dialog is opened here once in another language, in one line of Node-RED and one theme, filled from what is on the appliance,
- * saved and opened again; dialogs.test.ts opens each in English in both.
+ * Every dialog is opened here in another language, in one line of Node-RED and one theme, filled from what is on the appliance, saved, and
+ * opened again if there was something; dialogs.test.ts opens each in English in both.
  */
 inBothEditors('every operation in another language', (rig) => {
   let sim: Simulator;
@@ -91,6 +91,7 @@ inBothEditors('every operation in another language', (rig) => {
           await rig.editor.page.screenshot({ path: `${PICTURES}/${language}-${id}-${rig.version}${dark ? '-dark' : ''}.png` });
         await rig.editor.done();
         expect((await rig.editor.exported(id)).fields, id).toMatchObject(wanted);
+        if (Object.keys(wanted).length === 0) continue;
         await rig.editor.openNode(id);
         expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
         await rig.editor.cancel();
