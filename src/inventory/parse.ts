@@ -14,6 +14,9 @@ export interface Parsed {
 /** A file of ten thousand appliances has a few megabytes; what is larger is something else. */
 export const LARGEST_BYTES = 16 * 2 ** 20;
 
+/** Nothing is printed, and a second document is a fault: the `silent` reader passes it over. */
+const LOG = 'error';
+
 /** The format by a file's name. Errors: `BAD_CONFIG` for another ending. */
 export function formatOf(file: string): InventoryFormat {
   const ending = /\.(json|ya?ml|csv)$/i.exec(file)?.[1]?.toLowerCase();
@@ -51,7 +54,7 @@ async function parseYaml(text: string): Promise<Parsed> {
     prettyErrors: false,
     uniqueKeys: false,
     lineCounter: counter,
-    logLevel: 'silent',
+    logLevel: LOG,
   });
   const [error] = document.errors;
   if (error) throw fault(counter.linePos(error.pos[0]).line, `it is no YAML (${error.code})`);
@@ -67,7 +70,7 @@ async function parseYaml(text: string): Promise<Parsed> {
     const start = isNode(item) ? item.range?.[0] : undefined;
     return Promise.resolve(start === undefined ? undefined : counter.linePos(start).line);
   };
-  return { entries: listOf(text.trim() === '' ? [] : entries), lineOf };
+  return { entries: listOf(entries ?? []), lineOf };
 }
 
 /** The same reader knows where the entries of JSON stand, which `JSON.parse` does not tell. */
@@ -79,7 +82,7 @@ async function linesOf(text: string): Promise<(number | undefined)[]> {
 async function lineOfFault(text: string): Promise<number | undefined> {
   const { parseDocument, LineCounter } = await import('yaml');
   const lineCounter = new LineCounter();
-  const [error] = parseDocument(text, { prettyErrors: false, uniqueKeys: false, lineCounter, logLevel: 'silent' }).errors;
+  const [error] = parseDocument(text, { prettyErrors: false, uniqueKeys: false, lineCounter, logLevel: LOG }).errors;
   return error && lineCounter.linePos(error.pos[0]).line;
 }
 
