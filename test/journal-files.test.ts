@@ -97,6 +97,7 @@ describe('verify says', () => {
       chain({}, { appliance: 'vpn-2' }, {}).map(({ text }) => ({ text: text.replace('vpn-2', 'vpn-3') })),
       [[2, 'it was changed']],
     ],
+    ['each of several', chain({}, { prev: 'x' }, {}, { prev: 'y' }), [2, 4].map((line): [number, string] => [line, NO_FOLLOWER])],
     [
       'what is no line, of which nobody knows what follows it',
       [chain({})[0] ?? garbage, garbage, ...chain({}, {}).slice(1)],
