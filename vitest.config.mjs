@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 
 // Tests of what is built, that start processes of their own (a real Node-RED, npm, a browser, one to be killed), that measure what they
-// compute, or derive keys as slowly as a passphrase needs it; and the second line of Node-RED. Two at a time fill a small machine.
+// compute, or derive keys as slowly as a passphrase needs it; and the second line of Node-RED. Three at a time fill a small machine: each
+// waits now and then.
 export const whole = [
   'test/linear.test.ts',
   'test/secrets.test.ts',
@@ -30,7 +31,10 @@ export const whole = [
 ];
 
 /** What takes longest: begun last, it would run alone at the end. */
-const LONG = ['browser/dialogs', 'red-kill', 'fault-suite', 'secrets', 'browser/', 'snapshot-large', 'bench', 'linear'];
+const LONG = [
+  ...['nodes.test', 'time-limits', 'watch.test', 'backup-folder', 'faults', 'contain.test', 'repeats', 'fleet.test', 'awkward'],
+  ...['browser/dialogs', 'browser/languages', 'fault-suite', 'red-kill', 'browser/', 'bench', 'secrets', 'snapshot-large', 'linear'],
+];
 
 class LongFirst extends BaseSequencer {
   /** @param {import('vitest/node').TestSpecification[]} files @override */
@@ -66,7 +70,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // Most of their time they wait for a pause or a time limit to pass.
-          maxWorkers: 4,
+          maxWorkers: 5,
           sequence: { groupOrder: 0 },
         },
       },
@@ -78,7 +82,7 @@ export default defineConfig({
           globalSetup: 'scripts/built.mjs',
           testTimeout: 120_000,
           hookTimeout: 180_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

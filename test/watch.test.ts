@@ -5,13 +5,16 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../src/model/json';
 import { selfSigned } from '../src/simulator';
-import { appliance, calls, codeOf, gatewayFor, lines, pair } from './library/appliance';
+import { appliance, calls, codeOf, gatewayFor, isInfo, lines, pair } from './library/appliance';
 import { newWatch, TestClock, watch } from './library/watch';
 
 const health = (values: JsonObject) => ({
   match: ({ path }: { path: string }) => path.includes('healthcheck'),
   body: JSON.stringify(values),
 });
+
+/** A page in place of the answer: that is not asked for again after a pause, as a cut connection is. */
+const MAINTENANCE = { times: Infinity, match: isInfo, body: '<html>Maintenance</html>' };
 
 describe('sessions', () => {
   it('tells who started, who ended and what changed, and nothing of the rest', async () => {
@@ -262,12 +265,12 @@ describe('away', () => {
   it('is seen to be over soon by who looks once an hour, too', async () => {
     const { simulator, gateway } = await pair();
     const { clock, topics } = await watch(gateway, { watch: 'system', every: 3600 });
-    const back = simulator.restart();
+    simulator.fault(MAINTENANCE);
     const at: number[] = [];
     for (let check = 0; check < 10; check++) await clock.step(1, (now) => at.push(now));
     const minutes = at.slice(1).map((time, index) => Math.round((time - (at[index] ?? 0)) / 60_000));
     expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 64, 120, 120]);
-    back();
+    simulator.clearFaults();
     await clock.step();
     expect(topics()).toEqual(['system/unreachable', 'system/reachable']);
   });
@@ -301,9 +304,7 @@ describe('away', () => {
         up = !up;
         if (up) simulator.clearFaults();
         else times++;
-        // A page in place of the answer: that is not asked for again, as a cut connection is.
-        if (!up)
-          simulator.fault({ times: Infinity, match: ({ path }) => path.includes('system-information'), body: '<html>Maintenance</html>' });
+        if (!up) simulator.fault(MAINTENANCE);
       });
       most = Math.max(most, lines(simulator).length - before);
     }

@@ -17,6 +17,10 @@ export const USERS = '/api/v1/system/active-users';
 export const INFO = '/api/v1/system/system-information';
 export const ROLES = '/api/v1/configuration/users/user-roles/user-role';
 
+/** Which request a fault is for. */
+export const isInfo = ({ path }: { path: string }): boolean => path === INFO;
+export const isWrite = ({ method }: { method: string }): boolean => method === 'DELETE' || method === 'PUT';
+
 /** A simulator that ends with the test. */
 export async function appliance(options: SimulatorOptions = {}): Promise<Simulator> {
   const simulator = await startSimulator({ tls: certificate, ...options });

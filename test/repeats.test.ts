@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { calls, failure, isInfo, isWrite, pair, writes } from './library/appliance';
+
+describe('repeats', () => {
+  it.each([
+    ['5xx', { status: 503 }, 'APPLIANCE_ERROR'],
+    ['cut connection', { cut: 'before-headers' as const }, 'CONNECTION'],
+    ['cut answer', { cut: 'half' as const }, 'BAD_RESPONSE'],
+  ])('a read at most twice after a %s, with a growing pause', async (_name, fault, code) => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isInfo, times: 99, ...fault });
+    expect(await failure(gateway.run('system.info'))).toMatchObject({ code, cause: { requests: 3, retries: 2, logins: 1 } });
+    const [first = 0, second = 0, third = 0] = calls(simulator).map(({ at }) => at);
+    expect(calls(simulator)).toHaveLength(3);
+    expect(second - first).toBeGreaterThanOrEqual(100);
+    expect(third - second).toBeGreaterThan((second - first) * 1.5);
+    simulator.clearFaults();
+    simulator.fault({ match: isInfo, times: 2, ...fault });
+    expect((await gateway.run('system.info')).envelope).toMatchObject({ ok: true, status: 200, requests: 3, retries: 2 });
+  });
+
+  it.each([
+    ['400', { status: 400 }, 'INVALID_REQUEST'],
+    ['404', { status: 404 }, 'NOT_FOUND'],
+    ['422', { status: 422 }, 'REJECTED'],
+    ['no answer in time', { hang: true }, 'TIMEOUT'],
+    ['nonsense', { body: 'nonsense' }, 'BAD_RESPONSE'],
+  ])('no read after %s', async (_name, fault, code) => {
+    const { simulator, gateway } = await pair({}, 'hang' in fault ? { timeout: 2 } : {});
+    simulator.fault({ match: isInfo, times: 99, ...fault });
+    expect((await failure(gateway.run('system.info'))).code).toBe(code);
+    expect(calls(simulator)).toHaveLength(1);
+  });
+
+  it.each([500, 502, 503, 504])('no write after %i, which is an answer', async (status) => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isWrite, times: 99, status });
+    expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'APPLIANCE_ERROR', cause: { status, requests: 1 } });
+    expect(writes(simulator)).toHaveLength(1);
+  });
+
+  it('ends with the cancellation during the pause', async () => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: isInfo, times: 99, status: 500 });
+    const error = await failure(gateway.run('system.info', {}, AbortSignal.timeout(600)));
+    expect(error.code).toBe('ABORTED');
+    expect(calls(simulator)).toHaveLength(2);
+  });
+});

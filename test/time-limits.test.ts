@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { appliance, calls, failure, gatewayFor, isInfo, isWrite, pair, writes } from './library/appliance';
+import { wire } from './library/wire';
+
+describe('time and cancellation', () => {
+  it.each([
+    ['headers never come', { hang: true }],
+    ['comes late', { delayMs: 8000 }],
+  ])('limits an exchange whose answer %s', async (_name, fault) => {
+    const { simulator, gateway } = await pair({}, { timeout: 2.5 });
+    await gateway.run('system.info');
+    simulator.fault({ ...fault, times: 2 });
+    expect((await failure(gateway.run('system.info'))).code).toBe('TIMEOUT');
+    expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
+  });
+
+  it('does not count the wait for a connection while the appliance answers others', async () => {
+    const { simulator, gateway } = await pair({ delayMs: 450 }, { timeout: 3, connections: 1 });
+    await gateway.run('system.info');
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => gateway.run('system.info')));
+    expect(outcomes.every(({ envelope }) => envelope.ok)).toBe(true);
+    expect(calls(simulator)).toHaveLength(9);
+  });
+
+  it('limits an exchange whose body trickles', async () => {
+    const server = await wire((_asked, socket) => {
+      const timer = setInterval(() => socket.write(' '), 50);
+      socket.on('close', () => clearInterval(timer));
+      return 'HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n{';
+    });
+    const gateway = gatewayFor(server, { timeout: 2 });
+    expect((await failure(gateway.run('system.info'))).code).toBe('TIMEOUT');
+    expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
+  });
+
+  it('knows that nothing was sent while a write waits for a free connection', async () => {
+    const { simulator, gateway } = await pair({}, { connections: 1, timeout: 2.5 });
+    await gateway.run('system.info');
+    simulator.fault({ match: isInfo, hang: true });
+    const blocking = failure(gateway.run('system.info'));
+    const abort = new AbortController();
+    const cancelled = failure(gateway.run('sessions.kill-all', {}, abort.signal));
+    setTimeout(() => abort.abort(), 100);
+    expect((await cancelled).code).toBe('ABORTED');
+    expect((await blocking).code).toBe('TIMEOUT');
+    await gateway.run('system.info');
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('times out a write that never got a connection as TIMEOUT', async () => {
+    const { simulator, gateway } = await pair({}, { connections: 1, timeout: 2.5 });
+    await gateway.run('system.info');
+    simulator.fault({ match: isInfo, hang: true });
+    const blocking = gateway.run('system.info', {}, { signal: AbortSignal.timeout(60_000) });
+    const [first, second] = await Promise.all([failure(blocking), failure(gateway.run('sessions.kill-all'))]);
+    expect([first.code, second.code]).toEqual(['TIMEOUT', 'TIMEOUT']);
+    await gateway.run('system.info');
+    expect(writes(simulator)).toEqual([]);
+    expect(simulator.state.sessions.count).toBe(25);
+  });
+
+  it('says whether a cancelled write had left', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.fault({ match: isWrite, hang: true });
+    const error = await failure(gateway.run('sessions.kill-all', {}, AbortSignal.timeout(100)));
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'ABORTED' } });
+    expect((await failure(gateway.run('sessions.kill-all', {}, AbortSignal.abort()))).code).toBe('ABORTED');
+    expect(writes(simulator)).toHaveLength(1);
+  });
+
+  it('hears a cancellation while the client is being loaded', async () => {
+    // A pasted key needs no login: there is nothing else to wait for.
+    const simulator = await appliance();
+    const keyed = gatewayFor(simulator, { login: 'key', apiKey: 'a' });
+    const abort = new AbortController();
+    const run = failure(keyed.run('sessions.kill-all', {}, abort.signal));
+    abort.abort();
+    expect((await run).code).toBe('ABORTED');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('ends everything when it is closed, and stays closed', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.fault({ hang: true, times: 2 });
+    const runs = [failure(gateway.run('system.info')), failure(gateway.run('sessions.kill-all'))];
+    setTimeout(() => gateway.close(), 100);
+    expect((await Promise.all(runs)).map(({ code }) => code)).toEqual(['ABORTED', 'OUTCOME_UNKNOWN']);
+    expect((await failure(gateway.run('sessions.kill-all'))).code).toBe('ABORTED');
+    await expect.poll(() => simulator.openConnections).toBe(0);
+  });
+});
