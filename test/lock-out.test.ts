@@ -2,8 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { operations } from '../src/areas';
+import { guardLogin, mayLockOut } from '../src/change/lock-out';
+import type { ErrorCode } from '../src/model/error-codes';
+import { GatewayError } from '../src/model/error';
+import { ProcessCoordination, processCoordination } from '../src/model/process-coordination';
 import { totpCode } from '../src/simulator/totp';
-import { failure, gatewayFor, lines, pair, writes } from './library/appliance';
+import { failure, gatewayFor, lines, LOGIN, pair, writes } from './library/appliance';
+import { callOf } from './library/call';
+import { http, wire } from './library/wire';
 
 const REALM = '/api/v1/configuration/administrators/admin-realms/realm/Admin%20Users';
 const MODE = { realm: 'Admin Users', customized: 'selected-ip' };
@@ -173,5 +180,168 @@ describe('the lock-out guard', () => {
     const entries = (await gateway.run('journal.list')).data as { request: { body: object } }[];
     expect(entries.map(({ request }) => request.body)).toEqual([{ customized: 'any-ip' }, { customized: 'selected-ip' }]);
     expect((await gateway.run('journal.verify')).data).toMatchObject({ ok: true });
+  });
+});
+
+const ROOT = '/api/v1/configuration/administrators';
+
+it.each([
+  ['PUT', ROOT, true],
+  ['DELETE', `${ROOT}/admin-realms/realm/A`, true],
+  ['POST', `${ROOT}/admin-realms/realm`, true],
+  ['GET', ROOT, false],
+  ['GET', `${ROOT}/admin-realms`, false],
+  ['PUT', `${ROOT}-of-others`, false],
+  ['PUT', '/api/v1/configuration/users', false],
+  ['PUT', '/administrators', false],
+] as const)('%s %s may change who gets in: %s', (method, path, may) => {
+  expect(mayLockOut({ method, path })).toBe(may);
+});
+
+it('every operation that may change who gets in proves it, unless its author decided otherwise', () => {
+  const proving = [...operations].filter(([, { fields }]) => fields['prove-login']).map(([name]) => name);
+  expect(proving).toEqual(expect.arrayContaining(['config.update', 'config.delete', 'administrators.set-role-mapping']));
+  for (const name of proving)
+    expect(operations.get(name)?.fields['prove-login'], name).toMatchObject({
+      kind: 'boolean',
+      label: 'Prove the login',
+      help: expect.stringMatching(/login of its own proves that this account still does/) as string,
+      guard: true,
+      default: true,
+    });
+});
+
+const DONE = '{"result":{"info":[{"message":"done"}]}}';
+
+/** An appliance that lets nobody in after the first login; `before` is what it answers to each GET. */
+async function shut(before: string) {
+  let logins = 0;
+  const server = await wire(
+    ({ method, path }) => {
+      if (path === LOGIN) return logins++ === 0 ? http(200, '{"api_key":"a"}') : http(403);
+      return method === 'GET' ? before : http(200, DONE);
+    },
+    { logins: true },
+  );
+  const gateway = gatewayFor(server, {}, { coordination: new ProcessCoordination() });
+  const sent = (): string[] =>
+    server.asked.flatMap(({ method, path, body }) => (/GET|realm_auth/.test(method + path) ? [] : [`${method} ${body}`]));
+  return { gateway, sent, logins: () => logins };
+}
+
+describe('a change that locks the account out', () => {
+  const update = { path: 'administrators/a', body: { a: 'b' } };
+  const refused = /^After this change the account does not get in any more \(The appliance forbids this login \(403\)\. .*\)/;
+
+  it('is told with the reason of the login, and where to look', async () => {
+    // This one shows after the write what it showed before: nothing is to be put back.
+    const { gateway, sent, logins } = await shut(http(200, '{"a":"before"}'));
+    const error = await failure(gateway.run('config.update', update));
+    expect(error).toMatchObject({
+      code: 'LOCKED_OUT',
+      details: { sent: true },
+      cause: { restored: true, changed: false, refused: 'FORBIDDEN' },
+    });
+    expect(error.message).toMatch(refused);
+    expect(error.message).toMatch(
+      /What was there before was put back\. Check that the change still admits the account and the address of this machine\.$/,
+    );
+    expect([sent(), logins()]).toEqual([['PUT {"a":"b"}'], 2]);
+  });
+
+  it('by a secret is put back as far as it was shown: no answer tells whether that is there', async () => {
+    const { gateway, sent } = await shut(http(200, '{"a":"before"}'));
+    const body = { 'shared-secret': 'correct horse' };
+    expect((await failure(gateway.run('config.update', { ...update, body }))).code).toBe('LOCKED_OUT');
+    expect(sent()).toEqual(['PUT {"shared-secret":"correct horse"}', 'PUT {"a":"before"}']);
+  });
+
+  it.each<[string, string, string, Record<string, unknown>]>([
+    ['where nothing could be read before', http(422), 'config.update', update],
+    [
+      'where nobody knows what was created',
+      http(200, '{"a":"before"}'),
+      'request.post',
+      { path: `configuration/${update.path}`, body: { a: 'b' } },
+    ],
+  ])('is to be put back by hand %s', async (_where, before, operation, input) => {
+    const { gateway, sent } = await shut(before);
+    const error = await failure(gateway.run(operation, input));
+    expect(error).toMatchObject({
+      code: 'LOCKED_OUT',
+      details: { sent: true },
+      cause: { restored: false, changed: true, refused: 'FORBIDDEN' },
+    });
+    expect(error.message).toMatch(refused);
+    expect(error.message).toMatch(
+      /It could not be put back: what was there before could not be read\. Put it back by hand, while the key of this login is still good\.$/,
+    );
+    expect(sent()).toHaveLength(1);
+  });
+
+  it('is put back to what somebody else made of it while this one waited for its turn', async () => {
+    const exclusive = vi.spyOn(processCoordination, 'exclusive');
+    onTestFinished(() => exclusive.mockRestore());
+    const { simulator, gateway } = await pair();
+    const login = (): Promise<void> => Promise.reject(new GatewayError('FORBIDDEN', 'On purpose.'));
+    const call = callOf(simulator, { remembers: true, around: (write, proceed) => guard(write, proceed) });
+    const guard = guardLogin({ call, mending: () => callOf(simulator), wanted: true, login });
+    await call.read({ method: 'GET', path: REALM });
+    let go = (): void => undefined;
+    simulator.fault({ match: ({ path }) => path === REALM, until: new Promise<void>((resolve) => (go = resolve)) });
+    const first = gateway.run('config.update', { path: REALM, body: { description: 'of somebody else' } });
+    await expect.poll(() => lines(simulator).length).toBe(2);
+    const second = failure(call.write({ method: 'PUT', path: REALM, body: { description: 'of this one' } }));
+    await expect.poll(() => exclusive.mock.calls.length).toBe(2);
+    go();
+    await first;
+    expect(await second).toMatchObject({ code: 'LOCKED_OUT', details: { extra: { restored: true } } });
+    expect((await gateway.run('config.get', { path: REALM })).data).toMatchObject({ description: 'of somebody else' });
+    // Small exchanges: whoever dies holds up nobody for longer than one of them may take.
+    expect(exclusive.mock.calls.map(([, , options]) => options?.leaseMs)).toEqual([45_000, 45_000]);
+  });
+});
+
+describe('a login that fails after a change', () => {
+  const CODES = ['CONNECTION', 'TIMEOUT', 'BAD_RESPONSE', 'APPLIANCE_ERROR', 'FORBIDDEN', 'LOGIN_REJECTED'] as const;
+  const passing = CODES.slice(0, 4);
+
+  /** A write after which so many logins fail. */
+  async function after(code: ErrorCode, times: number): Promise<[outcome: string, logins: number]> {
+    const server = await wire(({ method }) => http(200, method === 'GET' ? '{"a":1}' : DONE));
+    let logins = 0;
+    const login = (): Promise<void> => (logins++ < times ? Promise.reject(new GatewayError(code, 'On purpose.')) : Promise.resolve());
+    const call = callOf(server, {
+      around: (write, proceed) => guardLogin({ call, mending: () => callOf(server), wanted: true, login })(write, proceed),
+    });
+    const written = call.write({ method: 'PUT', path: `${ROOT}/a`, body: { a: 1 } });
+    const outcome = await written.then(
+      () => 'none',
+      (error: unknown) => (error as GatewayError).code,
+    );
+    return [outcome, logins];
+  }
+
+  it('once for a reason that passes is tried again, and one that is refused is not', async () => {
+    const outcomes = await Promise.all(CODES.map((code) => after(code, 1)));
+    expect(outcomes).toEqual(CODES.map((code) => ((passing as readonly string[]).includes(code) ? ['none', 2] : ['LOCKED_OUT', 1])));
+  });
+
+  it('twice shuts the account out', async () => {
+    expect(await Promise.all(passing.map((code) => after(code, 2)))).toEqual(passing.map(() => ['LOCKED_OUT', 2]));
+  });
+
+  it('is not asked for where the write was refused, nor does it change what is not known', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    const { logins } = simulator;
+    const isWrite = ({ method, path }: { method: string; path: string }): boolean => method !== 'GET' && path !== LOGIN;
+    simulator.fault({ match: isWrite, status: 422 });
+    expect(await failure(gateway.run('administrators.add-source-ip', ONE))).toMatchObject({ code: 'REJECTED', cause: { changed: false } });
+    expect(simulator.logins).toBe(logins);
+    simulator.fault({ match: isWrite, cut: 'before-headers', afterEffect: true });
+    const unknown = await failure(gateway.run('administrators.add-source-ip', ONE));
+    expect(unknown).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { changed: null } });
+    expect(simulator.logins).toBe(logins + 1);
   });
 });

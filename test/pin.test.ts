@@ -79,12 +79,12 @@ describe('a pinned appliance', () => {
     const pin = new Pin('A1');
     const key = new Key('a');
     const ask = () => Promise.resolve({ key, document: { 'serial-number': 'a1' } });
-    now.mockReturnValue(0);
+    now.mockReturnValue(5000);
     expect(pin.holds(key, 1)).toBe(false);
     await pin.find(ask, () => 1);
-    now.mockReturnValue(59_999);
+    now.mockReturnValue(65_000);
     expect([pin.holds(key, 1), pin.holds(key, 2), pin.holds(new Key('a'), 1)]).toEqual([true, true, false]);
-    now.mockReturnValue(60_001);
+    now.mockReturnValue(65_001);
     expect([pin.holds(key, 1), pin.holds(key, 2)]).toEqual([true, false]);
   });
 });
@@ -100,7 +100,7 @@ describe('another appliance', () => {
       ['transfer.import-xml', { xml: '<configuration/>' }],
     ] as const) {
       const error = await failure(gateway.run(name as string, input));
-      expect(error, name).toMatchObject({ code: 'BAD_CONFIG', cause: { changed: false, status: null } });
+      expect(error, name).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false }, cause: { changed: false, status: null } });
       expect(error.message).toMatch(
         /Another appliance answers at this address: it tells SIM[0-9A-F]+, [0-9A-F]+, and pinned is SIM000000000\./,
       );
@@ -123,6 +123,17 @@ describe('another appliance', () => {
     expect(writes(simulator)).toHaveLength(length + 1);
     const { data } = await gateway.run('config.get', { path: ROLE });
     expect(JSON.stringify(data)).not.toContain('second');
+  });
+
+  it('or one that does not say, after a login: what was refused only for its key is known to have changed nothing', async () => {
+    const { simulator, gateway } = await pinned('serial-number');
+    await write(gateway);
+    simulator.expireKeys();
+    // Of a write itself, this answer would mean that a part may have been done.
+    simulator.fault({ match: ({ path }) => path === INFO, body: '{"result":{"errors":[{"message":"Not now."}]}}' });
+    const error = await failure(write(gateway));
+    expect(error).toMatchObject({ code: 'APPLIANCE_ERROR', details: { sent: false }, cause: { changed: false, status: 200 } });
+    expect(error.message).toContain('Not now.');
   });
 
   it('leaves no line in the journal, and nothing is read before the write', async () => {
@@ -154,18 +165,26 @@ describe('another appliance', () => {
 describe('an appliance that does not tell who it is', () => {
   const LIST = JSON.stringify({ result: { errors: [{ message: 'not for you' }] } });
 
+  const NAMELESS = /^The appliance tells neither a serial number nor a machine id\. Nothing was written\./;
+
   it.each([
-    ['not to this account', 403, LIST, 'BAD_CONFIG'],
-    ['not at all', 404, LIST, 'BAD_CONFIG'],
-    ['without names', 200, '{"system-information":{"host-name":"a"}}', 'BAD_CONFIG'],
-    ['because it restarts', 500, '', 'APPLIANCE_ERROR'],
-    ['in words that cannot be read', 200, '<html>', 'BAD_RESPONSE'],
-  ])('(%s: %i) is not written to', async (_why, status, body, code) => {
+    ['not to this account', 403, LIST, 'BAD_CONFIG', /^The appliance does not tell this account who it is \(FORBIDDEN\)\. Nothing was/],
+    ['not at all', 404, LIST, 'BAD_CONFIG', /who it is \(NOT_FOUND\)/],
+    ['since it takes the question for none', 400, LIST, 'BAD_CONFIG', /who it is \(INVALID_REQUEST\)/],
+    ['since it refuses', 422, LIST, 'BAD_CONFIG', /who it is \(REJECTED\)/],
+    ['without names', 200, '{"system-information":{"host-name":"a"}}', 'BAD_CONFIG', NAMELESS],
+    ['with names that are none', 200, '{"serial-number":" ","machine-id":""}', 'BAD_CONFIG', NAMELESS],
+    ['with a name that is no text', 200, '{"serial-number":5}', 'BAD_CONFIG', NAMELESS],
+    ['because it restarts', 500, '', 'APPLIANCE_ERROR', /restarting/],
+    ['in words that cannot be read', 200, '<html>', 'BAD_RESPONSE', /page of HTML/],
+  ])('(%s: %i) is not written to', async (_why, status, body, code, words) => {
     const server = await wire(({ path }) =>
       path.endsWith('system-information') ? http(status, body) : http(200, '{"result":{"info":[]}}'),
     );
     const gateway = gatewayFor(server, { pin: 'A' });
-    expect(await failure(write(gateway))).toMatchObject({ code, cause: { changed: false } });
+    const error = await failure(write(gateway));
+    expect(error).toMatchObject({ code, details: { sent: false }, cause: { changed: false } });
+    expect(error.message).toMatch(words);
     expect(server.asked.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import type { CallOptions, OperationCall } from '../src/run/call';
 import { operations } from '../src/areas';
 import { readInput } from '../src/model/input';
 import type { Write } from '../src/run/writes';
-import { Gateway, type RunOptions } from '../src/gateway';
+import { Gateway, type Outcome, type RunOptions } from '../src/gateway';
 import type { Envelope } from '../src/model/envelope';
 import { GatewayError } from '../src/model/error';
 import { MASK } from '../src/model/redaction';
@@ -225,6 +225,40 @@ describe('every write', () => {
     expect(server.asked).toEqual([]);
   });
 
+  it('that is planned has no answer: no status, and lists with nothing in them', async () => {
+    const { gateway } = await pair();
+    const result = { info: [], warnings: [], errors: [] };
+    const { data, envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } }, { dryRun: true });
+    expect(data).toEqual({ result });
+    expect(envelope).toMatchObject({ ok: true, status: null, changed: null, dryRun: true, result });
+  });
+
+  it('makes its run look again at what it has read there, also while the write was under way', async () => {
+    let answer: (() => void) | undefined;
+    const server = await wire(({ method }, socket) => {
+      if (method === 'GET') return http(200, '{"a":1}');
+      answer = () => void socket.write(http(200, DONE));
+      return undefined;
+    });
+    const [call, other] = [callOf(server, { remembers: true }), callOf(server)];
+    const look = (): Promise<unknown> => call.read({ method: 'GET', path: PATH });
+    await look();
+    await other.read({ method: 'GET', path: PATH });
+    expect([await call.known(PATH), other.known(PATH)]).toEqual([{ a: 1 }, undefined]);
+    const written = call.write({ method: 'PUT', path: PATH, body: {} });
+    await expect.poll(() => answer).toBeDefined();
+    expect(call.known(PATH)).toBeUndefined();
+    await look();
+    expect(call.known(PATH)).toBeDefined();
+    answer?.();
+    await written;
+    // It may be of before.
+    expect(call.known(PATH)).toBeUndefined();
+    await look();
+    call.end();
+    expect(call.known(PATH)).toBeUndefined();
+  });
+
   it('alone is one request', async () => {
     const { simulator, gateway } = await pair();
     await gateway.run('system.info');
@@ -305,6 +339,19 @@ describe('the name of an operation', () => {
 });
 
 describe('whoever watches', () => {
+  it('is told after each of several items how many are done, and of one, or of a plan, nothing', async () => {
+    const { gateway } = await pair({ sessions: 5 });
+    const ids = idsOf((await gateway.run('sessions.list')).data).slice(0, 4);
+    const told: unknown[] = [];
+    const kill = (some: string[], options: RunOptions = {}): Promise<Outcome> =>
+      gateway.run('sessions.kill', { 'session-id': some }, { onProgress: (advance) => told.push(advance), ...options });
+    await kill(ids.slice(1), { dryRun: true });
+    await kill(ids.slice(0, 1));
+    expect(told).toEqual([]);
+    expect((await kill(ids.slice(1))).envelope).toMatchObject({ ok: true, status: 204, changed: true });
+    expect(told).toEqual([1, 2, 3].map((done) => ({ state: 'items', done, total: 3 })));
+  });
+
   it('changes no outcome by failing', async () => {
     const { simulator, gateway } = await pair({ sessions: 3 });
     const ids = idsOf((await gateway.run('sessions.list')).data);

@@ -53,5 +53,5 @@ function placeOf(path: string): string {
 }
 
 function isBelow(place: string, above: string): boolean {
-  return place.length > above.length && place[above.length] === '/' && place.startsWith(above);
+  return place[above.length] === '/' && place.startsWith(above);
 }

@@ -48,7 +48,7 @@ export class RunRecord {
 
   answered(role: Role, status: number | null): void {
     this.#whole?.answered(role, status);
-    if (!this.#role || WEIGHT[role] >= WEIGHT[this.#role]) this.status = status;
+    if (WEIGHT[role] >= WEIGHT[this.#role ?? role]) this.status = status;
   }
 
   /** A write succeeded. */

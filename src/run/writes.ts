@@ -94,7 +94,7 @@ export class Writes {
     const { record, around, permit, plan, sender } = this.#parts;
     permit?.(write.request);
     // A write that will be refused is neither announced nor looked at before.
-    if (around && !plan && sender.isPinned) await sender.identify();
+    if (!plan && sender.isPinned) await sender.identify();
     record.begins('write', write.request);
     return around ? around(write, () => this.#proceed(write)) : this.#proceed(write);
   }

@@ -1,0 +1,325 @@
+import { describe, expect, it } from 'vitest';
+import type { ErrorCode } from '../src/model/error-codes';
+import { GatewayError, type Details } from '../src/model/error';
+import type { JsonObject } from '../src/model/json';
+import { MASK, Redactor } from '../src/model/redaction';
+import { Crowd } from '../src/run/crowd';
+import { workOnEach, type ItemDone } from '../src/run/many';
+import { Plan } from '../src/run/plan';
+import { Recent } from '../src/run/recent';
+import { RunRecord } from '../src/run/record';
+import { leavesUnchanged, leavesUnknown, mayRepeat } from '../src/run/repeat';
+import { codeOf, refusalOf } from './library/appliance';
+
+// Parts of a run that send nothing by themselves: each by itself.
+
+const error = (code: ErrorCode, details: Details = {}): GatewayError => new GatewayError(code, 'On purpose.', details);
+
+describe('what may be done after an error', () => {
+  it.each<[ErrorCode, Details, boolean]>([
+    ['CONNECTION', {}, true],
+    ['CONNECTION', { system: 'ECONNREFUSED' }, true],
+    // A name that does not resolve now will not in a second, and that time limit is long.
+    ['CONNECTION', { system: 'ENOTFOUND' }, false],
+    ['CONNECTION', { system: 'UND_ERR_CONNECT_TIMEOUT' }, false],
+    ['BAD_RESPONSE', { system: 'UND_ERR_SOCKET' }, true],
+    // Whole, but unreadable: it would be so again.
+    ['BAD_RESPONSE', { system: 'HPE_INVALID_HEADER_TOKEN' }, false],
+    ['BAD_RESPONSE', {}, false],
+    ['APPLIANCE_ERROR', { status: 500 }, true],
+    ['APPLIANCE_ERROR', { status: 503 }, true],
+    ['APPLIANCE_ERROR', { status: 499 }, false],
+    ['APPLIANCE_ERROR', {}, false],
+    ['NOT_FOUND', { status: 500 }, false],
+    ['TIMEOUT', {}, false],
+  ])('%s %j is answered by repeating a read: %s', (code, details, repeated) => {
+    expect(mayRepeat(error(code, details))).toBe(repeated);
+  });
+
+  it.each<[ErrorCode, boolean]>([
+    ['TIMEOUT', true],
+    ['CONNECTION', true],
+    ['TLS', true],
+    ['BAD_RESPONSE', true],
+    ['ABORTED', true],
+    ['LIMIT', true],
+    ['REJECTED', false],
+    ['APPLIANCE_ERROR', false],
+  ])('%s leaves unknown what became of a write: %s, and never if nothing of it was sent', (code, unknown) => {
+    expect([leavesUnknown(error(code)), leavesUnknown(error(code, { sent: true }))]).toEqual([unknown, unknown]);
+    expect(leavesUnknown(error(code, { sent: false }))).toBe(false);
+  });
+
+  it.each<[ErrorCode, Details, boolean]>([
+    ['OUTCOME_UNKNOWN', {}, false],
+    ['OUTCOME_UNKNOWN', { sent: false }, true],
+    ['REJECTED', { status: 422, sent: true }, true],
+    ['REJECTED', { status: 500, sent: true }, true],
+    ['APPLIANCE_ERROR', { status: 500 }, false],
+    ['APPLIANCE_ERROR', { status: 503, sent: true }, false],
+    ['APPLIANCE_ERROR', { status: 503, sent: false }, true],
+    // Errors in an answer of success: a part may have been done.
+    ['APPLIANCE_ERROR', { status: 200 }, false],
+    ['APPLIANCE_ERROR', { status: 299 }, false],
+    ['APPLIANCE_ERROR', { status: 300 }, true],
+    ['APPLIANCE_ERROR', { status: 499 }, true],
+    ['APPLIANCE_ERROR', { status: 199 }, true],
+    ['APPLIANCE_ERROR', {}, true],
+  ])('%s %j tells that nothing was changed: %s', (code, details, unchanged) => {
+    expect(leavesUnchanged(error(code, details))).toBe(unchanged);
+  });
+});
+
+describe('work on several items', () => {
+  const done: ItemDone = { status: 200, changed: true };
+
+  const work = (outcomes: readonly (ItemDone | GatewayError)[], more: { atOnce?: number; planned?: boolean } = {}) => {
+    const begun: number[] = [];
+    const told: number[] = [];
+    const outcome = workOnEach(outcomes, {
+      shown: (item) => (item instanceof GatewayError ? item.code : 'done'),
+      work: async (item, index) => {
+        begun.push(index);
+        await Promise.resolve();
+        if (item instanceof GatewayError) throw item;
+        return item;
+      },
+      atOnce: 1,
+      planned: false,
+      masking: new Redactor(),
+      advance: (count) => told.push(count),
+      ...more,
+    });
+    return outcome.then((all) => ({ ...all, begun, told }));
+  };
+
+  it.each<[ErrorCode, Details, boolean]>([
+    ['LOGIN_REJECTED', {}, true],
+    ['LOGIN_PAUSED', {}, true],
+    ['SECOND_FACTOR_REQUIRED', {}, true],
+    ['UNAUTHORIZED', {}, true],
+    ['TLS', {}, true],
+    ['BAD_CONFIG', {}, true],
+    ['CONNECTION', { sent: false }, true],
+    ['CONNECTION', { sent: true }, false],
+    ['TIMEOUT', { sent: false }, false],
+    ['NOT_FOUND', {}, false],
+  ])('ends after %s %j, since the next would fail just so: %s', async (code, details, ends) => {
+    const { begun, told, many } = await work([done, error(code, details), done, error('NOT_FOUND')]);
+    expect(begun).toEqual(ends ? [0, 1] : [0, 1, 2, 3]);
+    expect(told).toEqual([1, 2, 3, 4]);
+    expect(many).toMatchObject(ends ? { total: 4, ok: 1, failed: 3 } : { total: 4, ok: 2, failed: 2 });
+    // Of whoever was not tried any more, the reason is that of the one that ended it.
+    const codes = many.results.map((result) => ('error' in result ? result.error.code : 'done'));
+    expect(codes).toEqual(['done', code, ends ? code : 'done', ends ? code : 'NOT_FOUND']);
+  });
+
+  it.each<[string, readonly (ItemDone | GatewayError)[], boolean | null]>([
+    ['nothing was', [], false],
+    ['nothing had to be', [{ status: 200, changed: false }], false],
+    ['one was', [{ status: 200, changed: false }, done, { status: 200, changed: false }], true],
+    ['one was refused', [error('REJECTED', { status: 422 })], false],
+    ['one may have been done by half', [error('APPLIANCE_ERROR', { status: 500 }), { status: 200, changed: false }], null],
+    ['one may have been, and another was', [error('OUTCOME_UNKNOWN'), done], true],
+    ['one was, and another may have been', [done, error('OUTCOME_UNKNOWN')], true],
+    ['one was written and is not what it should be', [error('CONFLICT', { extra: { changed: true } })], true],
+    ['one failed that tells otherwise', [error('CONFLICT', { extra: { changed: false } })], false],
+  ])('tells what was changed where %s', async (_where, outcomes, changed) => {
+    expect((await work(outcomes)).changed).toBe(changed);
+  });
+
+  it('fails only where all of them did: with the first, its details, and how many others', async () => {
+    expect((await work([error('NOT_FOUND'), done])).failure).toBeUndefined();
+    expect((await work([])).failure).toBeUndefined();
+    const alone = (await work([error('REJECTED', { status: 422 })])).failure;
+    expect(alone).toMatchObject({ code: 'REJECTED', message: 'On purpose.', details: { status: 422 } });
+    const three = (await work([error('REJECTED', { status: 422 }), error('NOT_FOUND'), error('NOT_FOUND')])).failure;
+    expect(three).toMatchObject({ code: 'REJECTED', message: 'On purpose. (and 2 more failed)', details: { status: 422 } });
+  });
+
+  it('gives results in the order of the items: done with a status, planned, or failed with a message', async () => {
+    const items = [done, { status: null, changed: null }, error('NOT_FOUND')];
+    expect((await work(items, { atOnce: 3 })).many.results).toEqual([
+      { item: 'done', ok: true, status: 200 },
+      { item: 'done', ok: true, status: null },
+      { item: 'NOT_FOUND', ok: false, error: { code: 'NOT_FOUND', message: 'On purpose.' } },
+    ]);
+    const planned = await work([done, error('BAD_INPUT')], { planned: true });
+    expect(planned.many).toMatchObject({ total: 2, ok: 0, failed: 1, results: [{ item: 'done', planned: true }, { ok: false }] });
+    expect(planned.failure).toBeUndefined();
+  });
+
+  it('begins as many at once as may be, and no more', async () => {
+    let under = 0;
+    const most: number[] = [];
+    const each = async (): Promise<ItemDone> => {
+      most.push(++under);
+      await new Promise(setImmediate);
+      under--;
+      return done;
+    };
+    const items = Array.from({ length: 5 }, (_, index) => index);
+    await workOnEach(items, { shown: (item) => item, work: each, atOnce: 2, planned: false, masking: new Redactor() });
+    expect([most.length, Math.max(...most)]).toEqual([5, 2]);
+  });
+});
+
+describe('a ceiling on runs', () => {
+  it('counts those that the connections are busy with and those that wait, and not those that wait for a person', async () => {
+    const crowd = new Crowd(2, 1);
+    for (let run = 0; run < 3; run++) crowd.enter();
+    expect(refusalOf(() => crowd.enter())).toMatchObject({
+      code: 'LIMIT',
+      message:
+        '1 messages wait for this appliance already, beside those that its 2 connections are busy with: nothing was sent. Send them more slowly, or raise waiting in the appliance node.',
+      details: { sent: false },
+    });
+    crowd.leave();
+    crowd.enter();
+    const outside = crowd.outside(() => {
+      crowd.enter();
+      expect(codeOf(() => crowd.enter())).toBe('LIMIT');
+      crowd.leave();
+      return Promise.reject(error('DECLINED'));
+    });
+    await expect(outside).rejects.toMatchObject({ code: 'DECLINED' });
+    expect(codeOf(() => crowd.enter())).toBe('LIMIT');
+  });
+});
+
+describe('what a run has read', () => {
+  const by = {};
+  const answer = (name: string): Promise<JsonObject> => Promise.resolve({ name });
+  const kept = (...paths: string[]): Recent => {
+    const recent = new Recent();
+    for (const path of paths) recent.keep(by, path, answer(path));
+    return recent;
+  };
+  const known = (recent: Recent, ...paths: string[]): string[] => paths.filter((path) => recent.of(by, path) !== undefined);
+
+  it('is known to it, and to nobody else, whether its path ends in a slash or not', async () => {
+    const recent = kept('/a', '/b/');
+    expect(await recent.of(by, '/a')).toEqual({ name: '/a' });
+    expect(known(recent, '/a', '/a/', '/b', '/b/', '/', '')).toEqual(['/a', '/a/', '/b', '/b/']);
+    expect(recent.of({}, '/a')).toBeUndefined();
+    recent.keep({}, '/a', answer('other'));
+    expect(recent.of(by, '/a')).toBeUndefined();
+  });
+
+  it('is forgotten by a write at its place, above and below it, and by no other', () => {
+    const paths = ['/a', '/a/b', '/a/b/c', '/a/bc', '/a/d', '/ab'];
+    const after = (path: string): string[] => {
+      const recent = kept(...paths);
+      recent.forget(path);
+      return known(recent, ...paths);
+    };
+    expect(after('/a/b')).toEqual(['/a/bc', '/a/d', '/ab']);
+    expect(after('/a/b/')).toEqual(['/a/bc', '/a/d', '/ab']);
+    expect(after('/a')).toEqual(['/ab']);
+    expect(after('/a/d/e')).toEqual(['/a/b', '/a/b/c', '/a/bc', '/ab']);
+    expect(after('/b/b')).toEqual(paths);
+  });
+
+  it('is gone with its run', () => {
+    const recent = kept('/a', '/b');
+    const other = {};
+    recent.keep(other, '/c', answer('c'));
+    recent.leave(by);
+    expect([known(recent, '/a', '/b'), recent.of(other, '/c')]).toEqual([[], expect.any(Promise)]);
+  });
+
+  it('is bounded: of more, what was read longest ago is read again', () => {
+    const paths = Array.from({ length: 128 }, (_, index) => `/${index}`);
+    const recent = kept(...paths);
+    expect(known(recent, ...paths)).toHaveLength(128);
+    recent.keep(by, '/0', answer('again'));
+    recent.keep(by, '/new', answer('new'));
+    expect(known(recent, ...paths, '/new')).toEqual(['/0', ...paths.slice(2), '/new']);
+  });
+
+  it('may be that nothing stands there; any other failure is no answer, and takes no later one along', async () => {
+    const recent = kept();
+    const fails = (code: ErrorCode): Promise<JsonObject> => Promise.reject(error(code));
+    recent.keep(by, '/gone', fails('NOT_FOUND'));
+    recent.keep(by, '/fault', fails('FORBIDDEN'));
+    let fail = (): void => undefined;
+    recent.keep(by, '/again', new Promise((_, reject) => (fail = () => reject(error('TIMEOUT')))));
+    recent.keep(by, '/again', answer('later'));
+    fail();
+    await new Promise(setImmediate);
+    expect(known(recent, '/gone', '/fault', '/again')).toEqual(['/gone', '/again']);
+    await expect(recent.of(by, '/gone')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('the record of a run', () => {
+  const LOOK = { method: 'GET', path: '/look' } as const;
+  const READ = { method: 'GET', path: '/read' } as const;
+  const WRITE = { method: 'PUT', path: '/write' } as const;
+  const nothing = { info: [], warnings: [], errors: [] };
+
+  it('is of the first request of the weightiest kind, with the status of the last answer to one of that kind', () => {
+    const record = new RunRecord();
+    expect(record).toMatchObject({ request: undefined, status: null, changed: null, writes: false, result: nothing, emittedItems: 0 });
+    const seen = (): unknown[] => [record.request?.path, record.status, record.writes];
+    record.begins('look-up', LOOK);
+    record.answered('look-up', 200);
+    expect(seen()).toEqual(['/look', 200, false]);
+    record.begins('read', READ);
+    // The status of a look is none of the read.
+    expect(seen()).toEqual(['/read', null, false]);
+    record.answered('look-up', 201);
+    expect(seen()).toEqual(['/read', null, false]);
+    record.answered('read', 203);
+    record.begins('look-up', LOOK);
+    record.begins('read', { ...READ, path: '/second' });
+    expect(seen()).toEqual(['/read', 203, false]);
+    record.begins('write', WRITE);
+    record.answered('read', 404);
+    expect(seen()).toEqual(['/write', null, true]);
+    record.wrote(201, { ...nothing, info: [{ message: 'done' }] });
+    expect(seen()).toEqual(['/write', 201, true]);
+    expect(record).toMatchObject({ changed: true, result: { info: [{ message: 'done' }] } });
+  });
+
+  it('of one item tells that of the whole what was sent, and not what was changed', () => {
+    const whole = new RunRecord();
+    const item = new RunRecord(whole);
+    item.begins('write', WRITE);
+    item.wrote(204, nothing);
+    expect(whole).toMatchObject({ request: WRITE, status: 204, writes: true, changed: null });
+  });
+
+  it('never takes back that something was changed', () => {
+    const many = { total: 0, ok: 0, failed: 0, results: [] };
+    const record = new RunRecord();
+    record.unchanged();
+    expect(record.changed).toBe(false);
+    record.wroteMany(many, null);
+    expect([record.changed, record.many]).toEqual([null, many]);
+    record.wroteMany(many, true);
+    record.wroteMany(many, false);
+    record.unchanged();
+    expect(record.changed).toBe(true);
+  });
+});
+
+describe('a plan', () => {
+  it('shows what would be sent, secrets masked, and what stands for a body that streams', () => {
+    const plan = new Plan(new Redactor().add('correct horse'));
+    plan.add({ method: 'DELETE', path: '/a' });
+    plan.add({ method: 'POST', path: '/a', query: { password: 'pass phrase', name: 'b' }, body: { b: 'correct horse' } });
+    plan.add({ method: 'PUT', path: '/a', rawQuery: 'password=x&name=b', body: { never: 'shown' } }, { bytes: 5 });
+    expect(plan.requests).toEqual([
+      { method: 'DELETE', path: '/a' },
+      { method: 'POST', path: '/a', query: { password: MASK, name: 'b' }, body: { b: MASK } },
+      { method: 'PUT', path: '/a', rawQuery: `password=${MASK}&name=b`, body: { bytes: 5 } },
+    ]);
+  });
+
+  it('of what cannot be sent is none', () => {
+    const plan = new Plan(new Redactor());
+    expect(codeOf(() => plan.add({ method: 'PUT', path: '/a', body: { a: NaN } }))).toBe('BAD_INPUT');
+    expect(plan.requests).toEqual([]);
+  });
+});
