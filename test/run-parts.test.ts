@@ -9,7 +9,7 @@ import { Plan } from '../src/run/plan';
 import { Recent } from '../src/run/recent';
 import { RunRecord } from '../src/run/record';
 import { leavesUnchanged, leavesUnknown, mayRepeat } from '../src/run/repeat';
-import { codeOf, refusalOf } from './library/appliance';
+import { codeOf, refusalOf } from './library/refusal';
 
 // Parts of a run that send nothing by themselves: each by itself.
 

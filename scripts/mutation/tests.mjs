@@ -28,7 +28,7 @@ const TESTS = [
   [/^run\/pin\./, 'pin'],
   [/^run\/(?:approval|approvals)\./, 'approvals'],
   [/^run\/(?:permissions)\./, 'permissions'],
-  [/^run\/(?:reply|any-answer)\./, 'replies answers'],
+  [/^run\/(?:reply|any-answer)\./, 'reply'],
   [/^run\/writes\./, 'run replies pin approval permissions config'],
   [/^run\/sender\./, 'dead-key pin run login replies'],
   [/^run\/(?:repeat|many|recent|crowd|record|plan)\./, 'run-parts'],

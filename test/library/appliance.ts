@@ -6,8 +6,9 @@ import type { Many } from '../../src/model/envelope';
 import { Gateway, type GatewayOptions, type Outcome, type RunOptions } from '../../src/gateway';
 import type { Settings } from '../../src/model/settings';
 import { selfSigned, startSimulator, type JournalEntry, type Simulator, type SimulatorOptions } from '../../src/simulator';
-import type { ErrorCode } from '../../src/model/error-codes';
 import { forgetAppliances } from '../support/fresh';
+
+export { codeOf, refusalOf } from './refusal';
 
 /** One key pair for all simulators of a test file: making one costs more than most tests. */
 export const certificate = selfSigned();
@@ -66,21 +67,6 @@ export async function failure(run: Promise<unknown>): Promise<GatewayError> {
   );
   if (outcome instanceof GatewayError) return outcome;
   throw new Error(outcome === undefined ? 'It succeeded, but it had to fail' : `Not a GatewayError: ${inspect(outcome)}`);
-}
-
-/** The code of the error that a function throws at once, `none` when it does not. */
-export function codeOf(attempt: () => unknown): ErrorCode | 'none' {
-  return refusalOf(attempt)?.code ?? 'none';
-}
-
-export function refusalOf(attempt: () => unknown): GatewayError | undefined {
-  try {
-    attempt();
-  } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
-  }
-  return undefined;
 }
 
 /** The input of an operation whose login is not to be proved: what the proof sends is a matter of test/lock-out.test.ts. */
