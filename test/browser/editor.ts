@@ -126,6 +126,16 @@ export class Editor {
     await this.closed();
   }
 
+  /** Closes what a test that failed has left open, so that the next one fails for reasons of its own. */
+  async leave(): Promise<void> {
+    const trays = this.page.locator('.red-ui-tray');
+    while ((await trays.count()) > 0) {
+      await this.page.evaluate(() => $('#node-dialog-cancel, #node-config-dialog-cancel').last().click());
+      // One below another takes no click while that slides out.
+      await this.page.waitForTimeout(300);
+    }
+  }
+
   private async closed(): Promise<void> {
     await this.page.waitForSelector('.red-ui-tray', { state: 'detached' });
   }

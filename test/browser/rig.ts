@@ -162,7 +162,8 @@ export function inBothEditors(what: string, tests: (rig: Rig) => void): void {
     const rig = new Rig(version, node);
     beforeAll(() => rig.start());
     afterAll(() => rig.stop());
-    afterEach(() => {
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') await rig.editor.leave();
       expect(rig.editor.complaints.splice(0)).toEqual([]);
     });
     tests(rig);
