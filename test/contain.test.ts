@@ -222,6 +222,103 @@ describe('contain', () => {
   });
 });
 
+describe('when something is in the way', () => {
+  /** The same local user on a second server. */
+  async function twoServers() {
+    const made = await pair();
+    signedIn(made.simulator, NAME, 0);
+    await made.gateway.run('config.ensure', {
+      path: 'authentication/auth-servers/auth-server/Extra',
+      body: { 'auth-server-type': 'local' },
+    });
+    await made.gateway.run('users.create', { server: 'Extra', username: NAME, 'password-cleartext': 's3cret-word', enabled: true });
+    const enabled = (): unknown[] => [SERVER, 'Extra'].map((server) => localUser(made.simulator, NAME, server)?.text('enabled'));
+    return { ...made, enabled };
+  }
+
+  it('the others are contained all the same, and what was not disabled is not enabled', async () => {
+    const { simulator, gateway, enabled } = await twoServers();
+    const [first = '', second = ''] = signedIn(simulator, NAME, 2);
+    simulator.fault({ match: ({ method }) => method === 'PUT', status: 422 });
+    simulator.fault({ match: ({ method }) => method === 'DELETE', status: 500, times: Infinity });
+    const run = gateway.run('contain.contain', { name: NAME, servers: [SERVER, 'Extra', SERVER] });
+    const error = await failure(run);
+    const [listed] = (await gateway.run('contain.list')).data as Containment[];
+    expect(error.code).toBe('REJECTED');
+    expect(error.cause).toMatchObject({ id: listed?.id, until: listed?.until });
+    expect(error.message).toContain(
+      `${NAME} is contained all the same, and what failed is tried again until ${listed?.until}; release ends that.`,
+    );
+    expect(listed?.disabled).toEqual([SERVER, 'Extra']);
+    expect(enabled()).toEqual(['true', 'false']);
+    expect([simulator.state.sessions.has(first), simulator.state.sessions.has(second)]).toEqual([true, true]);
+    simulator.clearFaults();
+    expect((await gateway.run('contain.release', { id: listed?.id })).data).toMatchObject({ enabled: ['Extra'] });
+    expect(enabled()).toEqual(['true', 'true']);
+  });
+
+  it('a session that does not end keeps none of the others, and one that was gone already is not told', async () => {
+    const { simulator, gateway } = await pair();
+    const own = signedIn(simulator, NAME, 3);
+    const at = (index: number) => (request: { method: string; path: string }) =>
+      request.method === 'DELETE' && request.path.endsWith(`/${own[index]}`);
+    simulator.fault({ match: at(0), meanwhile: () => undefined, status: 404 });
+    expect((await contain(gateway, { name: NAME })).ended.map((session) => session['session-id'])).toEqual(own.slice(1));
+    const more = signedIn(simulator, NAME, 2);
+    simulator.fault({ match: ({ path }) => path.endsWith(`/${own[0]}`), status: 422 });
+    const error = await failure(gateway.run('contain.contain', { name: NAME }));
+    expect(error.code).toBe('REJECTED');
+    expect(more.some((id) => simulator.state.sessions.has(id))).toBe(false);
+  });
+
+  it('with the list of sessions, the account is disabled', async () => {
+    const { simulator, gateway } = await pair();
+    signedIn(simulator, NAME, 1);
+    simulator.fault({ match: ({ path }) => path.includes('active-users'), status: 403, times: Infinity });
+    const error = await failure(gateway.run('contain.contain', { name: NAME, servers: [SERVER] }));
+    expect(error).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('contained all the same') as string });
+    expect(isEnabled(simulator, NAME)).toBe('false');
+  });
+
+  it('a release goes on where it was, and is not contained anew meanwhile', async () => {
+    const { simulator, gateway, enabled } = await twoServers();
+    const { id } = await contain(gateway, { name: NAME, servers: [SERVER, 'Extra'] });
+    simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.includes('Extra'), status: 422 });
+    expect((await failure(gateway.run('contain.release', { id }))).code).toBe('REJECTED');
+    expect(enabled()).toEqual(['true', 'false']);
+    expect((await gateway.run('contain.list')).data).toMatchObject([{ id, disabled: ['Extra'] }]);
+    // It counts no more among those who are kept out, and lasts as long as is wanted now.
+    await contain(gateway, { name: 'other', max: 1 });
+    const again = await contain(gateway, { name: NAME, minutes: 5, max: 2, servers: ['Extra'] });
+    expect(again).toMatchObject({ id, disabled: ['Extra'] });
+    expect(Date.parse(again.until) - Date.now()).toBeLessThanOrEqual(5 * 60_000);
+    const writesBefore = writes(simulator).length;
+    expect((await gateway.run('contain.release', { name: NAME })).data).toEqual({ id, enabled: ['Extra'], 'ended-meanwhile': 0 });
+    expect(writes(simulator)).toHaveLength(writesBefore + 1);
+  });
+
+  it('with what is asked for, that is told before anything is done', async () => {
+    const { gateway } = await pair();
+    const told = async (operation: string, input: Record<string, unknown>): Promise<string> =>
+      (await failure(gateway.run(operation, input))).message;
+    const which = 'id or name has to be given, and only one of them.';
+    expect(await told('contain.release', {})).toBe(which);
+    expect(await told('contain.release', { id: 'x', name: 'y' })).toBe(which);
+    expect(await told('contain.release', { name: 'y' })).toBe(
+      'Nobody is contained here under "y". List tells who is; give the folder where they are kept, if this Node-RED has not used it yet.',
+    );
+    await contain(gateway, { name: 'one' });
+    expect(await told('contain.contain', { name: 'two', max: 1 })).toBe(
+      '1 are contained already, and at most 1 may be: nothing was done. Release somebody, or raise max (Most people).',
+    );
+    const { id } = await contain(gateway, { 'source-ip': '203.0.113.9' });
+    // One who is called like an address, or like an id, is another one.
+    expect((await gateway.run('contain.list')).data).toMatchObject([{ name: 'one' }, { id, 'source-ip': '203.0.113.9' }]);
+    expect((await contain(gateway, { name: '203.0.113.9' })).id).not.toBe(id);
+    expect(await told('contain.release', { id: 'one' })).toContain('"one"');
+  });
+});
+
 describe('a keeper', () => {
   it('ends each new session once, tells each once, and counts them', async () => {
     const { simulator, gateway } = await pair();
@@ -244,6 +341,61 @@ describe('a keeper', () => {
     const { simulator, gateway } = await pair();
     await looksFrom(keeping(gateway));
     expect(simulator.requests).toEqual([]);
+  });
+
+  it('ends a session once, also where the appliance lists it for longer', async () => {
+    const { simulator, gateway } = await pair();
+    const kept = keeping(gateway);
+    const { id } = await contain(gateway, { name: NAME });
+    const ends = ({ method }: { method: string }): boolean => method === 'DELETE';
+    simulator.fault({ match: ends, status: 200, body: '{"result":{"info":[{"message":"ok"}]}}' });
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await eventually(() => expect(kept.events).toHaveLength(1));
+    await looksFrom(kept);
+    expect([simulator.requests.filter(ends).length, simulator.state.sessions.has(session)]).toEqual([1, true]);
+    await eventually(async () => expect((await gateway.run('contain.list')).data).toMatchObject([{ 'ended-meanwhile': 1 }]));
+    // Another one, of which the appliance does not want to hear at first.
+    simulator.fault({ match: ends, status: 422 });
+    const second = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await eventually(() => expect(simulator.state.sessions.has(second)).toBe(false));
+    await eventually(() => expect(kept.events).toHaveLength(2));
+    expect(kept.events.at(-1)).toMatchObject({ id, session: { 'session-id': second } });
+    expect(kept.faults.map(({ code }) => code)).toEqual(['REJECTED']);
+  });
+
+  it('does not count nor tell one that was gone already', async () => {
+    const { simulator, gateway } = await pair();
+    const kept = keeping(gateway);
+    await contain(gateway, { name: NAME });
+    simulator.fault({ match: ({ method }) => method === 'DELETE', status: 404, afterEffect: true });
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
+    await looksFrom(kept);
+    expect([kept.events, kept.faults]).toEqual([[], []]);
+    expect((await gateway.run('contain.list')).data).toMatchObject([{ 'ended-meanwhile': 0 }]);
+  });
+
+  it('whose settings want no write looks, and changes nothing', async () => {
+    const { simulator, gateway } = await pair();
+    await contain(gateway, { name: NAME });
+    const session = simulator.state.sessions.add({ 'active-user-name': NAME });
+    const before = writes(simulator).length;
+    const kept = keeping(gatewayFor(simulator, { dryRun: true }));
+    await looksFrom(kept);
+    kept.stop();
+    expect([writes(simulator).length, simulator.state.sessions.has(session), kept.events]).toEqual([before, true, []]);
+  });
+
+  it('tells of a release that fails, and goes on with that of others', async () => {
+    const { simulator, gateway } = await pair();
+    for (const name of [NAME, 'b.jones']) signedIn(simulator, name, 0);
+    for (const name of [NAME, 'b.jones']) await contain(gateway, { name, servers: [SERVER], minutes: 0.001 });
+    simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.includes(NAME), status: 422 });
+    const kept = keeping(gateway);
+    await eventually(() => expect(kept.events.map(({ name }) => name)).toEqual(['b.jones', NAME]));
+    expect(kept.events).toMatchObject([{ event: 'released', enabled: [SERVER], 'ended-meanwhile': 0 }, { event: 'released' }]);
+    expect(kept.faults.map(({ code }) => code)).toEqual(['REJECTED']);
+    expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['true', 'true']);
   });
 
   it('lets in who is released', async () => {

@@ -40,6 +40,7 @@ describe('a text', () => {
     ],
     ['csv', 'a,b\n1,2', [{ a: '1', b: '2' }], [2]],
     ['csv', 'a\tb,c\n1\t"2,3"', [{ a: '1', 'b,c': '2,3' }], [2]],
+    ['csv', ' \n# a;b\na\tb\n1\t2', [{ a: '1', b: '2' }], [4]],
     ['csv', 'a\tb;c\n1;2', [{ 'a\tb': '1', c: '2' }], [2]],
     [
       'csv',
@@ -64,12 +65,19 @@ describe('a text', () => {
     expect(await read(text, format)).toEqual({ entries, lines });
   });
 
+  it('of YAML may refer a thousand times to what several have in common', async () => {
+    const text = (count: number): string => `- &eu { realm: x }\n${'- { <<: *eu }\n'.repeat(count)}`;
+    expect((await read(text(150), 'yaml')).entries.at(-1)).toEqual({ realm: 'x' });
+    await expect(read(text(1500), 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+  });
+
   const LIST = 'An inventory is a list of appliances;';
   const ALIASES = 'The YAML of the inventory cannot be read: its aliases refer to each other too often, or to nothing.';
   const QUOTES = 'a quotation mark is missing, or stands where none can be';
   it.each<[InventoryFormat, string, string, number | undefined]>([
     ['json', '[{"name": a}]', 'The inventory cannot be read: it is no JSON.', undefined],
     ['json', '[\n{"name": "a"\n "url": 1}\n]', 'The inventory cannot be read, line 3: it is no JSON.', 3],
+    ['json', '[{"a":1,\n"a":2},\n{"b" "c"}]', 'The inventory cannot be read, line 3: it is no JSON.', 3],
     ['json', '[]\n---\n[]', 'The inventory cannot be read, line 2: it is no JSON.', 2],
     ['json', '{"a":1}', `${LIST} an object was found.`, undefined],
     ['json', 'null', `${LIST} something else was found.`, undefined],

@@ -49,6 +49,8 @@ const TESTS = [
   [/^backup\//, 'backup backup-folder backup-trust backup-faults backup-restore'],
   [/^transfer\/(?:base64|content|malformed|xml.*|zip|checked-content)\./, 'transfer-content'],
   [/^transfer\//, 'transfer transfer-file transfer-content'],
+  [/^contain\/(?:record|store|turn)\./, 'contain-records'],
+  [/^contain\/keeper\./, 'contain-records contain'],
   [/^contain\/|^areas\/contain\//, 'contain'],
   [/^areas\/groups\/|^areas\/catalogue\./, 'groups catalogue'],
   [/^areas\/sessions\/filter\./, 'sessions-filter'],
