@@ -8,6 +8,7 @@ import { Ledger } from '../ledger/ledger';
 import type { Begun, Claim, Order } from '../ledger/rows';
 import { migrate } from '../ledger/schema';
 import { NEXT, STATES, before, isFailure, isOver } from '../ledger/states';
+import { usualOrder } from './support/fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 let postgres: TestPostgres;
@@ -38,23 +39,12 @@ beforeEach(() => {
 function order(more: Partial<Order> & { total?: number } = {}): Order {
   const { total = 4, ...rest } = more;
   return {
+    ...usualOrder(Array.from({ length: total }, (_, index) => ({ appliance: `vpn-${index}` }))),
     id,
     token: randomUUID(),
-    kind: 'operation',
+    origin: 'origin',
     operation: 'config.ensure',
     input: { path: 'system/network' },
-    items: Array.from({ length: total }, (_, index) => ({ appliance: `vpn-${index}` })),
-    selection: '*',
-    dryRun: false,
-    urgent: false,
-    withData: false,
-    repeats: true,
-    canary: 0,
-    ends: [total],
-    maxFailures: Infinity,
-    node: 'node',
-    origin: 'origin',
-    initiator: {},
     ...rest,
   };
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { ensureFleetBuilt } from '../built.mjs';
 import { node24 } from '../node24.mjs';
 import { root } from '../tools.mjs';
+import { Cleanups } from './cleanups.mjs';
 import { readExample } from './examples.mjs';
 import { startNodeRed } from './node-red.mjs';
 
@@ -27,14 +28,8 @@ const require = createRequire(import.meta.url);
  */
 export async function startFleetDemo({ onEnd } = {}) {
   ensureFleetBuilt();
-  /** @type {(() => unknown)[]} */
-  const cleanups = [];
-  /** @type {Promise<void> | undefined} */
-  let ending;
-  const end = () =>
-    (ending ??= (async () => {
-      for (const cleanup of cleanups.reverse()) await cleanup();
-    })());
+  const cleanups = new Cleanups();
+  const end = () => cleanups.end();
   onEnd?.(end);
   try {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-demo-fleet-'));
@@ -55,7 +50,7 @@ export async function startFleetDemo({ onEnd } = {}) {
     };
     const first = await begin('first', 1880);
     const second = await begin('second', 1881);
-    return { appliances, database, backups, first, second, end, ended: () => ending !== undefined };
+    return { appliances, database, backups, first, second, end, ended: () => cleanups.ended };
   } catch (error) {
     await end();
     throw error;
@@ -64,7 +59,7 @@ export async function startFleetDemo({ onEnd } = {}) {
 
 /**
  * @param {string} folder
- * @param {(() => unknown)[]} cleanups
+ * @param {Cleanups} cleanups
  */
 async function startDatabase(folder, cleanups) {
   // Not by their own types: what the second package depends on may not be installed yet.
@@ -80,7 +75,7 @@ async function startDatabase(folder, cleanups) {
   return { url, query: (/** @type {string} */ sql) => database.query(sql) };
 }
 
-/** @param {(() => unknown)[]} cleanups */
+/** @param {Cleanups} cleanups */
 async function startAppliances(cleanups) {
   /** @type {typeof import('../../src/simulator/index.js')} */
   const { startSimulatedFleet } = require(join(root, 'dist', 'src', 'simulator', 'index.js'));

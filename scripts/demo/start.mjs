@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../tools.mjs';
+import { Cleanups } from './cleanups.mjs';
 import { dashboardFolders } from './dashboard.mjs';
 import { applianceNames, exampleNames, loadExamples, readExample, waitsForCode } from './examples.mjs';
 import { BUNDLE_PASSWORD, liven, writeCertificates, writeDesiredState } from './lively.mjs';
@@ -49,14 +50,8 @@ export async function startDemo({
   guide = false,
   onEnd,
 } = {}) {
-  /** @type {(() => unknown)[]} */
-  const cleanups = [];
-  /** @type {Promise<void> | undefined} */
-  let ending;
-  const end = () =>
-    (ending ??= (async () => {
-      for (const cleanup of cleanups.reverse()) await cleanup();
-    })());
+  const cleanups = new Cleanups();
+  const end = () => cleanups.end();
   onEnd?.(end);
   try {
     /** @type {typeof import('../../src/simulator/index.js')} */
@@ -108,7 +103,7 @@ export async function startDemo({
     const settings = { ...(guide && guideSettings()), ...options?.settings };
     const nodeRed = await startNodeRed({ userDir, version: 4, nodesDir, ...loaded, ...options, settings, env });
     cleanups.push(() => nodeRed.stop());
-    return { simulator, second, appliances, folder, nodeRed, end, ended: () => ending !== undefined };
+    return { simulator, second, appliances, folder, nodeRed, end, ended: () => cleanups.ended };
   } catch (error) {
     await end();
     throw error;

@@ -25,6 +25,25 @@ export interface Member {
   stop(): Promise<void>;
 }
 
+/** An order as most are: of a write, to all at once, by nobody in particular. */
+export function usualOrder(items: NewOrder['items']): Omit<NewOrder, 'id' | 'operation'> {
+  return {
+    kind: 'operation',
+    input: {},
+    items,
+    selection: '*',
+    dryRun: false,
+    urgent: false,
+    withData: false,
+    repeats: true,
+    canary: 0,
+    ends: [items.length],
+    maxFailures: Infinity,
+    node: 'node',
+    initiator: {},
+  };
+}
+
 /** Simulated appliances and what works on them. */
 export class Bench {
   readonly #members: Member[] = [];
@@ -79,23 +98,7 @@ export class Bench {
 
   order(id: string, more: Partial<NewOrder> & { operation: string }): NewOrder {
     const items = more.items ?? this.fleet.entries.map(({ name }) => ({ appliance: name }));
-    return {
-      id,
-      kind: 'operation',
-      input: {},
-      items,
-      selection: '*',
-      dryRun: false,
-      urgent: false,
-      withData: false,
-      repeats: true,
-      canary: 0,
-      ends: [items.length],
-      maxFailures: Infinity,
-      node: 'node',
-      initiator: {},
-      ...more,
-    };
+    return { ...usualOrder(items), id, ...more };
   }
 
   /** Writes that left, by appliance, as those tell it themselves. */
