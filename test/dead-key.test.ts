@@ -90,6 +90,57 @@ describe('a 403 without a result envelope to a key that had been accepted', () =
   });
 });
 
+/** An appliance that takes the key for the system information, and answers all else so; a login by a flow is taken at its first step. */
+async function refusing(answer: () => string, more: Partial<Settings> = {}) {
+  let logins = 0;
+  const server = await wire(
+    ({ path }) => {
+      if (path === LOGIN) return http(200, `{"api_key":"key${logins++}"}`);
+      return path === INFO ? http(200, '{"ok":true}') : answer();
+    },
+    { logins: true },
+  );
+  return { gateway: gatewayFor(server, more, { coordination: new ProcessCoordination() }), logins: () => logins };
+}
+
+describe('such a 403', () => {
+  const get = (gateway: AnyGateway): Promise<unknown> => gateway.run('config.get', { path: ROLE });
+
+  it('leads to no login where a person has to log in: the key may be good for everything else', async () => {
+    const { gateway, logins } = await refusing(() => http(403), { secondFactor: 'flow' });
+    await gateway.run('login.login');
+    await gateway.run('system.info');
+    expect(await failure(get(gateway))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 1, logins: 0 } });
+    expect((await gateway.run('system.info')).envelope).toMatchObject({ ok: true, logins: 0 });
+    expect(logins()).toBe(1);
+  });
+
+  it('is the outcome while logins pause, whatever they pause for', async () => {
+    let status = 401;
+    const { gateway, logins } = await refusing(() => http(status));
+    await gateway.run('system.info');
+    expect((await failure(get(gateway))).code).toBe('UNAUTHORIZED');
+    await gateway.run('system.info');
+    status = 403;
+    expect(await failure(get(gateway))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 1, logins: 0 } });
+    await gateway.run('system.info');
+    expect(logins()).toBe(2);
+  });
+
+  it('counts as one that a login does not help against only where the fresh key is answered so too', async () => {
+    const bodies: (string | undefined)[] = [undefined, ENVELOPE, undefined, undefined];
+    const { gateway, logins } = await refusing(() => http(403, bodies.shift()));
+    await gateway.run('system.info');
+    // Refused by a dead key, then in words.
+    expect(await failure(get(gateway))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 2 } });
+    await gateway.run('system.info');
+    expect(await failure(get(gateway))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 2 } });
+    await gateway.run('system.info');
+    expect(await failure(get(gateway))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 1 } });
+    expect(logins()).toBe(3);
+  });
+});
+
 describe('a 403 with a result envelope', () => {
   it('never leads to a login', async () => {
     const { simulator, gateway } = await bare();

@@ -1,5 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import { failure, gatewayFor, LOGIN } from './library/appliance';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Transport } from '../src/http/transport';
+import { LoginExchange } from '../src/login/login-exchange';
+import type { ErrorCode } from '../src/model/error-codes';
+import { checkSettings, type Settings } from '../src/model/settings';
+import { failure, gatewayFor, LOGIN, settingsFor } from './library/appliance';
+import { LEGACY } from './library/logins';
 import { http, wire } from './library/wire';
 
 const SERVER = 'System Local';
@@ -51,4 +56,89 @@ describe('a login that is answered otherwise', () => {
     expect([error.code, error.details.status]).toEqual([code, status]);
     expect((await failure(gateway.run('system.info'))).code).toBe('LOGIN_PAUSED');
   });
+});
+
+describe('one step of a login', () => {
+  /** Logs in once; the answers are given in turn. */
+  async function stepping(answers: string[], more: Partial<Settings> = {}) {
+    const server = await wire(() => answers.shift(), { logins: true });
+    const settings = checkSettings(settingsFor(server, more));
+    const transport = new Transport(settings);
+    onTestFinished(() => transport.close());
+    return { exchange: new LoginExchange(settings, transport), asked: () => server.asked.map(({ method, path }) => `${method} ${path}`) };
+  }
+  const legacy: Partial<Settings> = { login: 'legacy' };
+  const totp: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' };
+  const forbidden = (what: string): string =>
+    `The appliance forbids this login (403). Check user name, password${what}, that the account may use the REST interface, and that the address of this machine is one that may log in.`;
+  const refused = (status: number, what: string): string =>
+    `The appliance refused the login (${status}). Check user name, password${what}, and that the account may use the REST interface.`;
+  const elsewhere = (what: string): string =>
+    `The login was answered with ${what} where a key belongs. The address may be wrong, for example that of the user portal: enter the one under which the administrators’ interface is reached.`;
+  const failed = (status: number, why: string): string =>
+    `The appliance did not carry out the login (status ${status}). ${why}; try again later.`;
+
+  it.each<[Partial<Settings>, number, string, ErrorCode, string]>([
+    [{}, 403, '', 'FORBIDDEN', forbidden(', the realm')],
+    [totp, 403, '', 'FORBIDDEN', forbidden(' and second factor, the realm')],
+    [legacy, 403, '', 'FORBIDDEN', forbidden('')],
+    [{}, 400, '', 'LOGIN_REJECTED', refused(400, ', the realm')],
+    [totp, 401, '', 'LOGIN_REJECTED', refused(401, ' and second factor, the realm')],
+    [legacy, 422, '', 'LOGIN_REJECTED', refused(422, '')],
+    [{}, 404, '', 'NOT_FOUND', 'The appliance has no such login (404). Check the address, and that the REST interface is on.'],
+    [{}, 302, '', 'APPLIANCE_ERROR', elsewhere('a redirect (302)')],
+    [{}, 300, '', 'APPLIANCE_ERROR', elsewhere('a redirect (300)')],
+    [{}, 200, ' \n<html>', 'BAD_RESPONSE', elsewhere('a page (200)')],
+    [{}, 299, '<a/>', 'BAD_RESPONSE', elsewhere('a page (299)')],
+    [{}, 429, '', 'APPLIANCE_ERROR', failed(429, 'It asks for fewer logins')],
+    [{}, 402, '', 'APPLIANCE_ERROR', failed(402, 'Check the address')],
+    [{}, 499, '', 'APPLIANCE_ERROR', failed(499, 'Check the address')],
+    [{}, 500, '', 'APPLIANCE_ERROR', failed(500, 'It may be restarting')],
+  ])('%j that is answered %i %j is %s, and says what to look at', async (more, status, body, code, message) => {
+    const { exchange } = await stepping([http(status, body)], more);
+    const error = await failure(exchange.first());
+    expect(error).toMatchObject({ code, message, details: { status, login: true } });
+    expect(error.details).not.toHaveProperty('retryAfterMs');
+  });
+
+  it('tells how long the appliance wants to be left alone', async () => {
+    const { exchange } = await stepping([http(503, '', { 'retry-after': '7' })]);
+    expect(await failure(exchange.first())).toMatchObject({ code: 'APPLIANCE_ERROR', details: { retryAfterMs: 7000 } });
+  });
+
+  it.each([400, 404, 405])('of the old kind that is answered %i is asked for by GET', async (status) => {
+    const gone = http(404);
+    const { exchange, asked } = await stepping([http(status), gone], legacy);
+    expect(await failure(exchange.first())).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'The appliance has no such login (404). Releases from 22.7R2.1 on have only the realm login: choose that.',
+    });
+    expect(asked()).toEqual([`POST ${LEGACY}`, `GET ${LEGACY}`]);
+  });
+
+  it.each([401, 403, 500])('of the old kind that is answered %i is not tried twice', async (status) => {
+    const { exchange, asked } = await stepping([http(status)], legacy);
+    await failure(exchange.first());
+    expect(asked()).toEqual([`POST ${LEGACY}`]);
+  });
+
+  it('gives a key, or the step that waits for an answer', async () => {
+    const bodies = ['{"api_key":"a","resume_id":"r"}', '{"api_key":"","resume_id":"r"}', '{"api_key":5,"resume_id":"r"}'];
+    const { exchange } = await stepping(bodies.map((body) => http(200, body)));
+    expect(await exchange.first()).toMatchObject({ key: { apiKey: 'a' } });
+    expect(await exchange.first()).toEqual({ resumeId: 'r' });
+    expect(await exchange.second('r', 'a', 'b')).toEqual({ resumeId: 'r' });
+  });
+
+  it.each(['{}', '{"api_key":"","resume_id":""}', '{"api_key":null,"resume_id":7}'])(
+    'that gives neither (%s) is BAD_RESPONSE',
+    async (body) => {
+      const { exchange } = await stepping([http(200, body)]);
+      expect(await failure(exchange.first())).toMatchObject({
+        code: 'BAD_RESPONSE',
+        message: 'The appliance accepted the login but gave neither a key nor a further step. Check that the realm allows REST access.',
+        details: { status: 200 },
+      });
+    },
+  );
 });

@@ -36,7 +36,6 @@ export class Session {
   readonly #account: string;
   readonly #state: AccountState;
   readonly #closing = new AbortController();
-  #pastedKeyRefused = false;
 
   constructor(
     settings: CheckedSettings,
@@ -73,7 +72,7 @@ export class Session {
       const { key } = this.#state;
       if (key) return key;
       const login = this.#joinable();
-      if (this.#settings.login === 'key') throw this.#expiredKey();
+      if (this.#settings.login === 'key') throw expiredKey();
       if (!login && this.#settings.secondFactor === 'flow') throw this.#needsLoginNode();
       const work: Work = async (self) => {
         const step = await this.#exchange.first();
@@ -105,11 +104,13 @@ export class Session {
   async refused(key: Key): Promise<boolean> {
     const state = this.#state;
     if (state.key !== key) return true;
-    if (this.#settings.login === 'key') this.#pastedKeyRefused = true;
-    else if (state.keyRefused && !key.accepted && !key.hopeless) {
-      await this.refusedAgain(key);
-      return false;
-    } else await this.#refuseWhilePaused();
+    if (this.#settings.login !== 'key') {
+      if (state.keyRefused && !key.accepted && !key.hopeless) {
+        await this.refusedAgain(key);
+        return false;
+      }
+      await this.#refuseWhilePaused();
+    }
     if (state.key === key) {
       state.key = undefined;
       state.keyRefused = true;
@@ -120,7 +121,7 @@ export class Session {
   /** A 401 to the replay of a request, by the key of a login that was made because of the first one: logins pause. The key stays. */
   async refusedAgain(key: Key): Promise<void> {
     const state = this.#state;
-    if (this.#settings.login === 'key' || state.key !== key) return;
+    if (state.key !== key) return;
     if (!key.hopeless) state.pausing = this.#backOff.pause('UNAUTHORIZED', 401).catch(() => undefined);
     key.hopeless = true;
     await state.pausing;
@@ -283,15 +284,15 @@ export class Session {
         : sentence`The login waits for a code. Give it to a gateway-login node, then send this again.`;
     return new GatewayError('SECOND_FACTOR_REQUIRED', words, { sent: false, ...(id !== undefined && { resumeId: id }) });
   }
+}
 
-  #expiredKey(): GatewayError {
-    const why = ours(this.#pastedKeyRefused ? 'has expired or was never valid' : 'is gone');
-    return new GatewayError(
-      'UNAUTHORIZED',
-      sentence`The API key in the settings ${why}. Enter a new one, or choose the realm login, which renews it by itself.`,
-      { sent: false },
-    );
-  }
+/** Of a pasted key that was refused. */
+function expiredKey(): GatewayError {
+  return new GatewayError(
+    'UNAUTHORIZED',
+    sentence`The API key in the settings has expired or was never valid. Enter a new one, or choose the realm login, which renews it by itself.`,
+    { sent: false },
+  );
 }
 
 function closed(): GatewayError {

@@ -43,7 +43,7 @@ export async function workOnEach<T>(
   items: readonly T[],
   { shown, work, atOnce, masking, planned, advance }: EachOptions<T>,
 ): Promise<EachOutcome> {
-  const results = new Array<ManyItem>(items.length);
+  const results: ManyItem[] = [];
   const failures = new Map<number, GatewayError>();
   let changed: boolean | null = false;
   let next = 0;
