@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { forgetAccounts } from '../src/login/account-state';
-import type { Coordination } from '../src/model/coordination';
+import type { Coordination, Remembered } from '../src/model/coordination';
 import { ProcessCoordination, processCoordination } from '../src/model/process-coordination';
 import { Redactor } from '../src/model/redaction';
 import { Session } from '../src/login/session';
@@ -302,6 +302,55 @@ describe('one-time codes', () => {
     expect(await codesAt(at, coordination)).toMatchObject({ code: code(key, 2_000_000) });
   });
 
+  /** Remembers these steps; who waits for another one is cancelled. Gives the code, or `waits`; and the steps that are spent then. */
+  async function after(spent: Remembered, step: number): Promise<[OneTimeCode | 'waits', Remembered | undefined]> {
+    const stop = new AbortController();
+    let steps: Remembered | undefined;
+    class Known extends ProcessCoordination {
+      override async update(...[name, change, ms]: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
+        expect(ms).toBe(24 * 3_600_000);
+        steps = await super.update(name, (present) => change(present ?? spent), ms);
+        setImmediate(() => stop.abort());
+        return steps;
+      }
+    }
+    const next = nextCode(secret, new Known(), stop.signal, () => step * 5000);
+    return [await next.catch(() => 'waits' as const), steps];
+  }
+
+  it.each<[string, Remembered, number | undefined | 'waits']>([
+    ['nothing was sent', [], undefined],
+    ['the one before was sent', [99], undefined],
+    ['it was sent', [100], 'waits'],
+    ['the one after it was sent', [101], 'waits'],
+    ['it was sent, and the clock was set back since', [100, 105], 'waits'],
+    ['the clock was set back by two steps', [102], 10_000],
+    ['the clock was set back by more', [99, 103, 99], 15_000],
+    ['something else is remembered', { 100: true }, undefined],
+    ['other things are remembered among them', ['100', 100], 'waits'],
+  ])('of a step may be sent or not: %s', async (_what, spent, setBackMs) => {
+    const [next, steps] = await after(spent, 100);
+    if (setBackMs === 'waits') expect([next, steps]).toEqual(['waits', (spent as unknown[]).filter((step) => typeof step === 'number')]);
+    else {
+      expect(next).toMatchObject({ code: code(key, 100), setBackMs });
+      expect(steps).toEqual([...(Array.isArray(spent) ? (spent as unknown[]) : []), 100]);
+    }
+  });
+
+  it('that were sent are remembered for a day, of the latest 64', async () => {
+    const [, steps] = await after(
+      Array.from({ length: 64 }, (_, index) => index),
+      100,
+    );
+    expect(steps).toEqual([...Array.from({ length: 63 }, (_, index) => index + 1), 100]);
+  });
+
+  it('are not spent by whoever was cancelled before', async () => {
+    const coordination = new ProcessCoordination();
+    await expect(nextCode(secret, coordination, AbortSignal.abort(), () => 500_000)).rejects.toThrow();
+    expect(coordination.size.entries).toBe(0);
+  });
+
   it.concurrent('of a clock that was set back: of now if that is long ago, else of the step after the latest', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
@@ -321,7 +370,15 @@ describe('one-time codes', () => {
     const codes = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.code] : []));
     expect(codes).toEqual([1_999_999, 2_000_000, 2_000_001].map((step) => code(key, step)));
     expect(outcomes.filter(({ status }) => status === 'rejected')).toMatchObject([
-      { reason: { code: 'LOGIN_PAUSED', message: expect.stringContaining('no code is sent twice') as string } },
+      {
+        reason: {
+          code: 'LOGIN_PAUSED',
+          message: expect.stringMatching(
+            /^Every one-time code of now was sent already \(waited for 5 s\), and no code is sent twice: other logins use the same secret, or the clock/,
+          ) as string,
+          details: { sent: false },
+        },
+      },
     ]);
   });
 
