@@ -50,6 +50,8 @@ const TESTS = [
   [/^journal\//, 'journal journal-writes undo'],
   [/^snapshot\/(?:names|place|ignore)\./, 'snapshot-names'],
   [/^snapshot\//, 'snapshot snapshot-folder snapshot-compare snapshot-revert'],
+  [/^backup\/(?:names|manifest|catalogue|folder|list)\./, 'backup-parts'],
+  [/^backup\/(?:fingerprint|zip-fingerprint)\./, 'backup-fingerprint'],
   [/^backup\//, 'backup backup-folder backup-trust backup-faults backup-restore'],
   [/^transfer\/(?:base64|content|malformed|xml.*|zip|checked-content)\./, 'transfer-content'],
   [/^transfer\//, 'transfer transfer-file transfer-content'],
