@@ -91,6 +91,14 @@ describe('a line', () => {
 describe('verify says', () => {
   it.each<[string, readonly { text: string }[] | string, [number, string][]]>([
     ['nothing of what is whole', chain({}, {}, {}), []],
+    [
+      'that there is a line too much',
+      [{ text: '\n' }, ...chain({}, {})],
+      [
+        [1, NO_LINE],
+        [2, ELSEWHERE],
+      ],
+    ],
     ['nothing of half of a line at the end', `${chain({})[0]?.text}{"id":"e-2","at`, []],
     [
       'what was changed',
@@ -136,6 +144,10 @@ describe('verify says', () => {
     const checked = verifyJournal(place);
     setTimeout(() => appendFileSync(join(place, lives), second?.text.slice(40) ?? ''), 30);
     expect(await checked).toEqual({ files: 1, entries: 2, ok: true, broken: [] });
+    const ours = folder();
+    await JournalWriter.of(ours).announce(told, undefined);
+    appendFileSync(join(ours, files(ours)[0] ?? ''), '{"id"');
+    expect(await wrongIn(ours)).toEqual([[2, ALIVE]]);
     // Half a day later the number is that of another process.
     writeFileSync(join(place, lives), `${first?.text}${half}`);
     utimesSync(join(place, lives), 0, 0);
@@ -201,6 +213,13 @@ describe('reading', () => {
     const error = await failure(listEntries(place, { ...filter, since: new Date('2026-11-19T23:00:00Z') }));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
     expect(error.message).toBe(`Line 1 of ${nameOf(1, '20261119')} cannot be believed: ${NO_LINE}. Verify the journal.`);
+  });
+
+  it('believes no line that was changed', async () => {
+    const [first, second] = chain({}, {});
+    const changed = (second?.text ?? '').replace('vpn-1', 'vpn-2');
+    const error = await failure(idsIn(journalOf(`${first?.text}${changed}`)));
+    expect(error.message).toBe(`Line 2 of ${nameOf(1)} cannot be believed: it was changed. Verify the journal.`);
   });
 
   it('takes the last line without its end, and leaves half of one', async () => {

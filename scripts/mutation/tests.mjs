@@ -75,7 +75,7 @@ const TESTS = [
   [/^areas\/vendor\./, 'words'],
   [/^areas\//, 'operations coverage administration'],
   [/^inventory\/(?:parse|entry|selection|credentials)\./, 'inventory-text'],
-  [/^inventory\/(?:pace|report)\./, 'inventory-report run-many'],
+  [/^inventory\/(?:pace|report)\./, 'inventory-report'],
   [/^inventory\//, 'inventory run-many'],
   [/^watch\//, 'watch watch-configuration'],
   [/^gateway/, 'run settings input'],

@@ -61,7 +61,7 @@ export async function linesOf(path: string): Promise<{ readonly lines: Buffer[];
 /** What all lines of a file tell. Errors: `BAD_CONFIG` when one cannot be believed: none is passed over. */
 export async function readFileLines(folder: string, name: string): Promise<Line[]> {
   const { lines, rest } = await linesOf(join(folder, name));
-  if (rest.length > 0 && !isTorn(rest)) lines.push(rest);
+  if (!isTorn(rest)) lines.push(rest);
   return lines.map((bytes, index) => {
     const { line, why } = readLine(bytes);
     if (line && why === undefined) return line;
