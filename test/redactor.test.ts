@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Redactor } from '../src/model/redaction';
+import { GatewayError } from '../src/model/error';
+import { Redactor, withoutSecrets } from '../src/model/redaction';
 import { Search } from '../src/model/search';
 import { jsonIn, secretsIn, secretsOfInput, shownQuery } from '../src/model/secrets';
 import { secretsOfSettings } from '../src/model/secrets-of-settings';
@@ -273,6 +274,7 @@ describe('a redactor', () => {
   it('of one call masks what its origin masks, also later, and is that one where the call has none', () => {
     const origin = new Redactor().add('of the settings');
     expect(origin.with([])).toBe(origin);
+    expect(origin.with([''])).toBe(origin);
     const call = origin.with(['of the call']);
     expect(call).not.toBe(origin);
     origin.add('came later');
@@ -326,6 +328,47 @@ describe('a redactor', () => {
     const redactor = new Redactor().add('x-secret');
     expect(redactor.value(nested(201))).toEqual(nested(201));
     expect(JSON.stringify(redactor.value(nested(202)))).toBe(`${'['.repeat(201)}"••••"${']'.repeat(201)}`);
+    const body = (depth: number): string =>
+      JSON.stringify(redactor.value(JSON.parse(`${'['.repeat(depth)}"{\\"psk\\":7}"${']'.repeat(depth)}`)));
+    expect(body(199)).toContain('{\\"psk\\":\\"••••\\"}');
+    expect(body(200)).not.toContain('7');
+    // Objects as deep as lists.
+    let inner: unknown = 'x-secret';
+    for (let depth = 0; depth < 202; depth++) inner = { a: inner };
+    expect(JSON.stringify(redactor.value(inner))).toBe(`${'{"a":'.repeat(201)}"••••"${'}'.repeat(201)}`);
+  });
+
+  it('of no secrets at all, or of a few, finds nothing in words that hold none', () => {
+    const words = 'Stryker was here! Nothing else was.';
+    for (const redactor of [
+      new Redactor(),
+      new Redactor().add('abc'),
+      new Redactor().add('x'.repeat(600)),
+      new Redactor().add('abcde', 'a-longer-one'),
+    ])
+      expect(redactor.text(words)).toBe(words);
+  });
+
+  it('masks what stands under the name of a secret, and the same text wherever else it stands', () => {
+    const shown = withoutSecrets({ said: 'no user with hidden-word', password: 'hidden-word' }, { token: 'came-with' });
+    expect(shown).toEqual({ said: 'no user with ••••', password: '••••' });
+    expect(withoutSecrets(['it was came-with'], { token: 'came-with' })).toEqual(['it was ••••']);
+  });
+
+  it('shows nothing of a value that cannot be looked through, and the words of an error without what came from outside', () => {
+    const broken = {
+      get name(): string {
+        throw new Error('no');
+      },
+    };
+    expect(new Redactor().value(broken)).toBe('••••');
+    const error = new GatewayError('CONNECTION', sentence`It said ${'hidden words'}, hidden words.`);
+    expect(new Redactor().add('hidden words').message(error)).toBe('It said ••••, hidden words.');
+  });
+
+  it.each(['hidden7', 'hidden-8', 'hidden--9', 'five5', 'four'])('finds %s as base64 alone, with its padding and without', (secret) => {
+    const form = Buffer.from(secret).toString('base64');
+    expect(mask(`(${form}) (${form.replaceAll('=', '')})`, secret)).toBe('(••••) (••••)');
   });
 
   it('leaves words of the interface in a path, and there alone', () => {

@@ -69,7 +69,10 @@ function highRuns(bytes: Buffer): number[] | undefined {
     return true;
   };
   for (let word = 0; word < words.length; word += 4) {
-    const four = (words[word] as number) | (words[word + 1] as number) | (words[word + 2] as number) | (words[word + 3] as number);
+    let four = words[word] as number;
+    four |= words[word + 1] as number;
+    four |= words[word + 2] as number;
+    four |= words[word + 3] as number;
     if ((four & HIGH_BITS) !== 0 && !look(word * 4, word * 4 + 16)) return undefined;
   }
   return look(blocks * 16, bytes.length) ? runs : undefined;

@@ -122,8 +122,10 @@ export class Base64Check {
     for (let index = 0; index < length; index += 2) {
       const one = words[index] as number;
       const two = words[index + 1] as number;
-      const kinds =
-        (pairs[one & 0xffff] as number) | (pairs[one >>> 16] as number) | (pairs[two & 0xffff] as number) | (pairs[two >>> 16] as number);
+      let kinds = pairs[one & 0xffff] as number;
+      kinds |= pairs[one >>> 16] as number;
+      kinds |= pairs[two & 0xffff] as number;
+      kinds |= pairs[two >>> 16] as number;
       if (kinds === 0 && this.#padding === 0) plain += 8;
       else this.#countSlowly(batch, index * 4, index * 4 + 8);
     }
