@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readField, readInput } from '../src/model/input';
 import {
+  amount,
   boolean,
   choice,
   data,
@@ -16,6 +17,7 @@ import {
   text,
   type Field,
 } from '../src/model/operation';
+import { sentence } from '../src/model/sentence';
 import { codeOf, failure, pair, refusalOf } from './library/appliance';
 
 const fields = {
@@ -30,6 +32,10 @@ const fields = {
   names: names('Names', ''),
   data: data('Data', ''),
   content: content('Content', ''),
+  amount: amount('Amount', ''),
+  count: number('Count', '', { range: 'count' }),
+  positive: number('Positive', '', { range: 'positive' }),
+  most: amount('Most', '', { range: 'count' }),
 };
 const bytes = Buffer.from('bytes');
 
@@ -43,10 +49,12 @@ describe('accepts', () => {
     ['number', '-1.5', -1.5],
     ['boolean', true, true],
     ['boolean', 'true', true],
+    ['boolean', 'True', true],
     ['boolean', 1, true],
     ['boolean', '1', true],
     ['boolean', false, false],
     ['boolean', 'false', false],
+    ['boolean', 'False', false],
     ['boolean', 0, false],
     ['boolean', '0', false],
     ['choice', 'ldap', 'ldap'],
@@ -66,6 +74,13 @@ describe('accepts', () => {
     ['content', 'text', 'text'],
     ['content', { a: 1 }, { a: 1 }],
     ['data', 'text', 'text'],
+    ['amount', ' 7 ', 7],
+    ['amount', 0, 0],
+    ['amount', '10 %', '10%'],
+    ['most', '0.5%', '0.5%'],
+    ['most', 3, 3],
+    ['count', '3', 3],
+    ['positive', 0.1, 0.1],
   ])('%s %j', (kind, value, read) => expect(readField('field', fields[kind], value)).toEqual(read));
 });
 
@@ -103,6 +118,12 @@ describe('refuses', () => {
     ['content', [1], 'field has to be an object, text or a Buffer; an array came'],
     ['content', '', 'field (Content) is empty'],
     ['data', {}, 'field has to be a Buffer or text; an object came'],
+    ['list', [Infinity], 'field[0] has to be text; a number came'],
+    ['amount', '101%', 'field has to be a number, or a share such as 10%, of at most 100%; text came'],
+    ['amount', true, 'field has to be a number, or a share such as 10%, of at most 100%; a boolean came'],
+    ['most', 0, 'field has to be a whole number of at least 1.'],
+    ['count', 1.5, 'field has to be a whole number of at least 1.'],
+    ['positive', '0', 'field has to be more than 0.'],
   ])('%s %j', (kind, value, words) => {
     const error = refusalOf(() => readField('field', fields[kind], value));
     expect(error?.code).toBe('BAD_INPUT');
@@ -137,6 +158,47 @@ describe('a whole input', () => {
     const error = refusalOf(() => readInput(example, input));
     expect(error?.code).toBe('BAD_INPUT');
     expect(error?.message).toContain(words);
+  });
+
+  it.each([
+    [null, 'nothing came'],
+    ['text', 'text came'],
+    [['a'], 'an array came'],
+  ])('is an object: %j is none', (raw, words) => {
+    const error = refusalOf(() => readInput(example, raw as never));
+    expect(error?.message).toBe(`The input has to be an object with the fields of the operation; ${words}.`);
+  });
+
+  it('has nothing in it that was not given, and may have fields of others that are undefined', () => {
+    expect(Object.keys(readInput(example, { id: 'a', other: undefined }))).toEqual(['id', 'max']);
+    expect(refusalOf(() => readInput(operation({}), { x: 1 }))?.message).toBe('x is not a field of this operation. Its fields are: none.');
+  });
+
+  it('names the field that is missing, for whoever asks for it', () => {
+    expect(refusalOf(() => readInput(example, {}))?.details).toMatchObject({ missing: { name: 'id', label: 'Id' } });
+  });
+
+  it('may have in each item what is otherwise asked for once', () => {
+    const many = operation({
+      user: required(names('User', '', { subject: true })),
+      role: required(text('Role', '', { perItem: true })),
+      realm: required(text('Realm', '')),
+    });
+    const missing = (input: Record<string, unknown>): string | undefined => refusalOf(() => readInput(many, input))?.details.missing?.name;
+    expect(readInput(many, { user: [{ name: 'a', role: 'b' }], realm: 'r' })).toEqual({ user: [{ name: 'a', role: 'b' }], realm: 'r' });
+    expect(missing({ user: 'a', realm: 'r' })).toBe('role');
+    expect(missing({ user: ['a'] })).toBe('realm');
+    const none = operation({ role: required(text('Role', '', { perItem: true })) });
+    expect(refusalOf(() => readInput(none, { undefined: ['a'] } as never))?.message).toContain('is not a field');
+    expect(refusalOf(() => readInput(none, {}))?.details.missing?.name).toBe('role');
+  });
+
+  it('is complained of in words of ours, in which what came is told apart', () => {
+    const check = (value: string) => (value === 'plain' ? 'is plain.' : sentence`is odd: ${value}`);
+    const told = (value: string): string | undefined =>
+      refusalOf(() => readField('id', text('Id', '', { check }), value))?.sentence.text(() => '•');
+    expect(told('plain')).toBe('id is plain.');
+    expect(told('secret')).toBe('id is odd: •');
   });
 
   it('does not take inherited properties for fields', () => {

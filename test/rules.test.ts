@@ -2,19 +2,48 @@ import { describe, expect, it } from 'vitest';
 import { operations } from '../src/areas';
 import { asGatewayError } from '../src/model/error';
 import { readInput } from '../src/model/input';
-import type { Rule } from '../src/model/rules';
+import {
+  hasColon,
+  isConnections,
+  isOutOf,
+  isRate,
+  isSeconds,
+  isWaiting,
+  keeps,
+  neededCredentials,
+  pinsOf,
+  shareOf,
+  urlFault,
+  type Rule,
+} from '../src/model/rules';
 
 /** What a text under each rule may be, and what it may not: the same at run time as in the dialog. */
 const TEXTS: Readonly<Record<Rule, { good: string[]; bad: string[] }>> = {
-  ipv4: { good: ['192.0.2.10', '0.0.0.0'], bad: ['10.0.0.999', '10.0.0', '10.0.0.1.', '010.0.0.1', '2001:db8::1', 'host', ' 10.0.0.1'] },
-  netmask: { good: ['255.255.255.0', '255.255.255.255', '128.0.0.0'], bad: ['0.0.0.0', '255.0.255.0', '24', '255.255.255'] },
+  ipv4: {
+    good: ['192.0.2.10', '0.0.0.0'],
+    bad: ['10.0.0.999', '10.0.0', '10.0.0.1.', '010.0.0.1', '2001:db8::1', 'host', ' 10.0.0.1', '1.2.3.4.5'],
+  },
+  netmask: {
+    good: ['255.255.255.0', '255.255.255.255', '128.0.0.0'],
+    bad: ['0.0.0.0', '255.0.255.0', '24', '255.255.255', '0.0.0.255', '4294967040'],
+  },
   host: {
     good: ['vpn.example.com', 'node-1', '10.0.0.11', '2001:db8::1', 'vpn_1'],
-    bad: ['10.0.0.999', '10.0.0', 'a b', 'https://vpn.example.com', 'a/b', '2001:db8:::1'],
+    bad: ['10.0.0.999', '10.0.0', 'a b', 'https://vpn.example.com', 'a/b', '2001:db8:::1', '::1]:80/[', 'x]@[::1'],
   },
   address: { good: ['198.51.100.0', '2001:db8::1', '::1'], bad: ['10.0.0.999', '2001:db8:::1', 'fe80::1%eth0', 'a:b', 'host'] },
-  amount: { good: ['10%', '0.5%', '100%'], bad: ['0%', '101%', '-1%', '10%%', '1e1%', 'a%', '%', '0', '-3', '2.5'] },
-  mask: { good: ['255.255.255.0', '24', '64', '128'], bad: ['0', '129', '-1', '255.0.255.0', 'all'] },
+  amount: { good: ['10%', '0.5%', '0.55%', '100%'], bad: ['0%', '101%', '-1%', '10%%', '1e1%', 'a%', '%', '0', '-3', '2.5'] },
+  mask: { good: ['255.255.255.0', '24', '64', '128'], bad: ['0', '129', '24 ', '-1', '255.0.255.0', 'all'] },
+};
+
+/** What is said of it. */
+const WANTED: Readonly<Record<Rule, string>> = {
+  ipv4: 'an IPv4 address such as 192.0.2.10',
+  netmask: 'a netmask such as 255.255.255.0',
+  address: 'an address such as 198.51.100.0 or 2001:db8::1',
+  host: 'an address or the name of a host, such as 192.0.2.10 or vpn.example.com',
+  mask: 'a netmask such as 255.255.255.0, or the length of a network such as 64',
+  amount: '',
 };
 
 const ruled = [...operations].flatMap(([name, operation]) =>
@@ -39,6 +68,76 @@ describe.each(ruled)('$field of $name', ({ operation, field, rule }) => {
     } catch (thrown) {
       error = thrown;
     }
-    expect(asGatewayError(error)).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining(`${field} has to be`) as string });
+    const came = rule === 'amount' ? '' : `; ${JSON.stringify(text)} came.`;
+    expect(asGatewayError(error)).toMatchObject({
+      code: 'BAD_INPUT',
+      message: expect.stringContaining(`${field} has to be ${WANTED[rule]}${came}`) as string,
+    });
+  });
+});
+
+describe('the same rules in a dialog', () => {
+  it('read an amount as a count or a share', () => {
+    for (const text of ['1', ' 7 ', '10%', '0.000001 %', ' 100% ']) expect(keeps('amount', text), text).toBe(true);
+    for (const text of ['', ' ', '0', '-1', '2.5', 'x', '0%', '100.1%', '1000%', '.5%', '%', '10% of all', 'about 10%'])
+      expect(keeps('amount', text), text).toBe(false);
+    expect([shareOf('0.55 %'), shareOf(' 7% '), shareOf('7'), shareOf('101%')]).toEqual([0.55, 7, undefined, undefined]);
+  });
+
+  it.each<[string, ReturnType<typeof urlFault>]>([
+    ['', 'missing'],
+    ['vpn.example.com', 'invalid'],
+    ['https://', 'invalid'],
+    ['ftp://vpn.example.com', 'protocol'],
+    ['https://admin@vpn.example.com', 'credentials'],
+    ['https://:secret@vpn.example.com', 'credentials'],
+    ['https://vpn.example.com/?a=b', 'query'],
+    ['https://vpn.example.com/#a', 'query'],
+    ['https://vpn.example.com/?', 'query'],
+    ['https://vpn.example.com/#', 'query'],
+    ['http://vpn.example.com', 'http'],
+    ['http://localhost.example.com', 'http'],
+    ['http://not-localhost', 'http'],
+    ['http://128.0.0.1', 'http'],
+    ['http://127.0.0.1.example.com', 'http'],
+    ['https://vpn.example.com/a', undefined],
+    ['http://localhost:8080', undefined],
+    ['http://127.0.0.1', undefined],
+    ['http://127.100.20.3', undefined],
+    ['http://[::1]:1880', undefined],
+  ])('find what is wrong with the address %j: %s', (url, fault) => expect(urlFault(url)).toBe(fault));
+
+  it('bound the numbers of the settings', () => {
+    const bounds: [(value: number) => boolean, number[], number[]][] = [
+      [isSeconds, [0.001, 1, 86_400], [0, -1, 86_401, NaN]],
+      [isConnections, [1, 256], [0, 257, 1.5, NaN]],
+      [isRate, [0.01, 1, 10_000], [0.009, 0, 10_001, NaN]],
+      [isWaiting, [0, 1, 1_000_000], [-1, 1_000_001, 0.5, NaN]],
+    ];
+    for (const [rule, good, bad] of bounds) expect([good.filter(rule), bad.filter(rule)], rule.name).toEqual([good, []]);
+  });
+
+  it('bound the numbers of fields', () => {
+    const out = (range: 'count' | 'positive' | undefined): unknown[] => [0, 0.5, 1, 2, -1].filter((value) => isOutOf(range, value));
+    expect(out('count')).toEqual([0, 0.5, -1]);
+    expect(out('positive')).toEqual([0, -1]);
+    expect(out(undefined)).toEqual([]);
+    expect(isOutOf('count', '2')).toBe(true);
+  });
+
+  it('know the credentials of each way to log in', () => {
+    const account = ['username', 'password'];
+    expect(neededCredentials('key', 'totp')).toEqual(['apiKey']);
+    expect(neededCredentials('realm', 'none')).toEqual(account);
+    expect(neededCredentials('realm', undefined)).toEqual(account);
+    expect(neededCredentials('realm', 'password')).toEqual([...account, 'secondPassword']);
+    expect(neededCredentials('realm', 'totp')).toEqual([...account, 'totpSecret']);
+    expect(neededCredentials('legacy', 'totp')).toEqual(account);
+    expect([hasColon('a:b'), hasColon('ab'), hasColon(undefined)]).toEqual([true, false, false]);
+  });
+
+  it('read several pins in whatever case, however they are told apart', () => {
+    expect(pinsOf(' a1b2, C3;d4\n ,e5 ')).toEqual(['A1B2', 'C3', 'D4', 'E5']);
+    expect(pinsOf(' ,; ')).toEqual([]);
   });
 });

@@ -10,7 +10,10 @@ describe('time and cancellation', () => {
     const { simulator, gateway } = await pair({}, { timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ ...fault, times: 2 });
-    expect((await failure(gateway.run('system.info'))).code).toBe('TIMEOUT');
+    expect(await failure(gateway.run('system.info'))).toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining('it did not answer within 2.5 s. Raise the time limit') as string,
+    });
     expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
@@ -29,7 +32,10 @@ describe('time and cancellation', () => {
       return 'HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n{';
     });
     const gateway = gatewayFor(server, { timeout: 2 });
-    expect((await failure(gateway.run('system.info'))).code).toBe('TIMEOUT');
+    expect(await failure(gateway.run('system.info'))).toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining('its answer did not end within 2 s.') as string,
+    });
     expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
@@ -54,6 +60,7 @@ describe('time and cancellation', () => {
     const blocking = gateway.run('system.info', {}, { signal: AbortSignal.timeout(60_000) });
     const [first, second] = await Promise.all([failure(blocking), failure(gateway.run('sessions.kill-all'))]);
     expect([first.code, second.code]).toEqual(['TIMEOUT', 'TIMEOUT']);
+    expect(second.message).toContain('no connection was free or could be opened within 2.5 s.');
     await gateway.run('system.info');
     expect(writes(simulator)).toEqual([]);
     expect(simulator.state.sessions.count).toBe(25);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { networkFault } from '../src/http/faults';
+import { networkFault, type Stage } from '../src/http/faults';
 import { selfSigned } from '../src/simulator';
 import { appliance, certificate, failure, gatewayFor, writes } from './library/appliance';
 import { listen } from './library/listen';
@@ -98,24 +98,88 @@ describe('TLS', () => {
     expect(simulator.totalConnections).toBe(0);
   });
 
-  it.each([
-    ['CERT_HAS_EXPIRED', 'TLS', 'expired'],
-    ['CERT_NOT_YET_VALID', 'TLS', 'clocks'],
-    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'TLS', 'not trusted'],
-    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'TLS', 'client certificate'],
-    ['EHOSTUNREACH', 'CONNECTION', 'cannot be reached'],
-    ['ETIMEDOUT', 'CONNECTION', 'in time'],
+  const HOST = 'vpn.example.com';
+  const coded = (code: string, message = 'inner'): Error => Object.assign(new Error(message), { code });
+
+  it.each<readonly [code: string, expected: string, words: string]>([
+    ['CERT_HAS_EXPIRED', 'TLS', 'has expired. Renew it'],
+    ['CERT_NOT_YET_VALID', 'TLS', 'not valid yet. Check the clocks'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'TLS', 'for another name. Use the name that is in it'],
+    ...[
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'CERT_UNTRUSTED',
+    ].map((code) => [code, 'TLS', `is not trusted (${code}). Add the CA`] as const),
+    ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ERR_SSL_HTTP_REQUEST', 'ERR_SSL_UNKNOWN_PROTOCOL'].map(
+      (code) => [code, 'TLS', `does not speak TLS there (${code}): it may be a plain HTTP port`] as const,
+    ),
+    ...[
+      'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+      'ERR_TLS_HANDSHAKE_TIMEOUT',
+      'EPROTO',
+      'CERT_REVOKED',
+      'UNABLE_TO_GET_CRL',
+      'HOSTNAME_MISMATCH',
+      'ERR_OSSL_SSL',
+      'SOME_TLS_FAULT',
+    ].map((code) => [code, 'TLS', `handshake with ${HOST} failed (${code}). Check that the URL`] as const),
+    ['ENOTFOUND', 'CONNECTION', 'is not known to DNS'],
+    ['EAI_AGAIN', 'CONNECTION', 'DNS did not answer'],
+    ['ECONNREFUSED', 'CONNECTION', 'refused the connection'],
+    ['EHOSTUNREACH', 'CONNECTION', 'cannot be reached from this machine'],
+    ['ENETUNREACH', 'CONNECTION', 'cannot be reached from this machine'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'CONNECTION', 'did not accept a connection in time'],
+    ['ETIMEDOUT', 'CONNECTION', 'did not accept a connection in time'],
+    ['EMFILE', 'CONNECTION', `Could not connect to ${HOST} (EMFILE). Check address, port and proxy.`],
+    ['NO_CERT_HERE', 'CONNECTION', `Could not connect to ${HOST} (NO_CERT_HERE).`],
   ])('has words for %s, however it is wrapped', (code, expected, words) => {
-    const inner = Object.assign(new Error('inner'), { code });
+    const inner = coded(code);
     for (const thrown of [inner, new Error('outer', { cause: inner }), new AggregateError([inner, new Error('other')])]) {
-      const error = networkFault(thrown, 'connecting', 'vpn.example.com');
+      const error = networkFault(thrown, 'connecting', HOST);
       expect(error).toMatchObject({ code: expected, details: { sent: false, system: code } });
       expect(error.message).toContain(words);
+      expect(error.message).toContain(HOST);
     }
   });
 
-  it('is TLS when the alert comes after the handshake', () => {
-    const alert = Object.assign(new Error('alert'), { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' });
-    expect(networkFault(alert, 'waiting', 'vpn.example.com')).toMatchObject({ code: 'TLS', details: { sent: true } });
+  it.each<[string, Stage, boolean, string, string]>([
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'waiting', false, 'TLS', 'client certificate if one is needed'],
+    ['ERR_SSL_BAD_RECORD', 'answering', false, 'BAD_RESPONSE', `answer of ${HOST} was cut short (ERR_SSL_BAD_RECORD).`],
+    ['ECONNRESET', 'answering', true, 'BAD_RESPONSE', `answer of ${HOST} was cut short (ECONNRESET).`],
+    ['ECONNRESET', 'waiting', false, 'CONNECTION', `connection to ${HOST} was cut before it answered (ECONNRESET).`],
+    ['ECONNRESET', 'waiting', true, 'CONNECTION', `${HOST} gave no answer to plain HTTP (ECONNRESET). If that is an HTTPS port`],
+    ['HPE_INVALID_CONSTANT', 'waiting', false, 'BAD_RESPONSE', `What ${HOST} answered is not HTTP (HPE_INVALID_CONSTANT).`],
+    ['UND_ERR_HEADERS_OVERFLOW', 'waiting', false, 'BAD_RESPONSE', `What ${HOST} answered is not HTTP (UND_ERR_HEADERS_OVERFLOW).`],
+    ['NO_HPE_THERE', 'waiting', false, 'CONNECTION', 'was cut before it answered'],
+  ])('%s is told by when it came: %s, plain HTTP %s', (code, stage, plain, expected, words) => {
+    const error = networkFault(coded(code), stage, HOST, plain);
+    expect(error).toMatchObject({ code: expected, details: { sent: true } });
+    expect(error.message).toContain(words);
+  });
+
+  it('has words for what has no code, is no error, or holds itself', () => {
+    const told = (thrown: unknown): unknown[] => {
+      const { message, details } = networkFault(thrown, 'connecting', HOST);
+      return [message.slice(`Could not connect to ${HOST} `.length).split('. ')[0], details];
+    };
+    const nothing = { sent: false };
+    expect(told('odd')).toEqual(['(odd)', nothing]);
+    expect(told(undefined)).toEqual(['(undefined)', nothing]);
+    expect(told(new Error('outer', { cause: 'odd' }))).toEqual(['(outer)', nothing]);
+    expect(told(new AggregateError([], 'several'))).toEqual(['(several)', nothing]);
+    expect(told(Object.assign(new Error('odd code'), { code: 7 }))).toEqual(['(odd code)', nothing]);
+    expect(told(Object.assign(new Error('odd'), { name: 'HTTPParserError' }))).toEqual([
+      '(HPE_INVALID)',
+      { ...nothing, system: 'HPE_INVALID' },
+    ]);
+    const itself = new Error('itself');
+    itself.cause = itself;
+    expect(told(itself)).toEqual(['(itself)', nothing]);
+    let deep = new Error('0');
+    for (let depth = 1; depth <= 6; depth++) deep = new Error(String(depth), { cause: deep });
+    expect(told(deep)).toEqual(['(1)', nothing]);
   });
 });

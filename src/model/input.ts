@@ -9,12 +9,12 @@ type Reader = (value: unknown, name: string, field: Field) => unknown;
 const readers: Record<Field['kind'], Reader> = {
   text: (value, name) => {
     if (typeof value === 'string') return value;
-    if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+    if (Number.isFinite(value)) return String(value);
     throw wrong(name, 'text', value);
   },
   number: (value, name, field) => {
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-    if (typeof number === 'number' && Number.isFinite(number)) return number;
+    if (Number.isFinite(number)) return number;
     throw wrong(name, field.kind === 'amount' ? 'a number, or a share such as 10%, of at most 100%' : 'a number', value);
   },
   amount: (value, name, field) => {
@@ -41,7 +41,7 @@ const readers: Record<Field['kind'], Reader> = {
     const items: unknown[] = Array.isArray(value) ? value : [value];
     return items.map((item, index) => {
       if (typeof item === 'string' && item !== '') return item;
-      if (typeof item === 'number' && Number.isFinite(item)) return String(item);
+      if (Number.isFinite(item)) return String(item);
       throw wrong(Array.isArray(value) ? `${name}[${index}]` : name, 'text', item);
     });
   },
@@ -59,7 +59,7 @@ const readers: Record<Field['kind'], Reader> = {
     return value;
   },
   names: (value, name, field) => {
-    const named = (item: unknown): unknown => (typeof item === 'number' && Number.isFinite(item) ? String(item) : item);
+    const named = (item: unknown): unknown => (Number.isFinite(item) ? String(item) : item);
     return readers.records(Array.isArray(value) ? value.map(named) : named(value), name, field);
   },
   content: (value, name) => {

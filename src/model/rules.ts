@@ -90,7 +90,7 @@ function isNetmask(text: string): boolean {
   return /^1+0*$/.test(bits.toString(2).padStart(32, '0'));
 }
 
-const isIPv6 = (text: string): boolean => /^[0-9a-f:.]+$/i.test(text) && text.includes(':') && URL.canParse(`http://[${text}]`);
+const isIPv6 = (text: string): boolean => /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`);
 /** A name or an address; what looks like an address has to be one. */
 function isHost(text: string): boolean {
   if (/^[\d.]*$/.test(text)) return IPV4.test(text);
