@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Canceller } from '../src/model/cancelling';
+import { abortSignalOf, Canceller, unlessAborted } from '../src/model/cancelling';
 import { coordinationKey } from '../src/model/coordination';
 import { ProcessCoordination } from '../src/model/process-coordination';
 import { coordinationSuite } from './library/coordination-suite';
@@ -69,5 +69,70 @@ describe('the keys', () => {
     expect(key).toMatch(/^exclusive:[0-9a-f]{64}$/);
     expect(key).not.toBe(coordinationKey('exclusive', 'https://vpn.example.com', 'export'));
     expect(coordinationKey('a', 'b', 'c')).not.toBe(coordinationKey('a', 'bc'));
+  });
+});
+
+describe('what can be cancelled', () => {
+  it('tells everybody who listens once, and nobody who left', () => {
+    const canceller = new Canceller();
+    const told: string[] = [];
+    const left = (): void => void told.push('left');
+    canceller.signal.addEventListener('abort', () => told.push('one'), { once: true });
+    canceller.signal.addEventListener('abort', left, { once: true });
+    canceller.signal.removeEventListener('abort', left);
+    canceller.signal.addEventListener('abort', () => canceller.abort(), { once: true });
+    expect(canceller.aborted).toBe(false);
+    canceller.abort();
+    canceller.signal.addEventListener('abort', () => told.push('late'), { once: true });
+    canceller.abort();
+    expect([canceller.aborted, ...told]).toEqual([true, 'one']);
+  });
+
+  it('follows a signal until it is told not to', () => {
+    const source = new AbortController();
+    const [followed, left, late] = [new Canceller(), new Canceller(), new Canceller()];
+    followed.follow(source.signal);
+    left.follow(source.signal)();
+    source.abort();
+    late.follow(source.signal);
+    expect([followed.aborted, left.aborted, late.aborted]).toEqual([true, false, true]);
+  });
+
+  it('is had as a real signal', () => {
+    const real = new AbortController().signal;
+    expect(abortSignalOf(real)).toBe(real);
+    const canceller = new Canceller();
+    const signal = abortSignalOf(canceller);
+    expect(signal.aborted).toBe(false);
+    canceller.abort();
+    expect([signal.aborted, abortSignalOf(canceller).aborted]).toEqual([true, true]);
+  });
+
+  it('leaves what others share, with words of its own, and no listener behind', async () => {
+    const never = new Promise<never>(() => undefined);
+    const words = { code: 'ABORTED', message: 'Not now.', details: { sent: false } };
+    const listeners = new Set<unknown>();
+    const counted = (canceller: Canceller) => ({
+      get aborted() {
+        return canceller.aborted;
+      },
+      addEventListener(type: 'abort', listener: () => void) {
+        listeners.add(listener);
+        canceller.addEventListener(type, listener);
+      },
+      removeEventListener(type: 'abort', listener: () => void) {
+        listeners.delete(listener);
+        canceller.removeEventListener(type, listener);
+      },
+    });
+    const canceller = new Canceller();
+    const left = unlessAborted(never, counted(canceller), 'Not now.');
+    expect(listeners.size).toBe(1);
+    canceller.abort();
+    await expect(left).rejects.toMatchObject(words);
+    await expect(unlessAborted(never, counted(canceller), 'Not now.')).rejects.toMatchObject(words);
+    expect(await unlessAborted(Promise.resolve(1), counted(new Canceller()), '')).toBe(1);
+    expect(await unlessAborted(Promise.resolve(2), undefined, '')).toBe(2);
+    expect(listeners.size).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readField, readInput } from '../src/model/input';
+import { jsonText, truth, truths } from '../src/model/json-text';
 import {
   amount,
   boolean,
@@ -189,7 +190,7 @@ describe('a whole input', () => {
     expect(missing({ user: 'a', realm: 'r' })).toBe('role');
     expect(missing({ user: ['a'] })).toBe('realm');
     const none = operation({ role: required(text('Role', '', { perItem: true })) });
-    expect(refusalOf(() => readInput(none, { undefined: ['a'] } as never))?.message).toContain('is not a field');
+    expect(refusalOf(() => readInput(none, { undefined: ['a'] }))?.message).toContain('is not a field');
     expect(refusalOf(() => readInput(none, {}))?.details.missing?.name).toBe('role');
   });
 
@@ -204,6 +205,54 @@ describe('a whole input', () => {
   it('does not take inherited properties for fields', () => {
     expect(codeOf(() => readInput(example, { id: 'a', constructor: 'x' }))).toBe('BAD_INPUT');
     expect(codeOf(() => readInput(operation({}), JSON.parse('{"__proto__":{"id":"a"}}') as Record<string, unknown>))).toBe('BAD_INPUT');
+  });
+});
+
+describe('a body as JSON', () => {
+  const holder: Record<string, unknown> = {};
+  holder.self = holder;
+  const throwing = (thrown: unknown) => ({
+    toJSON: (): never => {
+      throw thrown;
+    },
+  });
+
+  it.each<[string, unknown, string]>([
+    ['what was computed to NaN', { a: { b: NaN } }, 'NaN stands at "b", which would be lost.'],
+    ['Infinity', { a: [-Infinity] }, '-Infinity stands at "0", which would be lost.'],
+    ['a function', { f: () => 1 }, 'a function stands at "f", which would be lost.'],
+    ['a symbol', { s: Symbol('x') }, 'a symbol stands at "s", which would be lost.'],
+    ['a Map', { m: new Map() }, 'a Map stands at "m", which would become an empty object.'],
+    ['a big number', { n: 1n }, 'Do not know how to serialize a BigInt.'],
+    ['what holds itself', holder, 'Converting circular structure to JSON.'],
+    ['what says so itself', throwing(new Error('not me\nnor this')), 'not me.'],
+    ['what says so in a text', throwing('odd'), 'odd.'],
+  ])('refuses %s', (_what, body, words) => {
+    const error = refusalOf(() => jsonText(body));
+    expect([error?.code, error?.message]).toEqual(['BAD_INPUT', `The body cannot be sent as JSON: ${words}`]);
+  });
+
+  it('tells apart what is ours and what came from outside', () => {
+    const told = (body: unknown): string | undefined => refusalOf(() => jsonText(body))?.sentence.text(() => '•');
+    expect(told({ secret: NaN })).toBe('The body cannot be sent as JSON: NaN stands at •, which would be lost.');
+    expect(told({ n: 1n })).toBe('The body cannot be sent as JSON: Do not know how to serialize a BigInt.');
+    expect(told(throwing(new Error('secret')))).toBe('The body cannot be sent as JSON: •.');
+  });
+
+  it('carries everything else as it is', () => {
+    const body = { a: null, b: [1, 'x', { c: true }], d: Object.assign(Object.create(null) as object, { e: 0 }), f: '', at: new Date(0) };
+    expect(jsonText(body)).toBe('{"a":null,"b":[1,"x",{"c":true}],"d":{"e":0},"f":"","at":"1970-01-01T00:00:00.000Z"}');
+  });
+
+  it('has truth values as text where they go into the configuration', () => {
+    expect([truth(true), truth(false)]).toEqual(['true', 'false']);
+    expect(truths({ a: true, b: [false, { c: true }], d: 'x', e: 1, f: null })).toEqual({
+      a: 'true',
+      b: ['false', { c: 'true' }],
+      d: 'x',
+      e: 1,
+      f: null,
+    });
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Gateway } from '../src/gateway';
 import { MOST_EXCHANGES, type Exchanged } from '../src/http/history';
 import { findingsIn } from '../src/areas/support/findings';
+import { Counters, counterValues } from '../src/model/counters';
 import { checkSettings, type Settings } from '../src/model/settings';
 import { shownSettings } from '../src/model/shown-settings';
 import { appliance, failure, gatewayFor, INFO, pair, settingsFor } from './library/appliance';
@@ -79,6 +80,31 @@ describe('counters', () => {
     expect(JSON.parse(JSON.stringify(counters))).toEqual(counters);
     await gateway.run('system.info');
     expect(counters.requests.GET).toEqual({ 200: 2, 500: 1 });
+  });
+
+  it('count how long requests took by bounds that they were not above, by method and together', () => {
+    const counters = new Counters();
+    expect(counterValues(counters, { open: 0, waiting: 0, opened: 0 })).toMatchObject({
+      requests: {},
+      seconds: {},
+      failures: {},
+      runs: 0,
+      retries: 0,
+      logins: 0,
+    });
+    for (const seconds of [0.005, 0.0051, 60, 61]) counters.requested('GET', 200, seconds);
+    counters.requested('GET', 'TIMEOUT', 0);
+    counters.requested('PUT', 200, 0.3);
+    counters.failed('TIMEOUT');
+    counters.failed('TIMEOUT');
+    const { requests, failures, seconds, bounds } = counterValues(counters, { open: 1, waiting: 2, opened: 3 });
+    expect(requests).toEqual({ GET: { 200: 4, TIMEOUT: 1 }, PUT: { 200: 1 } });
+    expect(failures).toEqual({ TIMEOUT: 2 });
+    const buckets = (counts: Record<number, number>): number[] =>
+      Array.from({ length: bounds.length + 1 }, (_, index) => counts[index] ?? 0);
+    expect(seconds['GET']).toEqual({ buckets: buckets({ 0: 2, 1: 1, 12: 1, 13: 1 }), count: 5, sum: expect.closeTo(121.0101) as number });
+    expect(counters.took.buckets).toEqual(buckets({ 0: 2, 1: 1, 6: 1, 12: 1, 13: 1 }));
+    expect(counters.took.seconds).toBeCloseTo(121.3101);
   });
 
   it('tell what waits', async () => {

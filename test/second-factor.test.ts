@@ -8,7 +8,7 @@ import { checkSettings, type Settings } from '../src/model/settings';
 import { nextCode, type OneTimeCode } from '../src/login/one-time-codes';
 import { Transport } from '../src/http/transport';
 import type { Simulator } from '../src/simulator';
-import { appliance, failure, gatewayFor, LOGIN, pair, settingsFor } from './library/appliance';
+import { appliance, failure, gatewayFor, LOGIN, pair, refusalOf, settingsFor } from './library/appliance';
 import { answers, basic, loginsOf } from './library/logins';
 import { code, readSecret } from '../src/model/totp';
 
@@ -271,6 +271,30 @@ describe('one-time codes', () => {
       digits: 8,
       period: 60,
       algorithm: 'sha256',
+    });
+    const usual = { digits: 6, period: 30, algorithm: 'sha1', key: Buffer.from('Hello!') };
+    expect(readSecret('JBSWY3DPEE')).toEqual(usual);
+    expect(readSecret('otpauth://totp/x?secret=JBSWY3DPEE')).toEqual(usual);
+    for (const more of ['digits=7', 'period=5', 'period=300', 'algorithm=sha512', 'algorithm=Sha-1'])
+      expect(readSecret(`otpauth://totp/x?secret=JBSWY3DPEE&${more}`).key).toEqual(usual.key);
+    expect(code(usual.key, 1)).toBe(code(usual.key, 1, 6, 'sha1'));
+    expect(code(Buffer.from('12345678901234567890'), 37_037_036)).toBe('081804');
+  });
+
+  it.each([
+    '',
+    '= -',
+    'JBSWY3D1',
+    'otpauth:',
+    'otpauth://totp/x',
+    'otpauth://[',
+    ...['digits=5', 'digits=9', 'period=4', 'period=301', 'period=x', 'algorithm=md5'].map(
+      (more) => `otpauth://totp/x?secret=JBSWY3DPEE&${more}`,
+    ),
+  ])('cannot be computed from %j, which is not quoted', (text) => {
+    expect(refusalOf(() => readSecret(text))).toMatchObject({
+      code: 'BAD_CONFIG',
+      message: 'totpSecret cannot be read. Enter the base32 text that the authenticator was set up with, or its otpauth:// address.',
     });
   });
 

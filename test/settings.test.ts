@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Gateway } from '../src/gateway';
 import { checkSettings, type Settings } from '../src/model/settings';
+import { shownSettings } from '../src/model/shown-settings';
 import { refusalOf } from './library/appliance';
 
 const base: Settings = { url: 'https://vpn.example.com', realm: 'Admin Users', username: 'admin', password: 'secret' };
@@ -75,9 +76,127 @@ describe('settings', () => {
     expect(error?.message.startsWith(`${property} `)).toBe(true);
   });
 
+  it.each<[Partial<Settings>, string]>([
+    [{ url: '' }, 'url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.'],
+    [{ url: 'vpn.example.com' }, 'url "vpn.example.com" is not an address. Enter it with https://, for example https://vpn.example.com.'],
+    [{ url: 'admin:secret@vpn' }, 'url begins with admin:. Use https://.'],
+    [{ url: '//admin:secret@vpn' }, 'url is not an address. Enter it with https://, for example https://vpn.example.com.'],
+    [{ url: 'https://a:secret@vpn' }, 'url holds credentials. Enter them in their own fields, where they are stored encrypted.'],
+    [{ url: 'https://vpn/?a' }, 'url has a query or a fragment. Enter only the base URL.'],
+    [{ url: 'ftp://vpn' }, 'url begins with ftp:. Use https://.'],
+    [{ url: 'http://vpn' }, 'url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)'],
+    [{ login: 'saml' as 'realm' }, 'login is "saml"; it has to be one of realm, legacy, key.'],
+    [{ secondFactor: 'sms' as 'none' }, 'secondFactor is "sms"; it has to be one of none, password, totp, flow.'],
+    [{ permissions: 'all' as 'full' }, 'permissions is "all"; it has to be one of full, no-destroy, read-only.'],
+    [{ username: '' }, 'username is missing. Enter the administrator’s user name in the settings of the appliance.'],
+    [{ password: '' }, 'password is missing. Enter the administrator’s password in the settings of the appliance.'],
+    [{ realm: '' }, 'realm is missing. Enter the admin realm to log in to, for example Admin Users in the settings of the appliance.'],
+    [{ secondFactor: 'password' }, 'secondPassword is missing. Enter the second password in the settings of the appliance.'],
+    [
+      { secondFactor: 'totp' },
+      'totpSecret is missing. Enter the secret that the codes are computed from in the settings of the appliance.',
+    ],
+    [{ login: 'key' }, 'apiKey is missing. Enter an API key in the settings of the appliance.'],
+    [{ password: 7 as never }, 'password has to be text.'],
+    [{ secondUsername: {} as never }, 'secondUsername has to be text.'],
+    [{ username: 'a:b' }, 'username has a colon, which HTTP Basic authentication cannot carry.'],
+    [{ vendor: 'two words' }, 'vendor has to be one word of letters and digits.'],
+    [{ brand: 'a/b' }, 'brand has to be one word of letters and digits.'],
+    [{ brand: '/b' }, 'brand has to be one word of letters and digits.'],
+    [{ pin: ' ,' }, 'pin has to be a serial number or a machine id.'],
+    [{ pin: 7 as never }, 'pin has to be a serial number or a machine id.'],
+    [{ rate: 0 }, 'rate has to be between 0.01 and 10000 requests a second.'],
+    [{ waiting: -1 }, 'waiting has to be a whole number from 0 to 1000000.'],
+    [{ timeout: 0 }, 'timeout has to be between 0 and 86400 seconds.'],
+    [{ transferTimeout: 86_401 }, 'transferTimeout has to be between 0 and 86400 seconds.'],
+    [{ connections: 257 }, 'connections has to be a whole number from 1 to 256.'],
+    [{ proxy: { url: 'proxy' } }, 'proxy has no usable URL. Enter one such as http://proxy.example.com:3128.'],
+  ])('%j: says what is wrong, and what to do', (wrong, words) => {
+    expect(refusalOf(() => checkSettings({ ...base, ...wrong }))?.message).toBe(words);
+  });
+
+  it('are taken as they are given where they are right', () => {
+    const given = {
+      name: 'vpn-1',
+      vendor: 'a-b_C9',
+      brand: 'x',
+      pin: 'A, b',
+      rate: 0.5,
+      waiting: 0,
+      timeout: 1,
+      transferTimeout: 86_400,
+      connections: 256,
+      permissions: 'read-only',
+      proxy: { url: 'https://proxy.example.com' },
+      secondFactor: 'flow',
+    } as const;
+    expect(checkSettings({ ...base, ...given })).toMatchObject(given);
+    expect(checkSettings({ ...base, proxy: { url: 'http://proxy' }, vendor: '', name: '' })).toMatchObject({ name: 'vpn.example.com' });
+    expect(checkSettings({ url: base.url, login: 'key', apiKey: 'a', username: 'a:b' }).permissions).toBe('full');
+    expect(checkSettings({ ...base, secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' }).secondFactor).toBe('totp');
+  });
+
   it('need no realm and second factor for the other ways', () => {
     expect(checkSettings({ url: base.url, login: 'key', apiKey: 'a' }).secondFactor).toBe('none');
     const legacy = checkSettings({ ...base, realm: '', login: 'legacy', secondFactor: 'totp' });
     expect(legacy.secondFactor).toBe('none');
+  });
+});
+
+describe('settings as anybody may see them', () => {
+  const shown = (more: Partial<Settings>) => shownSettings(checkSettings({ ...base, ...more }));
+
+  it('are numbers, choices and whether something is there', () => {
+    expect(shown({})).toEqual({
+      url: 'https://…',
+      login: 'realm',
+      secondFactor: 'none',
+      timeout: 30,
+      transferTimeout: 600,
+      connections: 8,
+      permissions: 'full',
+      rate: null,
+      waiting: null,
+      dryRun: false,
+      log: false,
+      pin: false,
+      journal: false,
+      vendor: false,
+      brand: false,
+      tls: { verified: true, ca: false, 'client-certificate': false, servername: false },
+      proxy: null,
+    });
+    const everything = {
+      url: 'https://vpn.example.com:8443/a',
+      rate: 1,
+      waiting: 0,
+      dryRun: true,
+      log: true,
+      pin: 'A',
+      journal: '/j',
+      vendor: 'v',
+      brand: 'b',
+      tls: { rejectUnauthorized: false, ca: 'c', pfx: 'p', servername: 's' },
+      proxy: { url: 'https://proxy', username: 'u', noproxy: ['a', 'b'] },
+    };
+    expect(shown(everything)).toMatchObject({
+      url: 'https://…:8443/…',
+      rate: 1,
+      waiting: 0,
+      dryRun: true,
+      log: true,
+      pin: true,
+      journal: true,
+      vendor: true,
+      brand: true,
+      tls: { verified: false, ca: true, 'client-certificate': true, servername: true },
+      proxy: { encrypted: true, account: true, exceptions: 2 },
+    });
+    expect(shown({ journal: '', dryRun: false, tls: { cert: 'c' }, proxy: { url: 'http://proxy', username: '' } })).toMatchObject({
+      journal: false,
+      dryRun: false,
+      tls: { verified: true, ca: false, 'client-certificate': true, servername: false },
+      proxy: { encrypted: false, account: false, exceptions: 0 },
+    });
   });
 });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root } from '../scripts/tools.mjs';
 import { operations } from '../src/areas';
-import { english, type Say } from '../src/model/summary';
+import { boolean, choice, names, op, path, required, subject, text, type Operation } from '../src/model/operation';
+import { english, summaryOf, titleOf, type Say, type Told } from '../src/model/summary';
 import { SUMMARIES } from '../src/model/summary-words';
 import { failure, gatewayFor, idsOf, pair } from './library/appliance';
 import { files, journalled } from './library/journal';
@@ -141,5 +142,114 @@ describe('the summary of an outcome', () => {
         expect(fields[value], value).toMatchObject({ required: true, secret: false });
       }
     }
+  });
+});
+
+describe('one sentence', () => {
+  const operation = (more: Partial<Operation> = {}): Operation => ({
+    ...op({ effect: 'write', label: 'Do it', help: '', data: '', fields: {}, example: { input: {}, request: '' } }),
+    ...more,
+  });
+  const told = (more: Partial<Told>): Told => ({
+    name: 'area.do',
+    operation: operation(),
+    input: {},
+    mask: (words) => words,
+    many: undefined,
+    planned: undefined,
+    changed: true,
+    found: undefined,
+    ...more,
+  });
+  const gone = { error: { code: 'NOT_FOUND' } };
+  const many = (ok: number, ...failed: unknown[]) =>
+    ({
+      total: ok + failed.length,
+      ok,
+      failed: failed.length,
+      results: [...Array.from({ length: ok }, () => ({ ok: true })), ...failed],
+    }) as never;
+
+  it.each<[Partial<Told>, string]>([
+    [{}, 'Do it: done.'],
+    [{ changed: null }, 'Do it: done.'],
+    [{ changed: false }, 'Do it: nothing had to be changed.'],
+    [{ code: 'OUTCOME_UNKNOWN' }, 'Do it: it may or may not have happened.'],
+    [{ code: 'TIMEOUT', planned: 1 }, 'Do it: failed (TIMEOUT).'],
+    [{ planned: 0 }, 'Do it: nothing to do.'],
+    [{ planned: 1 }, 'Do it: would send one request.'],
+    [{ planned: 2 }, 'Do it: would send 2 requests.'],
+    [{ many: many(0) }, 'Do it: nothing to do.'],
+    [{ many: many(2) }, 'Do it: 2 of 2 done.'],
+    [{ many: many(2, gone, { error: { code: 'TIMEOUT' } }) }, 'Do it: 2 of 4 done; 2 failed.'],
+    [
+      { many: many(2, gone, { error: { code: 'TIMEOUT' } }), operation: operation({ effect: 'destroy' }) },
+      'Do it: 2 of 4 done; 1 was gone already; 1 failed.',
+    ],
+    [{ many: many(0, gone, gone), operation: operation({ effect: 'destroy' }) }, 'Do it: 0 of 2 done; 2 were gone already.'],
+    [{ found: 1, changed: null }, 'Do it: 1 found.'],
+    [{ found: 0, changed: null }, 'Do it: 0 found.'],
+    [{ found: 7, changed: true }, 'Do it: done.'],
+    [{ data: { ok: false }, changed: null }, 'Do it: not all is as it should be.'],
+    [{ data: { ok: true }, changed: null }, 'Do it: done.'],
+    [{ data: 'ok', changed: null }, 'Do it: done.'],
+    [{ operation: undefined }, 'area.do: done.'],
+    [
+      { data: { n: 3, list: ['a', 'b'], word: 'x' }, operation: operation({ summary: { done: '__n__ and __list__, not __word__.' } }) },
+      '3 and 2, not .',
+    ],
+  ])('tells of %j', (what, words) => {
+    expect(summaryOf(told(what), english)).toBe(words);
+  });
+
+  it('has words of the operation’s own under its key, others under a common one', () => {
+    const said: [string, unknown][] = [];
+    const say: Say = (key, words, values) => {
+      said.push([key, values['title']]);
+      return english(key, words, values);
+    };
+    expect(summaryOf(told({ operation: operation({ summary: { done: 'Did __title__.' } }) }), say)).toBe('Did Do it.');
+    expect(summaryOf(told({}), say)).toBe('Do it: done.');
+    expect(said).toEqual([
+      ['area.operation.do.label', undefined],
+      ['area.operation.do.summary.done', 'Do it'],
+      ['area.operation.do.label', undefined],
+      ['summary.done', 'Do it'],
+    ]);
+  });
+
+  const fields = {
+    guard: required(text('Guard', '', { guard: true })),
+    flag: required(boolean('Flag', '')),
+    secret: required(text('Secret', '', { secret: true })),
+    first: required(text('First', '')),
+    second: required(choice('Second', '', ['one', 'two'])),
+    place: path('Place', ''),
+    who: names('Who', ''),
+  };
+  const titleWith = (input: Record<string, unknown>, more: typeof fields | Record<string, unknown> = fields): string =>
+    titleOf(
+      { name: 'area.do', operation: operation({ fields: more as typeof fields }), input, mask: (words) => words.replace('hidden', '••••') },
+      english,
+    );
+
+  it('is about the first that is asked for, or about the subject, never about a guard, a secret or what is no text', () => {
+    const input = { guard: 'g', flag: true, secret: 's', first: 'f', second: 'one', place: ['a', 'b'], who: 'w' };
+    expect(titleWith(input)).toBe('Do it (f)');
+    expect(titleWith({ ...input, first: '' })).toBe('Do it (one)');
+    expect(titleWith(input, { ...fields, place: subject(fields.place) })).toBe('Do it (a/b)');
+    expect(titleWith(input, { ...fields, who: subject(fields.who) })).toBe('Do it (w)');
+    expect(titleWith({ ...input, who: ['x'] }, { ...fields, who: subject(fields.who) })).toBe('Do it (f)');
+    expect(titleWith({})).toBe('Do it');
+  });
+
+  it('is about it on one line, shortened, without secrets', () => {
+    expect(titleWith({ first: 'a\n\t b hidden' })).toBe('Do it (a b ••••)');
+    expect(titleWith({ first: 'x'.repeat(80) })).toBe(`Do it (${'x'.repeat(80)})`);
+    expect(titleWith({ first: 'x'.repeat(81) })).toBe(`Do it (${'x'.repeat(79)}…)`);
+  });
+
+  it('leaves out a value that there is not', () => {
+    expect(english('', '__a__ and __b-c__, __d', { a: 0 })).toBe('0 and , __d');
   });
 });
