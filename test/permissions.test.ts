@@ -5,7 +5,9 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { operations } from '../src/areas';
 import { forgetPlaces } from '../src/contain/store';
 import type { GatewayError } from '../src/model/error';
+import type { Operation } from '../src/model/operation';
 import type { Permissions } from '../src/model/rules';
+import { permitOf, refuseForbidden } from '../src/run/permissions';
 import { appliance, codeOf, failure, gatewayFor, lines, pair, refusalOf, settingsFor, writes } from './library/appliance';
 import { Gateway } from '../src/gateway';
 import { eventually } from './support/eventually';
@@ -69,6 +71,38 @@ describe('no-destroy', () => {
     expect(writes(simulator).slice(before)).toEqual([
       expect.stringContaining('POST ') as string,
       expect.stringContaining('DELETE ') as string,
+    ]);
+  });
+});
+
+describe('what is not let through', () => {
+  const READ_ONLY = 'The appliance node may only read: its permissions are read-only. Nothing was sent.';
+  const NO_DESTROY =
+    'The appliance node lets through nothing that ends, removes or replaces something: its permissions are no-destroy. Nothing was sent.';
+  const operation = (name: string): Operation => operations.get(name) as Operation;
+
+  it.each<[string, Permissions, string | undefined]>([
+    ['sessions.kill', 'full', undefined],
+    ['sessions.list', 'read-only', undefined],
+    ['login.login', 'read-only', undefined],
+    ['config.update', 'no-destroy', undefined],
+    ['config.update', 'read-only', `config.update is not let through. ${READ_ONLY}`],
+    ['sessions.kill', 'read-only', `sessions.kill is not let through. ${READ_ONLY}`],
+    ['sessions.kill', 'no-destroy', `sessions.kill is not let through. ${NO_DESTROY}`],
+  ])('%s where the permissions are %s: %s', (name, permissions, message) => {
+    const refusal = refusalOf(() => refuseForbidden(name, operation(name), permissions));
+    expect(refusal?.message).toBe(message);
+    if (refusal) expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
+  });
+
+  it('is judged for each write by itself', () => {
+    expect(permitOf('full')).toBeUndefined();
+    const refusals = (['read-only', 'no-destroy'] as const).map((permissions) =>
+      (['PUT', 'DELETE'] as const).map((method) => refusalOf(() => permitOf(permissions)?.({ method, path: '/a' }))?.message),
+    );
+    expect(refusals).toEqual([
+      [`PUT /a is not let through. ${READ_ONLY}`, `DELETE /a is not let through. ${READ_ONLY}`],
+      [undefined, `DELETE /a is not let through. ${NO_DESTROY}`],
     ]);
   });
 });

@@ -153,6 +153,7 @@ describe('a message that the interface names', () => {
   it.each<[string, string, string]>([
     ['a page', '<p>Error - Invalid import mode of it </p>', 'Error - Invalid import mode of it'],
     ['one line of several', 'Sorry.\nInvalid import mode: x \nGood bye.', 'Invalid import mode: x'],
+    ['other letters', '<p>INVALID import mode</p>', 'INVALID import mode'],
     ['a long line', `Invalid import mode${'x'.repeat(300)}`, `Invalid import mode${'x'.repeat(200)}`],
     ['the beginning of a long page', `${' '.repeat(65_516)}Invalid import mode, and more`, 'Invalid import mode,'],
   ])('is found in %s', (_what, body, words) => {
