@@ -1,24 +1,47 @@
 import type { Coordination } from '../src/model/coordination';
 import { processCoordination } from '../src/model/process-coordination';
 
-/** What the gateways of all inventories share beyond this process, the latest first; none: they share it within the process alone. */
-const given: Coordination[] = [];
+interface Given {
+  readonly coordination: Coordination;
+  readonly rank: string;
+}
 
-const now = (): Coordination => given[0] ?? processCoordination;
+/** What the gateways of all inventories share beyond this process, by rank: the first one leads. None: they share it within the process alone. */
+const given: Given[] = [];
+
+const now = (): Coordination => given[0]?.coordination ?? processCoordination;
 
 /** For the gateways of the inventories: whoever is there now is asked, each time. */
 export const inventoryCoordination: Coordination = {
-  exclusive: (key, work, options) => now().exclusive(key, work, options),
+  exclusive: (key, work, options = {}) => {
+    let isTold = false;
+    const onWait = (): void => {
+      if (!isTold) options.onWait?.();
+      isTold = true;
+    };
+    const told = { ...options, onWait };
+    // First within the process: who leads may change while somebody holds the key.
+    const within = (): ReturnType<typeof work> => {
+      const leading = now();
+      return leading === processCoordination ? work() : leading.exclusive(key, work, told);
+    };
+    return processCoordination.exclusive(key, within, told);
+  },
   remembered: (key) => now().remembered(key),
   remember: (key, value, ttlMs) => now().remember(key, value, ttlMs),
   update: (key, change, ttlMs) => now().update(key, change, ttlMs),
 };
 
-/** From now on the gateways of all inventories share what they know with other processes by this, until the answer is called. */
-export function shareBetweenProcesses(coordination: Coordination): () => void {
-  given.unshift(coordination);
+/**
+ * From now on the gateways of all inventories share what they know with other processes by this, until the answer is called. Of several
+ * the one of the lowest rank leads: a rank that is the same in all processes has all of them share the same.
+ */
+export function shareBetweenProcesses(coordination: Coordination, rank: string): () => void {
+  const one = { coordination, rank };
+  given.push(one);
+  given.sort((a, b) => (a.rank < b.rank ? -1 : 1));
   return () => {
-    const index = given.indexOf(coordination);
+    const index = given.indexOf(one);
     if (index >= 0) given.splice(index, 1);
   };
 }

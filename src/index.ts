@@ -46,7 +46,7 @@ export {
 export type { CredentialName } from './model/setting-kinds';
 export type { Cancellable, Canceller } from './model/cancelling';
 export { processCoordination, type ProcessCoordination } from './model/process-coordination';
-export { coordinationKey, type Coordination, type ExclusiveOptions, type Remembered } from './model/coordination';
+export { coordinationKey, type Coordination, type ExclusiveOptions, type Remembered, type StillHeld } from './model/coordination';
 export type { Envelope, Many, ManyItem, Message, PlannedRequest, ResultLists, WriteResult } from './model/envelope';
 export { asGatewayError, badInput, GatewayError, type Details } from './model/error';
 export { ERROR_CODES, type ErrorCode } from './model/error-codes';

@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { inventoryCoordination, shareBetweenProcesses } from '../nodes/shared';
 import { abortSignalOf, Canceller, unlessAborted } from '../src/model/cancelling';
-import { coordinationKey } from '../src/model/coordination';
+import { coordinationKey, type Coordination } from '../src/model/coordination';
+import { GatewayError } from '../src/model/error';
 import { ProcessCoordination } from '../src/model/process-coordination';
+import { failure, pair, ROLES } from './library/appliance';
 import { coordinationSuite } from './library/coordination-suite';
 
 /** One with a clock of its own. */
@@ -13,6 +16,76 @@ function clocked(): { coordination: ProcessCoordination; pass: (ms: number) => v
 coordinationSuite('of one process', () => {
   const { coordination, pass } = clocked();
   return { one: coordination, other: coordination, pass: (ms) => Promise.resolve(pass(ms)) };
+});
+
+coordinationSuite('of the inventories of a process that shares with others', () => {
+  const { coordination, pass } = clocked();
+  const end = shareBetweenProcesses(coordination, 'rank');
+  onTestFinished(end);
+  return { one: inventoryCoordination, other: inventoryCoordination, pass: (ms) => Promise.resolve(pass(ms)) };
+});
+
+describe('of the inventories', () => {
+  it('is the one of the lowest rank of several, whichever came first', async () => {
+    const [low, high] = [clocked().coordination, clocked().coordination];
+    const ends = [shareBetweenProcesses(high, 'b'), shareBetweenProcesses(low, 'a')];
+    onTestFinished(() => ends.forEach((end) => end()));
+    await inventoryCoordination.remember('key', 'low', 1000);
+    expect([await low.remembered('key'), await high.remembered('key')]).toEqual(['low', undefined]);
+    ends[1]?.();
+    expect(await inventoryCoordination.remembered('key')).toBeUndefined();
+  });
+
+  it('lets one in at a time also when another begins to lead meanwhile', async () => {
+    let leave = (): void => undefined;
+    const first = inventoryCoordination.exclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));
+    const end = shareBetweenProcesses(clocked().coordination, 'rank');
+    onTestFinished(end);
+    let isIn = false;
+    let waits = 0;
+    const second = inventoryCoordination.exclusive('changing', () => Promise.resolve((isIn = true)), { onWait: () => waits++ });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([isIn, waits]).toEqual([false, 1]);
+    leave();
+    await Promise.all([first, second]);
+    expect(isIn).toBe(true);
+  });
+});
+
+describe('what a process holds', () => {
+  /** Held, until somebody says that it is not. */
+  function losing(): Coordination & { isLost: boolean } {
+    const inner = clocked().coordination;
+    const losing = {
+      isLost: false,
+      exclusive: <T>(key: string, work: (held?: () => Promise<void>) => Promise<T>) =>
+        inner.exclusive(key, () =>
+          work(() => (losing.isLost ? Promise.reject(new GatewayError('ABORTED', 'Lost.', { sent: false })) : Promise.resolve())),
+        ),
+      remembered: inner.remembered.bind(inner),
+      remember: inner.remember.bind(inner),
+      update: inner.update.bind(inner),
+    };
+    return losing;
+  }
+
+  it('is asked for before each write leaves: none does once it is lost', async () => {
+    const coordination = losing();
+    const { simulator, gateway } = await pair({}, {}, { coordination });
+    const ensure = (description: string): Promise<unknown> =>
+      gateway.run('config.ensure', { path: 'users/user-roles/user-role/Users', body: { description } });
+    const writes = (): number => simulator.requests.filter(({ method, path }) => method === 'PUT' && path.startsWith(ROLES)).length;
+    await ensure('held');
+    expect(writes()).toBe(1);
+    // Lost between reading and writing.
+    simulator.fault({
+      match: ({ method }) => method === 'GET',
+      times: 1,
+      until: Promise.resolve().then(() => void (coordination.isLost = true)),
+    });
+    expect(await failure(ensure('lost'))).toMatchObject({ code: 'ABORTED', details: { sent: false } });
+    expect(writes()).toBe(1);
+  });
 });
 
 describe('of one process, bounds', () => {

@@ -19,6 +19,12 @@ export interface ExclusiveOptions {
 }
 
 /**
+ * Resolves while nobody else can hold the key, and is asked before each write leaves: a process that stood still (a machine that was
+ * paused) may have lost what it holds without knowing. Errors: `ABORTED` or `CONNECTION`, with `details.sent: false`.
+ */
+export type StillHeld = () => Promise<void>;
+
+/**
  * Everything of this package that is exclusive, or remembered beyond one call: imports in turn, catalogues and users one at a time,
  * pauses after refused logins, one-time codes that were spent. The default is shared by all gateways of one process. Several
  * processes share what they know by one implementation of these four methods on something that they share, given to
@@ -35,8 +41,9 @@ export interface Coordination {
   /**
    * Runs `work` while nobody else runs any under this key: first come, first served. Work that throws frees the key like work that
    * ends. Errors: `ABORTED` with `details.sent: false` when the signal aborts before the work begins; those of `work`.
+   * An implementation over several processes gives `work` a way to see whether the key is still held.
    */
-  exclusive<T>(key: string, work: () => Promise<T>, options?: ExclusiveOptions): Promise<T>;
+  exclusive<T>(key: string, work: (held?: StillHeld) => Promise<T>, options?: ExclusiveOptions): Promise<T>;
 
   /** What is remembered under the key, or undefined when that is nothing, or its time is over. */
   remembered(key: string): Promise<Remembered | undefined>;

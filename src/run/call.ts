@@ -20,6 +20,7 @@ import { notContent, readDocument } from './reply';
 import { Sender } from './sender';
 import { CONFIGURATION } from '../model/path';
 import { coordinationKey } from '../model/coordination';
+import { Holds } from './holds';
 import { factOf, settingsSeen, supportFacts, type Shared } from './shared';
 import { Writes, type AroundWrite } from './writes';
 import type { Gate } from './write';
@@ -53,6 +54,7 @@ export class OperationCall implements Call {
   readonly #writes: Writes;
   /** That of the operation: its items share what they know. */
   readonly #root: OperationCall;
+  readonly #holds: Holds;
   /** Made for those who ask: a real one is not cheap. */
   #signal: AbortSignal | undefined;
 
@@ -60,6 +62,7 @@ export class OperationCall implements Call {
   constructor(shared: Shared, options: CallOptions, parent?: OperationCall) {
     this.#shared = shared;
     this.#options = options;
+    this.#holds = new Holds(parent ? parent.#holds : undefined);
     this.#root = parent ? parent.#root : this;
     this.record = new RunRecord(parent?.record);
     this.sender = parent?.sender ?? options.sender ?? new Sender(shared, options.signal);
@@ -73,7 +76,7 @@ export class OperationCall implements Call {
       gate: options.gate,
       recent: shared.recent,
       permit: options.permit,
-      before: options.before,
+      before: () => (this.#holds.any ? this.#stillHeld() : options.before?.()),
       advance: options.onProgress && ((done, total) => this.report({ state: 'items', done, total })),
     });
   }
@@ -232,7 +235,13 @@ export class OperationCall implements Call {
     // What was sent can go on at the appliance for as long as an exchange may take.
     const leaseMs = (brief === true ? settings.timeout + 15 : Math.max(settings.timeout, settings.transferTimeout) + 60) * 1000;
     const key = coordinationKey('exclusive', this.settings.base, name);
-    return coordination.exclusive(key, work, { ...options, signal: this.#options.signal, leaseMs });
+    return coordination.exclusive(key, (held) => this.#holds.during(held, work), { ...options, signal: this.#options.signal, leaseMs });
+  }
+
+  /** Last of all before a write leaves: what comes before may have to wait. */
+  async #stillHeld(): Promise<void> {
+    await this.#options.before?.();
+    await this.#holds.check();
   }
 
   served(elsewhere?: ServedAt): Promise<ServedCertificate> {

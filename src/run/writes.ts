@@ -29,7 +29,7 @@ export interface WritesParts {
   /** Undefined where every write is allowed. */
   readonly permit: Permit | undefined;
   /** Awaited before each write leaves; what it rejects with, the write ends with, unsent. */
-  readonly before: (() => Promise<void>) | undefined;
+  readonly before: (() => Promise<void> | undefined) | undefined;
   /** Told how many of several items are done. */
   readonly advance: ((done: number, total: number) => void) | undefined;
 }
