@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Ledger } from '../ledger/ledger';
+import { Moment } from '../ledger/moment';
 
 /** Seconds after its last sign of life in which a process counts as alive. */
 const ALIVE = 10;
@@ -12,7 +13,7 @@ export class Presence {
   readonly #ledger: Ledger;
   readonly #holder: string;
   #timer: NodeJS.Timeout | undefined;
-  #last = -Infinity;
+  #last: Moment | undefined;
   #renewing: Promise<void> | undefined;
   #ended = false;
 
@@ -28,7 +29,7 @@ export class Presence {
 
   /** Whether nobody can take this process for dead. */
   get isSure(): boolean {
-    return performance.now() - this.#last < SURE_MS;
+    return this.#last !== undefined && this.#last.ago < SURE_MS;
   }
 
   /** When it is sure again. */
@@ -49,7 +50,7 @@ export class Presence {
   #renew(): Promise<void> {
     // One at a time: a slow database is not asked for more.
     this.#renewing ??= (async () => {
-      const asked = performance.now();
+      const asked = new Moment();
       try {
         await this.#ledger.present(this.#holder, ALIVE);
         this.#last = asked;

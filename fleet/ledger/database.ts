@@ -118,14 +118,32 @@ const AWAY = new Set([
   'ENETUNREACH',
 ]);
 
-/** Whether the database is not there at the moment, rather than that something is wrong with what was asked of it. */
+/** Of those that are there but can keep nothing: no space on its disk, a disk that fails. */
+const FULL = /^(53100|58)/;
+
+/** Whether the database cannot do it at the moment, rather than that something is wrong with what was asked of it. */
 export function isAway(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   const code = codeOf(thrown);
-  // 08: connection, 57P: it shuts down or starts, 53300: too many connections, 40: to be tried again.
-  if (AWAY.has(code) || /^(08|57P|53300|40)/.test(code)) return true;
+  // 08: connection, 57P: it shuts down or starts, 53: no space, memory or connection left, 58: its disk fails, 40: to be tried again,
+  // 25006: only to be read, a standby before it takes over.
+  if (AWAY.has(code) || /^(08|57P|53|58|40|25006)/.test(code)) return true;
   if (thrown instanceof AggregateError) return thrown.errors.some(isAway);
   return /terminated|timeout|Connection ended|not queryable|connection error/i.test(thrown.message);
+}
+
+/** Details of errors with which nothing was sent, for want of the database or of a lease: a gateway makes new errors of what it fails with. */
+const interruptions = new WeakSet<object>();
+
+/** An error after which the same may be begun again. */
+export function interrupted(code: 'ABORTED' | 'CONNECTION', words: GatewayError['sentence']): GatewayError {
+  const error = new GatewayError(code, words, { sent: false });
+  interruptions.add(error.details);
+  return error;
+}
+
+export function isInterrupted(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && interruptions.has(thrown.details);
 }
 
 /** A fault of the database as flows know it. Where it is stays out of it: it may hold a password. */
@@ -134,9 +152,10 @@ export function databaseFault(thrown: unknown): GatewayError {
   const code = codeOf(thrown);
   const why = /^[A-Z0-9_]{2,30}$/.test(code) ? ours(` (${code})`) : ours('');
   if (isAway(thrown)) {
-    return new GatewayError('CONNECTION', sentence`The database of the fleet cannot be reached${why}. Check that PostgreSQL runs.`, {
-      sent: false,
-    });
+    const words = FULL.test(code)
+      ? sentence`The database of the fleet cannot write${why}. Check the disk of PostgreSQL and the space that is left there.`
+      : sentence`The database of the fleet cannot be reached${why}. Check that PostgreSQL runs.`;
+    return interrupted('CONNECTION', words);
   }
   const words = thrown instanceof Error ? thrown.message.slice(0, 200) : 'unknown';
   return new GatewayError('BAD_CONFIG', sentence`The database of the fleet refused a command${why}: ${words}.`, { sent: false });

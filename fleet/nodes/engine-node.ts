@@ -30,6 +30,8 @@ export class EngineNode {
   readonly ready: Promise<Engine>;
   #engine: Engine | undefined;
   #inventory = '';
+  /** Which database it is, once it runs. */
+  #database: string | undefined;
   #unshare: (() => void) | undefined;
   #closed = false;
   #isEmbedded = false;
@@ -99,7 +101,10 @@ export class EngineNode {
     await engine.start();
     // A deploy may have ended it meanwhile.
     if (this.#closed as boolean) throw closed();
-    this.#unshare = shareBetweenProcesses(engine.coordination);
+    // By its id, which is the same wherever this flow runs.
+    this.#unshare = shareBetweenProcesses(engine.coordination, this.id);
+    this.#database = placeOf(url);
+    this.#warnOfOthers();
     return engine;
   }
 
@@ -118,6 +123,16 @@ export class EngineNode {
       clusters.delete(userDir);
       throw badConfig(sentence`${ours(thrown instanceof Error ? thrown.message : 'PostgreSQL could not be started.')}`);
     }
+  }
+
+  /** Two databases know nothing of each other. */
+  #warnOfOthers(): void {
+    const others = [...deployed.values()].filter((one) => one.#database !== undefined && one.#database !== this.#database);
+    if (others.length === 0) return;
+    const leader = [this, ...others].map(({ id }) => id).sort()[0] ?? '';
+    this.#node.warn(
+      `This Node-RED has engines with different databases. What only one may do at a time is agreed on by the database of one of them, ${leader}: give all the same.`,
+    );
   }
 
   #fault(fault: GatewayError): void {
@@ -181,6 +196,11 @@ export function listenAt(id: string, listener: Listener): () => void {
 function atLeastOne(name: string, number: number | undefined): number | undefined {
   if (number === undefined || (Number.isInteger(number) && number >= 1 && number <= 256)) return number;
   throw badConfig(sentence`${ours(name)} has to be a whole number from 1 to 256. Open the engine and enter it again.`);
+}
+
+/** Without whoever uses it. */
+function placeOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host + new URL(url).pathname : url;
 }
 
 function closed(): GatewayError {

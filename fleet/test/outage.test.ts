@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Bench, SETTING, until, type Member } from './support/fleet';
+import { Bench, ROLE, SETTING, until, type Member } from './support/fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 80;
+const TURNS = 12;
 /** Longer than a process counts as alive without a sign of life. */
 const OUTAGE_MS = Number(process.env['FLEET_OUTAGE'] ?? 12_000);
 
@@ -25,7 +26,13 @@ afterAll(async () => {
 
 describe('PostgreSQL stopped hard', () => {
   it('loses and doubles nothing, and everything goes on by itself', async () => {
-    await one.engine.order(bench.order('outage', { operation: 'config.ensure', input: SETTING }));
+    const names = bench.fleet.entries.map(({ name }) => ({ appliance: name }));
+    await one.engine.order(bench.order('outage', { operation: 'config.ensure', input: SETTING, items: names.slice(1) }));
+    // All of these at the same setting: most of them wait for their turn when the database goes.
+    const appliance = names[0]?.appliance ?? '';
+    const turns = Array.from({ length: TURNS }, (_, turn) => ({ path: ROLE, body: { description: `turn ${turn}` } }));
+    const items = turns.map((input) => ({ appliance, input }));
+    await one.engine.order(bench.order('turns', { operation: 'config.ensure', items, urgent: true }));
     const done = (): number => [...bench.writes().values()].filter(Boolean).length;
     await until(() => done() >= COUNT / 4);
     await postgres.cluster.stop('immediate');
@@ -35,9 +42,11 @@ describe('PostgreSQL stopped hard', () => {
     expect(before).toBeLessThan(COUNT);
     expect(faults).toBeGreaterThan(0);
     await postgres.restart();
-    await until(() => one.delivered.length > 0);
-    expect(one.delivered).toHaveLength(1);
-    expect(one.delivered[0]?.data).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0 });
-    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+    await until(() => one.delivered.length > 1);
+    expect(one.delivered).toHaveLength(2);
+    const reported = new Map(one.delivered.map(({ run, data }) => [run.id, data]));
+    expect(reported.get('outage')).toMatchObject({ total: COUNT - 1, ok: COUNT - 1, failed: 0, unknown: 0 });
+    expect(reported.get('turns')).toMatchObject({ total: TURNS, ok: TURNS });
+    expect([...bench.writes().values()]).toEqual([TURNS, ...new Array<number>(COUNT - 1).fill(1)]);
   });
 });

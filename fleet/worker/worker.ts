@@ -1,5 +1,5 @@
 import { operations, GatewayError, ours, sentence, type Gateway, type JsonObject, type RunOptions } from '@gateway-admin/node-red';
-import type { Database } from '../ledger/database';
+import { isInterrupted, type Database } from '../ledger/database';
 import type { Ledger } from '../ledger/ledger';
 import type { Begun, ItemOutcome, Json } from '../ledger/rows';
 import { lookerOf } from './look';
@@ -36,6 +36,13 @@ export interface ItemKey {
 }
 
 type Taken = Extract<Begun, { kind: 'run' | 'look' }>;
+
+/** What an item has come to while it runs. */
+interface So {
+  /** A write may have left. */
+  isSent: boolean;
+  isInterrupted: boolean;
+}
 
 /** Runs items of operations: each is begun, sent and ended in the ledger before anything else is. */
 export class Worker {
@@ -74,19 +81,22 @@ export class Worker {
 
   async #perform(taken: Taken): Promise<'done' | 'later' | 'lost'> {
     const { ledger } = this.#options;
-    let isSent = taken.kind === 'look';
-    const outcome = await this.#outcome(taken, () => (isSent = true));
-    if (outcome.code === 'ABORTED' && this.#stop.signal.aborted && !isSent) {
+    const so = { isSent: taken.kind === 'look', isInterrupted: false };
+    const outcome = await this.#outcome(taken, so);
+    const isEnded = so.isInterrupted || (outcome.code === 'ABORTED' && this.#stop.signal.aborted);
+    if (isEnded && !so.isSent) {
       await this.#lasting(() => ledger.release(taken.claim));
       return 'later';
     }
+    // Once a write may have left, only what can look begins again.
+    if (so.isInterrupted && lookerOf(taken.run.operation)) return 'later';
     // Nothing has left: it is known that nothing happened.
-    if (outcome.state === 'unknown' && !isSent) outcome.state = 'failed';
+    if (outcome.state === 'unknown' && !so.isSent) outcome.state = 'failed';
     const isOurs = await this.#lasting(() => ledger.finish(taken.claim, outcome));
     return isOurs ? 'done' : 'lost';
   }
 
-  async #outcome(taken: Taken, onSent: () => void): Promise<ItemOutcome> {
+  async #outcome(taken: Taken, so: So): Promise<ItemOutcome> {
     const { item, run } = taken;
     const target = this.#options.appliances.named(item.appliance);
     const clean = withoutAddress(item.appliance, target?.url);
@@ -103,12 +113,13 @@ export class Worker {
       const outcome = await gateway.run(what.operation, what.input as JsonObject, {
         dryRun: run.dry_run,
         signal: this.#stop.signal,
-        beforeWrite: this.#beforeWrite(taken, onSent),
+        beforeWrite: this.#beforeWrite(taken, () => (so.isSent = true)),
         by: run.initiator,
         ...(this.#options.say && { say: this.#options.say }),
       });
       return succeeded(outcome, run.with_data, clean);
     } catch (thrown) {
+      so.isInterrupted = isInterrupted(thrown);
       return failed(thrown, clean);
     }
   }
