@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError, sentence, type RunOptions } from '@gateway-admin/node-red';
 import { Coordinator } from '../coordinator/coordinator';
-import { reportOf, type FleetReport } from '../coordinator/report';
+import { reportOf } from '../coordinator/report';
 import { Database, databaseFault } from '../ledger/database';
 import { LeaseCoordination } from '../ledger/lease';
 import { Ledger } from '../ledger/ledger';
-import type { Order, Progress, RunRow } from '../ledger/rows';
+import type { Order } from '../ledger/rows';
 import { alone, migrate } from '../ledger/schema';
 import { Worker, type Appliances, type ItemKey } from '../worker/worker';
 import { Lane, type AnyLane, type Worked } from './lane';
 import { Presence } from './presence';
 import { LANES, Queues, taskQueue } from './queues';
+import { Reports, type Delivered, type Listener } from './reports';
 
 const MEND_MS = 10_000;
 const LOOK_MS = 1000;
@@ -39,21 +40,6 @@ export interface EngineOptions {
   readonly onWell?: (() => void) | undefined;
 }
 
-/** What is over, and goes out here. */
-export interface Delivered {
-  readonly run: RunRow;
-  readonly data: FleetReport;
-  readonly envelope: ReturnType<typeof reportOf>['envelope'];
-}
-
-/** What a node that starts runs is told. */
-export interface Listener {
-  /** Runs that were ordered under this name are reported here. */
-  readonly name: string;
-  report(delivered: Delivered): void;
-  progress?(progress: Progress): void;
-}
-
 export type NewOrder = Omit<Order, 'token' | 'origin'>;
 
 /** One process of a fleet: takes orders, leads runs, works on items, and delivers reports. */
@@ -68,11 +54,8 @@ export class Engine {
   readonly #worker: Worker;
   readonly #coordinator: Coordinator;
   readonly #lanes = new Map<string, AnyLane>();
-  readonly #listeners = new Set<Listener>();
-  /** Runs whose progress is told here, and what was told last. */
-  readonly #followed = new Map<string, string>();
+  readonly #reports: Reports;
   readonly #timers: NodeJS.Timeout[] = [];
-  #looking: Promise<void> | undefined;
   #stopped = false;
 
   constructor(options: EngineOptions) {
@@ -91,12 +74,18 @@ export class Engine {
       isSure: () => this.#presence.isSure,
       ...(options.say && { say: options.say }),
     });
+    this.#reports = new Reports({
+      ledger: this.ledger,
+      holder: this.id,
+      report: (id) => this.report(id),
+      lasting: (work) => this.database.lasting(work, () => this.#stopped),
+    });
     this.#coordinator = new Coordinator({
       database: this.database,
       ledger: this.ledger,
       onStep: (isOver) => {
         this.#nudge();
-        if (isOver) void this.#look().catch((fault: unknown) => this.#fault(fault));
+        if (isOver) void this.#reports.look().catch((fault: unknown) => this.#fault(fault));
       },
     });
   }
@@ -116,7 +105,7 @@ export class Engine {
     this.#lane(LANES.usual, inFlight, (key: ItemKey) => this.#worker.work(key));
     this.#lane(LANES.urgent, urgentInFlight, (key: ItemKey) => this.#worker.work(key));
     this.#lane(LANES.runs, MOST_RUNS, ({ run }: { run: string }) => this.#coordinator.lead(run));
-    this.#every(LOOK_MS, () => this.#look());
+    this.#every(LOOK_MS, () => this.#reports.look());
     this.#every(MEND_MS, async () => {
       await this.ledger.mend();
       await this.coordination.sweep();
@@ -157,14 +146,13 @@ export class Engine {
         },
       );
     }
-    this.#followed.set(order.id, '');
+    this.#reports.follow(order);
     this.#nudge();
   }
 
   /** Tells a node of runs that were ordered under its name, until the answer is called. */
   listen(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#reports.listen(listener);
   }
 
   /** Works on the items of a flow that somebody has drawn, until the answer is called. */
@@ -204,6 +192,7 @@ export class Engine {
       ends: [left.length],
       maxFailures: run.max_failures ?? Infinity,
       node: run.node,
+      nodeId: run.node_id ?? undefined,
       initiator: run.initiator,
       repeatOf: id,
     });
@@ -212,7 +201,7 @@ export class Engine {
 
   async report(id: string): Promise<Delivered | undefined> {
     const run = await this.ledger.run(id);
-    return run && this.#delivered(run);
+    return run && { run, ...reportOf(run, await this.ledger.items(id), this.#options.say) };
   }
 
   /** Ends what can be ended: reads and what has not been sent is given back, writes under way end, what is left then others look at. */
@@ -227,7 +216,7 @@ export class Engine {
     for (const lane of this.#lanes.values()) lane.end();
     await this.#queues.stop().catch(() => undefined);
     await this.#presence.end();
-    await this.#looking;
+    await this.#reports.end();
     await this.database.close();
   }
 
@@ -253,40 +242,6 @@ export class Engine {
 
   #nudge(): void {
     for (const lane of this.#lanes.values()) lane.nudge();
-  }
-
-  /** What is over goes out, and how far the others are. */
-  #look(): Promise<void> {
-    return (this.#looking ??= this.#deliver().finally(() => (this.#looking = undefined)));
-  }
-
-  async #deliver(): Promise<void> {
-    const names = [...new Set([...this.#listeners].map(({ name }) => name))];
-    if (names.length === 0) return;
-    await this.#tell();
-    for (const run of await this.ledger.takeReports(this.id, names)) {
-      this.#followed.delete(run.id);
-      const delivered = await this.database.lasting(
-        () => this.#delivered(run),
-        () => this.#stopped,
-      );
-      const [listener] = [...this.#listeners].filter(({ name }) => name === run.node);
-      listener?.report(delivered);
-    }
-  }
-
-  async #tell(): Promise<void> {
-    if (this.#followed.size === 0) return;
-    for (const progress of await this.ledger.progress([...this.#followed.keys()])) {
-      const text = JSON.stringify(progress);
-      if (this.#followed.get(progress.run) === text) continue;
-      this.#followed.set(progress.run, text);
-      for (const listener of this.#listeners) listener.progress?.(progress);
-    }
-  }
-
-  async #delivered(run: RunRow): Promise<Delivered> {
-    return { run, ...reportOf(run, await this.ledger.items(run.id), this.#options.say) };
   }
 
   #fault(fault: unknown): void {

@@ -1,4 +1,5 @@
-export { Engine, IN_FLIGHT, URGENT_IN_FLIGHT, type Delivered, type EngineOptions, type Listener, type NewOrder } from './engine';
+export { Engine, IN_FLIGHT, URGENT_IN_FLIGHT, type EngineOptions, type NewOrder } from './engine';
+export type { Delivered, Listener } from './reports';
 export type { FleetReport } from '../coordinator/report';
 export { Database } from '../ledger/database';
 export { LeaseCoordination } from '../ledger/lease';

@@ -1,5 +1,5 @@
 import { databaseFault, type Database, type Sql } from './database';
-import type { Begun, Claim, ItemOutcome, ItemRow, Order, Progress, RunRow } from './rows';
+import type { Addressee, Begun, Claim, ItemOutcome, ItemRow, Order, Progress, RunRow } from './rows';
 import { BOSS_SCHEMA, SCHEMA } from './schema';
 import { before, isFailure, isOver, type ItemState } from './states';
 
@@ -40,7 +40,7 @@ export class Ledger {
       ...[order.id, order.token, order.kind, order.operation, json(order.input), order.selection, order.credentials ?? null],
       ...[order.dryRun, order.urgent, order.withData, order.repeats, order.canary, [...order.ends]],
       ...[Number.isFinite(order.maxFailures) ? order.maxFailures : null, order.items.length, order.node, order.origin],
-      ...[json(order.initiator), order.repeatOf ?? null],
+      ...[json(order.initiator), order.repeatOf ?? null, order.nodeId ?? null],
     ]);
     const [row] = rows;
     if (!row) {
@@ -202,9 +202,20 @@ export class Ledger {
     await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1`, [PRESENCE + holder]);
   }
 
-  /** Takes the reports that have to go out here: of runs that came in here, and of those whose process is gone. Each is given once. */
-  async takeReports(holder: string, nodes: readonly string[]): Promise<RunRow[]> {
-    return this.#database.query<RunRow>(TAKE_REPORTS, [holder, [...nodes]]);
+  /** Runs whose report has to go out here: those that came in here, and those whose process is gone. */
+  unreported(holder: string, names: readonly string[], ids: readonly string[]): Promise<(Addressee & { id: string })[]> {
+    return this.#database.query(UNREPORTED, [holder, [...names], [...ids]]);
+  }
+
+  /** Each is given once; whoever does not know whether it was given to him can take it again. */
+  async takeReport(id: string, holder: string): Promise<boolean> {
+    return (await this.#database.query(TAKE_REPORT, [id, holder])).length === 1;
+  }
+
+  /** Nobody was there any more to be told. */
+  async giveReportBack(id: string, holder: string): Promise<void> {
+    const sql = `UPDATE ${SCHEMA}.run SET reported = NULL, reported_by = NULL WHERE id = $1 AND reported_by = $2`;
+    await this.#database.query(sql, [id, holder]);
   }
 
   run(id: string): Promise<RunRow | undefined> {
@@ -255,8 +266,8 @@ const isAlive = (holder: string): string =>
 
 const INSERT_RUN = `
   INSERT INTO ${SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
-    max_failures, total, node, origin, initiator, repeat_of, job)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, gen_random_uuid())
+    max_failures, total, node, origin, initiator, repeat_of, node_id, job)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, gen_random_uuid())
   ON CONFLICT (id) DO NOTHING RETURNING job`;
 
 /** A canary that fails says more than the number of failures. */
@@ -294,9 +305,14 @@ const PRESENT = `
   INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, expires) VALUES ($1, 0, $2, true, clock_timestamp() + $3 * interval '1 s')
   ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires`;
 
-const TAKE_REPORTS = `
-  UPDATE ${SCHEMA}.run SET reported = now(), reported_by = $1
-  WHERE state = 'done' AND reported IS NULL AND node = ANY ($2) AND (origin = $1 OR NOT ${isAlive('run.origin')}) RETURNING *`;
+const UNREPORTED = `
+  SELECT id, node, node_id FROM ${SCHEMA}.run
+  WHERE state = 'done' AND reported IS NULL AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAlive('run.origin')})
+  ORDER BY ended`;
+
+const TAKE_REPORT = `
+  UPDATE ${SCHEMA}.run SET reported = coalesce(reported, now()), reported_by = $2
+  WHERE id = $1 AND (reported IS NULL OR reported_by = $2) RETURNING id`;
 
 const PROGRESS = `
   SELECT run.id AS run, run.state, run.stopped, run.total,

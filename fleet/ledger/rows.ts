@@ -35,6 +35,8 @@ export interface Order {
   readonly maxFailures: number;
   /** Name of the node that the report goes to. */
   readonly node: string;
+  /** Its id: it goes before the name, where there is a node of that id. */
+  readonly nodeId?: string | undefined;
   /** The process where the message came in. */
   readonly origin: string;
   readonly initiator: Json;
@@ -61,6 +63,7 @@ export interface RunRow {
   readonly state: RunState;
   readonly stopped: Stopped | null;
   readonly node: string;
+  readonly node_id: string | null;
   readonly origin: string;
   readonly initiator: Json;
   readonly repeat_of: string | null;
@@ -69,6 +72,9 @@ export interface RunRow {
   readonly reported: Date | null;
   readonly reported_by: string | null;
 }
+
+/** Where a report goes to. */
+export type Addressee = Pick<RunRow, 'node' | 'node_id'>;
 
 export interface ItemRow {
   readonly run: string;

@@ -98,6 +98,8 @@ const STEPS: readonly string[] = [
   END
   $$;
   `,
+  // A name may be changed, or be that of two nodes.
+  `ALTER TABLE ${SCHEMA}.run ADD COLUMN node_id text`,
 ];
 
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext('${SCHEMA}'))`;

@@ -63,6 +63,7 @@ export class RunNode {
         ? undefined
         : listenAt(this.#setup.engine, {
             name: this.#name,
+            id: this.#node.id,
             report: (delivered) => this.#report(delivered),
             progress: (progress) => this.#progress(progress),
           });
@@ -138,6 +139,7 @@ export class RunNode {
       repeats: true,
       ...partsOf(setup.pace, targets.length),
       node: this.#name,
+      nodeId: this.#node.id,
       initiator: { ...placeOf(this.#red, this.#node), ...actorOf(message) },
     };
   }

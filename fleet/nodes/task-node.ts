@@ -56,7 +56,7 @@ export class TaskNode {
     if (setup instanceof GatewayError) this.#status.wrong();
     else {
       const report = (delivered: Delivered): void => this.#report(delivered);
-      unlisten = listenAt(setup.engine, { name: this.#name, report, progress: (progress) => this.#progress(progress) });
+      unlisten = listenAt(setup.engine, { name: this.#name, id: node.id, report, progress: (progress) => this.#progress(progress) });
       // The engine may start after this node; what keeps it from starting, it tells itself.
       setImmediate(() => void this.#serve(setup).catch(() => this.#status.wrong()));
     }
@@ -127,6 +127,7 @@ export class TaskNode {
         repeats,
         ...partsOf(pace, targets.length),
         node: this.#name,
+        nodeId: this.#node.id,
         initiator: placeOf(this.#red, this.#node),
       });
       this.#status.begin(run, targets.length);

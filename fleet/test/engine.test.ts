@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { paceOf } from '../../src';
 import { failure } from '../../test/library/appliance';
-import type { Delivered } from '../engine';
+import type { Delivered, Listener } from '../engine';
+import { Reports } from '../engine/reports';
 import { Bench, ROLE, SETTING, until, type Member } from './support/fleet';
 import { rowsOf, startPostgres, type TestPostgres } from './support/postgres';
 
@@ -144,5 +145,43 @@ describe('a run over a fleet', () => {
     expect(text).not.toContain('planted-S3cret');
     expect(text).not.toContain(Buffer.from('planted-S3cret').toString('base64'));
     for (const { url } of bench.fleet.entries) expect(text).not.toContain(new URL(url).host);
+  });
+});
+
+describe('a report', () => {
+  const info = (id: string, more: object): ReturnType<Bench['order']> =>
+    bench.order(id, { operation: 'system.info', items: [{ appliance: 'vpn-001' }], ...more });
+  const told: string[] = [];
+  const listens = (as: string, who: Pick<Listener, 'name' | 'id'>): (() => void) =>
+    one.engine.listen({ ...who, report: ({ run }) => told.push(`${as} ${run.id}`), progress: ({ run }) => told.push(`${as} on ${run}`) });
+
+  it('and its progress go to the node that the message came in at, though another has its name', async () => {
+    const ends = [listens('first', { name: 'same', id: 'n1' }), listens('second', { name: 'same', id: 'n2' })];
+    await one.engine.order(info('of the second', { node: 'same', nodeId: 'n2' }));
+    await until(() => told.some((line) => /^\w+ of the second$/.test(line)));
+    for (const end of ends) end();
+    expect(told).toContain('second of the second');
+    expect(told.filter((line) => line.startsWith('first'))).toEqual([]);
+  });
+
+  it('waits for its node where a deploy closes that in this very moment', async () => {
+    await one.engine.order(info('closing', { node: 'closing' }));
+    await until(async () => (await one.engine.ledger.run('closing'))?.state === 'done');
+    const reports = new Reports({
+      ledger: one.engine.ledger,
+      holder: one.engine.id,
+      report: (id) => one.engine.report(id),
+      lasting: async (work) => {
+        const result = await work();
+        close();
+        return result;
+      },
+    });
+    const close = reports.listen({ name: 'closing', report: () => told.push('closed one') });
+    await reports.look();
+    expect(told).not.toContain('closed one');
+    const end = listens('new', { name: 'closing' });
+    await until(() => told.includes('new closing'));
+    end();
   });
 });

@@ -12,6 +12,8 @@ const field = (value: unknown): object => ({
   type: typeof value === 'string' ? 'str' : 'json',
   value: typeof value === 'string' ? value : JSON.stringify(value),
 });
+/** Of a round that took longer it is told what held it up. */
+const SLOW_MS = 25_000;
 const ENSURE = { operation: 'config.ensure', fields: { path: field(SETTING.path), body: field(SETTING.body) } };
 
 let postgres: TestPostgres;
@@ -47,6 +49,20 @@ async function states(run: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
 }
 
+/** When the latest items of a run came to what, in seconds after it was ordered, and what their jobs say. */
+async function slowest(run: string): Promise<string> {
+  const since = (column: string): string => `round(extract(epoch FROM ${column} - run.created), 1)`;
+  const { rows } = await sql.query<{ line: string }>(
+    `SELECT concat_ws(' ', item.appliance, 'attempt', attempt, 'begun', ${since('item.begun')}, 'sending', ${since('item.sending')},
+       'ended', ${since('item.ended')}, '| job', job.state, 'retries', job.retry_count, 'fetched', ${since('job.started_on')},
+       'after', ${since('job.start_after')}, '| run ended', ${since('run.ended')}, 'reported', ${since('run.reported')}) AS line
+     FROM gateway_fleet.item JOIN gateway_fleet.run ON run.id = item.run LEFT JOIN gateway_fleet_jobs.job ON job.id = item.job
+     WHERE run = $1 ORDER BY item.ended DESC NULLS FIRST LIMIT 6`,
+    [run],
+  );
+  return rows.map(({ line }) => line).join('\n');
+}
+
 describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
   const rounds = Array.from({ length: KILLS }, (_, round) => round);
 
@@ -57,6 +73,8 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
     const victim = random() < 0.5 ? 0 : 1;
     const at = Math.floor(random() * COUNT * 0.9);
     await reds[Math.floor(random() * 2)]?.begin(run);
+    // Before that there is no run, and the message is gone with its Node-RED.
+    await until(async () => (await states(run))['waiting'] !== undefined || done() > 0, 'the order was not taken');
     await until(() => done() >= at, 'the run did not get so far');
     const killed = both ? reds : [reds[victim]];
     await Promise.all(killed.map((red) => red.kill()));
@@ -72,6 +90,7 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
     console.log(
       `kill ${round}: ${both ? 'both' : 'one'} at ${at} of ${COUNT}; nothing was written for ${gap.longest} ms at most, over after ${gap.all} ms`,
     );
+    if (gap.all > SLOW_MS) console.log(await slowest(run));
     if (!both) await reds[victim]?.start();
     expect(await states(run)).toEqual({ ok: COUNT });
     // The appliances tell what they were sent.

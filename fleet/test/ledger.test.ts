@@ -240,16 +240,45 @@ describe('a run', () => {
     expect(await ledger.control(id, 'resume')).toBe(false);
   });
 
-  it('is reported once, where it came in; elsewhere only when that is gone', async () => {
-    await ledger.present('here', 60);
-    await ledger.order(order({ total: 1, origin: 'here', node: 'nightly' }));
-    await end(0, 'ok');
-    await ledger.advance(id);
-    expect(await ledger.takeReports('there', ['nightly'])).toEqual([]);
-    await ledger.absent('here');
-    expect(await ledger.takeReports('there', ['another'])).toEqual([]);
-    const taken = await Promise.all([ledger.takeReports('there', ['nightly']), ledger.takeReports('third', ['nightly'])]);
-    expect(taken.flat().map((run) => run.id)).toEqual([id]);
+  describe('reported', () => {
+    const take = async (holder: string, names: string[], ids: string[] = []): Promise<string[]> => {
+      const taken: string[] = [];
+      for (const one of await ledger.unreported(holder, names, ids)) if (await ledger.takeReport(one.id, holder)) taken.push(one.id);
+      return taken;
+    };
+    const over = async (more: Partial<Order>): Promise<void> => {
+      await ledger.present('here', 60);
+      await ledger.order(order({ total: 1, origin: 'here', node: 'nightly', ...more }));
+      await end(0, 'ok');
+      await ledger.advance(id);
+    };
+
+    it('is it once, where it came in; elsewhere only when that is gone', async () => {
+      await over({});
+      expect(await take('there', ['nightly'])).toEqual([]);
+      await ledger.absent('here');
+      expect(await take('there', ['another'])).toEqual([]);
+      const taken = await Promise.all([take('there', ['nightly']), take('third', ['nightly'])]);
+      expect(taken.flat()).toEqual([id]);
+    });
+
+    it('is it where its node is, whatever that is called now', async () => {
+      await over({ nodeId: 'abc' });
+      expect(await take('here', ['weekly'], ['other'])).toEqual([]);
+      expect(await take('here', ['weekly'], ['abc'])).toEqual([id]);
+    });
+
+    it('is it by whoever does not know whether it was taken, and anew where nobody was there to be told', async () => {
+      await over({});
+      expect(await ledger.takeReport(id, 'here')).toBe(true);
+      expect(await ledger.takeReport(id, 'here')).toBe(true);
+      expect(await ledger.takeReport(id, 'there')).toBe(false);
+      expect(await take('here', ['nightly'])).toEqual([]);
+      await ledger.giveReportBack(id, 'there');
+      expect(await take('here', ['nightly'])).toEqual([]);
+      await ledger.giveReportBack(id, 'here');
+      expect(await take('here', ['nightly'])).toEqual([id]);
+    });
   });
 
   it('is forgotten after so many days, or a day if its node has begun many since; never while it is under way', async () => {
