@@ -8,6 +8,8 @@ const CONNECT_MS = 5000;
 /** A connection that died without a word is given up after this. */
 const QUERY_MS = 20_000;
 const LONGEST_PAUSE_MS = 1000;
+/** A process that stands still in the middle of a transaction keeps what that has locked from nobody for longer. */
+const BEGIN = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '8s'`;
 
 /** Something that takes SQL: the pool, or the client of a transaction. */
 export interface Sql {
@@ -56,7 +58,7 @@ export class Database {
     const breaks = (error: Error): void => void (broken = error);
     client.on('error', breaks);
     try {
-      await client.query('BEGIN');
+      await client.query(BEGIN);
       const result = await work({ query: (text, values = []) => client.query(text, [...values]) });
       await client.query('COMMIT');
       return result;
@@ -126,8 +128,8 @@ export function isAway(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   const code = codeOf(thrown);
   // 08: connection, 57P: it shuts down or starts, 53: no space, memory or connection left, 58: its disk fails, 40: to be tried again,
-  // 25006: only to be read, a standby before it takes over.
-  if (AWAY.has(code) || /^(08|57P|53|58|40|25006)/.test(code)) return true;
+  // 25006: only to be read, a standby before it takes over; 25P03: it stood still in a transaction.
+  if (AWAY.has(code) || /^(08|57P|53|58|40|25006|25P03)/.test(code)) return true;
   if (thrown instanceof AggregateError) return thrown.errors.some(isAway);
   return /terminated|timeout|Connection ended|not queryable|connection error/i.test(thrown.message);
 }

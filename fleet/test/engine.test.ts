@@ -148,6 +148,21 @@ describe('a run over a fleet', () => {
   });
 });
 
+describe('a database whose disk is full', () => {
+  const DISK = `
+    CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER full_disk BEFORE UPDATE ON gateway_fleet.item FOR EACH ROW WHEN (NEW.state = 'ok') EXECUTE FUNCTION full_disk()`;
+
+  it('is waited for: what was written is noted when there is space again, and is not written anew', async () => {
+    await one.engine.database.query(DISK);
+    const ended = run('config.ensure', SETTING);
+    await until(() => written() >= 32);
+    await one.engine.database.query('DROP TRIGGER full_disk ON gateway_fleet.item');
+    expect((await ended).data).toMatchObject({ total: COUNT, ok: COUNT });
+    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+  });
+});
+
 describe('a report', () => {
   const info = (id: string, more: object): ReturnType<Bench['order']> =>
     bench.order(id, { operation: 'system.info', items: [{ appliance: 'vpn-001' }], ...more });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Queues } from '../engine/queues';
-import { Database } from '../ledger/database';
+import { Database, databaseFault } from '../ledger/database';
 import { Ledger } from '../ledger/ledger';
 import type { Begun, Claim, Order } from '../ledger/rows';
 import { migrate } from '../ledger/schema';
@@ -300,6 +300,32 @@ describe('a run', () => {
     expect(left.map((one) => one.id)).toEqual(['last week', 'endless', 'this morning', 'now']);
     await ledger.forget(30, 1);
     expect(await database.query('SELECT FROM gateway_fleet.item')).toHaveLength(4);
+  });
+});
+
+describe('the database', () => {
+  const raise = (code: string): Promise<unknown> =>
+    database.query(`DO $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '${code}'; END $$`);
+
+  it.each(['53100', '58030', '25006', '25P03', '40001', '57P03'])('is waited for where it cannot at the moment: %s', async (code) => {
+    let tries = 0;
+    expect(await database.lasting(async () => (tries++ === 0 ? raise(code) : 'done'))).toBe('done');
+    expect(tries).toBe(2);
+  });
+
+  it('is not waited for where it never will; says what to do where it is full', async () => {
+    await expect(database.lasting(() => raise('42501'))).rejects.toMatchObject({ code: '42501' });
+    expect(databaseFault(await raise('53100').catch((fault: unknown) => fault))).toMatchObject({
+      code: 'CONNECTION',
+      message: 'The database of the fleet cannot write (53100). Check the disk of PostgreSQL and the space that is left there.',
+    });
+  });
+
+  it('ends a transaction whose process stands still', async () => {
+    const { rows } = await database.transaction((sql) => sql.query('SHOW idle_in_transaction_session_timeout'));
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: '8s' }]);
+    // Outside of one nobody is in anybody's way.
+    expect(await database.query('SHOW idle_in_transaction_session_timeout')).toEqual([{ idle_in_transaction_session_timeout: '0' }]);
   });
 });
 
