@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
+import type { FleetReport } from '../engine';
 import { Bench, SETTING, until } from './support/fleet';
-import { Red } from './support/node-red';
+import { Red, type FlowNode } from './support/node-red';
 import { startPostgres, type TestPostgres } from './support/postgres';
 import { seeded } from './support/seeded';
 
@@ -16,6 +17,26 @@ const field = (value: unknown): object => ({
 const SLOW_MS = 25_000;
 const ENSURE = { operation: 'config.ensure', fields: { path: field(SETTING.path), body: field(SETTING.body) } };
 
+/** A flow for each appliance with a write of ours in its middle. `repeat`: what becomes of one that its Node-RED has left. */
+const drawn = (name: string, repeat: 'ask' | 'begin-again'): FlowNode[] => [
+  { id: `${name}-in`, type: 'http in', url: `/${name}`, method: 'post', wires: [[`${name}-read`, 'n-thanks']] },
+  { id: `${name}-read`, type: 'function', func: 'return { run: msg.payload.run, payload: {} };', outputs: 1, wires: [[`${name}-task`]] },
+  {
+    ...{ id: `${name}-task`, type: 'gateway-fleet-task', name: `drawn ${name}`, engine: 'eng', select: '*', atOnce: 8, repeat },
+    wires: [[`${name}-write`], ['told-report'], []],
+  },
+  {
+    ...{ id: `${name}-write`, type: 'gateway-config', operation: 'update', appliance: '', applianceFrom: 'msg' },
+    fields: { path: field(SETTING.path), body: field({ description: `by ${name}` }) },
+    wires: [[`${name}-done`]],
+  },
+  { id: `${name}-catch`, type: 'catch', scope: [`${name}-write`], uncaught: false, wires: [[`${name}-done`]] },
+  { id: `${name}-done`, type: 'gateway-fleet-done', wires: [] },
+];
+const DRAWN = [...drawn('asking', 'ask'), ...drawn('repeating', 'begin-again')];
+
+const rounds = Array.from({ length: KILLS }, (_, round) => round);
+
 let postgres: TestPostgres;
 let bench: Bench;
 let reds: [Red, Red];
@@ -24,7 +45,7 @@ let sql: Client;
 beforeAll(async () => {
   postgres = await startPostgres();
   bench = await Bench.start(await postgres.database(), COUNT, { delayMs: 40 });
-  reds = [new Red(bench.url, bench.fleet, ENSURE), new Red(bench.url, bench.fleet, ENSURE)];
+  reds = [new Red(bench.url, bench.fleet, ENSURE, DRAWN), new Red(bench.url, bench.fleet, ENSURE, DRAWN)];
   await Promise.all(reds.map((red) => red.start()));
   sql = new Client({ connectionString: bench.url });
   await sql.connect();
@@ -64,8 +85,6 @@ async function slowest(run: string): Promise<string> {
 }
 
 describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
-  const rounds = Array.from({ length: KILLS }, (_, round) => round);
-
   it.each(rounds)('are written once each, none twice, none missed: kill %i', async (round) => {
     const random = seeded(SEED + round);
     const run = `killed-${round}`;
@@ -96,6 +115,52 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
     // The appliances tell what they were sent.
     expect(counts()).toEqual(new Array(COUNT).fill(1));
     expect(reports(run)).toHaveLength(1);
+  });
+});
+
+describe(`drawn flows under kills (FLEET_SEED=${SEED})`, () => {
+  /** How often each appliance was sent the write of a flow. */
+  const sent = (name: string): number[] =>
+    bench.fleet.appliances.map(
+      ({ requests }) => requests.filter(({ method, body }) => method === 'PUT' && body.includes(`by ${name}`)).length,
+    );
+  const some = (name: string): number => sent(name).filter(Boolean).length;
+
+  it.each(rounds)('ask what became of those that were under way, or begin them again: kill %i', async (round) => {
+    const random = seeded(SEED + 500 + round);
+    const victim = random() < 0.5 ? 0 : 1;
+    const at = Math.floor(random() * COUNT * 0.7);
+    const [asking, repeating] = [`asking-${round}`, `repeating-${round}`];
+    await reds[0].post('/asking', { run: asking });
+    await reds[1].post('/repeating', { run: repeating });
+    await until(() => Math.min(some('asking'), some('repeating')) >= at, 'the runs did not get so far');
+    await reds[victim]?.kill();
+    const begun = performance.now();
+    await until(() => [asking, repeating].every((run) => reports(run).length > 0), 'no report');
+    console.log(`kill ${round}: one at ${at} of ${COUNT}; over after ${Math.round(performance.now() - begun)} ms`);
+
+    expect(await states(repeating)).toEqual({ ok: COUNT });
+    expect(sent('repeating').every((count) => count === 1 || count === 2)).toBe(true);
+    const { ok = 0, unknown = 0, ...others } = await states(asking);
+    expect([ok + unknown, others]).toEqual([COUNT, {}]);
+    // What was under way in the one that was killed: at most what a node has at once.
+    expect(unknown).toBeGreaterThan(0);
+    expect(unknown).toBeLessThanOrEqual(8);
+    expect(Math.max(...sent('asking'))).toBe(1);
+    const [report] = reports(asking) as FleetReport[];
+    const open = report?.results.filter((result) => result.unknown) ?? [];
+    expect([report?.unknown, open.length, report?.ok, report?.total]).toEqual([unknown, unknown, ok, COUNT]);
+    for (const { appliance, ok: isOk } of report?.results ?? [])
+      if (isOk) expect(sent('asking')[bench.fleet.entries.findIndex(({ name }) => name === appliance)], appliance).toBe(1);
+
+    const alive = reds[1 - victim];
+    const again = `${asking} again`;
+    expect(await alive?.post('/control', { operation: 'repeat-failed', run: asking, as: again })).toMatchObject({ total: unknown });
+    await until(() => reports(again).length > 0, 'no report of what was repeated');
+    expect(reports(again)).toMatchObject([{ total: unknown, ok: unknown }]);
+    expect(Math.min(...sent('asking'))).toBe(1);
+    for (const run of [asking, repeating]) expect(reports(run)).toHaveLength(1);
+    await reds[victim]?.start();
   });
 });
 
