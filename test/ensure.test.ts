@@ -213,6 +213,143 @@ describe('config.ensure', () => {
   );
 });
 
+describe('what an ensure comes to when somebody else is there', () => {
+  const roles = ({ state }: Simulator) => state.configuration.collection('users', 'user-roles', 'user-role');
+  const absent = (gateway: AnyGateway, more: object = {}) =>
+    gateway.run(
+      'config.ensure-all',
+      { resources: [{ path: 'users/user-roles/user-role/Unused', absent: true }], 'allow-absent': true },
+      more,
+    );
+  const unused = `/api/v1/configuration/users/user-roles/user-role/Unused`;
+  const errorOf = (data: unknown): { code?: string; message?: string } =>
+    (many(data).results[0] as { error?: { code: string; message: string } }).error ?? {};
+  const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
+
+  it('is said in so many words, with what was sent and what not', async () => {
+    const { simulator, gateway } = await pair();
+    const theirs = (): void => set(simulator, 'description', 'theirs', 'users', 'user-roles', 'user-role', 'Users');
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path === ROLE_PATH, meanwhile: theirs });
+    const before = await failure(gateway.run('config.ensure', { path: ROLE, body: { description: 'ours' } }));
+    expect(before.message).toBe('Somebody else changed the resource while it was looked at: nothing was written. Run it again.');
+    expect(before.details.sent).toBe(false);
+    simulator.fault({ match: isPut, meanwhile: theirs });
+    const after = await failure(gateway.run('config.ensure', { path: ROLE, body: { description: 'ours' } }));
+    expect(after.message).toBe(
+      'It was written, but the resource is not as it should be: somebody else changed it meanwhile, or the appliance did not take a part. The difference is in cause.diff.',
+    );
+    const created = { path: 'users/user-roles/user-role/New', body: { description: 'x', 'shared-secret': 's3cret-x' } };
+    simulator.fault({
+      match: ({ method, path }) => method === 'GET' && path.endsWith('/New'),
+      meanwhile: () => roles(simulator).add({ name: 'New', description: 'theirs' }),
+    });
+    const came = await failure(gateway.run('config.ensure', created));
+    expect(came.cause?.diff).toMatchObject([{ field: '', before: null, after: { name: 'New', description: 'theirs' } }]);
+  });
+
+  it('of a resource that goes meanwhile is that it is gone, and of one that comes again a conflict', async () => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({
+      match: ({ method, path }) => method === 'GET' && path === unused,
+      skip: 1,
+      meanwhile: () => void roles(simulator).items.delete('Unused'),
+    });
+    const gone = await absent(gateway);
+    expect(many(gone.data)).toMatchObject({ ok: 1 });
+    expect(gone.envelope).toMatchObject({ changed: false, diff: [{ path: unused, field: '', before: { name: 'Unused' }, after: null }] });
+    roles(simulator).add({ name: 'Unused' });
+    simulator.fault({ match: ({ method }) => method === 'DELETE', meanwhile: () => roles(simulator).add({ name: 'Unused' }) });
+    const again = await failure(absent(gateway));
+    expect(again).toMatchObject({ code: 'CONFLICT', cause: { changed: true } });
+    expect(again.message).toContain('The resource was deleted, but it is there again: somebody else created it meanwhile.');
+  });
+
+  it('whatever keeps it from being read back: it was written, and that is said', async () => {
+    const { simulator, gateway } = await pair();
+    const reads = ({ method, path }: { method: string; path: string }): boolean => method === 'GET' && path === ROLE_PATH;
+    simulator.fault({ match: reads, skip: 2, status: 403, times: Infinity });
+    const error = await failure(gateway.run('config.ensure', { path: ROLE, body: { description: 'x' } }));
+    expect(error).toMatchObject({ code: 'FORBIDDEN', cause: { changed: true }, details: { sent: true, status: 403 } });
+    expect(error.message).toContain('It was written, but could not be read back to check it: ');
+    expect(writes(simulator)).toEqual([`PUT ${ROLE_PATH}`]);
+  });
+
+  it('in a plan is what would be deleted, and nothing is', async () => {
+    const { simulator, gateway } = await pair();
+    const { envelope } = await absent(gateway, { dryRun: true });
+    expect(envelope).toMatchObject({ wouldChange: true, changed: null, plan: [{ method: 'DELETE', path: unused }], notCompared: [] });
+    expect(envelope).not.toHaveProperty('implicit');
+    expect([writes(simulator), roles(simulator).items.has('Unused')]).toEqual([[], true]);
+  });
+
+  it('is not waited for by one that is cancelled', async () => {
+    const { simulator, gateway } = await pair();
+    let release = (): void => undefined;
+    simulator.fault({ match: isPut, until: new Promise<void>((resolve) => (release = resolve)) });
+    const first = gateway.run('config.ensure', { path: ROLE, body: { description: 'a' } });
+    await expect.poll(() => simulator.requests.some(isPut)).toBe(true);
+    const stop = new AbortController();
+    const second = failure(gateway.run('config.ensure', { path: ROLE, body: { description: 'b' } }, stop.signal));
+    setImmediate(() => stop.abort());
+    const error = await second;
+    expect([error.code, error.message]).toEqual(['ABORTED', 'Cancelled while it waited for another change of this resource.']);
+    release();
+    expect((await first).envelope.changed).toBe(true);
+  });
+
+  it('at a collection is told before anything is written', async () => {
+    const { simulator, gateway } = await pair();
+    for (const body of [{ name: 'x' }, {}]) {
+      const error = await failure(gateway.run('config.ensure', { path: 'users/user-roles/user-role', body }));
+      expect([error.code, error.message]).toEqual([
+        'BAD_INPUT',
+        'path is that of a collection. Give the path of one resource, with its name at the end.',
+      ]);
+    }
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('of many is done in the order given, however long one of them is looked at', async () => {
+    const { simulator, gateway } = await pair();
+    let release = (): void => undefined;
+    const until = new Promise<void>((resolve) => (release = resolve));
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/One'), until });
+    const resources = ['One', 'Two'].map((name) => ({ path: `users/user-roles/user-role/${name}`, body: { description: 'x' } }));
+    const quiet = { path: ROLE, body: { name: 'Users' }, absent: false };
+    const run = gateway.run('config.ensure-all', { resources: [...resources, quiet] });
+    await expect.poll(() => simulator.requests.filter(({ path }) => path.endsWith('/Two') || path === ROLE_PATH).length).toBe(2);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(writes(simulator)).toEqual([]);
+    release();
+    const { data, envelope } = await run;
+    expect(many(data)).toMatchObject({ ok: 3 });
+    expect(writes(simulator).map((line) => line.slice(-4))).toEqual(['/One', '/Two']);
+    expect((envelope.diff as { path: string }[]).map(({ path }) => path.slice(-4))).toEqual(['/One', '/Two']);
+    expect(envelope).not.toHaveProperty('implicit');
+  });
+
+  it('of what is absent already is nothing, and of a body that has more than there is a write', async () => {
+    const { simulator, gateway } = await pair();
+    const none = { path: 'users/user-roles/user-role/Nobody', absent: true };
+    const { envelope } = await gateway.run('config.ensure-all', { resources: [none], 'allow-absent': true });
+    expect(envelope).toMatchObject({ changed: false, diff: [], notCompared: [], requests: 1 });
+    simulator.fault({ match: ({ method }) => method === 'DELETE', status: 422 });
+    expect(
+      errorOf(
+        (
+          await gateway.run('config.ensure-all', {
+            resources: [
+              { path: 'users/user-roles/user-role/Unused', absent: true },
+              { path: ROLE, body: {} },
+            ],
+            'allow-absent': true,
+          })
+        ).data,
+      ),
+    ).toMatchObject({ code: 'REJECTED' });
+  });
+});
+
 describe('config.ensure-all', () => {
   const roles = '/api/v1/configuration/users/user-roles/user-role';
   const resources = [
@@ -283,9 +420,27 @@ describe('config.ensure-all', () => {
       ],
     ],
     ['resources[0].body', [{ path: ROLE }]],
-    ['resources[0].path', [{ body: {} }]],
+    ['resources[0].path has to be text or an array; nothing came.', [{ body: {} }]],
+    ['resources[0].body has to be an object; text came.', [{ path: ROLE, body: 'x' }]],
+    ['resources[0].absent has to be true, without a body.', [{ path: ROLE, absent: true, body: {} }]],
+    [
+      'resources[1] is to be absent, but this is not allowed here: allow-absent (May delete) has to be set. Nothing was sent.',
+      [
+        { path: `${ROLE}2`, body: {} },
+        { path: ROLE, absent: true },
+      ],
+    ],
+    [
+      'resources[0] and resources[2] have the same path. Nothing was sent.',
+      [
+        { path: ROLE, body: {} },
+        { path: `${ROLE}2`, body: {} },
+        { path: ROLE, body: {} },
+      ],
+    ],
+    ['resources[0] has "x", which means nothing here: path, body and absent do.', [{ path: ROLE, body: {}, x: 1 }]],
+    ['path is the root of the configuration, which can only be read.', [{ path: '/', body: {} }]],
     ['resources[0] has to be an object', [ROLE]],
-    ['root of the configuration', [{ path: '/', body: {} }]],
   ])('refuses before anything is sent: %s', async (words, given) => {
     const { simulator, gateway } = await pair();
     const error = await failure(gateway.run('config.ensure-all', { resources: given }));

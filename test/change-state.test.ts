@@ -1,0 +1,306 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { namesIn, usersIn } from '../src/change/entries';
+import { removeIfThere, unlessMissing } from '../src/change/missing-ok';
+import { hrefOf, withParts } from '../src/change/parts';
+import { allOf, mapOf } from '../src/change/put-back';
+import { readIfThere } from '../src/change/read';
+import { isTracked, itemPaths, stateBefore, stateNow } from '../src/change/state';
+import { Turns } from '../src/change/turns';
+import { GatewayError } from '../src/model/error';
+import type { JsonObject } from '../src/model/json';
+import type { Request } from '../src/model/request';
+import type { Simulator } from '../src/simulator';
+import { appliance, failure, lines } from './library/appliance';
+import { callOf } from './library/call';
+
+// What a write of the tree is about, and what is there before and after it: read over HTTPS from documents of every form.
+
+const TREE = '/api/v1/configuration';
+const at = (path: string): string => `${TREE}/${path}`;
+const link = (path: string, more: object = {}): JsonObject => ({ href: at(path), ...more });
+
+type Documents = Readonly<Record<string, JsonObject | number>>;
+
+/** An appliance on which nothing else is than these documents, or what it answers with. */
+async function shows(documents: Documents): Promise<{ simulator: Simulator; call: ReturnType<typeof callOf> }> {
+  const simulator = await appliance();
+  for (const [path, document] of Object.entries(documents)) {
+    const answer = typeof document === 'number' ? { status: document } : { status: 200, body: JSON.stringify(document) };
+    simulator.fault({ match: (asked) => asked.method === 'GET' && asked.path === at(path), times: Infinity, ...answer });
+  }
+  const call = callOf(simulator, { remembers: true });
+  onTestFinished(() => call.end());
+  return { simulator, call };
+}
+
+const asked = (simulator: Simulator): string[] => lines(simulator).map((line) => line.replace(`GET ${TREE}/`, ''));
+const put = (path: string, body: JsonObject): Request => ({ method: 'PUT', path: at(path), body });
+
+describe('lists that may be collections', () => {
+  it.each<[string, JsonObject, [string, string[]][]]>([
+    ['x', { user: [{ name: 'a' }, { username: 'b/c' }] }, [['user', ['x/user/a', 'x/user/b%2Fc']]]],
+    ['x/user', { user: [{ name: 'a' }] }, [['user', ['x/user/a']]]],
+    ['x/user', { user: [{ name: 'a' }], other: '1' }, [['user', ['x/user/user/a']]]],
+    ['x/superuser', { user: [{ name: 'a' }] }, [['user', ['x/superuser/user/a']]]],
+    ['x', { user: ['a', 'b'] }, [['user', ['x/user/a', 'x/user/b']]]],
+    ['x', { user: ['a'], other: '1' }, []],
+    [
+      'x',
+      { one: [{ name: 'a' }], two: [{ name: 'b' }] },
+      [
+        ['one', ['x/one/a']],
+        ['two', ['x/two/b']],
+      ],
+    ],
+    ['x', { user: [{ name: 'a', other: '1' }] }, []],
+    ['x', { user: [{ address: 'a' }] }, []],
+    ['x', { user: [{ name: 7 }] }, []],
+    ['x', { user: [{ name: 'a' }, 7] }, []],
+    ['x', { user: [] }, []],
+    ['x', { user: {} }, []],
+    ['x', { '': [{ name: 'a' }] }, []],
+    ...['', '.', '..', '\ud800', 'n'.repeat(501)].map((name): [string, JsonObject, [string, string[]][]] => [
+      'x',
+      { user: [{ name }] },
+      [],
+    ]),
+    ['x', { user: [{ name: 'n'.repeat(500) }] }, [['user', [`x/user/${'n'.repeat(500)}`]]]],
+    ['x', { 'a b': [{ name: '...' }] }, [['a b', ['x/a%20b/%2E..']]]],
+  ])('in %s: %j', (place, document, expected) => {
+    expect(namesIn(place, document)).toEqual(expected.map(([key, places]) => ({ key, places })));
+  });
+
+  it('of whole users are told by their names, unless they are links', () => {
+    expect(usersIn('x', { user: [{ username: 'a', fullname: '1' }, { username: 'b' }] })).toEqual([
+      { key: 'user', places: ['x/user/a', 'x/user/b'] },
+    ]);
+    expect(usersIn('x', { user: [{ username: 'a', href: 'y' }] })).toEqual([]);
+    expect(usersIn('x', { user: ['a', 'b'] })).toEqual([]);
+    expect(usersIn('x', { user: [{ name: 'a', fullname: '1' }] })).toEqual([]);
+  });
+});
+
+describe('what a write is about', () => {
+  it('is told of those of the configuration tree alone', () => {
+    const tracked = (method: Request['method'], path: string): boolean => isTracked({ method, path });
+    expect([tracked('PUT', at('x')), tracked('DELETE', at('x')), tracked('POST', at('x'))]).toEqual([true, true, true]);
+    expect([tracked('GET', at('x')), tracked('PUT', TREE), tracked('PUT', '/api/v1/system/x'), tracked('PUT', `/x${at('x')}`)]).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('is the item, by what its body has as a key', () => {
+    expect(itemPaths('c', { address: '1.2.3.4', name: 'a/b', username: 'u' })).toEqual(['c/a%2Fb', 'c/u', 'c/1.2.3.4']);
+    expect(itemPaths('c', { name: '', username: 7 })).toEqual([]);
+    expect(itemPaths('c', {})).toEqual([]);
+  });
+
+  it('leads where a link says, below the interface', () => {
+    expect(hrefOf({ href: `https://vpn/base${at('x/y/')}` })).toBe(at('x/y'));
+    expect(hrefOf({ href: at('x') })).toBe(at('x'));
+    for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(hrefOf(none)).toBeUndefined();
+  });
+});
+
+describe('a state', () => {
+  it('before a deletion is all that is below, each read once, and nothing elsewhere', async () => {
+    const { simulator, call } = await shows({
+      a: { name: 'a', one: link('a/one', { name: 'one' }), again: link('a/one'), away: link('b'), up: link('a'), near: link('ab') },
+      'a/one': { value: '1', items: [link('a/one/x'), link('a/one/y'), 'text'] },
+      'a/one/x': { value: 'x' },
+      'a/one/y': 404,
+    });
+    const found = await stateBefore({ method: 'DELETE', path: at('a/') }, call);
+    expect(found?.subject).toEqual({ paths: [at('a')], deep: true });
+    expect(Object.keys(found?.before ?? {})).toEqual(['a', 'a/one', 'a/one/x'].map(at));
+    expect(asked(simulator).toSorted()).toEqual(['a', 'a/one', 'a/one/x', 'a/one/y']);
+    expect(await stateNow(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+  });
+
+  it('reads what lists name where something is there, and takes an odd answer for nothing', async () => {
+    const { simulator, call } = await shows({
+      a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }] },
+      'a/user/u': { fullname: 'U' },
+      'a/user/v': { fullname: 'V' },
+      'a/role/r': 422,
+    });
+    const found = await stateBefore({ method: 'DELETE', path: at('a') }, call);
+    expect(Object.keys(found?.before ?? {})).toEqual(['a', 'a/user/u', 'a/user/v'].map(at));
+    // Of each list the first tells.
+    expect(asked(simulator)).toEqual(expect.arrayContaining(['a/role/r', 'a/tag/t']));
+    simulator.fault({ match: ({ path }) => path === at('c'), status: 200, body: '{"name":"c","user":[{"name":"u"}]}', times: Infinity });
+    simulator.fault({ match: ({ path }) => path === at('c/user/u'), status: 403, times: Infinity });
+    expect(await stateBefore({ method: 'DELETE', path: at('c') }, call)).toBeUndefined();
+  });
+
+  it('before a creation is nothing, after it the first that is there', async () => {
+    const { simulator, call } = await shows({ 'c/u': { username: 'u' }, 'c/1.2.3.4': { address: '1.2.3.4' } });
+    const found = await stateBefore({ method: 'POST', path: at('c/'), body: { name: 'n', username: 'u', address: '1.2.3.4' } }, call);
+    expect(found).toEqual({ subject: { paths: ['c/n', 'c/u', 'c/1.2.3.4'].map(at), deep: true }, before: {} });
+    expect(asked(simulator)).toEqual([]);
+    expect(await stateNow(found?.subject ?? { paths: [], deep: true }, call)).toEqual({ [at('c/u')]: { username: 'u' } });
+    expect(asked(simulator)).toEqual(['c/n', 'c/u']);
+    expect(await stateNow({ paths: [at('c/n')], deep: true }, call)).toEqual({});
+    expect((await stateBefore({ method: 'POST', path: at('c') }, call))?.subject.paths).toEqual([]);
+  });
+
+  it('of what is not there is nothing, with all that will be below', async () => {
+    const { call } = await shows({});
+    expect(await stateBefore(put('users/none', { value: '1' }), call)).toEqual({
+      subject: { paths: [at('users/none')], deep: true },
+      before: {},
+    });
+    // A field by itself, whose resource nobody has read: what was there is not known.
+    expect(await stateBefore(put('users/none/value', { value: '1' }), call)).toBeUndefined();
+  });
+
+  it('of a resource is it and its parts, as far as they are given', async () => {
+    const { simulator, call } = await shows({
+      r: { name: 'r', general: link('r/general'), other: link('r/other'), value: '1' },
+      'r/general': { deeper: link('r/general/deeper'), text: 'x' },
+      'r/general/deeper': { text: 'y' },
+    });
+    const body = { value: '2', general: { deeper: { text: 'z' } }, other: link('r/other'), more: { text: 'x' } };
+    const found = await stateBefore(put('r', body), call);
+    const paths = ['r', 'r/general', 'r/general/deeper'].map(at);
+    expect(found?.subject).toEqual({ paths, deep: false });
+    expect(Object.keys(found?.before ?? {})).toEqual(paths);
+    expect(asked(simulator)).toEqual(['r', 'r/general', 'r/general/deeper']);
+    expect(await stateNow(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+    const { resource, parts } = await withParts(await call.read({ method: 'GET', path: at('r') }), body, call);
+    expect(resource).toEqual({ name: 'r', general: { deeper: { text: 'y' }, text: 'x' }, other: link('r/other'), value: '1' });
+    expect(Object.keys(parts)).toEqual(paths.slice(1));
+  });
+
+  it('of an item that is written at its collection is that of the item', async () => {
+    const { call } = await shows({ c: { item: [link('c/a')] }, 'c/a': { name: 'a', value: '1' }, d: { item: [], more: '1' } });
+    expect(await stateBefore(put('c', { name: 'a', value: '2' }), call)).toEqual({
+      subject: { paths: [at('c/a')], deep: false },
+      before: { [at('c/a')]: { name: 'a', value: '1' } },
+    });
+    expect(await stateBefore(put('c', { name: 'b' }), call)).toEqual({ subject: { paths: [at('c/b')], deep: true }, before: {} });
+    // The list itself is given, or the body has no key: it is no item.
+    for (const [place, body] of [
+      ['c', { item: [] }],
+      ['c', { value: '1' }],
+      ['d', { name: 'a' }],
+    ] as const)
+      expect((await stateBefore(put(place, body), call))?.subject).toEqual({ paths: [at(place)], deep: false });
+  });
+
+  it('of a field is read from its resource where the run has just read that', async () => {
+    const { simulator, call } = await shows({
+      r: { name: 'r', 'a b': 'x', part: link('r/part') },
+      'r/a%20b': { 'a b': 'x' },
+      'r/part': { part: 'y' },
+    });
+    const field = put('r/a%20b', { 'a b': 'z' });
+    // Nobody has read it.
+    expect(await stateBefore(field, call, true)).toEqual({
+      subject: { paths: [at('r/a%20b')], deep: false },
+      before: { [at('r/a%20b')]: { 'a b': 'x' } },
+    });
+    await readIfThere(at('r'), call);
+    simulator.requests.length = 0;
+    const found = await stateBefore(field, call, true);
+    expect(found).toEqual({
+      subject: { paths: [at('r/a%20b')], deep: false, owner: at('r') },
+      before: { [at('r/a%20b')]: { 'a b': 'x' } },
+    });
+    expect(asked(simulator)).toEqual([]);
+    expect(await stateNow(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+    expect(asked(simulator)).toEqual(['r']);
+    // What is a resource of its own is read as one.
+    expect((await stateBefore(put('r/part', { part: 'z' }), call, true))?.subject).toEqual({ paths: [at('r/part')], deep: false });
+    expect(await stateNow({ paths: [at('r/none')], deep: false, owner: at('r') }, call)).toEqual({});
+    expect(await stateNow({ paths: [at('none/x')], deep: false, owner: at('none') }, call)).toEqual({});
+  });
+
+  it('that cannot be read is not known, but without an answer there is no write', async () => {
+    const { simulator, call } = await shows({ a: 403, b: 500 });
+    for (const path of ['a', 'b']) expect(await stateBefore(put(path, { x: '1' }), call)).toBeUndefined();
+    simulator.fault({ match: ({ path }) => path === at('c'), cut: 'before-headers', times: Infinity });
+    expect((await failure(stateBefore(put('c', { x: '1' }), call))).code).toBe('CONNECTION');
+  });
+
+  it('is read anew unless what the run knows will do', async () => {
+    const { simulator, call } = await shows({ a: { x: '1' } });
+    for (const known of [false, true, true, false]) await stateNow({ paths: [at('a')], deep: false }, call, known);
+    expect(asked(simulator)).toEqual(['a', 'a']);
+    expect(await readIfThere(at('none'), call)).toBeUndefined();
+  });
+
+  it('against another one tells what changed, went and came, without secrets', () => {
+    const before = { a: { x: '1' }, gone: { password: 's3cret', x: '1' } };
+    const after = { a: { x: '2' }, come: { password: 's3cret' } };
+    const compared = { changed: [{ path: 'a', field: '/x', before: '1', after: '2' }], removed: ['gone'], added: ['come'], equal: false };
+    const diff = allOf(compared, before, after);
+    expect(diff).toMatchObject([
+      { path: 'a', field: '/x' },
+      { path: 'gone', field: '', before: { x: '1' }, after: null },
+      { path: 'come', field: '', before: null },
+    ]);
+    expect(JSON.stringify(diff)).not.toContain('s3cret');
+    expect([...mapOf(before)]).toEqual(Object.entries(before));
+  });
+});
+
+describe('what is not there', () => {
+  it('is removed all the same, where that is meant, and what else fails is told', async () => {
+    const { simulator, call } = await shows({});
+    const gone = new GatewayError('NOT_FOUND', 'It is not there.');
+    expect(await unlessMissing(call, () => Promise.reject(gone))).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    const other = new GatewayError('NOT_FOUND', 'No login is there.', { login: true });
+    await expect(unlessMissing(call, () => Promise.reject(other))).rejects.toBe(other);
+    const request = { method: 'DELETE' as const, path: at('users/user-roles/user-role/Unused') };
+    await removeIfThere(request, call);
+    await removeIfThere(request, call);
+    expect(lines(simulator)).toEqual([request, request].map(({ path }) => `DELETE ${path}`));
+  });
+
+  it('is looked at by a plan, below the configuration', async () => {
+    const simulator = await appliance();
+    const planned = callOf(simulator, { dryRun: true });
+    const sent: string[] = [];
+    const send = () => (sent.push('x'), Promise.resolve('sent'));
+    const remove = (path: string) => removeIfThere({ method: 'DELETE', path }, planned, send);
+    expect(await remove(at('users/none'))).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    expect(sent).toEqual([]);
+    expect(await remove(at('users/user-roles/user-role/Unused'))).toBe('sent');
+    expect(await remove('/api/v1/system/certificates/x')).toBe('sent');
+    expect(lines(simulator).map((line) => line.slice(4))).toEqual([at('users/none'), at('users/user-roles/user-role/Unused')]);
+  });
+});
+
+describe('turns', () => {
+  it('come in the order of the items, also after one that failed', async () => {
+    const turns = new Turns(['a', 'b', 'c']);
+    const done: string[] = [];
+    const fault = new Error('of b');
+    const work = (item: string) => () => (done.push(item), item === 'b' ? Promise.reject(fault) : Promise.resolve(item));
+    const last = turns.take('c', work('c'));
+    const middle = turns.take('b', work('b'));
+    await new Promise(setImmediate);
+    expect(done).toEqual([]);
+    expect(await turns.take('a', work('a'))).toBe('a');
+    await expect(middle).rejects.toBe(fault);
+    expect([await last, done]).toEqual(['c', ['a', 'b', 'c']]);
+    // One that takes no part waits for nobody.
+    await turns.before('d');
+    turns.done('d');
+  });
+
+  it('may be left before they have come', async () => {
+    const turns = new Turns(['a', 'b']);
+    turns.done('b');
+    let begun = false;
+    const before = turns.before('b').then(() => (begun = true));
+    await new Promise(setImmediate);
+    expect(begun).toBe(false);
+    turns.done('a');
+    await before;
+  });
+});
