@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Difference } from '../src/change/compare';
-import { calls, failure, gatewayFor, lines, many, writes } from './library/appliance';
+import { calls, failure, gatewayFor, INFO, lines, many, writes } from './library/appliance';
 import { JournalWriter, type Told } from '../src/journal/writer';
 import { configuration, files, folder, journalled, linesOf, list, verify, withHandles } from './library/journal';
 
@@ -104,6 +104,80 @@ describe('a write with a journal', () => {
     const { gateway } = await journalled();
     await gateway.run('config.update', { path: ROLE, body: { description: '' } });
     expect(await list(gateway)).toMatchObject([{ ok: true, changed: false, diff: [] as Difference[] }]);
+  });
+
+  it.each([403, 404, 500, 'x'])('has no serial number where the appliance does not tell it (%s), which is asked once', async (answer) => {
+    const { simulator, gateway } = await journalled();
+    const fault = typeof answer === 'number' ? { status: answer } : { body: answer };
+    simulator.fault({ match: ({ path }) => path === INFO, times: Infinity, ...fault });
+    for (const description of ['a', 'b']) await gateway.run('config.update', { path: ROLE, body: { description } });
+    expect((await list(gateway)).map((entry) => entry['serial-number'])).toEqual([null, null]);
+    const before = lines(simulator).filter((line) => line.endsWith(INFO)).length;
+    await gateway.run('config.update', { path: ROLE, body: { description: 'c' } });
+    expect(lines(simulator).filter((line) => line.endsWith(INFO))).toHaveLength(before);
+  });
+
+  it('does not leave where that cannot be asked at all', async () => {
+    const { simulator, gateway } = await journalled();
+    simulator.fault({ match: ({ path }) => path === INFO, times: Infinity, cut: 'before-headers' });
+    expect((await failure(gateway.run('config.update', { path: ROLE, body: { description: 'a' } }))).code).toBe('CONNECTION');
+    expect(writes(simulator)).toEqual([]);
+  });
+
+  it('is told with its query and without what it has not, and by whom only where somebody is', async () => {
+    const { simulator, gateway } = await journalled();
+    await gateway.run('request.post', { path: 'license/license-key', query: { action: 'x' }, body: { a: '1' } }).catch(() => undefined);
+    await gateway.run('config.delete', { path: 'users/user-roles/user-role/Unused' }, { by: { actor: 'j.doe' } });
+    const [removed, posted] = await list(gateway);
+    expect(removed).toMatchObject({ node: null, flow: null, actor: 'j.doe', status: 204, ok: true });
+    expect(removed?.diff?.every(({ before, after }) => before !== null && after === null)).toBe(true);
+    // That it is gone need not be looked at.
+    expect(lines(simulator).at(-1)).toBe(`DELETE ${TREE}/users/user-roles/user-role/Unused`);
+    expect(Object.keys(removed?.request ?? {})).toEqual(['method', 'path']);
+    expect(posted).toMatchObject({ actor: null, undo: false, diff: null, request: { query: { action: 'x' }, body: { a: '1' } } });
+  });
+
+  it('that was refused tells with which status', async () => {
+    const { gateway } = await journalled();
+    await failure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
+    expect(await list(gateway)).toMatchObject([{ ok: false, code: 'REJECTED', status: 422, changed: false, diff: null, undo: false }]);
+  });
+
+  it('of a secret alone has changed something, although nothing that can be compared has', async () => {
+    const { gateway } = await journalled();
+    const path = decodeURIComponent(USER.slice(TREE.length + 1));
+    await gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } });
+    expect(await list(gateway)).toMatchObject([{ changed: true, diff: [], undo: true }]);
+  });
+
+  it.each([ROLE, 'users/user-roles/user-role/New'])('that cannot be read afterwards tells what it was to change: %s', async (path) => {
+    const { simulator, gateway } = await journalled();
+    const there = path === ROLE;
+    const isRead = ({ method }: { method: string }): boolean => method === 'GET';
+    const close = () => simulator.fault({ match: isRead, status: 403, times: Infinity });
+    simulator.fault({ match: ({ method }) => method === 'PUT', meanwhile: close });
+    await gateway.run('config.update', { path, body: { description: 'x' } });
+    simulator.clearFaults();
+    const [entry] = await list(gateway);
+    expect(entry?.diff).toMatchObject([
+      there
+        ? { path: `${TREE}/${path}`, field: '/description', before: '', after: 'x' }
+        : { path: `${TREE}/${path}`, field: '', before: null, after: { description: 'x' } },
+    ]);
+  });
+
+  it('is a success also where its journal cannot be completed, and says that this is so', async () => {
+    const { simulator, gateway, journal } = await journalled();
+    let full = false;
+    simulator.fault({ match: ({ method }) => method === 'PUT', meanwhile: () => void (full = true) });
+    const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
+    await withHandles({ write: (own) => (full ? broken() : own()) }, async () => {
+      const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
+      expect(envelope).toMatchObject({ ok: true, changed: true, 'journal-incomplete': true });
+      expect((await failure(gateway.run('config.update', { path: ROLE, body: { description: 'b' } }))).code).toBe('BAD_CONFIG');
+    });
+    expect(linesOf(journal).map(({ ok }) => ok)).toEqual([null]);
+    expect(writes(simulator)).toHaveLength(1);
   });
 
   it('is written once more where the file goes while it is written', async () => {

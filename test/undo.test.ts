@@ -18,24 +18,6 @@ async function idOf(run: ReturnType<AnyGateway['run']>): Promise<string> {
 const role = ({ state }: Simulator) => state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
 
 describe('undo', () => {
-  it('of 200 mixed writes, the newest first, gives the configuration of before, and is itself in the journal', async () => {
-    const { simulator, gateway } = await journalled();
-    const before = configuration(simulator);
-    for (const [operation, input] of mixedWrites(200)) await gateway.run(operation, input);
-    const entries = await list(gateway);
-    expect(entries.length).toBeGreaterThanOrEqual(200);
-    expect(entries.filter(({ undo }) => !undo)).toEqual([]);
-    expect(configuration(simulator)).not.toBe(before);
-    const { data, envelope } = await gateway.run('journal.undo', { id: entries });
-    expect(many(data).results.filter((result) => 'ok' in result && !result.ok)).toEqual([]);
-    expect(configuration(simulator)).toBe(before);
-    expect(envelope).toMatchObject({ ok: true, changed: true });
-    // The passwords of users that were deleted.
-    expect(new Set((envelope.incomplete as Place[]).map(({ field }) => field))).toEqual(new Set(['/password-cleartext']));
-    expect((await list(gateway, { 'operation-name': 'journal.undo' })).length).toBeGreaterThanOrEqual(200);
-    expect(await verify(gateway)).toMatchObject({ ok: true });
-  });
-
   it('of an undo does it again', async () => {
     const { simulator, gateway } = await journalled();
     const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
@@ -184,6 +166,75 @@ describe('undo', () => {
     expect((await failure(gateway.run('journal.undo', { id }))).message).toContain('was changed');
   });
 
+  it.each<[string, string, Record<string, unknown>]>([
+    ['a deletion', 'config.delete', { path: `${ROLES}/Unused` }],
+    ['a creation', 'config.update', { path: `${ROLES}/New`, body: { description: 'x' } }],
+    ['a change', 'config.update', { path: ROLE, body: { description: 'x' } }],
+  ])('goes by what was sent where nobody knows whether it happened, nor can look: %s', async (_what, operation, input) => {
+    for (const afterEffect of [true, false]) {
+      const { simulator, gateway } = await journalled();
+      const before = configuration(simulator);
+      const isWrite = ({ method }: { method: string }): boolean => method === 'PUT' || method === 'DELETE';
+      const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
+      simulator.fault({ match: isWrite, cut: 'before-headers', afterEffect, meanwhile: close });
+      const { code, cause } = await failure(gateway.run(operation, input));
+      expect(code).toBe('OUTCOME_UNKNOWN');
+      simulator.clearFaults();
+      expect(configuration(simulator) === before).toBe(!afterEffect);
+      const { envelope } = await gateway.run('journal.undo', { id: cause?.journal });
+      expect(envelope.changed).toBe(afterEffect);
+      expect(configuration(simulator)).toBe(before);
+      // By now it is neither what it left nor, if somebody writes, what was before it.
+      role(simulator).values.set('description', 'theirs');
+      if (operation === 'config.update' && input['path'] === ROLE) {
+        const error = await failure(gateway.run('journal.undo', { id: cause?.journal }));
+        expect(error).toMatchObject({ code: 'CONFLICT', cause: { diff: [{ before: 'x', after: 'theirs' }] } });
+      }
+    }
+  });
+
+  it('does not take away what was created and is another one since, nor what is no more', async () => {
+    const { simulator, gateway } = await journalled();
+    const path = `${ROLES}/New`;
+    const roles = simulator.state.configuration.collection(...ROLES.split('/'));
+    const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
+    simulator.fault({ match: ({ method }) => method === 'PUT', meanwhile: close });
+    const id = await idOf(gateway.run('config.update', { path, body: { description: 'x' } }));
+    simulator.clearFaults();
+    roles.items.get('New')?.values.set('description', 'theirs');
+    const error = await failure(gateway.run('journal.undo', { id }));
+    expect(error.message).toContain(
+      `Somebody has changed /api/v1/configuration/${path} since: nothing was put back. The difference is in cause.diff.`,
+    );
+    expect(error.cause?.diff).toMatchObject([{ field: '/description', before: 'x', after: 'theirs' }]);
+    roles.items.delete('New');
+    const gone = await failure(gateway.run('journal.undo', { id }));
+    expect(gone.cause?.diff).toEqual([{ path: `/api/v1/configuration/${path}`, field: '', before: { description: 'x' }, after: null }]);
+  });
+
+  it('of a deletion does not overwrite what has come there since', async () => {
+    const { simulator, gateway } = await journalled();
+    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    simulator.state.configuration.collection(...ROLES.split('/')).add({ name: 'Unused', description: 'theirs' });
+    const error = await failure(gateway.run('journal.undo', { id }));
+    expect(error.code).toBe('CONFLICT');
+    const [first] = error.cause?.diff as unknown[];
+    expect(first).toMatchObject({ field: '', before: null, after: { description: 'theirs' } });
+  });
+
+  it('says why there is none', async () => {
+    const { simulator, gateway } = await journalled({ sessions: 1 });
+    const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
+    const of = async (id: unknown): Promise<string> => (await failure(gateway.run('journal.undo', { id }))).message;
+    const killed = (await kill).envelope.journal as string;
+    expect(await of(killed)).toContain(`${killed} (sessions.kill-matching) has no undo: only writes of the configuration can be put back.`);
+    const refused = (await failure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }))).cause?.journal as string;
+    expect(await of(refused)).toContain(`${refused} (config.update) failed and changed nothing: there is nothing to undo.`);
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('configuration'), status: 403 });
+    const unread = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    expect(await of(unread)).toContain(`${unread} (config.update) has no undo: what was there could not be read.`);
+  });
+
   it('can be planned', async () => {
     const { simulator, gateway } = await journalled();
     const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
@@ -191,5 +242,23 @@ describe('undo', () => {
     const { envelope } = await gateway.run('journal.undo', { id }, { dryRun: true });
     expect(envelope.plan).toMatchObject([{ method: 'PUT', body: { description: '' } }]);
     expect(writes(simulator)).toEqual([]);
+  });
+
+  it('of 200 mixed writes, the newest first, gives the configuration of before, and is itself in the journal', async () => {
+    const { simulator, gateway } = await journalled();
+    const before = configuration(simulator);
+    for (const [operation, input] of mixedWrites(200)) await gateway.run(operation, input);
+    const entries = await list(gateway);
+    expect(entries.length).toBeGreaterThanOrEqual(200);
+    expect(entries.filter(({ undo }) => !undo)).toEqual([]);
+    expect(configuration(simulator)).not.toBe(before);
+    const { data, envelope } = await gateway.run('journal.undo', { id: entries });
+    expect(many(data).results.filter((result) => 'ok' in result && !result.ok)).toEqual([]);
+    expect(configuration(simulator)).toBe(before);
+    expect(envelope).toMatchObject({ ok: true, changed: true });
+    // The passwords of users that were deleted.
+    expect(new Set((envelope.incomplete as Place[]).map(({ field }) => field))).toEqual(new Set(['/password-cleartext']));
+    expect((await list(gateway, { 'operation-name': 'journal.undo' })).length).toBeGreaterThanOrEqual(200);
+    expect(await verify(gateway)).toMatchObject({ ok: true });
   });
 });

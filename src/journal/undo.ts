@@ -47,10 +47,15 @@ function differenceToLeft({ subject, before, after, method, body = {} }: Kept, n
     const rest = (state: State): State => ({ ...state, ...(state[path] && { [path]: without(state[path], body) }) });
     const others = allOf(compareTrees(mapOf(rest(before)), mapOf(rest(now))), before, now);
     // An appliance adds to what it was given: the id of a group, say.
-    return [...compareGiven(path, body, now[path]).diff, ...others];
+    return [...sinceGiven(path, body, now[path]), ...others];
   }
   const [created] = Object.entries(now);
-  return created ? compareGiven(created[0], body, created[1]).diff : [{ path, field: '', before: null, after: null }];
+  return created ? sinceGiven(created[0], body, created[1]) : [{ path, field: '', before: body, after: null }];
+}
+
+/** Of what was sent, which is the earlier of the two here. */
+function sinceGiven(path: string, body: JsonObject, now: JsonObject | undefined): Difference[] {
+  return compareGiven(path, body, now).diff.map(({ before, after, ...place }) => ({ ...place, before: after, after: before }));
 }
 
 function without(resource: JsonObject, given: JsonObject): JsonObject {
