@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeDocument } from '../src/simulator/document';
 import type { Simulator } from '../src/simulator';
-import { failure, gatewayFor, lines, pair } from './library/appliance';
+import type { Manifest } from '../src/backup/manifest';
+import { failure, gatewayFor, INFO, lines, pair } from './library/appliance';
 import { change, NAME, named, run } from './library/backup';
 import { folder, names, PASSWORD } from './library/transfer';
 import { quickKeys } from './library/quick-keys';
@@ -136,6 +137,50 @@ describe('restore', () => {
     writeFileSync(file, bytes);
     expect((await failure(restore({ passphrase: 'p', password: PASSWORD }))).code).toBe('BAD_INPUT');
     expect(lines(simulator).filter((line) => line.includes('import'))).toEqual([]);
+  });
+
+  it('says of what was not restored why, and what was meant', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const made = await run(gateway, { folder: path });
+    const told = async (input: Record<string, unknown>): Promise<string> =>
+      (await failure(gateway.run('backup.restore', { folder: path, backup: made.backup, ...input }))).message;
+    const change = (from: RegExp, to: string): void => writeFileSync(made.manifest, readFileSync(made.manifest, 'utf8').replace(from, to));
+    const allow = 'Give any-appliance (Any appliance) if that is meant.';
+    const { 'serial-number': serial } = made;
+    change(/"serial-number": "[^"]*"/, '"serial-number": "OTHER"');
+    expect(await told({})).toBe(`${made.backup} was not restored: it is of the appliance OTHER, this is ${serial}. ${allow}`);
+    change(/"serial-number": "[^"]*"/, '"serial-number": null');
+    expect(await told({})).toBe(`${made.backup} was not restored: it cannot be told whether it is of this appliance. ${allow}`);
+    simulator.fault({ match: ({ path: asked }) => asked === INFO, body: '{"system-information":{}}', times: Infinity });
+    // Nobody knows of both: that makes them no more alike.
+    expect(await told({})).toContain('it cannot be told whether it is of this appliance');
+    expect(await told({ 'any-appliance': true, kind: 'binary' })).toBe(`${made.backup} holds no binary.`);
+    expect(await told({ backup: 'latest', 'any-appliance': true, kind: 'binary' })).toBe(
+      `There is no backup of this appliance in ${path}. List backups shows those that there are.`,
+    );
+    expect(lines(simulator).filter((line) => line.includes('import'))).toEqual([]);
+  });
+
+  it('makes the backup before it in the way of the one that is restored, and names it', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    const both = await run(gateway, { folder: path, what: 'both', gzip: true, password: PASSWORD, passphrase: 'p' });
+    const secrets = { password: PASSWORD, passphrase: 'p' };
+    const { envelope } = await gateway.run('backup.restore', { folder: path, backup: both.backup, ...secrets });
+    const before = JSON.parse(readFileSync(join(path, `${String(envelope.before)}.json`), 'utf8')) as Manifest;
+    expect(before.files).toMatchObject([{ kind: 'xml', compression: 'gzip', encryption: expect.any(String) as string }]);
+    expect(before['password-protected']).toBe(true);
+    // Of both, XML is what an appliance takes.
+    expect(lines(simulator).at(-1)).toContain('import-xml');
+    const plain = await run(gateway, { folder: path, what: 'binary' });
+    const second = await gateway.run('backup.restore', { folder: path, backup: plain.backup });
+    const other = JSON.parse(readFileSync(join(path, `${String(second.envelope.before)}.json`), 'utf8')) as Manifest;
+    expect(other.files).toMatchObject([{ kind: 'binary', compression: null, encryption: null }]);
+    expect([other['password-protected'], lines(simulator).at(-1)]).toEqual([false, 'PUT /api/v1/system/binary-configuration']);
+    expect(
+      (await gateway.run('backup.restore', { folder: path, backup: plain.backup, 'backup-first': false })).envelope,
+    ).not.toHaveProperty('before');
   });
 
   it('is planned in a dry run', async () => {

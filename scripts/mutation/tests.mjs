@@ -56,6 +56,8 @@ const TESTS = [
   [/^snapshot\//, 'snapshot snapshot-folder snapshot-compare snapshot-revert'],
   [/^backup\/(?:names|manifest|catalogue|folder|list)\./, 'backup-parts'],
   [/^backup\/(?:fingerprint|zip-fingerprint)\./, 'backup-fingerprint'],
+  [/^backup\/(?:store|verify)\./, 'backup-store'],
+  [/^backup\/restore\./, 'backup-restore backup-trust'],
   [/^backup\//, 'backup backup-folder backup-trust backup-faults backup-restore'],
   [/^transfer\/(?:base64|content|malformed|xml.*|zip|checked-content)\./, 'transfer-content'],
   [/^transfer\//, 'transfer transfer-file transfer-content'],
