@@ -175,6 +175,18 @@ describe('a state', () => {
     expect(Object.keys(parts)).toEqual(paths.slice(1));
   });
 
+  it('of a resource leaves alone what is no link, what leads nowhere and what is not given', async () => {
+    const { simulator, call } = await shows({ 'r/there': { x: '1' } });
+    const present = { none: link('r/none'), there: link('r/there'), more: link('r/there', { text: 'x' }), text: 'x', plain: { x: '1' } };
+    const given = { none: { x: '2' }, there: 'text', more: { x: '2' }, text: { x: '2' }, plain: { x: '2' } };
+    expect(await withParts(present, given, call)).toEqual({ resource: present, parts: {} });
+    expect(asked(simulator)).toEqual(['r/none']);
+    await withParts(present, { there: { x: '2' } }, call);
+    await withParts(present, { there: { x: '2' } }, call);
+    await withParts(present, { there: { x: '2' } }, call, true);
+    expect(asked(simulator)).toEqual(['r/none', 'r/there', 'r/there']);
+  });
+
   it('of an item that is written at its collection is that of the item', async () => {
     const { call } = await shows({ c: { item: [link('c/a')] }, 'c/a': { name: 'a', value: '1' }, d: { item: [], more: '1' } });
     expect(await stateBefore(put('c', { name: 'a', value: '2' }), call)).toEqual({
@@ -268,7 +280,7 @@ describe('what is not there', () => {
     const send = () => (sent.push('x'), Promise.resolve('sent'));
     const remove = (path: string) => removeIfThere({ method: 'DELETE', path }, planned, send);
     expect(await remove(at('users/none'))).toEqual({ result: { info: [], warnings: [], errors: [] } });
-    expect(sent).toEqual([]);
+    expect([sent, planned.record.notes['wouldChange']]).toEqual([[], false]);
     expect(await remove(at('users/user-roles/user-role/Unused'))).toBe('sent');
     expect(await remove('/api/v1/system/certificates/x')).toBe('sent');
     expect(lines(simulator).map((line) => line.slice(4))).toEqual([at('users/none'), at('users/user-roles/user-role/Unused')]);

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { GatewayError, Inventory, runOnMany, type ManyAppliances, type ManyOptions, type ManyOutcome } from '../src';
 import { Gateways } from '../src/inventory';
@@ -172,7 +173,9 @@ describe('one operation on many appliances', () => {
     it('of one that fails is an error, of which the rest knows nothing', async () => {
       breaks('vpn-001');
       const error = await failureOf(on('*', SESSIONS, {}, { canary: 1 }));
-      expect(error.cause).toMatchObject({ code: 'NOT_FOUND', skipped: COUNT - 1, stopped: 'canary' });
+      expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', skipped: COUNT - 1, stopped: 'canary', message: error.message });
+      expect(error.message).toMatch(/^vpn-001: /);
+      expect(error.message).not.toContain('more failed');
       expect(touched()).toEqual(['vpn-001']);
     });
 
@@ -245,7 +248,11 @@ describe('one operation on many appliances', () => {
   it('reaches 25 where it destroys something, unless it is told otherwise; a dry run plans all', async () => {
     someone('vpn-001', 'vpn-030');
     expect(await failureOf(on('*', KILL, { name: 'j.doe' }))).toMatchObject({ code: 'LIMIT' });
-    expect(await failureOf(on('*', SESSIONS, {}, { maxAppliances: 29 }))).toMatchObject({ code: 'LIMIT' });
+    const limit = await failureOf(on('*', SESSIONS, {}, { maxAppliances: 29 }));
+    expect(limit).toMatchObject({ code: 'LIMIT', details: { sent: false } });
+    expect(limit.message).toBe(
+      '30 appliances fit the selection; at most 29 may be reached by this operation (maxAppliances). Nothing was sent.',
+    );
     expect(touched()).toEqual([]);
     const { data, envelope } = await on('*', KILL, { name: 'j.doe' }, { dryRun: true });
     expect([data.total, data.ok, envelope.changed, envelope.dryRun]).toEqual([COUNT, COUNT, null, true]);
@@ -266,6 +273,8 @@ describe('one operation on many appliances', () => {
     stop.abort();
     const error = await run;
     expect(error).toMatchObject({ code: 'ABORTED', cause: { failed: 1, skipped: COUNT - 3, stopped: 'cancelled' } });
+    expect(error.message).toBe('Cancelled: 2 of 30 appliances were done.');
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
     const { results } = error.cause as unknown as ManyAppliances;
     expect(results.slice(0, 4)).toMatchObject([{ ok: true }, { ok: true }, { error: { code: 'ABORTED' } }, { skipped: true }]);
     expect(touched()).toHaveLength(3);
@@ -337,6 +346,33 @@ describe('one operation on many appliances', () => {
       expect(writes(fleet.named('vpn-003'))).toBe(0);
       expect(data.results[1]).toMatchObject({ ok: true, data: { total: 1 } });
       await on('vpn-00*', KILL, { name: 'j.doe' });
+    });
+
+    it('begins no more after a canary that failed, and keeps none of them waiting', async () => {
+      someone('vpn-001', 'vpn-002', 'vpn-003');
+      fleet.named('vpn-001').fault({ match: ({ method }) => method === 'DELETE', status: 422, body: '{}' });
+      const run = on('vpn-00*', KILL, { name: 'j.doe' }, { canary: 1, approve: () => Promise.resolve({ by: null, at: 'now' }) });
+      expect((await failureOf(run)).cause).toMatchObject({ code: 'REJECTED', stopped: 'canary', failed: 1, skipped: 8 });
+      expect(fleet.appliances.slice(1, 3).map(writes)).toEqual([0, 0]);
+      await eventually(() => expect(inventory.appliances.some((appliance) => appliance.gateway().busy)).toBe(false));
+      await on('vpn-00*', KILL, { name: 'j.doe' });
+    });
+
+    it('does nothing when it is cancelled while somebody is asked, and asks nobody in a dry run or for a read', async () => {
+      someone('vpn-002');
+      const stop = new AbortController();
+      const asked = () => Promise.reject(new Error('asked'));
+      await on('vpn-00*', KILL, { name: 'j.doe' }, { dryRun: true, approve: asked });
+      await on('vpn-00*', SESSIONS, {}, { approve: asked });
+      const cancelled = on(
+        'vpn-00*',
+        KILL,
+        { name: 'j.doe' },
+        { signal: stop.signal, approve: () => (stop.abort(), Promise.resolve({ by: null, at: 'now' })) },
+      );
+      expect((await failureOf(cancelled)).code).toBe('ABORTED');
+      expect(fleet.appliances.map(writes)).toEqual(fleet.appliances.map(() => 0));
+      await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
     it('asks nobody where nothing would be done', async () => {

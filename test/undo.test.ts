@@ -222,6 +222,21 @@ describe('undo', () => {
     expect(first).toMatchObject({ field: '', before: null, after: { description: 'theirs' } });
   });
 
+  it('says so where what was put back is not what is there', async () => {
+    const { simulator, gateway } = await journalled();
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
+    const theirs = (): void => void role(simulator).values.set('description', 'theirs');
+    simulator.fault({ match: ({ method }) => method === 'PUT', meanwhile: theirs });
+    const error = await failure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({
+      code: 'CONFLICT',
+      cause: { changed: true, diff: [{ field: '/description', before: '', after: 'theirs' }] },
+    });
+    expect(error.message).toContain(
+      'It was put back, but what is there now is not what was there before. The difference is in cause.diff.',
+    );
+  });
+
   it('says why there is none', async () => {
     const { simulator, gateway } = await journalled({ sessions: 1 });
     const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
