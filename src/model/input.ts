@@ -112,8 +112,9 @@ export function readField(name: string, field: Field, value: unknown): unknown {
   return read;
 }
 
-function rangeComplaint({ kind, range }: Field, value: unknown): string | undefined {
-  if ((kind === 'amount' && typeof value === 'string') || !isOutOf(range, value)) return undefined;
+function rangeComplaint({ range }: Field, value: unknown): string | undefined {
+  // A share has no range of its own.
+  if (typeof value === 'string' || !isOutOf(range, value)) return undefined;
   return range === 'count' ? 'has to be a whole number of at least 1.' : 'has to be more than 0.';
 }
 

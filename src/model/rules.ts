@@ -14,7 +14,7 @@ export function urlFault(text: string): UrlFault | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'protocol';
   if (url.username || url.password) return 'credentials';
   // Of a lone ? or # the URL itself tells nothing.
-  if (url.search || url.hash || /[?#]$/.test(text)) return 'query';
+  if (/[?#]/.test(text)) return 'query';
   return url.protocol === 'https:' || LOOPBACK.test(url.hostname) ? undefined : 'http';
 }
 
@@ -47,7 +47,7 @@ export function isWaiting(value: number): boolean {
 export function pinsOf(pin: string): string[] {
   return pin
     .toUpperCase()
-    .split(/[\s,;]+/)
+    .split(/[\s,;]/)
     .filter((part) => part !== '');
 }
 
@@ -107,7 +107,7 @@ export function shareOf(text: string): number | undefined {
   return share > 0 && share <= 100 ? share : undefined;
 }
 
-const isCountText = (text: string): boolean => text.trim() !== '' && isCount(Number(text));
+const isCountText = (text: string): boolean => isCount(Number(text));
 
 const rules: Readonly<Record<Rule, (text: string) => boolean>> = {
   ipv4: (text) => IPV4.test(text),

@@ -1,6 +1,6 @@
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
-import { ours, sentence } from '../model/sentence';
+import { ours, sentence, type Sentence } from '../model/sentence';
 
 /** A line that a value may cross: upwards, or with `below` downwards. */
 export interface Limit {
@@ -60,10 +60,7 @@ export function readLimits(given: unknown): Limit[] {
     if (!isObject(entry)) throw wrong('has to be an object with name and above or below.');
     const odd = Object.keys(entry).find((key) => !KEYS.has(key));
     if (odd !== undefined)
-      throw new GatewayError(
-        'BAD_CONFIG',
-        sentence`limits[${index}] has ${odd}, which a limit has not. There are: ${ours([...KEYS].join(', '))}.`,
-      );
+      throw bad(sentence`limits[${index}] has ${odd}, which a limit has not. There are: ${ours([...KEYS].join(', '))}.`);
     const { name } = entry;
     if (typeof name !== 'string' || name.trim() === '') throw wrong('needs a name: that of the value.');
     const numbers: Partial<Record<'above' | 'below' | 'release' | 'checks', number>> = {};
@@ -85,6 +82,6 @@ export function readLimits(given: unknown): Limit[] {
   });
 }
 
-function bad(message: string): GatewayError {
-  return new GatewayError('BAD_CONFIG', ours(message), { sent: false });
+function bad(message: string | Sentence): GatewayError {
+  return new GatewayError('BAD_CONFIG', message, { sent: false });
 }
