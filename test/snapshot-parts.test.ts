@@ -1,0 +1,295 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { GatewayError, type Details } from '../src/model/error';
+import type { ErrorCode } from '../src/model/error-codes';
+import type { JsonObject } from '../src/model/json';
+import { CONFIGURATION } from '../src/model/path';
+import { sentence } from '../src/model/sentence';
+import { isMissing } from '../src/snapshot/crawl';
+import { isPlace, MANIFEST, manifestText, originOf, readManifest, type Manifest } from '../src/snapshot/manifest';
+import { isWithin, placeOf, segmentsOf } from '../src/snapshot/place';
+import { referenceOfMessage } from '../src/snapshot/reference';
+import { isBare, kept, partsOf, textOf } from '../src/snapshot/resource';
+import { textOfComparison } from '../src/snapshot/text';
+import { compareTexts } from '../src/snapshot/texts';
+import { failure, refusalOf } from './library/appliance';
+
+const ROOT = CONFIGURATION;
+const at = (path: string): string => `${ROOT}/${path}`;
+
+describe('a place', () => {
+  it('is written in one way, whoever linked to it', () => {
+    expect(placeOf('/', '')).toBe(ROOT);
+    expect(placeOf('users/a%2fb/', '')).toBe(at('users/a%2Fb'));
+    expect(placeOf(['users', 'a b'], '')).toBe(at('users/a%20b'));
+    expect(placeOf(`/gw${ROOT}/users/x/`, '/gw')).toBe(at('users/x'));
+    expect([segmentsOf(ROOT), segmentsOf(at('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
+  });
+
+  it('lies in another by whole segments', () => {
+    expect([isWithin('/a/b', '/a'), isWithin('/a', '/a'), isWithin('/ab', '/a'), isWithin('/a', '/a/b'), isWithin('/b/a', '/a')]).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('is known from what is none', () => {
+    expect([ROOT, at('a'), at('a%20b')].map(isPlace)).toEqual([true, true, true]);
+    expect([at('a/'), at('a b'), at('a%2fb'), at('../x'), '/etc/passwd', 'users', `x${ROOT}/a`, 7, undefined].map(isPlace)).toEqual(
+      Array(9).fill(false),
+    );
+  });
+});
+
+describe('a manifest', () => {
+  const manifest: Manifest = {
+    appliance: 'vpn',
+    'serial-number': 'S',
+    release: null,
+    path: at('users'),
+    ignore: [],
+    roots: ['b', 'a'],
+    names: {},
+  };
+  const folderWith = (text: string): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'manifest-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, MANIFEST), text);
+    return folder;
+  };
+  const read = (more: JsonObject): Promise<Manifest | undefined> =>
+    readManifest(folderWith(JSON.stringify({ ...(JSON.parse(manifestText(manifest)) as JsonObject), ...more })));
+
+  it('is the same text for the same, in order, without what is empty', () => {
+    expect(manifestText(manifest)).toBe(
+      `{\n  "format": "gateway-snapshot/1",\n  "appliance": "vpn",\n  "serial-number": "S",\n  "release": null,\n  "path": "${at('users')}",\n  "roots": [\n    "a",\n    "b"\n  ]\n}\n`,
+    );
+    const more = JSON.parse(
+      manifestText({ ...manifest, ignore: ['x'], names: { 'b.json': at('users/b'), 'a.json': at('users/a') } }),
+    ) as JsonObject;
+    expect(more['ignore']).toEqual(['x']);
+    expect(Object.keys(more['names'] as object)).toEqual(['a.json', 'b.json']);
+  });
+
+  it('is read as it was written', async () => {
+    expect(await read({})).toEqual({ ...manifest, roots: ['a', 'b'] });
+    const full = { ...manifest, release: '9', ignore: ['x'], roots: ['a'], names: { 'a.json': at('users/a') } };
+    expect(await readManifest(folderWith(manifestText(full)))).toEqual(full);
+    expect(await read({ 'serial-number': 7, release: {} })).toMatchObject({ 'serial-number': null, release: null });
+    const empty = mkdtempSync(join(tmpdir(), 'manifest-'));
+    onTestFinished(() => rmSync(empty, { recursive: true, force: true }));
+    expect(await readManifest(empty)).toBeUndefined();
+  });
+
+  it.each<JsonObject>([
+    { format: 'gateway-snapshot/2' },
+    { appliance: 7 },
+    { path: '/etc' },
+    { ignore: 'x' },
+    { ignore: [7] },
+    { roots: undefined },
+    { roots: [7] },
+    { names: [] },
+    { names: { 'a.json': '/etc/passwd' } },
+    { names: { 'a.json': at('system') } },
+    { names: { 'a.json': 7 } },
+  ])('that is damaged is named: %j', async (more) => {
+    const error = await failure(read(more));
+    expect([error.code, error.message]).toEqual([
+      'BAD_INPUT',
+      expect.stringMatching(/\.gateway-snapshot\.json is damaged, or of another version of this package\. Get it back/),
+    ]);
+  });
+
+  it('that is no object is damaged too', async () => {
+    expect((await failure(readManifest(folderWith('[]')))).code).toBe('BAD_INPUT');
+    expect(originOf({ format: 'gateway-snapshot/1', appliance: 'a', path: ROOT })).toEqual({
+      appliance: 'a',
+      'serial-number': null,
+      release: null,
+      path: ROOT,
+      ignore: [],
+    });
+  });
+});
+
+describe('a document of the appliance', () => {
+  const leads = (href: string): boolean => href.startsWith('/api/');
+  const parts = (document: JsonObject) => partsOf(document, leads);
+
+  it('is what stands in it, and what it links', () => {
+    const document = {
+      name: 'x',
+      list: [{ name: 'one', href: '/api/one' }, 'two', { username: 'u', href: '/api/u' }],
+      links: { href: '/api/only' },
+      href: '/api/self',
+      deep: { href: '/api/in', kept: 1 },
+      address: { href: 'https://elsewhere', more: 1 },
+      none: {},
+      nothing: [],
+      only: [{ href: '/api/three' }],
+    };
+    const { resource, hrefs } = parts(document);
+    expect([...hrefs].sort()).toEqual(['/api/in', '/api/one', '/api/only', '/api/self', '/api/three', '/api/u']);
+    expect(resource).toEqual({
+      name: 'x',
+      list: ['two'],
+      deep: { kept: 1 },
+      address: { href: 'https://elsewhere', more: 1 },
+      none: {},
+      nothing: [],
+    });
+    expect(parts({ username: 'u', href: 7, user: { username: 'u', href: '/x', more: 1 } }).resource).toEqual({
+      username: 'u',
+      href: 7,
+      user: { username: 'u', href: '/x', more: 1 },
+    });
+  });
+
+  it('is read 200 levels deep and no deeper', () => {
+    const objects = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as JsonObject;
+    const lists = (depth: number): JsonObject => ({ a: JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`) as unknown });
+    expect(parts(objects(201)).resource).toEqual(objects(201));
+    expect(parts(lists(200)).resource).toEqual(lists(200));
+    for (const deeper of [objects(202), lists(201)])
+      expect(refusalOf(() => parts(deeper))).toMatchObject({
+        code: 'BAD_RESPONSE',
+        message: 'A resource is nested deeper than 200 levels, which is more than any has.',
+      });
+  });
+
+  it('is kept with its keys in order, without secrets', () => {
+    expect(JSON.stringify(kept({ b: [{ d: 1, c: null }], a: true, password: 'x' }))).toBe(
+      '{"a":true,"b":[{"c":null,"d":1}],"password":"***"}',
+    );
+    expect(textOf({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
+    expect([isBare({}), isBare({ a: [] }), isBare({ a: [1] }), isBare({ a: '' }), isBare({ a: { length: 0 } })]).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('a comparison for people', () => {
+  const text = (
+    added: string[],
+    removed: string[],
+    changed: { path: string; field: string; before: unknown; after: unknown }[],
+  ): string[] =>
+    textOfComparison(
+      { equal: added.length + removed.length + changed.length === 0, added, removed, changed },
+      'vpn',
+      sentence`the last check`,
+    ).split('\n');
+
+  it('says how many, and then what', () => {
+    expect(text([], [], [])).toEqual(['vpn does not differ from the last check.']);
+    expect(
+      text(
+        [at('a'), ROOT],
+        [at('b')],
+        [
+          { path: at('c'), field: '/x', before: 'a', after: null },
+          { path: at('c'), field: '/y/0', before: undefined, after: { z: 1 } },
+          { path: at('d'), field: '/x', before: 1, after: '2' },
+        ],
+      ),
+    ).toEqual([
+      'vpn differs from the last check: 2 added, 1 removed, 2 changed.',
+      '',
+      '+ a',
+      '+ /',
+      '- b',
+      '~ c',
+      '    x: "a" → (nothing)',
+      '    y/0: (nothing) → {"z":1}',
+      '~ d',
+      '    x: 1 → "2"',
+    ]);
+    expect(text([at('a')], [], [])[0]).toBe('vpn differs from the last check: 1 added.');
+    expect(text([], [], [{ path: at('c'), field: '/x', before: 1, after: 2 }])[0]).toBe('vpn differs from the last check: 1 changed.');
+  });
+
+  it('has an end, in lines and in each of them', () => {
+    const many = (count: number): string[] => Array.from({ length: count }, (_, index) => at(`n${index}`));
+    expect(text(many(500), [], [])).toHaveLength(502);
+    expect(text(many(501), [], []).slice(-2)).toEqual(['+ n499', '… and 1 more lines']);
+    const value = (before: string): string | undefined => text([], [], [{ path: at('c'), field: '/x', before, after: 1 }]).at(-1);
+    expect(value('x'.repeat(198))).toBe(`    x: "${'x'.repeat(198)}" → 1`);
+    expect(value('x'.repeat(199))).toBe(`    x: "${'x'.repeat(199)}… → 1`);
+    expect(value(`${'x'.repeat(198)}🙂`)).toBe(`    x: "${'x'.repeat(198)}\ufffd… → 1`);
+  });
+});
+
+it('texts are compared as what they say, in order, without what could not be read', () => {
+  const texts = (resources: Record<string, unknown>, ...forbidden: string[]) => ({
+    resources: new Map(
+      Object.entries(resources).map(([name, value]) => [at(name), typeof value === 'string' ? value : JSON.stringify(value)]),
+    ),
+    forbidden: new Set(forbidden.map(at)),
+  });
+  const before = texts({ c: { x: 1 }, b: { x: 1 }, a: { x: 1 }, same: 'no JSON', 'f/in': { x: 1 }, bare: { list: [] } }, 'g');
+  const after = texts({ d: { x: 1 }, b: { x: 2 }, a: { x: 3 }, same: 'no JSON', 'g/in': { x: 1 }, empty: {} }, 'f');
+  expect(compareTexts(before, after)).toEqual({
+    equal: false,
+    added: [at('d')],
+    removed: [at('c')],
+    changed: [
+      { path: at('a'), field: '/x', before: 1, after: 3 },
+      { path: at('b'), field: '/x', before: 1, after: 2 },
+    ],
+  });
+  expect(compareTexts(texts({ a: { list: [] } }), texts({ a: { list: [1] } })).changed).toHaveLength(1);
+});
+
+describe('a snapshot in a message', () => {
+  const snapshot = { format: 'gateway-snapshot/1', appliance: 'vpn', path: at('users'), resources: { [at('users/a')]: { x: 1 } } };
+
+  it('is compared with by what it holds', async () => {
+    const reference = referenceOfMessage({ ...snapshot, time: 'noon', ignore: ['x'] });
+    expect([reference.label.text(), reference.path, reference.ignore, [...reference.places], [...reference.unknown]]).toEqual([
+      'the snapshot of vpn at noon',
+      at('users'),
+      ['x'],
+      [at('users/a')],
+      [],
+    ]);
+    expect([await reference.read(at('users/a')), await reference.read(at('users/b'))]).toEqual([{ x: 1 }, undefined]);
+    expect(referenceOfMessage({ ...snapshot, time: 7 }).label.text()).toBe('the snapshot of vpn');
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ format: 'x' }, 'with is no snapshot: it has to be what Take a snapshot gives, with the format gateway-snapshot/1.'],
+    [{ resources: [] }, 'with is no snapshot: it has to be what Take a snapshot gives, with the format gateway-snapshot/1.'],
+    [{ resources: { '/etc': {} } }, 'with is damaged: /etc is no resource of it.'],
+    [{ resources: { [at('system')]: {} } }, `with is damaged: ${at('system')} is no resource of it.`],
+    [{ resources: { [at('users/a')]: 7 } }, `with is damaged: ${at('users/a')} is no resource of it.`],
+  ])('is refused as %j', (more, words) => {
+    expect(refusalOf(() => referenceOfMessage({ ...snapshot, ...more }))).toMatchObject({ code: 'BAD_INPUT', message: words });
+  });
+});
+
+it('what is not there is known however a release says so', () => {
+  const says = (code: ErrorCode, details: Details): boolean => isMissing(new GatewayError(code, 'x', details));
+  const errors = (...messages: string[]): Details => ({
+    status: 200,
+    result: { info: [], warnings: [], errors: messages.map((message) => ({ message })) },
+  });
+  expect(says('NOT_FOUND', { status: 404 })).toBe(true);
+  expect(says('NOT_FOUND', { status: 404, login: true })).toBe(false);
+  expect(says('APPLIANCE_ERROR', errors('odd', 'The role does not exist'))).toBe(true);
+  expect(says('APPLIANCE_ERROR', errors('Not Found'))).toBe(true);
+  expect(says('APPLIANCE_ERROR', errors('busy'))).toBe(false);
+  expect(says('APPLIANCE_ERROR', { ...errors('not found'), status: 500 })).toBe(false);
+  expect(says('APPLIANCE_ERROR', { status: 200 })).toBe(false);
+  expect(says('REJECTED', errors('not found'))).toBe(false);
+  expect(says('APPLIANCE_ERROR', errors(`${' '.repeat(1000)}not found`))).toBe(false);
+});
