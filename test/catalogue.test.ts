@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { areas } from '../src/areas';
+import { links } from '../src/areas/links';
+import { GatewayError } from '../src/model/error';
 import { catalogue, firstByName, firstOf, listThings, type Read } from '../src/areas/catalogue';
 import type { SimulatorOptions } from '../src/simulator';
 import { failure, pair } from './library/appliance';
@@ -141,4 +143,253 @@ describe('the catalogue', () => {
     const numbers = many.map(({ value }) => Number(value.slice(4))).sort((a, b) => a - b);
     expect(firstByName(many, 100).map(({ value }) => value)).toEqual(numbers.slice(0, 100).map((at) => `user${at}`));
   });
+});
+
+describe('each list', () => {
+  /** Answers each read by its name and input, and notes what was asked for. */
+  const answering = (answers: Record<string, unknown>) => {
+    const asked: string[] = [];
+    const read: Read = (operation, input = {}) => {
+      const key = `${operation} ${JSON.stringify(input)}`;
+      asked.push(key);
+      const answer = key in answers ? answers[key] : answers[operation];
+      return answer instanceof GatewayError ? Promise.reject(answer) : Promise.resolve(answer);
+    };
+    return { read, asked };
+  };
+  const listed = async (kind: string, answers: Record<string, unknown>, given: Record<string, unknown> = {}) => {
+    const { read, asked } = answering(answers);
+    return { things: await listThings(kind, given, read), asked };
+  };
+
+  it.each<[string, Record<string, unknown>, Record<string, unknown>, string[], unknown[]]>([
+    [
+      'auth-server',
+      {},
+      { 'config.get': { 'auth-server': [{ name: 'A', href: '/a' }, { name: '' }, { name: 'A', href: '/b' }] } },
+      ['config.get {"path":"authentication/auth-servers/auth-server"}'],
+      [{ value: 'A' }],
+    ],
+    ['admin-realm', {}, { 'config.get': 'odd' }, ['config.get {"path":"administrators/admin-realms/realm"}'], []],
+    ['admin-role', {}, { 'config.get': {} }, ['config.get {"path":"administrators/admin-roles/admin-role"}'], []],
+    ['user-realm', {}, { 'config.get': { realm: ['R'] } }, ['config.get {"path":"users/user-realms/realm"}'], [{ value: 'R' }]],
+    ['user-role', {}, { 'config.get': {} }, ['config.get {"path":"users/user-roles/user-role"}'], []],
+    ['radius-client', {}, { 'config.get': {} }, ['config.get {"path":"uac/network-access/radius-clients/radius-client"}'], []],
+    ['snmp-client', {}, { 'config.get': {} }, ['config.get {"path":"uac/snmpEnforcement/clients/client"}'], []],
+    [
+      'local-user',
+      { server: 'S', other: '' },
+      { 'users.list': [{ username: 'u', fullname: 'U' }, { name: 'n' }, 'odd', { username: '' }] },
+      ['users.list {"server":"S"}'],
+      [{ value: 'u', note: 'U' }, { value: 'n' }],
+    ],
+    [
+      'directory-group',
+      { server: 'S', directory: 'ad' },
+      {
+        'groups.list': [
+          { name: 'a', dn: 'CN=a', group: 'no' },
+          { name: 'b', group: 'D/b' },
+        ],
+      },
+      ['groups.list {"server":"S","directory":"ad"}'],
+      [
+        { value: 'a', note: 'CN=a' },
+        { value: 'b', note: 'D/b' },
+      ],
+    ],
+    [
+      'session',
+      {},
+      {
+        'sessions.list': [
+          { 'session-id': 's', 'active-user-name': 'u', 'source-ip': 'i', 'authentication-realm': 'r', 'user-sign-in-time': 7 },
+          { 'session-id': 't' },
+        ],
+      },
+      ['sessions.list {}'],
+      [{ value: 's', note: 'u, i, r, 7' }, { value: 't' }],
+    ],
+    [
+      'session-user',
+      {},
+      {
+        'sessions.list': [
+          { 'active-user-name': 'u', 'authentication-realm': 'r' },
+          { 'active-user-name': 'u', 'authentication-realm': 'q' },
+          {},
+        ],
+      },
+      ['sessions.list {}'],
+      [{ value: 'u', note: 'q' }],
+    ],
+    ['contained', {}, { 'contain.list': [{ id: 'i', name: 'n', until: 'u' }] }, ['contain.list {}'], [{ value: 'i', note: 'n, u' }]],
+    [
+      'contained-name',
+      {},
+      { 'contain.list': [{ name: 'n', until: 'u' }, { 'source-ip': 'a' }] },
+      ['contain.list {}'],
+      [{ value: 'n', note: 'u' }, { value: 'a' }],
+    ],
+    [
+      'backup',
+      { folder: 'f' },
+      { 'backup.list': [{ backup: 'b', appliance: 'a', release: 'r', time: 't' }] },
+      ['backup.list {"folder":"f"}'],
+      [{ value: 'latest' }, { value: 'b', note: 'a, r, t' }],
+    ],
+    [
+      'journal-entry',
+      {},
+      { 'journal.list': [{ id: 'i', operation: 'o', actor: 'a', at: 't' }] },
+      ['journal.list {"limit":500}'],
+      [{ value: 'i', note: 'o, a, t' }],
+    ],
+    ['journal-actor', {}, { 'journal.list': [{ actor: 'a' }, { actor: 'a' }, {}] }, ['journal.list {"limit":500}'], [{ value: 'a' }]],
+    [
+      'cluster-member',
+      {},
+      { 'cluster.status': { members: [{ name: 'm', 'internal-ip': 'i', notes: 'n' }] } },
+      ['cluster.status {}'],
+      [{ value: 'm', note: 'i, n' }],
+    ],
+    ['cluster-member', {}, { 'cluster.status': 7 }, ['cluster.status {}'], []],
+    [
+      'certificate',
+      {},
+      {
+        'request.get': {
+          list: [{ 'subject-name': '', 'subject-common-name': 'c', name: 'n' }, { name: 'n' }, { subject: 's' }, { odd: 1 }, 'text', 7],
+          other: 'x',
+        },
+      },
+      ['request.get {"path":"system/certificates/device-certificates"}'],
+      ['c', 'n', 's', 'text', '7'].map((value) => ({ value })),
+    ],
+    [
+      'csr',
+      {},
+      { 'request.get': [{ 'subject-common-name': 'c' }, { 'csr-name': 'r', name: 'n' }, { name: 'n' }] },
+      ['request.get {"path":"system/certificates/device-certificate-csrs"}'],
+      ['c', 'r', 'n'].map((value) => ({ value })),
+    ],
+    [
+      'named-user',
+      {},
+      {
+        'license.list-named-users': {
+          'named-users': [{ User: 'a', Role: 'r', Appliance: 'p', IP: 'i' }],
+          one: { 'named-users': [{ User: 'b' }] },
+          two: 7,
+        },
+      },
+      ['license.list-named-users {}'],
+      [{ value: 'a', note: 'r, p, i' }, { value: 'b' }],
+    ],
+    ['named-user', { 'client-kind': 'k' }, { 'license.list-named-users': null }, ['license.list-named-users {"client-kind":"k"}'], []],
+    [
+      'client-kind',
+      {},
+      { 'license.list-named-users': { one: {}, two: 7, three: { a: 1 } } },
+      ['license.list-named-users {}'],
+      [{ value: 'one' }, { value: 'three' }],
+    ],
+    ['client-kind', {}, { 'license.list-named-users': [] }, ['license.list-named-users {}'], []],
+    ['interface', {}, {}, [], [{ value: '<Internal Port>' }, { value: '<External Port>' }]],
+  ])('of each %s, given %j', async (kind, given, answers, asked, things) => {
+    expect(await listed(kind, answers, given)).toEqual({ asked, things });
+  });
+
+  it('of servers has those that can be of use, by their parts or their type, also one that cannot be read', async () => {
+    const path = 'authentication/auth-servers/auth-server';
+    const of = (name: string): string => `config.get ${JSON.stringify({ path: [...path.split('/'), name] })}`;
+    const answers = {
+      [`config.get {"path":"${path}"}`]: { 'auth-server': ['A', 'B', 'C', 'D', 'E'] },
+      [of('A')]: { 'auth-server-type': 'ad', local: {} },
+      [of('B')]: { 'auth-server-type': 'ldap' },
+      [of('C')]: new GatewayError('FORBIDDEN', 'no'),
+      [of('D')]: { ad: {}, 'auth-server-type': 'Active Directory' },
+      [of('E')]: { 'auth-server-type': 'saml' },
+    };
+    expect((await listed('local-server', answers)).things).toEqual([{ value: 'A', note: 'ad' }, { value: 'C' }]);
+    expect((await listed('directory-server', answers)).things).toEqual([
+      { value: 'A', note: 'ad' },
+      { value: 'B', note: 'ldap' },
+      { value: 'C' },
+      { value: 'D', note: 'Active Directory' },
+    ]);
+    const many = (count: number) => ({
+      [`config.get {"path":"${path}"}`]: { 'auth-server': Array.from({ length: count }, (_, index) => `s${index}`) },
+      'config.get': { saml: {} },
+    });
+    expect((await listed('local-server', many(40))).things).toEqual([]);
+    const { things, asked } = await listed('local-server', many(41));
+    expect([things.length, asked.length]).toEqual([41, 1]);
+  });
+
+  it('that a release does not have is said to be none; another error is what it is', async () => {
+    for (const code of ['NOT_FOUND', 'INVALID_REQUEST', 'APPLIANCE_ERROR'] as const)
+      expect(await failure(listed('csr', { 'request.get': new GatewayError(code, 'odd') }))).toMatchObject({
+        code: 'NOT_FOUND',
+        message: 'This appliance gives no list of these. Enter the name as you know it.',
+      });
+    expect(await failure(listed('csr', { 'request.get': new GatewayError('TIMEOUT', 'late') }))).toMatchObject({
+      code: 'TIMEOUT',
+      message: 'late',
+    });
+    expect((await failure(listed('weather', {}))).message).toBe('There is no list of that kind.');
+    expect((await failure(listed('directory-group', {}, { server: 'S', directory: '' }))).message).toBe(
+      'directory is needed for this list.',
+    );
+  });
+
+  it('is cut by its own order or by name', () => {
+    const entries = ['b', 'a', 'c'].map((value) => ({ value }));
+    expect(firstOf('backup', entries, 2).map(({ value }) => value)).toEqual(['b', 'a']);
+    expect(firstOf('session', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
+    expect(firstOf('toString', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
+    expect(
+      firstByName(
+        [
+          { value: 'a', note: '1' },
+          { value: 'A', note: '2' },
+          { value: 'a', note: '3' },
+        ],
+        2,
+      ),
+    ).toEqual([
+      { value: 'a', note: '1' },
+      { value: 'A', note: '2' },
+    ]);
+  });
+});
+
+describe('what is below a resource', () => {
+  it.each<[Record<string, unknown>, unknown[]]>([
+    [
+      { list: ['a', 'b', 7] },
+      [
+        { name: 'a', href: null },
+        { name: 'b', href: null },
+      ],
+    ],
+    [{ list: ['a'], other: 1 }, []],
+    [
+      { users: { href: '/u' }, log: { name: 'Log', href: '/l' } },
+      [
+        { name: 'users', href: '/u' },
+        { name: 'Log', href: '/l' },
+      ],
+    ],
+    [
+      { user: [{ username: 'u', href: '/u' }, { name: 'n' }, { name: 7, href: '/k' }], x: 'a' },
+      [
+        { name: 'u', href: '/u' },
+        { name: 'n', href: null },
+        { name: 'user', href: '/k' },
+      ],
+    ],
+    [{ a: { href: 7 }, b: { more: 1 }, c: null, d: 'x' }, []],
+    [{ only: 'a' }, []],
+  ])('of %j', (document, found) => expect(links(document)).toEqual(found));
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { plainAddress } from '../src/areas/sessions/addresses';
 import { readFilter, SESSION_FIELDS } from '../src/areas/sessions/filter';
+import { quoted, wildcards } from '../src/areas/sessions/patterns';
 import { appliance, codeOf, failure, gatewayFor, many, pair, refusalOf } from './library/appliance';
 
 const hoursAgo = (hours: number): string => (Date.now() / 1000 - hours * 3600).toFixed(6);
@@ -189,6 +191,90 @@ describe('other kinds of fields in a filter', () => {
     const { message = '' } = refusalOf(() => readFilter({ 'source-ip': `1${'0'.repeat(100_000)}` })) ?? {};
     expect(message).toMatch(/^filter\.source-ip: "10000/);
     expect(message.length).toBeLessThan(300);
+  });
+});
+
+describe('a pattern that can match nothing, or everything', () => {
+  it.each<[string, unknown, string]>([
+    [
+      'source-ip',
+      '10.0.0',
+      '"10.0.0" is no address, so it can match none. Give an address, a network such as 203.0.113.0/24, or * for a part.',
+    ],
+    ['source-ip', '10.0.0.0/8/8', '"10.0.0.0/8/8" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', 'x/8', '"x/8" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', 'fe80::1%eth0/64', '"fe80::1%eth0/64" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', '10.0.0.0/33', '"10.0.0.0/33" is no network: behind the slash of an IPv4 network stands a number up to 32.'],
+    ['source-ip', '2001:db8::/129', '"2001:db8::/129" is no network: behind the slash of an IPv6 network stands a number up to 128.'],
+    ['source-ip', '10.0.0.0/0', '"10.0.0.0/0" matches every address. Leave the field out, or be more specific.'],
+    ['source-ip', ' *.** ', '" *.** " matches every address. Leave the field out, or be more specific.'],
+    ['source-ip', '10.300.*', '"10.300.*" can match no address. Give an address, a network such as 203.0.113.0/24, or * for a part.'],
+    ['network-connect-ipv6', '10.0.0.1', '"10.0.0.1" is no IPv6 address, so it can match none.'],
+    ['network-connect-ipv6', '10.0.0.0/8', '"10.0.0.0/8" is no IPv6 network, so it can match none.'],
+    ['mac-address', '02:00', 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "02:00" can match none.'],
+    ['mac-address', '*:*', 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "*:*" says nothing of it.'],
+    ['events', '1*', 'filter.events has to be a number, without wildcards; "1*" can match none.'],
+    ['older-than', '8 weeks', 'has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; "8 weeks" came.'],
+  ])('%s %j is told so', (field, pattern, words) => {
+    const error = refusalOf(() => readFilter({ [field]: pattern }));
+    expect([error?.code, error?.message]).toEqual(['BAD_INPUT', expect.stringContaining(words)]);
+    expect(error?.message).toContain(`filter.${field}`);
+  });
+
+  it.each<[string, boolean]>([
+    ['1.2.3.*', true],
+    ['*.2*', true],
+    ['25*5', true],
+    ['1*.2', true],
+    ['1.2.3.4.*', false],
+    ['1.2.3.256*', false],
+    ['1.2.3.26*', true],
+    ['1.2.3.*6*6*6', false],
+    ['256.*', false],
+    ['*.256', false],
+    ['1.*999*.2', false],
+    ['2001:*', true],
+    ['2001:db8:*:1', true],
+    ['*::1*', true],
+    ['1:2:3:4:5:6:7:*', true],
+    ['1:2:3:4:5:6:7::*', true],
+    ['1:2:3:4:5:6:7:8:*', false],
+    ['1::2::*', false],
+    ['1:::*', false],
+    ['12345:*', false],
+    ['g:*', false],
+    ['::ffff:1.2.3.*', true],
+    [`${'1*'.repeat(45)}1`, true],
+    [`${'a*'.repeat(45)}a`, true],
+    [`${'a*'.repeat(46)}`, false],
+  ])('an address can be like %s: %s', (pattern, can) => {
+    expect(
+      codeOf(() => readFilter({ 'source-ip': pattern })),
+      pattern,
+    ).toBe(can ? 'none' : 'BAD_INPUT');
+  });
+
+  it('of a long one its beginning is quoted', () => {
+    expect(quoted('x'.repeat(60))).toBe(`"${'x'.repeat(60)}"`);
+    expect(quoted('x'.repeat(61))).toBe(`"${'x'.repeat(60)}…"`);
+    expect(quoted(`${'x'.repeat(59)}🙂x`)).toBe(`"${'x'.repeat(59)}\ufffd…"`);
+  });
+
+  it('wildcards stand for anything, in order, and nothing is used twice', () => {
+    const matches = (pattern: string, ...texts: string[]): string[] => texts.filter(wildcards(pattern));
+    expect(matches('abc', 'abc', 'abcd', 'xabc', '')).toEqual(['abc']);
+    expect(matches('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
+    expect(matches('*a', 'a', 'ba', 'ab')).toEqual(['a', 'ba']);
+    expect(matches('ab*bc', 'abc', 'abbc', 'abxbc')).toEqual(['abbc', 'abxbc']);
+    expect(matches('a*b*c', 'abc', 'axbxc', 'acb', 'ac')).toEqual(['abc', 'axbxc']);
+    expect(matches('*aa*a', 'aa', 'aaa')).toEqual(['aaa']);
+    expect(matches('*', '', 'x')).toEqual(['', 'x']);
+  });
+
+  it('an IPv4 address within IPv6 is itself, one of a link is none', () => {
+    expect(
+      ['1.2.3.4', '::ffff:1.2.3.4', '::FFFF:102:304', '2001:DB8:0::1', '::ffff:0:1', 'fe80::1%eth0', 'x', ''].map(plainAddress),
+    ).toEqual(['1.2.3.4', '1.2.3.4', '1.2.3.4', '2001:db8::1', plainAddress('0.0.0.1'), undefined, undefined, undefined]);
   });
 });
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { pageOf } from '../src/areas/sessions/page';
 import type { Envelope } from '../src/model/envelope';
 import type { Gateway } from '../src/gateway';
 import type { Simulator, SimulatorOptions, Variants } from '../src/simulator';
-import { failure, idsOf, lines, pair, USERS } from './library/appliance';
+import { failure, idsOf, lines, pair, USERS, refusalOf } from './library/appliance';
 
 const isList = ({ path }: { path: string }): boolean => path.startsWith(`${USERS}?`);
 const page = (start: number): string => `GET ${USERS}?number=200&start=${start}`;
@@ -405,5 +406,60 @@ describe('emit', () => {
     const { simulator, gateway } = await pair();
     for (const emit of ['page', 'record', 'all']) expect((await failure(gateway.run('sessions.list', { emit }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('one page', () => {
+  const record = { 'session-id': 'a' };
+  const page = (users: unknown, more: Record<string, unknown> = {}) => pageOf({ 'active-users': users, ...more });
+
+  it('is read in each of its spellings', () => {
+    const empty = { records: [], total: undefined, last: undefined, loginPermission: undefined };
+    expect(page({})).toEqual(empty);
+    for (const none of [null, '', { 'active-user-record': null }, { 'active-user-record': '' }, {}])
+      expect(page({ 'active-user-records': none })).toEqual(empty);
+    for (const list of [{ 'active-user-record': [record] }, { 'active-user-record': record }, [record]])
+      expect(page({ 'active-user-records': list }).records).toEqual([record]);
+    for (const flag of ['is-last-record', 'Is-Last-Record', 'IS-LAST-RECORD']) {
+      expect(page({ [flag]: 'True' }).last).toBe(true);
+      expect(page({ [flag]: false }).last).toBe(false);
+      expect(page({}, { [flag]: true }).last).toBe(true);
+      expect(page({ 'active-user-records': { [flag]: 'true' } }).last).toBe(true);
+    }
+    expect(page({ 'is-last-record': 'odd' }, { 'is-last-record': true }).last).toBe(false);
+    expect(page({ 'is-last-recordx': true, is_last_record: true }).last).toBeUndefined();
+    expect([0, 7, '7', '', 'x', -1, 1.5, '1.5', null].map((n) => page({ 'total-matched-record-number': n }).total)).toEqual([
+      0,
+      7,
+      7,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect([true, 'True', false, 'odd'].map((one) => page({ 'user-login-permission': one }).loginPermission)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, 'has no active-users'],
+    [[], 'has no active-users'],
+    [{ 'active-user-records': { 'active-user-record': ['a'] } }, 'has a record that is not an object'],
+    [{ 'active-user-records': 'a' }, 'has a record that is not an object'],
+    [{ 'active-user-records': [{}] }, 'has a record without session-id'],
+    [{ 'active-user-records': [record, { 'session-id': '' }] }, 'has a record without session-id'],
+    [{ 'active-user-records': [{ 'session-id': 7 }] }, 'has a record without session-id'],
+  ])('is refused as %j', (users, what) => {
+    expect(refusalOf(() => page(users))).toMatchObject({
+      code: 'BAD_RESPONSE',
+      message: `The list of sessions ${what}. Nothing was concluded from it.`,
+      details: { sent: true },
+    });
   });
 });
