@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { failure, gatewayFor, lines, pair, writes } from './library/appliance';
+import { failure, gatewayFor, lines, pair, refusalOf, writes } from './library/appliance';
+import { groupsOf } from '../src/areas/groups/catalog';
+import { hasIdentity, Identities } from '../src/areas/groups/identities';
 import type { JsonObject } from '../src/model/json';
 import { eventually } from './support/eventually';
 
@@ -154,5 +156,128 @@ describe('group catalogues', () => {
     ]);
     expect(envelope.changed).toBeNull();
     expect(writes(simulator)).toEqual([]);
+  });
+});
+
+describe('who a group is', () => {
+  const found = (of: readonly JsonObject[], group: JsonObject, directory: 'ad' | 'ldap' = 'ad'): number => {
+    const one = new Identities(of, directory).find(group);
+    return one === undefined ? -1 : of.indexOf(one);
+  };
+
+  it('is told by the sid where both have one, else by the name, in whatever case', () => {
+    const list = [{ sid: 'S-1', name: 'A' }, { sid: 'S-2', name: 'B' }, { name: 'C' }, { sid: '', name: 'D' }];
+    expect(found(list, { sid: 's-1', name: 'B' })).toBe(0);
+    expect(found(list, { name: 'b' })).toBe(1);
+    expect(found(list, { sid: 'S-9', name: 'A' })).toBe(-1);
+    expect(found(list, { sid: 'S-9', name: 'c' })).toBe(2);
+    expect(found(list, { sid: 'S-9', name: 'D' })).toBe(3);
+    expect(found(list, { sid: 'S-9' })).toBe(-1);
+    expect(found(list, { group: 'A' })).toBe(-1);
+    expect(found(list, { sid: 7, name: 'A' })).toBe(0);
+    expect(new Identities(list, 'ad').has({ name: 'E' })).toBe(false);
+    expect([{ sid: 'S' }, { name: 'n' }, { sid: '', name: '' }, { dn: 'cn=a' }].map((group) => hasIdentity(group, 'ad'))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect([{ dn: 'cn=a' }, { name: 'n' }].map((group) => hasIdentity(group, 'ldap'))).toEqual([true, false]);
+  });
+
+  it.each([
+    ['CN = a , DC=b', 'cn=a,dc=b', true],
+    ['cn=a b , dc=c', 'cn=a b,dc=c', true],
+    ['cn=a  b', 'cn=a b', false],
+    ['cn=a + sn = b', 'cn=a+sn=b', true],
+    ['cn=a\\, b,dc=c', 'cn=a\\,b,dc=c', false],
+    ['cn=a\\ , dc=c', 'cn=a\\ ,dc=c', true],
+    ['cn=a\\,dc=c', 'cn=a,dc=c', false],
+    [' cn=a', 'cn=a', false],
+    ['cn=a ', 'cn=a', false],
+    ['cn=a,  ', 'cn=a,', true],
+    ['a\tb', 'a b', false],
+  ])('in a directory is told by its name there, without the spaces around its separators: %j, %j', (one, other, same) => {
+    expect(found([{ dn: one, name: 'x' }], { dn: other, name: 'y' }, 'ldap')).toBe(same ? 0 : -1);
+    expect(found([{ dn: other }], { dn: one }, 'ldap')).toBe(same ? 0 : -1);
+  });
+
+  it.each<[unknown, 'ad' | 'ldap', boolean, unknown]>([
+    [
+      [
+        { name: 'A', group: 'C/A' },
+        { name: 'a', group: 'C/a' },
+      ],
+      'ad',
+      false,
+      [{ name: 'A', group: 'C/A' }],
+    ],
+    [{ dn: 'cn=a' }, 'ldap', false, [{ dn: 'cn=a' }]],
+    ['S-1-5-21', 'ad', true, [{ sid: 'S-1-5-21' }]],
+    ['s-1-5-2', 'ad', true, [{ sid: 's-1-5-2' }]],
+    ['s-1-5', 'ad', true, [{ name: 's-1-5' }]],
+    ['S-1', 'ad', true, [{ name: 'S-1' }]],
+    ['xS-1-5', 'ad', true, [{ name: 'xS-1-5' }]],
+    ['S-1-5x', 'ad', true, [{ name: 'S-1-5x' }]],
+    [`S-1-55${'-1'.repeat(97)}`, 'ad', true, [{ sid: `S-1-55${'-1'.repeat(97)}` }]],
+    [`S-1-5${'-1'.repeat(98)}`, 'ad', true, [{ name: `S-1-5${'-1'.repeat(98)}` }]],
+    ['cn=a', 'ldap', true, [{ dn: 'cn=a' }]],
+    [[{ name: 'A' }], 'ad', false, 'groups[0] has no group. Nothing was sent.'],
+    [
+      [
+        { name: 'A', group: 'G' },
+        { group: 'G', name: '' },
+      ],
+      'ad',
+      false,
+      'groups[1] has no name. Nothing was sent.',
+    ],
+    [{ name: 'A' }, 'ldap', true, 'groups[0] has no dn. Nothing was sent.'],
+    [{ dn: 7 }, 'ldap', false, 'groups[0] has no dn. Nothing was sent.'],
+    [{ group: 'G' }, 'ad', true, 'groups[0] has neither sid nor name. Nothing was sent.'],
+    ['VPN', 'ad', false, 'groups[0] has no group. Nothing was sent.'],
+  ])('is read from %j of %s, the identity alone %s', (groups, directory, alone, expected) => {
+    const read = () => groupsOf({ server: 'S', directory, groups }, alone);
+    if (typeof expected === 'string') expect(refusalOf(read)).toMatchObject({ code: 'BAD_INPUT', message: expected });
+    else expect(read()).toEqual(expected);
+  });
+});
+
+describe('the words of what fails with a catalogue', () => {
+  it('say which, what is wrong and what to do', async () => {
+    const { simulator, gateway } = await pair();
+    for (const operation of ['replace', 'ensure'])
+      expect((await failure(gateway.run(`groups.${operation}`, { ...AD, groups: [] }))).message).toBe(
+        'groups is an empty array. To empty the catalogue, use Remove ALL groups.',
+      );
+    const match = ({ path }: { path: string }) => path.includes('/groups');
+    const refused = async (body: string): Promise<string> => {
+      simulator.fault({ match, status: 200, body });
+      return (await failure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }))).message;
+    };
+    const rest = 'Nothing was changed; Replace all groups sets the first list.';
+    expect(await refused('{}')).toBe(`The catalogue of Corp AD has no ad-group. ${rest}`);
+    expect(await refused('{"ad-group":["x"]}')).toBe(`The catalogue of Corp AD has a group without identity. ${rest}`);
+    const none = await failure(gateway.run('groups.ensure', { server: 'Corp SAML', directory: 'ad', groups: ad('Staff') }));
+    expect(none).toMatchObject({ code: 'NOT_FOUND', message: 'Corp SAML has no catalogue of this kind. Check server and directory.' });
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('/groups'), skip: 1, status: 403 });
+    const unread = await failure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }));
+    expect(unread.message).toMatch(/^The list was written, but could not be read back to check it: /);
+    expect(unread.cause).toMatchObject({ changed: true });
+  });
+
+  it('ensure nothing that is so already, whatever the order, and change what differs alone', async () => {
+    const { simulator, gateway } = await pair();
+    const present = (await gateway.run('groups.list', AD)).data as JsonObject[];
+    const given = present.map(({ name }) => ad(String(name))).reverse();
+    const same = await gateway.run('groups.ensure', { ...AD, groups: present.toReversed() });
+    expect([same.envelope.changed, same.data, writes(simulator)]).toEqual([false, present, []]);
+    const fewer = await gateway.run('groups.ensure', { ...AD, groups: given.slice(1) });
+    expect(fewer.envelope.changed).toBe(true);
+    // What is not given of a group that is there stays.
+    expect((fewer.data as JsonObject[]).map(({ sid }) => typeof sid)).toEqual(['string', 'string']);
+    expect((await gateway.run('groups.ensure', { ...AD, groups: ad('New') }, { dryRun: true })).envelope.plan).toMatchObject([
+      { method: 'PUT' },
+    ]);
   });
 });

@@ -145,6 +145,19 @@ describe('the summary of an outcome', () => {
   });
 });
 
+it.each([...operations])('%s has words of its own for all that may come of it', (name, { summary = {}, effect, fields }) => {
+  const keys = Object.keys(summary);
+  expect(keys).toEqual(expect.arrayContaining([keys.find((key) => ['done', 'found', 'many', 'unchanged'].includes(key)) ?? 'done']));
+  for (const [key, words] of Object.entries(summary)) {
+    const isPart = ['many', 'gone', 'gone-one', 'failed-items'].includes(key);
+    expect(words, key).toMatch(isPart ? /\w/ : /^[A-Z\d_].*\w.*\.$/s);
+  }
+  expect(keys.includes('found')).toBe(keys.includes('found-one'));
+  if (keys.includes('planned')) expect(keys).toContain('planned-one');
+  if (effect !== 'read' && keys.includes('done') && !name.startsWith('login.')) expect(keys).toContain('planned-one');
+  if (fields['missing-ok'] || (name.includes('.ensure') && keys.includes('done'))) expect(keys).toContain('unchanged');
+});
+
 describe('one sentence', () => {
   const operation = (more: Partial<Operation> = {}): Operation => ({
     ...op({ effect: 'write', label: 'Do it', help: '', data: '', fields: {}, example: { input: {}, request: '' } }),
