@@ -473,7 +473,7 @@ describe('the envelope of a run', () => {
       more: MASK,
     });
     const plain = failedEnvelope(run, new GatewayError('REJECTED', 'On purpose.', { status: 422 }), idle(), masking);
-    expect(plain).toEqual({
+    expect(plain).toStrictEqual({
       ...base,
       ok: false,
       request: null,
@@ -515,7 +515,12 @@ describe('the envelope of a run', () => {
 
   it('of what failed before any appliance was asked is as long, and empty', () => {
     const error = new GatewayError('BAD_CONFIG', 'On purpose.');
-    expect(failureEnvelope('sessions.list', 'vpn', error, 'List', english)).toEqual({
+    const said: string[] = [];
+    const say: Say = (key, ...more) => {
+      said.push(key);
+      return english(key, ...more);
+    };
+    expect(failureEnvelope('sessions.list', 'vpn', error, 'List', say)).toEqual({
       ...base,
       operation: 'sessions.list',
       ok: false,
@@ -528,6 +533,7 @@ describe('the envelope of a run', () => {
       code: 'BAD_CONFIG',
       message: 'On purpose.',
     });
+    expect(said).toEqual(['summary.failed']);
   });
 });
 
@@ -550,6 +556,7 @@ describe('the sentence of a run', () => {
     ['config.get', { data: { a: [1, 2] } }, undefined, `Read ${MASK}.`],
     ['config.get', { code: 'NOT_FOUND' }, undefined, `Get a resource (${MASK}): failed (NOT_FOUND).`],
     ['config.update', {}, ({ record }) => (record.changed = true), `Updated ${MASK}.`],
+    ['no.such', { code: 'BAD_INPUT' }, undefined, 'no.such: failed (BAD_INPUT).'],
   ])('%s', (name, came, prepare, sentence) => {
     expect(told(name, came, prepare)).toBe(sentence);
   });
