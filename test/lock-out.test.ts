@@ -6,6 +6,7 @@ import { operations } from '../src/areas';
 import { guardLogin, mayLockOut } from '../src/change/lock-out';
 import type { ErrorCode } from '../src/model/error-codes';
 import { GatewayError } from '../src/model/error';
+import { coordinationKey } from '../src/model/coordination';
 import { ProcessCoordination, processCoordination } from '../src/model/process-coordination';
 import { totpCode } from '../src/simulator/totp';
 import { failure, gatewayFor, lines, LOGIN, pair, writes } from './library/appliance';
@@ -298,7 +299,11 @@ describe('a change that locks the account out', () => {
     expect(await second).toMatchObject({ code: 'LOCKED_OUT', details: { extra: { restored: true } } });
     expect((await gateway.run('config.get', { path: REALM })).data).toMatchObject({ description: 'of somebody else' });
     // Small exchanges: whoever dies holds up nobody for longer than one of them may take.
-    expect(exclusive.mock.calls.map(([, , options]) => options?.leaseMs)).toEqual([45_000, 45_000]);
+    const key = coordinationKey('exclusive', simulator.url, 'administrators');
+    expect(exclusive.mock.calls.map(([name, , options]) => [name, options?.leaseMs])).toEqual([
+      [key, 45_000],
+      [key, 45_000],
+    ]);
   });
 });
 

@@ -29,7 +29,7 @@ interface Driven {
   readonly redactor: Redactor;
   readonly coordination: ProcessCoordination;
   /** Another session of the same account. */
-  readonly again: () => Session;
+  readonly again: (redactor?: Redactor) => Session;
 }
 
 async function driven(
@@ -92,10 +92,12 @@ describe('a session', () => {
     expect([simulator.logins, session.present === old, session.present === (await after)]).toEqual([2, false, true]);
   });
 
-  it('knows a key as a secret, also as the header carries it', async () => {
-    const { session, redactor } = await driven();
+  it('knows a key as a secret, also as the header carries it, and whoever comes later', async () => {
+    const { session, redactor, again } = await driven();
     const { apiKey, authorization } = await session.key(silent);
-    expect(redactor.text(`${apiKey} ${authorization}`)).toBe(`${MASK} Basic ${MASK}`);
+    const later = new Redactor();
+    again(later);
+    for (const each of [redactor, later]) expect(each.text(`${apiKey} ${authorization}`)).toBe(`${MASK} Basic ${MASK}`);
   });
 
   it('of a pasted key keeps it, whoever wants it forgotten, until it is refused', async () => {
@@ -380,7 +382,11 @@ describe('the state of an account', () => {
     const key = await session.key(silent);
     session.close();
     session.close();
-    const later = again();
+    const [later, another] = [again(), again()];
+    vi.advanceTimersByTime(200_000);
+    expect(later.present).toBe(key);
+    // Nor while one of several is still there.
+    another.close();
     vi.advanceTimersByTime(200_000);
     expect(later.present).toBe(key);
     later.close();

@@ -25,7 +25,7 @@ const TESTS = [
   [/^login\/(?:account|login-under-way)\./, 'session'],
   [/^login\/account-state\./, 'session login-shared'],
   [/^login\/one-time-codes\./, 'second-factor'],
-  [/^login\/login-exchange\./, 'login-answers login'],
+  [/^login\/login-exchange\./, 'login-answers'],
   [/^login\/proof\./, 'session lock-out'],
   [/^login\/session\./, 'session login-shared dead-key second-factor'],
   [/^login\//, 'login login-answers login-shared dead-key second-factor'],
