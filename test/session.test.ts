@@ -432,6 +432,10 @@ describe('the name of an account', () => {
     ['certificate of its own', {}, { tls: { cert: 'a' } }],
     ['bundle of its own', {}, { tls: { pfx: 'a' } }],
   ])('is the same by another %s, but the key is not shared', (_what, one, other) => {
+    // Most settings say nothing of TLS.
+    const bare = settingsFor({ url });
+    delete bare.tls;
+    expect(keySharingOf(checkSettings(bare))).toBe(keySharingOf(of({})));
     expect(accountOf(of(other))).toBe(accountOf(of(one)));
     expect(keySharingOf(of(other))).not.toBe(keySharingOf(of(one)));
   });
