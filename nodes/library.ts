@@ -14,4 +14,5 @@ export { placeOf } from './place';
 export { badConfig, Properties } from './properties';
 export { shareBetweenProcesses } from './shared';
 export type { Message } from './sources';
-export { sayIn, textOf } from './texts';
+export { titleOf } from '../src/model/summary';
+export { sayForOthers, textOf } from './texts';

@@ -25,8 +25,8 @@ export function textOf(red: NodeAPI, key: string, english: string, values: Value
 function partsOf(red: NodeAPI, key: string, english: string): string[] {
   const names = [...english.matchAll(/__([\w-]+?)__/g)].map(([, name = '']) => name);
   const found: unknown = red._(key, Object.fromEntries(names.map((name) => [name, `${EDGE}${name}${EDGE}`])));
-  // Node-RED gives back the key where it has nothing.
-  const has = typeof found === 'string' && found !== '' && !found.endsWith(key);
+  // Node-RED gives back the key where it has nothing, without the catalogue's name.
+  const has = typeof found === 'string' && found !== '' && !found.endsWith(key.slice(key.indexOf(':') + 1));
   return has ? found.split(EDGE) : english.split(/__([\w-]+?)__/);
 }
 
@@ -45,4 +45,12 @@ export function countedText<T extends Readonly<Record<string, string>>>(
 /** The same for the sentences that the library makes. */
 export function sayIn(red: NodeAPI): Say {
   return (key, english, values) => textOf(red, key, english, values);
+}
+
+/** The catalogue of this package, by the name that Node-RED has for it. */
+const OWN = '@gateway-admin/node-red/gateway:';
+
+/** As `sayIn`, for the nodes of another package: Node-RED looks into a package's own catalogue unless a key says otherwise. */
+export function sayForOthers(red: NodeAPI): Say {
+  return (key, english, values) => textOf(red, `${OWN}${key}`, english, values);
 }

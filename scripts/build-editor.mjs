@@ -27,7 +27,7 @@ async function styleOf(root, file) {
  * One readable script that defines a global: what Node-RED's users see in their browser is what stands here.
  * @param {string} root @param {string} entry @param {string} globalName @param {Record<string, string>} [define] what stands for a name in it
  */
-async function bundle(root, entry, globalName, define = {}) {
+export async function bundle(root, entry, globalName, define = {}) {
   const result = await build({
     absWorkingDir: root.replace(/\/$/, ''),
     entryPoints: [`${root}/nodes/editor/${entry}`],
@@ -60,11 +60,25 @@ export function readAreas(compiled) {
   return createRequire(import.meta.url)(`${compiled}/src/areas/index.js`).areas;
 }
 
-/** The other languages, by name. @param {string} root @returns {[string, Translation][]} */
+/** The other languages of a package, by name. @param {string} root @returns {[string, Translation][]} */
 export function translationsOf(root) {
   const folder = `${root}/nodes/locales`;
   const names = readdirSync(folder).flatMap((file) => (/^(?!en-US)[\w-]+(?=\.json$)/.exec(file)?.[0] ? [file.slice(0, -5)] : []));
   return names.map((name) => [name, new Translation(name, JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8')))]);
+}
+
+/**
+ * The words of a package, from the English ones.
+ * @param {string} root @param {import('./editor/table.mjs').Texts} catalogue @param {string} help
+ * @returns {[language: string, catalogue: import('./editor/table.mjs').Texts, help: string][]}
+ */
+export function inEveryLanguage(root, catalogue, help) {
+  const others = translationsOf(root).map(([language, translation]) => [
+    language,
+    translation.catalogue(catalogue),
+    translation.help(help),
+  ]);
+  return [['en-US', catalogue, help], .../** @type {ReturnType<typeof inEveryLanguage>} */ (others)];
 }
 
 /**
@@ -106,11 +120,7 @@ export async function buildEditor({ root, compiled, out }) {
     }),
   );
   const pages = Object.fromEntries(['appliance', 'inventory', 'watch'].map((name) => [`gateway-${name}`, text(name)]));
-  const help = buildHelp(areas, pages, sessionFields(compiled));
-  writeLocale(out, 'en-US', catalogue, help);
-  for (const [language, translation] of translationsOf(root)) {
-    writeLocale(out, language, translation.catalogue(catalogue), translation.help(help));
-  }
+  for (const words of inEveryLanguage(root, catalogue, buildHelp(areas, pages, sessionFields(compiled)))) writeLocale(out, ...words);
   writeFileSync(
     `${out}/late.js`,
     await bundle(root, 'late.ts', 'gatewayLate', { LATE_STYLE: JSON.stringify(await styleOf(root, 'late.css')) }),

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { translationsOf } from '../scripts/build-editor.mjs';
+import type { Texts } from '../scripts/editor/table.mjs';
 import { Translation } from '../scripts/editor/translate.mjs';
 import { root } from '../scripts/tools.mjs';
+import { describeTranslations } from './support/translations';
 
 const built = (...file: string[]): string => readFileSync(join(root, 'dist', 'nodes', ...file), 'utf8');
 
@@ -69,26 +70,4 @@ describe('a translation', () => {
   });
 });
 
-/** What has to stand in a translation as it stands in the text: places of values, code, tags. */
-function fixed(text: string): string[] {
-  return (text.match(/__[\w-]+?__|`[^`]*`|<[^>]+>|msg\.\w+(?:\.\w+)*/g) ?? []).sort();
-}
-
-describe.each(translationsOf(root))('%s', (_language, translation) => {
-  const texts = translation.catalogue(JSON.parse(built('locales', 'en-US', 'gateway.json')) as Record<string, string>);
-  translation.help(built('help', 'en-US.html'));
-
-  it('has every text, and none too many', () => {
-    expect([...translation.missing]).toEqual([]);
-    expect(translation.unused).toEqual([]);
-    expect(Object.keys(texts).length).toBeGreaterThan(0);
-  });
-
-  it('has the places of values, code and tags of each', () => {
-    const odd = [...translation.used].filter((text) => {
-      const said = translation.text(text);
-      return said.trim() === '' || JSON.stringify(fixed(said)) !== JSON.stringify(fixed(text));
-    });
-    expect(odd).toEqual([]);
-  });
-});
+describeTranslations(root, JSON.parse(built('locales', 'en-US', 'gateway.json')) as Texts, built('help', 'en-US.html'));

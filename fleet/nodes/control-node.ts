@@ -1,10 +1,19 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { asGatewayError, badInput, GatewayError, sentence } from '@gateway-admin/node-red';
-import { badConfig, failureEnvelope, owned, plainFailure, Properties, sayIn, type Done, type Message } from '@gateway-admin/node-red/nodes';
+import {
+  badConfig,
+  failureEnvelope,
+  owned,
+  plainFailure,
+  Properties,
+  sayForOthers,
+  type Done,
+  type Message,
+} from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
 import { engineOf } from './engine-node';
 import { identityOf } from './order';
-import { statusText } from './texts';
+import { statusText, titleText } from './texts';
 
 export const CONTROL = 'gateway-fleet-control';
 export const CONTROLS = ['list', 'get', 'pause', 'resume', 'cancel', 'repeat-failed'] as const;
@@ -38,19 +47,20 @@ export class ControlNode {
 
   async #receive(received: Message, send: (message: Message) => void, done: Done): Promise<void> {
     const message = owned(received, ['payload', 'run']);
-    let what = 'fleet';
+    let what: What | undefined;
     try {
       if (this.#setup instanceof GatewayError) throw new GatewayError(this.#setup.code, this.#setup.sentence, this.#setup.details);
       what = this.#setup.operation ?? controlOf((message as { operation?: unknown }).operation);
       const { engine } = await engineOf(this.#setup.engine);
-      const found = await perform(engine, what as What, message, this.#setup.limit);
+      const found = await perform(engine, what, message, this.#setup.limit);
       Object.assign(message, found);
       this.#show('green', 'ok');
       send(message);
       done();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      error.cause ??= failureEnvelope(`fleet.${what}`, '', error, what, sayIn(this.#red));
+      const title = titleText(this.#red, what ? `control.operation.${what}` : 'control.title');
+      error.cause ??= failureEnvelope(what ? `fleet.${what}` : 'fleet', '', error, title, sayForOthers(this.#red));
       Object.assign(message, { envelope: error.cause });
       this.#show('red', 'failed');
       done(plainFailure(error));

@@ -1,7 +1,8 @@
 import type { Node, NodeAPI } from 'node-red';
 import { asGatewayError } from '@gateway-admin/node-red';
-import { failureEnvelope, plainFailure, sayIn, type Done, type Message } from '@gateway-admin/node-red/nodes';
+import { failureEnvelope, plainFailure, sayForOthers, type Done, type Message } from '@gateway-admin/node-red/nodes';
 import { endTask, noTask, outcomeOf } from '../worker/tasks';
+import { titleText } from './texts';
 
 export const DONE = 'gateway-fleet-done';
 
@@ -15,7 +16,7 @@ export class DoneNode {
         done();
       } catch (thrown) {
         const fault = asGatewayError(thrown);
-        fault.cause ??= failureEnvelope('fleet', '', fault, 'fleet', sayIn(red));
+        fault.cause ??= failureEnvelope('fleet', '', fault, titleText(red, 'done.title'), sayForOthers(red));
         (done as Done)(plainFailure(fault));
       }
     });

@@ -1,7 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import { asGatewayError, GatewayError, ours, sentence } from '@gateway-admin/node-red';
-import { badConfig, inventoryById, Properties, sayIn, shareBetweenProcesses, type InventoryNode } from '@gateway-admin/node-red/nodes';
+import {
+  badConfig,
+  inventoryById,
+  Properties,
+  sayForOthers,
+  shareBetweenProcesses,
+  type InventoryNode,
+} from '@gateway-admin/node-red/nodes';
 import { Engine, type Listener } from '../engine';
 import type { Cluster } from '../engine/cluster';
 import { embeddedCluster } from '../engine/embedded';
@@ -92,7 +99,7 @@ export class EngineNode {
       appliances: this.appliances,
       inFlight,
       urgentInFlight,
-      say: sayIn(this.#red),
+      say: sayForOthers(this.#red),
       onFault: (fault) => this.#fault(fault),
       onWell: () => this.#show('ready'),
     });

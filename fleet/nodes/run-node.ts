@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { areas, asGatewayError, GatewayError, sentence, type Target } from '@gateway-admin/node-red';
+import { areas, asGatewayError, GatewayError, operations, sentence, type Target } from '@gateway-admin/node-red';
 import {
   badConfig,
   Canceller,
@@ -11,7 +11,8 @@ import {
   placeOf,
   plainFailure,
   Properties,
-  sayIn,
+  sayForOthers,
+  titleOf,
   type Chosen,
   type Done,
   type Message,
@@ -20,6 +21,7 @@ import type { Delivered, NewOrder, Progress } from '../engine';
 import { engineOf, listenAt } from './engine-node';
 import { identityOf, keptInput, paceIn, partsOf, type PaceSetup } from './order';
 import { RunStatus } from './run-status';
+import { titleText } from './texts';
 
 export const RUN = 'gateway-fleet-run';
 /** As of an action node: a destroying operation reaches no more unless the dialog says so. */
@@ -102,11 +104,17 @@ export class RunNode {
       }
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      error.cause ??= failureEnvelope(told.operation, told.selection, error, told.operation, sayIn(this.#red));
+      error.cause ??= failureEnvelope(told.operation, told.selection, error, this.#titleOf(told.operation), sayForOthers(this.#red));
       Object.assign(message, { envelope: error.cause });
       this.#status.failed();
       done(plainFailure(error));
     }
+  }
+
+  /** What people call an operation; before one is chosen, the node. */
+  #titleOf(name: string): string {
+    const operation = operations.get(name);
+    return operation ? titleOf({ name, operation, input: {}, mask: String }, sayForOthers(this.#red)) : titleText(this.#red, 'run.title');
   }
 
   async #order(message: Message, setup: Setup, told: { operation: string; selection: string }): Promise<NewOrder> {

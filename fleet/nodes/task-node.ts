@@ -10,7 +10,7 @@ import {
   placeOf,
   plainFailure,
   Properties,
-  sayIn,
+  sayForOthers,
   type Done,
   type Message,
 } from '@gateway-admin/node-red/nodes';
@@ -19,6 +19,7 @@ import { Tasks } from '../worker/tasks';
 import { engineOf, listenAt } from './engine-node';
 import { identityOf, paceIn, partsOf, plain, type PaceSetup } from './order';
 import { RunStatus } from './run-status';
+import { titleText } from './texts';
 
 export const TASK = 'gateway-fleet-task';
 const AT_ONCE = 4;
@@ -134,7 +135,13 @@ export class TaskNode {
       done();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      error.cause ??= failureEnvelope('fleet', selected, error, this.#name, sayIn(this.#red));
+      error.cause ??= failureEnvelope(
+        'fleet',
+        selected,
+        error,
+        this.#node.name || titleText(this.#red, 'task.title'),
+        sayForOthers(this.#red),
+      );
       Object.assign(message, { envelope: error.cause });
       this.#status.failed();
       done(plainFailure(error));

@@ -19,8 +19,26 @@ export const ENGLISH = {
   ok: 'ok',
 } as const;
 
+/** What people call a node, and what it is asked for: with what failed before any appliance was involved. */
+export const TITLES = {
+  'run.title': 'fleet run',
+  'task.title': 'fleet task',
+  'done.title': 'fleet done',
+  'control.title': 'fleet control',
+  'control.operation.list': 'List runs',
+  'control.operation.get': 'Get a run',
+  'control.operation.pause': 'Pause a run',
+  'control.operation.resume': 'Resume a run',
+  'control.operation.cancel': 'Cancel a run',
+  'control.operation.repeat-failed': 'Repeat what failed',
+} as const;
+
 export type Key = keyof typeof ENGLISH;
 
 export function statusText(red: NodeAPI, key: Key, values: Readonly<Record<string, number | string>> = {}): string {
   return textOf(red, `fleet.status.${key}`, ENGLISH[key], values);
+}
+
+export function titleText(red: NodeAPI, key: keyof typeof TITLES): string {
+  return textOf(red, key, TITLES[key]);
 }

@@ -1,14 +1,14 @@
 // @ts-check
-// The editor half: fleet.html with forms and registrations made of nodes/dialogs.mjs, the catalogue, the help and the icons.
+// The editor half: fleet.html with forms and registrations made of nodes/dialogs.mjs, catalogue and help in every language, and the icons.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { bundle, inEveryLanguage } from '../../scripts/build-editor.mjs';
+import { lineText } from '../../scripts/editor/translate.mjs';
 import { dialogs } from '../nodes/dialogs.mjs';
 
 /** @import { Dialog, Property } from '../nodes/dialogs.mjs' */
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
-const LANGUAGE = 'en-US';
 const json = (/** @type {unknown} */ value) => JSON.stringify(value).replaceAll('</', '<\\/');
 const typeOf = (/** @type {Dialog} */ { name }) => `gateway-fleet-${name}`;
 const isConfig = (/** @type {Dialog} */ { name }) => name === 'engine';
@@ -89,43 +89,35 @@ ${[`      name: { value: '' }`, ...defaults].join(',\n')}
 </script>`;
 }
 
-async function script() {
-  const { outputFiles } = await build({
-    absWorkingDir: folder.replace(/\/$/, ''),
-    entryPoints: [`${folder}nodes/editor/index.ts`],
-    tsconfig: `${folder}nodes/editor/tsconfig.json`,
-    bundle: true,
-    minifyWhitespace: true,
-    minifySyntax: true,
-    lineLimit: 160,
-    write: false,
-    format: 'iife',
-    globalName: 'gatewayFleet',
-    target: 'es2020',
-    charset: 'utf8',
-    legalComments: 'none',
-  });
-  return outputFiles[0]?.text ?? '';
-}
-
 /** What the script has to know of the table. */
 const table = Object.fromEntries(
   dialogs.map((dialog) => [typeOf(dialog), { name: dialog.name, outputs: dialog.outputs, properties: dialog.properties }]),
 );
 
+/** @param {Dialog} dialog */
+function helpOf(dialog) {
+  const text = readFileSync(`${folder}nodes/locales/${dialog.name}.en-US.md`, 'utf8').trim();
+  const lines = text.replace(
+    /^(: \S+ \([^)]*\) : )(.*)$/gm,
+    (_line, /** @type {string} */ mark, /** @type {string} */ words) => mark + lineText(words),
+  );
+  return `<script type="text/markdown" data-help-name="${typeOf(dialog)}">\n${lines}\n</script>`;
+}
+
 const out = `${folder}dist/nodes`;
-const locale = `${out}/locales/${LANGUAGE}`;
-mkdirSync(locale, { recursive: true });
-const code = `${(await script()).trimEnd()}\ngatewayFleet.use(${json(table)});`.replaceAll('</script', '<\\/script');
+mkdirSync(out, { recursive: true });
+const script = (await bundle(folder, 'index.ts', 'gatewayFleet')).trimEnd();
+const code = `${script}\ngatewayFleet.use(${json(table)});`.replaceAll('</script', '<\\/script');
 const html = [
   `<script type="text/javascript">\n${code}\n</script>`,
   ...dialogs.flatMap((dialog) => [template(dialog), registration(dialog)]),
 ];
 writeFileSync(`${out}/fleet.html`, `${html.join('\n')}\n`);
-cpSync(`${folder}nodes/locales/${LANGUAGE}.json`, `${locale}/fleet.json`);
-const help = dialogs.map(
-  (dialog) =>
-    `<script type="text/markdown" data-help-name="${typeOf(dialog)}">\n${readFileSync(`${folder}nodes/locales/${dialog.name}.${LANGUAGE}.md`, 'utf8').trim()}\n</script>`,
-);
-writeFileSync(`${locale}/fleet.html`, `${help.join('\n\n')}\n`);
+const english = JSON.parse(readFileSync(`${folder}nodes/locales/en-US.json`, 'utf8'));
+for (const [language, catalogue, help] of inEveryLanguage(folder, english, dialogs.map(helpOf).join('\n\n'))) {
+  const locale = `${out}/locales/${language}`;
+  mkdirSync(locale, { recursive: true });
+  writeFileSync(`${locale}/fleet.json`, `${JSON.stringify(catalogue, null, 2)}\n`);
+  writeFileSync(`${locale}/fleet.html`, `${help}\n`);
+}
 cpSync(`${folder}icons`, `${out}/icons`, { recursive: true });

@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
+import { tooFaint } from '../../test/browser/contrast';
 import { chromiumPath, Editor } from '../../test/browser/editor';
 
 const root = join(__dirname, '..', '..');
+const PICTURES = process.env['GATEWAY_PICTURES'];
 const skipped = chromiumPath() === undefined;
 if (skipped && process.env['CI']) throw new Error('There is no Chromium: set CHROMIUM_PATH.');
+
+declare const RED: { nodes: { getNodeHelp(type: string): string } };
 
 const place = { z: 'f1', x: 200, y: 100, wires: [] };
 const KILL = { name: { type: 'str', value: 'j.doe' }, max: { type: 'num', value: '3' } };
@@ -114,6 +118,35 @@ describe.skipIf(skipped)('dialogs', () => {
     expect(await editor.text('[data-error="atOnce"]')).toBe('Enter a whole number from 1.');
     await editor.done();
     expect((await editor.verdict('t1')).valid).toBe(false);
+  });
+
+  it.each([
+    ['de', 'Auswahl', 'Flottenlauf', 'Führt eine Operation auf vielen Appliances aus'],
+    ['ja', '選択', 'フリート実行', '1つの操作を多数の機器に実行します'],
+    ['zh-CN', '选择', '机群运行', '在多台设备上执行一项操作'],
+  ])('say everything in %s, stick out nowhere, and can be read', async (language, select, palette, help) => {
+    const { page } = editor;
+    await page.evaluate((wanted) => localStorage.setItem('editor-language', wanted), language);
+    await editor.reload('r1');
+    expect(await editor.text('.red-ui-palette-node[data-palette-type="gateway-fleet-run"]')).toContain(palette);
+    expect(await page.evaluate(() => RED.nodes.getNodeHelp('gateway-fleet-run'))).toContain(help);
+    for (const [at, id] of ['r1', 't1', 'c1', 'eng'].entries()) {
+      await page.evaluate((dark) => document.documentElement.classList.toggle('nr-theme-dark', dark), at % 2 === 0);
+      await editor.openNode(id);
+      await page.evaluate(() => $('.fleet-pace').prop('open', true));
+      const words = await editor.text('.red-ui-tray .gateway-form');
+      expect(words).not.toMatch(/\b(common|run|task|done|control|engine)\.[a-zA-Z]+/);
+      if (id === 'r1' || id === 't1') expect(words).toContain(select);
+      expect(await editor.overflowing(), id).toEqual([]);
+      expect(await page.evaluate(tooFaint), id).toEqual([]);
+      if (PICTURES !== undefined) await page.screenshot({ path: `${PICTURES}/fleet-${language}-${id}.png` });
+      await editor.cancel();
+    }
+    await page.evaluate(() => {
+      document.documentElement.classList.remove('nr-theme-dark');
+      localStorage.removeItem('editor-language');
+    });
+    expect(editor.complaints).toEqual([]);
   });
 
   it('and exports hold no address of the database', async () => {

@@ -58,7 +58,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   bench = await Bench.start(await postgres.database(), COUNT);
   one = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING]);
-  other = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING]);
+  other = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING], 'de');
   await Promise.all([one.start(), other.start()]);
 });
 afterEach(() => bench.reset());
@@ -88,6 +88,19 @@ describe('two Node-REDs', () => {
     await until(() => other.told('error').length > 0);
     expect(other.told('error').at(-1)).toMatchObject({ run: 'nightly', error: { code: 'CONFLICT' } });
     expect([...bench.writes().values()].some(Boolean)).toBe(false);
+  });
+
+  it('tell it in the language of each: what goes to a mail is written where the message came in', async () => {
+    await other.begin('auf-deutsch');
+    await until(() => other.reports('auf-deutsch').length > 0, other.output());
+    const said = other.told('report').find(({ run }) => run === 'auf-deutsch');
+    expect(said?.envelope?.['summary']).toMatch(/^Ressource sicherstellen \(.*\): auf 40 von 40 Appliances erledigt\.$/);
+    await until(() => other.told('status').some(({ status }) => status?.text === '40 von 40 OK'), other.output());
+    await expect(other.post('/control', { operation: 'get', run: 'none' })).rejects.toThrow('NOT_FOUND');
+    expect(other.told('error').at(-1)?.envelope?.['summary']).toBe('Lauf abrufen: fehlgeschlagen (NOT_FOUND).');
+    await other.begin('auf-deutsch');
+    await until(() => other.told('error').at(-1)?.run === 'auf-deutsch');
+    expect(other.told('error').at(-1)?.envelope?.['summary']).toBe('Ressource sicherstellen: fehlgeschlagen (CONFLICT).');
   });
 
   it('run a drawn flow for each appliance; the error that a Catch node brings fails it', async () => {

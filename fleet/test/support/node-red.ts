@@ -15,6 +15,7 @@ interface Told {
   readonly payload?: unknown;
   readonly error?: { readonly code: string; readonly message: string };
   readonly envelope?: Record<string, unknown>;
+  readonly status?: { readonly text: string };
 }
 
 const root = join(__dirname, '..', '..', '..');
@@ -25,18 +26,20 @@ export class Red {
   readonly #told = join(this.folder, 'told.jsonl');
   readonly #flows: readonly FlowNode[];
   readonly #url: string;
+  readonly #lang: string;
   #running: NodeRed | undefined;
 
   /** `run` are properties of the run node, `more` further nodes of the tab; an empty url is the embedded database. */
-  constructor(url: string, fleet: SimulatedFleet, run: Record<string, unknown>, more: readonly FlowNode[] = []) {
+  constructor(url: string, fleet: SimulatedFleet, run: Record<string, unknown>, more: readonly FlowNode[] = [], lang = 'en-US') {
     this.#url = url;
+    this.#lang = lang;
     const ca = join(this.folder, 'ca.pem');
     writeFileSync(ca, fleet.ca);
     writeFileSync(this.#told, '');
     const tell = (id: string, what: string): FlowNode => ({
       id,
       type: 'function',
-      func: `global.get('tell')({ what: '${what}', run: msg.run, payload: msg.payload, error: msg.error, envelope: msg.envelope }); return msg;`,
+      func: `global.get('tell')({ what: '${what}', run: msg.run, payload: msg.payload, error: msg.error, envelope: msg.envelope, status: msg.status }); return msg;`,
       outputs: 1,
       wires: [[]],
     });
@@ -63,6 +66,8 @@ export class Red {
       tell('told-progress', 'progress'),
       { id: 'n-caught', type: 'catch', scope: null, uncaught: false, wires: [['told-error', 'n-answer']] },
       tell('told-error', 'error'),
+      { id: 'n-status', type: 'status', scope: ['n-run'], wires: [['told-status']] },
+      tell('told-status', 'status'),
       { id: 'n-ask', type: 'http in', url: '/control', method: 'post', wires: [['n-asked']] },
       { id: 'n-asked', type: 'function', func: 'Object.assign(msg, msg.payload); return msg;', outputs: 1, wires: [['n-control']] },
       { id: 'n-control', type: 'gateway-fleet-control', engine: 'eng', operation: 'msg', wires: [['n-answer']] },
@@ -100,6 +105,7 @@ export class Red {
       nodesDir: [root, join(root, 'fleet')],
       flows: [...this.#flows],
       credentials: { inv: LOGIN, ...(this.#url !== '' && { eng: { url: this.#url } }) },
+      settings: { lang: this.#lang },
       settingsCode: tellingInto(this.#told),
     });
   }
