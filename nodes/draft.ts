@@ -9,9 +9,14 @@ import { ours, sentence } from '../src/model/sentence';
 
 const SECRETS = ['password', 'secondPassword', 'totpSecret', 'apiKey'] as const;
 
+/** Those of them that are secret, and there. */
+export function secretNames(credentials: Credentials): (typeof SECRETS)[number][] {
+  return SECRETS.filter((name) => typeof credentials[name] === 'string');
+}
+
 /** What no answer may show. */
 export function secretTexts(credentials: Credentials): string[] {
-  return SECRETS.map((name) => credentials[name]).filter((value) => typeof value === 'string');
+  return secretNames(credentials).map((name) => String(credentials[name]));
 }
 
 /**
@@ -50,7 +55,7 @@ export function fromDialog(
 }
 
 /** A value, and of a variable what the deployed node was given for that very text. Errors: `BAD_CONFIG`; a variable is never named. */
-function filled(name: string, value: unknown, texts: JsonObject, deployed: object | undefined): unknown {
+export function filled(name: string, value: unknown, texts: JsonObject, deployed: object | undefined): unknown {
   if (variableOf(value) === undefined) return value;
   if (deployed && texts[name] === value) return (deployed as JsonObject)[name];
   throw badConfig(
@@ -58,6 +63,6 @@ function filled(name: string, value: unknown, texts: JsonObject, deployed: objec
   );
 }
 
-function originOf(url: unknown): string | undefined {
+export function originOf(url: unknown): string | undefined {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
 }

@@ -17,8 +17,8 @@ export const guesses = {
       sentence`${GUESSES} tests were refused within ${GUESSES_MS / 1000} s, and accounts lock. Try again in ${seconds} s.`,
     );
   },
-  count(): void {
-    this.refused.push(performance.now());
+  count(times = 1): void {
+    this.refused.push(...Array.from({ length: times }, () => performance.now()));
   },
 };
 

@@ -1,10 +1,12 @@
 import type { NodeAPI } from 'node-red';
 import { runOnMany, type ApplianceResult, type InventoryAppliance } from '../src/inventory';
-import { asGatewayError, type GatewayError } from '../src/model/error';
+import { asGatewayError } from '../src/model/error';
 import { isObject, type JsonObject } from '../src/model/json';
 import { adminRoute } from './admin';
 import type { Answer } from './drafts';
+import { guesses } from './guesses';
 import { inventoryById, type InventoryNode } from './inventory';
+import { draftInventory } from './inventory-draft';
 import { badConfig } from './properties';
 
 /** More are never shown at once: the search finds the others. */
@@ -26,10 +28,10 @@ interface Row {
   readonly same?: string;
 }
 
-/** What the dialogs ask of an inventory as it is deployed. Nothing here can write, nor read another file. */
+/** What the dialogs ask of an inventory: as it is deployed or, to test it, as a dialog holds it. Nothing here can write, nor read another file. */
 export function registerInventory(red: NodeAPI): void {
   adminRoute(red, '/gateway-inventory/list', (body) => answer(() => list(body)), LIST_AT_ONCE);
-  adminRoute(red, '/gateway-inventory/test', (body, gone) => answer(() => test(body, gone)), TEST_AT_ONCE);
+  adminRoute(red, '/gateway-inventory/test', (body, gone) => answer(() => test(red, body, gone)), TEST_AT_ONCE);
 }
 
 async function answer(work: () => Promise<Record<string, unknown>>): Promise<Answer> {
@@ -67,27 +69,57 @@ async function list(body: Readonly<JsonObject>): Promise<Record<string, unknown>
 }
 
 /** Asks every appliance who it is. A key that is there is used, and a refusal pauses logins as ever: the button is no way to try passwords. */
-async function test(body: Readonly<JsonObject>, gone: AbortSignal): Promise<Record<string, unknown>> {
-  const inventory = inventoryOf(body);
-  const targets = await inventory.select(typeof body.select === 'string' && body.select !== '' ? body.select : '*');
-  const started = performance.now();
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(LONGEST_MS)]);
-  const rows = rowsOf(targets, await runOnMany(targets, 'system.info', {}, { signal }).then(({ data }) => data.results, resultsOf));
+async function test(red: NodeAPI, body: Readonly<JsonObject>, gone: AbortSignal): Promise<Record<string, unknown>> {
+  const select = typeof body.select === 'string' && body.select !== '' ? body.select : '*';
+  // An id alone means the node as it is deployed; with a source it is a draft.
+  if (body.source === undefined) {
+    const targets = await inventoryOf(body).select(select);
+    return tableOf(targets, await resultsOf(targets, gone));
+  }
+  guesses.check();
+  const { inventory, redactor } = await draftInventory(red, body);
+  try {
+    const targets = inventory.select(select);
+    const results = await resultsOf(targets, gone);
+    guesses.count(mostRefused(targets, results));
+    return redactor.value(tableOf(targets, results));
+  } finally {
+    inventory.close();
+  }
+}
+
+function tableOf(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): Record<string, unknown> {
+  const rows = rowsOf(targets, results);
   const failed = rows.filter(({ ok, same }) => !ok || same !== undefined);
   return {
     total: rows.length,
     well: rows.filter(({ ok }) => ok).length,
     rows: [...failed, ...rows.filter((row) => !failed.includes(row))].slice(0, 10 * MOST_SHOWN),
-    ms: Math.round(performance.now() - started),
   };
 }
 
+/** Refusals of the one address that had most: of many appliances, some may well have a password of their own. */
+function mostRefused(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): number {
+  const counts = new Map<string, number>();
+  results.forEach(({ error }, index) => {
+    const url = targets[index]?.url ?? '';
+    // Some releases answer wrong credentials with 403.
+    if (error?.code === 'LOGIN_REJECTED' || error?.code === 'FORBIDDEN') counts.set(url, (counts.get(url) ?? 0) + 1);
+  });
+  return [...counts.values()].reduce((most, count) => Math.max(most, count), 0);
+}
+
 /** Where none was well the results are in the error. Errors: the same where nothing was tried. */
-function resultsOf(thrown: unknown): ApplianceResult[] {
-  const error: GatewayError = asGatewayError(thrown);
-  const results = error.cause?.['results'];
-  if (!Array.isArray(results)) throw error;
-  return results as ApplianceResult[];
+async function resultsOf(targets: readonly InventoryAppliance[], gone: AbortSignal): Promise<ApplianceResult[]> {
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(LONGEST_MS)]);
+  try {
+    return (await runOnMany(targets, 'system.info', {}, { signal })).data.results;
+  } catch (thrown) {
+    const error = asGatewayError(thrown);
+    const results = error.cause?.['results'];
+    if (!Array.isArray(results)) throw error;
+    return results as ApplianceResult[];
+  }
 }
 
 function rowsOf(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): Row[] {

@@ -1,27 +1,23 @@
 import { unwatchFile, watchFile } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { Gateway } from '../src/gateway';
 import {
-  DEFAULT_SET,
   formatOf,
   fromEnvironment,
   fromFolder,
   fromObject,
   Gateways,
   Inventory,
-  LARGEST_BYTES,
   type CredentialSet,
   type CredentialSource,
   type InventoryAppliance,
 } from '../src/inventory';
 import { asGatewayError, type GatewayError } from '../src/model/error';
-import { isObject } from '../src/model/json';
+import type { JsonObject } from '../src/model/json';
 import { ours, sentence } from '../src/model/sentence';
 import { CREDENTIAL_NAMES } from '../src/model/setting-kinds';
-import { fileFault } from '../src/transfer/file-fault';
 import { addAppliances, APPLIANCE_CREDENTIALS, applianceNamed, settingsOf } from './appliance';
+import { defaultsOf, MOST_SETS, readSettled, referredBy, setsOf, storedName } from './inventory-parts';
 import { observing } from './observe';
 import { badConfig, Properties } from './properties';
 import { inventoryCoordination } from './shared';
@@ -29,19 +25,14 @@ import { countedText, textOf } from './texts';
 
 export const INVENTORY = 'gateway-inventory';
 
-/** Sets beside the default one that the node itself can keep; any number can come from the environment or a folder. */
-export const MOST_SETS = 7;
-
-/** The default set as an appliance node has it, further ones with their number behind: `password_1`. */
+/** Of each set what an appliance node has. */
 export const INVENTORY_CREDENTIALS = Object.fromEntries(
   Array.from({ length: MOST_SETS + 1 }, (_, set) =>
-    Object.entries(APPLIANCE_CREDENTIALS).map(([name, kind]) => [set === 0 ? name : `${name}_${set}`, kind] as const),
+    Object.entries(APPLIANCE_CREDENTIALS).map(([name, kind]) => [storedName(name, set), kind] as const),
   ).flat(),
 );
 
 const WATCH_MS = 2000;
-/** A file that is being written is left alone until it stays as it is. */
-const SETTLES_MS = 100;
 
 /** As the English catalogue has them. */
 export const INVENTORY_STATUS = {
@@ -54,8 +45,8 @@ export const INVENTORY_STATUS = {
 
 /** Every inventory node that is deployed. */
 const deployed = new Map<string, InventoryNode>();
-/** A deploy makes the nodes anew; what did not change keeps its key and its sockets. */
-const gateways = new Gateways({
+/** A deploy makes the nodes anew; what did not change keeps its key and its sockets. What a dialog tests shares them. */
+export const inventoryGateways = new Gateways({
   others: (name) => applianceNamed(name).gateway(),
   coordination: inventoryCoordination,
   ...observing(),
@@ -65,6 +56,8 @@ const gateways = new Gateways({
 export class InventoryNode {
   readonly id: string;
   readonly name: string;
+  /** As they are deployed, with the values of variables. */
+  readonly properties: Readonly<JsonObject>;
   /** When it has been read for the first time, well or not. */
   readonly ready: Promise<void>;
   readonly #red: NodeAPI;
@@ -84,13 +77,14 @@ export class InventoryNode {
     this.#node = node;
     this.id = node.id;
     this.name = typeof definition.name === 'string' ? definition.name : '';
+    this.properties = { ...definition };
     deployed.set(this.id, this);
     this.#leave = addAppliances({
       pending: () => (this.#isReady ? undefined : this.ready),
       named: (name) => this.#inventory?.named(name),
       names: () => this.#inventory?.appliances.map(({ name }) => name) ?? [],
     });
-    this.ready = this.#start(new Properties({ ...definition }));
+    this.ready = this.#start(new Properties(this.properties));
     // Node-RED counts the parameters: exactly two, or `done` never comes.
     node.on('close', (_removed: boolean, done: () => void) => {
       this.#close();
@@ -109,6 +103,11 @@ export class InventoryNode {
 
   named(name: string): InventoryAppliance | undefined {
     return this.#inventory?.named(name);
+  }
+
+  /** Where its credential sets are kept; undefined where that is not set up. */
+  get credentialSets(): CredentialSource | undefined {
+    return this.#sets;
   }
 
   /** The password of a credential set, for a field of an operation that is secret. Errors: `BAD_CONFIG` where there is none. */
@@ -149,21 +148,13 @@ export class InventoryNode {
   }
 
   #make(properties: Properties): Inventory {
-    const read = jsonOf('defaults', properties.text('defaults')) ?? {};
-    if (!isObject(read)) throw badConfig('defaults has to be an object of properties, such as { "realm": "Admin Users" }.');
-    const own = { tls: properties.text('tls'), proxy: properties.text('proxy') };
-    const defaults = { ...Object.fromEntries(Object.entries(own).filter(([, id]) => id !== undefined)), ...read };
+    const defaults = defaultsOf(properties);
     this.#sets = this.#credentials(properties);
     return new Inventory({
       defaults,
       credentials: this.#sets,
-      gateways,
-      settingsOf: (values, credentials) =>
-        settingsOf(
-          this.#red,
-          { ...values, tls: this.#idOf('tls-config', values.tls), proxy: this.#idOf('http proxy', values.proxy) },
-          credentials,
-        ),
+      gateways: inventoryGateways,
+      settingsOf: (values, credentials) => settingsOf(this.#red, { ...values, ...referredBy(this.#red, values) }, credentials),
     });
   }
 
@@ -179,26 +170,11 @@ export class InventoryNode {
   /** Sets that Node-RED keeps with the node. */
   #ownSets(properties: Properties): Record<string, CredentialSet> {
     const stored = new Properties(this.#node.credentials);
-    const names = (properties.text('sets') ?? '').split(/[\s,;]+/).filter((name) => name !== '');
-    if (names.length > MOST_SETS)
-      throw badConfig(`The node itself keeps ${MOST_SETS} sets beside the default one. Take the environment or a folder for more.`);
-    const sets = [DEFAULT_SET, ...names].map((set, index) => {
-      const values = CREDENTIAL_NAMES.map((name) => [name, stored.secret(index === 0 ? name : `${name}_${index}`)] as const);
+    const sets = setsOf(properties).map((set, index) => {
+      const values = CREDENTIAL_NAMES.map((name) => [name, stored.secret(storedName(name, index))] as const);
       return [set, Object.fromEntries(values.filter(([, value]) => value !== undefined))] as const;
     });
     return Object.fromEntries(sets);
-  }
-
-  /** A configuration node by its id, or by its name, which is what people write into a table. */
-  #idOf(type: string, value: unknown): unknown {
-    if (typeof value !== 'string' || value === '') return undefined;
-    const ids: string[] = [];
-    this.#red.nodes.eachNode((node: { id: string; type: string; name?: unknown }) => {
-      if (node.type === type && (node.id === value || node.name === value)) ids.push(node.id);
-    });
-    if (ids.length > 1 && !ids.includes(value))
-      throw badConfig(sentence`Two nodes for ${type} have the name ${value}. Give each a name of its own.`);
-    return ids.includes(value) ? value : (ids[0] ?? value);
   }
 
   readonly #changed = (): void => {
@@ -207,18 +183,8 @@ export class InventoryNode {
   };
 
   async #readFile(file: string): Promise<void> {
-    try {
-      for (let before = await stat(file); ;) {
-        if (before.size > LARGEST_BYTES) throw badConfig(`The file of the inventory is larger than ${LARGEST_BYTES / 2 ** 20} MiB.`);
-        const text = await readFile(file, 'utf8');
-        await pause(SETTLES_MS);
-        const after = await stat(file);
-        if (after.mtimeMs === before.mtimeMs && after.size === before.size) return await this.#inventory?.read(text, formatOf(file));
-        before = after;
-      }
-    } catch (thrown) {
-      throw 'code' in (thrown as object) && !(thrown as { sentence?: unknown }).sentence ? fileFault(thrown, file, 'read') : thrown;
-    }
+    const text = await readSettled(file);
+    await this.#inventory?.read(text, formatOf(file));
   }
 
   async #attempt(work: () => Promise<void>): Promise<void> {
@@ -267,14 +233,5 @@ export function listedAppliances(): { id: string; name: string; present: Gateway
 
 /** For tests: as if the process had just started. */
 export function forgetGateways(): void {
-  gateways.close();
-}
-
-function jsonOf(name: string, text: string | undefined): unknown {
-  if (text === undefined || text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw badConfig(sentence`${ours(name)} is no JSON. Open the inventory and enter it again.`);
-  }
+  inventoryGateways.close();
 }

@@ -1,6 +1,6 @@
-import { askRoute, type Answer } from './asking';
+import { askRoute, draftNodes, type Answer } from './asking';
 import { nameForm, nameTypedInput } from './row';
-import { liveConfig, setOpenConfig } from './state';
+import { form, liveConfig, setOpenConfig, textIn } from './state';
 import { isVariable, prose, tell, textOf } from './words';
 
 /** Sets beside the default one that the node keeps itself; the runtime has as many. */
@@ -24,6 +24,8 @@ export const inventoryCredentials: Record<string, { type: string }> = Object.fro
   everySet.flatMap((set) => VALUES.map(([name, type]) => [credentialOf(name, set), { type }] as const)),
 );
 
+/** What a test takes from the dialog as it stands. */
+const TESTED = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy'];
 const CHECKED = ['file', 'list', 'defaults', 'secretsFolder', 'sets'] as const;
 
 /** What is wrong with a property; one that the chosen source has no use for is never wrong. */
@@ -89,24 +91,23 @@ function setOf(set: number): string {
 /** Shows the rows that the chosen sources need, says beneath an input what is wrong with it, and what there is now. */
 export function openInventory(node: RedNode): void {
   setOpenConfig(node);
-  const input = (property: string): JQuery => $(`#node-config-input-${property}`);
   for (const [property, usual] of [
     ['source', 'file'],
     ['secrets', 'node'],
   ] as const)
-    if (!input(property).val()) input(property).val(usual);
+    if (!form(property).val()) form(property).val(usual);
   for (const property of ['list', 'defaults']) {
-    input(property).typedInput({ types: ['json'] });
-    nameTypedInput(input(property));
+    form(property).typedInput({ types: ['json'] });
+    nameTypedInput(form(property));
   }
   nameForm();
   const show = (): void => {
     for (const property of ['source', 'secrets']) {
-      $(`[data-${property}]`).each((_index, element) => void $(element).toggle(element.dataset[property] === input(property).val()));
+      $(`[data-${property}]`).each((_index, element) => void $(element).toggle(element.dataset[property] === form(property).val()));
     }
-    const secrets = String(input('secrets').val());
+    const secrets = String(form('secrets').val());
     prose($('#gateway-secrets-note'), node._(`inventory.secrets-${secrets}-help`));
-    const names = ['default', ...setsIn(String(input('sets').val() ?? ''))];
+    const names = ['default', ...setsIn(String(form('sets').val() ?? ''))];
     $('.gateway-set').each((set, element) => {
       const name = names[set];
       $(element)
@@ -114,10 +115,10 @@ export function openInventory(node: RedNode): void {
         .find('legend')
         .text(name === undefined ? '' : node._('inventory.set', { name }));
     });
-    for (const property of CHECKED) tell($(`[data-error="${property}"]`), checkInventory(node, input(property).val(), property));
+    for (const property of CHECKED) tell($(`[data-error="${property}"]`), checkInventory(node, form(property).val(), property));
     RED.tray.resize();
   };
-  for (const property of ['source', 'secrets', ...CHECKED]) input(property).on('change input', show);
+  for (const property of ['source', 'secrets', ...CHECKED]) form(property).on('change input', show);
   show();
   void showState(node);
   $('#gateway-test-all').on('click', () => void testAll(node));
@@ -155,15 +156,24 @@ interface Row {
   same?: string;
 }
 
+/** What the dialog holds now. Secrets that were not touched travel as Node-RED's placeholder. */
+function values(node: RedNode): Record<string, unknown> {
+  const properties = Object.fromEntries(TESTED.map((property) => [property, textIn(property)]));
+  const credentials = Object.fromEntries(Object.keys(inventoryCredentials).map((name) => [name, String(form(name).val() ?? '')]));
+  return { id: node.id, ...properties, credentials, nodes: draftNodes(properties['tls'], properties['proxy']) };
+}
+
 async function testAll(node: RedNode): Promise<void> {
   const button = $('#gateway-test-all').prop('disabled', true);
   const place = $('.gateway-test-all-place').text(node._('inventory.testing'));
-  const answer = await askRoute(node, 'gateway-inventory/test', { id: node.id });
+  const answer = await askRoute(node, 'gateway-inventory/test', values(node));
   button.prop('disabled', false);
   place.empty();
   if (answer.ok) showTable(node, place, answer);
   else tell($('<div class="gateway-error">').appendTo(place), answer.message);
   RED.tray.resize();
+  // It is the last of a long dialog: what comes is below what can be seen.
+  place[0]?.scrollIntoView({ block: 'nearest' });
 }
 
 /** Everything as text: parts of it come from the network. */

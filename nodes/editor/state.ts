@@ -35,5 +35,14 @@ export function live(node: RedNode, property: string): unknown {
 }
 
 export function liveConfig(node: RedNode, property: string): unknown {
-  return openConfig === node ? $(`#node-config-input-${property}`).val() : node[property];
+  return openConfig === node ? form(property).val() : node[property];
+}
+
+/** An input of the open dialog of a configuration node. */
+export const form = (property: string): JQuery => $(`#node-config-input-${property}`);
+
+/** What it holds; of a choice of nodes none while none is chosen. */
+export function textIn(property: string): string {
+  const value = form(property).val();
+  return value === undefined || value === null || value === '_ADD_' ? '' : String(value).trim();
 }

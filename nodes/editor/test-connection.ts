@@ -1,12 +1,6 @@
 import { ask, CREDENTIALS, draftNodes, headingOf, PROPERTIES } from './asking';
+import { form, textIn } from './state';
 import { load } from './tools';
-
-const form = (property: string): JQuery => $(`#node-config-input-${property}`);
-
-function textIn(property: string): string {
-  const value = form(property).val();
-  return value === undefined || value === null || value === '_ADD_' ? '' : String(value).trim();
-}
 
 /** What the dialog holds now. Secrets that were not touched travel as Node-RED's placeholder. */
 function values(node: RedNode): Record<string, unknown> {

@@ -50,6 +50,11 @@ export class InventoryAppliance implements Selectable {
     return this.#entry.tags;
   }
 
+  /** Name of the credential set that logs in there. */
+  get credentials(): string {
+    return this.#entry.credentials;
+  }
+
   /** The address, for people. */
   get url(): string {
     const { url } = this.#entry.properties;

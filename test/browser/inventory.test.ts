@@ -61,7 +61,7 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
     expect(await editor.exported('inv1')).toMatchObject(kept);
   });
 
-  it('tests all appliances at once: a table, what is wrong first', async () => {
+  it('tests all appliances at once, as they stand in the dialog: a table, what is wrong first', async () => {
     const fleet = await startSimulatedFleet(3);
     try {
       const entries = [...fleet.entries, { name: 'gone', url: 'https://127.0.0.1:1' }];
@@ -71,20 +71,29 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
       await editor.set('#node-config-input-list', 'json', JSON.stringify(entries));
       await editor.set('#node-config-input-defaults', 'json', '{"realm": "Admin Users"}');
       await editor.input('node-config-input-username', 'api-admin');
-      await editor.input('node-config-input-password', 'simulator');
-      await editor.done();
-      await editor.deploy();
-      await editor.openNode('inv1');
+      // Another address than what is stored was deployed for.
       await editor.page.click('#gateway-test-all');
       await editor.page.waitForSelector('.gateway-table');
+      expect(await editor.text('.gateway-table')).toMatch(/Type it again/);
+      await editor.input('node-config-input-password', 'simulator');
+      await editor.page.click('#gateway-test-all');
+      await editor.page.waitForSelector('.gateway-table .fa-check');
       expect(await editor.text('.gateway-test-all-place .gateway-note')).toBe('3 of 4 appliances answered.');
       const rows = await editor.page.$$eval('.gateway-table tr', (all) => all.map((row) => row.textContent ?? ''));
       expect(rows[0]).toMatch(/^gone.*CONNECTION/);
       expect(rows[1]).toMatch(/^vpn-001.*SIM/);
       expect(rows).toHaveLength(4);
       expect(await editor.overflowing()).toEqual([]);
+      const seen = (): boolean => {
+        const [row, tray] = ['.gateway-table tr:last-child', '.red-ui-tray-body'].map((at) =>
+          document.querySelector(at)?.getBoundingClientRect(),
+        );
+        return row !== undefined && tray !== undefined && row.bottom <= tray.bottom + 1;
+      };
+      expect(await editor.page.evaluate(seen)).toBe(true);
       await picture('inventory-tested');
-      await editor.cancel();
+      await editor.done();
+      await editor.deploy();
     } finally {
       await fleet.close();
     }
