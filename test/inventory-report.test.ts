@@ -106,6 +106,9 @@ describe('a report', () => {
     expect(envelope).toMatchObject({ operation: 'sessions.kill-user', result: { info: [], warnings: [], errors: [] }, changed: null });
     expect(envelope.plan).toEqual(['a', 'c', 'c'].map((appliance) => ({ appliance, ...request })));
     expect(envelope.summary).toMatch(/would send 3 requests to 3 appliances; failed: 1 \(b\)\.$/);
+    expect(envelopeOf([well('a')], { envelopes: [cost(1, [request])], dryRun: true }).summary).toMatch(
+      /would send 1 request to 1 appliance\.$/,
+    );
     expect(envelope.ms).toBeGreaterThanOrEqual(0);
     expect(Number.isInteger(Math.round((envelope.ms ?? NaN) * 10))).toBe(true);
     expect(envelopeOf(results, { envelopes: [cost(1), cost(1), undefined] })).not.toHaveProperty('plan');
@@ -140,7 +143,7 @@ describe('a report', () => {
       'done on 1 of 2 appliances; not begun: 1, since it was cancelled.',
     );
     expect(summaryOf([well('a'), skipped('b')])).toBe('done on 1 of 2 appliances; not begun: 1.');
-    expect(summaryOf([failed('a')], { stopped: 'failures' })).toBe('done on 0 of 1 appliances; failed: 1 (a).');
+    expect(summaryOf([failed('a')], { stopped: 'failures' })).toBe('done on 0 of 1 appliance; failed: 1 (a).');
     expect(summaryOf([])).toBe('no appliance fits tag:eu.');
     expect(envelopeOf([failed('a')], { stopped: 'failures' }).stopped).toBe('failures');
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { counted } from '../nodes/editor/words';
 import type { Texts } from '../scripts/editor/table.mjs';
 import { Translation } from '../scripts/editor/translate.mjs';
 import { root } from '../scripts/tools.mjs';
@@ -70,4 +71,40 @@ describe('a translation', () => {
   });
 });
 
-describeTranslations(root, JSON.parse(built('locales', 'en-US', 'gateway.json')) as Texts, built('help', 'en-US.html'));
+const catalogueOf = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
+const own = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'en-US.json'), 'utf8')) as Texts;
+
+function* flat(texts: Texts, place = ''): Generator<[string, string]> {
+  for (const [key, value] of Object.entries(texts)) {
+    if (typeof value === 'string') yield [`${place}${key}`, value];
+    else yield* flat(value, `${place}${key}.`);
+  }
+}
+
+describe('how many', () => {
+  /** Where something is counted by name: no unit, and no verb. */
+  const COUNTED = /__\w+__ (?!ms\b|is\b|was\b|has\b)[a-z]+s\b/;
+
+  it('has words of its own for one, wherever several things are counted by name', () => {
+    const texts = new Map(flat(own));
+    const counted = [...texts].filter(([key, text]) => COUNTED.test(text) && !key.endsWith('-one'));
+    expect(counted.length).toBeGreaterThan(12);
+    expect(counted.filter(([key]) => !texts.has(`${key}-one`))).toEqual([]);
+  });
+
+  it.each([
+    ['en-US', '1 field would change:', '2 fields would change:', '0 of 1 appliance answered.'],
+    ['de', '1 Feld würde sich ändern:', '2 Felder würden sich ändern:', '0 von 1 Appliance hat geantwortet.'],
+  ])('is said so in a dialog in %s', (language, one, two, tested) => {
+    const texts = new Map(flat(catalogueOf(language)));
+    const node = {
+      _: (key: string, values: Record<string, unknown> = {}) =>
+        (texts.get(key) ?? key).replace(/__(\w+)__/g, (_all, name: string) => String(values[name])),
+    };
+    expect(counted(node, 'current.differs', 1)).toBe(one);
+    expect(counted(node, 'current.differs', 2)).toBe(two);
+    expect(counted(node, 'inventory.tested', 1, { well: 0 })).toBe(tested);
+  });
+});
+
+describeTranslations(root, catalogueOf('en-US'), built('help', 'en-US.html'));

@@ -1,7 +1,7 @@
 import { askRoute } from './asking';
 import { nameTypedInput } from './row';
 import { live } from './state';
-import { isVariable, prose, tell, textOf } from './words';
+import { counted, isVariable, prose, tell, textOf } from './words';
 
 const COUNTS = ['atOnce', 'canary', 'maxAppliances'];
 const SHARES = ['batch', 'maxFailures'];
@@ -100,7 +100,7 @@ async function showMatches(node: RedNode): Promise<void> {
   if (!answer.ok) return void prose(place, answer.message);
   const names = (answer.entries as { value: string }[]).slice(0, 5).map(({ value }) => value);
   const more = Number(answer.selected) > names.length ? ' …' : '';
-  prose(place, `${node._('many.matches', { n: String(answer.selected), total: String(answer.total) })} ${names.join(', ')}${more}`);
+  prose(place, `${counted(node, 'many.matches', Number(answer.total), { selected: Number(answer.selected) })} ${names.join(', ')}${more}`);
 }
 
 /** Names and tags for the word that is being typed. */

@@ -1,7 +1,7 @@
 import { askRoute, draftNodes, type Answer } from './asking';
 import { nameForm, nameTypedInput } from './row';
 import { form, liveConfig, setOpenConfig, textIn } from './state';
-import { isVariable, prose, tell, textOf } from './words';
+import { counted, isVariable, prose, tell, textOf } from './words';
 
 /** Sets beside the default one that the node keeps itself; the runtime has as many. */
 const MOST_SETS = 7;
@@ -138,9 +138,8 @@ async function showState(node: RedNode): Promise<void> {
   const answer = await askRoute(node, 'gateway-inventory/list', { id: node.id });
   if (!answer.ok) return void prose(place, node._('inventory.not-deployed'));
   const tags = (answer.tags as { value: string; count: number }[]).map(({ value, count }) => `${value} (${count})`).join(', ');
-  const there =
-    node._(answer.total === 1 ? 'inventory.there-one' : 'inventory.there', { n: String(answer.total) }) +
-    (tags ? ` ${node._('inventory.tags', { tags })}` : '');
+  const count = counted(node, 'inventory.there', Number(answer.total));
+  const there = tags ? `${count} ${node._('inventory.tags', { tags })}` : count;
   prose(place, typeof answer.fault === 'string' ? `${answer.fault} ${there}` : there).toggleClass(
     'gateway-error',
     answer.fault !== undefined,
@@ -180,7 +179,7 @@ async function testAll(node: RedNode): Promise<void> {
 function showTable(node: RedNode, place: JQuery, answer: Extract<Answer, { ok: true }>): void {
   const { total, well } = answer;
   $('<div class="gateway-note">')
-    .text(node._('inventory.tested', { well: String(well), total: String(total) }))
+    .text(counted(node, 'inventory.tested', Number(total), { well: Number(well) }))
     .appendTo(place);
   const table = $('<table class="gateway-table">').appendTo(place);
   for (const { appliance, ok, code, message, system, same } of answer.rows as Row[]) {

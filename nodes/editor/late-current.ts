@@ -1,6 +1,6 @@
 import { compareGiven } from '../../src/change/compare';
 import type { Opened, Opening } from './late';
-import { prose } from './words';
+import { counted, prose } from './words';
 
 /** What is there now, put into the body where that is empty; beneath it stays what would become different, as it is typed. */
 export function openCurrent(opening: Opening): Opened {
@@ -55,7 +55,7 @@ async function show(opening: Opening, panel: JQuery): Promise<void> {
 function compare(node: RedNode, panel: JQuery, present: Record<string, unknown>, given: Record<string, unknown>): void {
   const { diff } = compareGiven('', given, present);
   const unknown = Object.keys(given).filter((key) => !(key in present));
-  panel.empty().append($('<b>').text(node._(diff.length === 0 ? 'current.same' : 'current.differs', { count: diff.length })));
+  panel.empty().append($('<b>').text(diff.length === 0 ? node._('current.same') : counted(node, 'current.differs', diff.length)));
   for (const { field, before, after } of diff) {
     const line = $('<div>').append($('<code>').text(field), ' ', $('<del>').text(words(before)), ' → ', $('<ins>').text(words(after)));
     panel.append(line);

@@ -2,7 +2,7 @@ import type { Answer } from './asking';
 import { polling } from './late-polling';
 import { makeTls, type Trust } from './late-trust';
 import { aboutPin } from './late-pin';
-import { prose } from './words';
+import { counted, prose } from './words';
 
 /** What the test of one appliance's dialog is made with. */
 export interface TestOpening {
@@ -123,7 +123,7 @@ function tellAccount({ node, values }: TestOpening, box: Box, answer: Record<str
   if (idle === undefined) return;
   const every = polling(node.id);
   const short = every !== undefined && every > idle * 60;
-  box.text(node._(short ? 'test.idle.short' : 'test.idle.limit', { n: idle, every: every ?? 0 }), short ? 'gateway-warning' : '');
+  box.text(counted(node, short ? 'test.idle.short' : 'test.idle.limit', idle, { every: every ?? 0 }), short ? 'gateway-warning' : '');
 }
 
 function tellFault(opening: TestOpening, box: Box, answer: Answer & { ok: false }): void {
@@ -141,7 +141,7 @@ function tellChain(opening: TestOpening, box: Box, { chain, names, trust, hinder
   const { node, made } = opening;
   const list = $('<ol class="gateway-chain">');
   for (const { subject, issuer, fingerprint256, days, 'valid-to': until } of chain) {
-    const left = node._(days < 0 ? 'trust.expired' : 'trust.days', { days: Math.abs(days), until: until.slice(0, 10) });
+    const left = counted(node, days < 0 ? 'trust.expired' : 'trust.days', Math.abs(days), { until: until.slice(0, 10) });
     const lines = [node._('trust.issuer', { issuer: issuer === subject ? node._('trust.itself') : issuer }), left];
     const item = $('<li>').append($('<b>').text(subject), ...lines.map((line) => $('<div>').text(line)));
     item.append($('<div>').text(node._('trust.fingerprint')), $('<code>').text(fingerprint256)).appendTo(list);

@@ -24,3 +24,13 @@ export function tell(place: JQuery, verdict: string | true | undefined): void {
 export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
+
+/** A node, or what has its words. */
+interface Speaking {
+  readonly _: (key: string, values?: Record<string, unknown>) => string;
+}
+
+/** A text of the catalogue for so many; that of one thing has words of its own, as in the runtime (`countedText`). */
+export function counted(node: Speaking, key: string, n: number, values: Record<string, string | number> = {}): string {
+  return node._(n === 1 ? `${key}-one` : key, { ...values, n: String(n) });
+}

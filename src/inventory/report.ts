@@ -35,7 +35,12 @@ export type Stopped = 'canary' | 'failures' | 'cancelled';
 
 export const WORDS = {
   done: '__title__: done on __ok__ of __total__ appliances',
-  planned: '__title__: would send __n__ requests to __total__ appliances',
+  'done-one': '__title__: done on __ok__ of 1 appliance',
+  planned: '__title__: would send __requests__ to __appliances__',
+  requests: '__n__ requests',
+  'requests-one': '1 request',
+  appliances: '__n__ appliances',
+  'appliances-one': '1 appliance',
   none: '__title__: no appliance fits __selection__.',
   failed: '; failed: __n__ (__names__)',
   skipped: '; not begun: __n__',
@@ -125,15 +130,30 @@ function changedOf({ operation, results, dryRun }: Reported): boolean | null {
   return results.some(({ changed, skipped }) => changed === null && !skipped) ? null : false;
 }
 
+function telling(say: Say): (key: keyof typeof WORDS, values: Record<string, string | number>) => string {
+  return (key, values) => say(`fleet.${key}`, WORDS[key], values);
+}
+
+/** How much a plan would send, and to how many. */
+export function plannedWords(say: Say, title: string, requests: number, appliances: number): string {
+  const tell = telling(say);
+  return tell('planned', {
+    title,
+    requests: tell(requests === 1 ? 'requests-one' : 'requests', { n: requests }),
+    appliances: tell(appliances === 1 ? 'appliances-one' : 'appliances', { n: appliances }),
+  });
+}
+
 function summaryOf({ operation, selection, input, results, stopped, say }: Reported, planned: number | undefined): string {
-  const tell = (key: keyof typeof WORDS, values: Record<string, string | number>): string => say(`fleet.${key}`, WORDS[key], values);
+  const tell = telling(say);
   const { total, ok, failed, skipped } = countsOf(results);
   const title = titleOf({ name: operation, operation: operations.get(operation), input, mask: (text) => text }, say);
   if (total === 0) return tell('none', { title, selection });
   const names = results.filter((result) => !result.ok && !result.skipped).map(({ appliance }) => appliance);
   const shown = names.slice(0, MOST_NAMED).join(', ');
   const named = names.length > MOST_NAMED ? tell('more', { names: shown, n: names.length - MOST_NAMED }) : shown;
-  const parts = [planned === undefined ? tell('done', { title, ok, total }) : tell('planned', { title, n: planned, total })];
+  const done = total === 1 ? 'done-one' : 'done';
+  const parts = [planned === undefined ? tell(done, { title, ok, total }) : plannedWords(say, title, planned, total)];
   if (failed > 0) parts.push(tell('failed', { n: failed, names: named }));
   if (skipped > 0) parts.push(tell('skipped', { n: skipped }), stopped ? tell(stopped, {}) : '');
   return say('summary.sentence', SUMMARIES.sentence, { parts: parts.join('') });

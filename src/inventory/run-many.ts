@@ -15,7 +15,7 @@ import {
   envelopeOf,
   failedResult,
   partlyFailed,
-  WORDS,
+  plannedWords,
   type ApplianceResult,
   type ManyAppliances,
   type PlannedAt,
@@ -236,8 +236,7 @@ class Run {
     const wouldChange = proposals.some((proposal) => proposal?.wouldChange === true);
     if ((plan.length === 0 && !wouldChange) || this.#stop.aborted) return;
     const { say = english, selection = '', approve } = this.#options;
-    const values = { title: this.#title(), n: plan.length, total: this.#targets.length };
-    const summary = `${say('fleet.planned', WORDS.planned, values)}.`;
+    const summary = `${plannedWords(say, this.#title(), plan.length, this.#targets.length)}.`;
     this.#approved = await approve?.({ operation: this.#operation, appliance: selection, summary, plan, wouldChange });
   }
 
