@@ -122,15 +122,16 @@ describe('a state', () => {
 
   it('reads what lists name where something is there, and takes an odd answer for nothing', async () => {
     const { simulator, call } = await shows({
-      a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }] },
+      a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }], site: [{ name: 's' }] },
       'a/user/u': { fullname: 'U' },
       'a/user/v': { fullname: 'V' },
       'a/role/r': 422,
+      'a/site/s': 400,
     });
     const found = await stateBefore({ method: 'DELETE', path: at('a') }, call);
     expect(Object.keys(found?.before ?? {})).toEqual(['a', 'a/user/u', 'a/user/v'].map(at));
     // Of each list the first tells.
-    expect(asked(simulator)).toEqual(expect.arrayContaining(['a/role/r', 'a/tag/t']));
+    expect(asked(simulator)).toEqual(expect.arrayContaining(['a/role/r', 'a/tag/t', 'a/site/s']));
     simulator.fault({ match: ({ path }) => path === at('c'), status: 200, body: '{"name":"c","user":[{"name":"u"}]}', times: Infinity });
     simulator.fault({ match: ({ path }) => path === at('c/user/u'), status: 403, times: Infinity });
     expect(await stateBefore({ method: 'DELETE', path: at('c') }, call)).toBeUndefined();
@@ -155,6 +156,8 @@ describe('a state', () => {
     });
     // A field by itself, whose resource nobody has read: what was there is not known.
     expect(await stateBefore(put('users/none/value', { value: '1' }), call)).toBeUndefined();
+    for (const body of [{}, { value: '1', other: '2' }])
+      expect((await stateBefore(put('users/none/value', body), call))?.subject).toEqual({ paths: [at('users/none/value')], deep: true });
   });
 
   it('of a resource is it and its parts, as far as they are given', async () => {
@@ -170,6 +173,8 @@ describe('a state', () => {
     expect(Object.keys(found?.before ?? {})).toEqual(paths);
     expect(asked(simulator)).toEqual(['r', 'r/general', 'r/general/deeper']);
     expect(await stateNow(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+    // What was not given is not looked at.
+    expect(asked(simulator)).not.toContain('r/other');
     const { resource, parts } = await withParts(await call.read({ method: 'GET', path: at('r') }), body, call);
     expect(resource).toEqual({ name: 'r', general: { deeper: { text: 'y' }, text: 'x' }, other: link('r/other'), value: '1' });
     expect(Object.keys(parts)).toEqual(paths.slice(1));
@@ -188,7 +193,12 @@ describe('a state', () => {
   });
 
   it('of an item that is written at its collection is that of the item', async () => {
-    const { call } = await shows({ c: { item: [link('c/a')] }, 'c/a': { name: 'a', value: '1' }, d: { item: [], more: '1' } });
+    const { call } = await shows({
+      c: { item: [link('c/a')] },
+      'c/a': { name: 'a', value: '1' },
+      d: { item: [], more: '1' },
+      e: { only: 'x' },
+    });
     expect(await stateBefore(put('c', { name: 'a', value: '2' }), call)).toEqual({
       subject: { paths: [at('c/a')], deep: false },
       before: { [at('c/a')]: { name: 'a', value: '1' } },
@@ -199,6 +209,7 @@ describe('a state', () => {
       ['c', { item: [] }],
       ['c', { value: '1' }],
       ['d', { name: 'a' }],
+      ['e', { name: 'a' }],
     ] as const)
       expect((await stateBefore(put(place, body), call))?.subject).toEqual({ paths: [at(place)], deep: false });
   });
@@ -236,12 +247,30 @@ describe('a state', () => {
     for (const path of ['a', 'b']) expect(await stateBefore(put(path, { x: '1' }), call)).toBeUndefined();
     simulator.fault({ match: ({ path }) => path === at('c'), cut: 'before-headers', times: Infinity });
     expect((await failure(stateBefore(put('c', { x: '1' }), call))).code).toBe('CONNECTION');
+    simulator.fault({ match: ({ path }) => path === at('d'), status: 401, times: Infinity });
+    expect((await failure(stateBefore(put('d', { x: '1' }), call))).code).toBe('UNAUTHORIZED');
+    const codeWith = async (...[options, settings]: [Parameters<typeof callOf>[1], Parameters<typeof callOf>[2]]): Promise<string> =>
+      (await failure(stateBefore(put('users/x', { x: '1' }), callOf(simulator, options, settings)))).code;
+    expect(await codeWith({ signal: AbortSignal.abort() }, {})).toBe('ABORTED');
+    expect(await codeWith({}, { tls: {} })).toBe('TLS');
+    for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) expect(await codeWith({}, { username: 'nobody', password: 'x' })).toBe(code);
+  });
+
+  it('of more than anybody would put back is refused', async () => {
+    const items = Array.from({ length: 10_001 }, (_, index) => link(`a/${index}`));
+    const { simulator, call } = await shows({ a: { items } });
+    const error = await failure(stateNow({ paths: [at('a')], deep: true }, call));
+    expect([error.code, error.message]).toEqual(['LIMIT', `There are more than 10000 resources below ${at('a')}.`]);
+    expect(await stateBefore({ method: 'DELETE', path: at('a') }, call)).toBeUndefined();
+    expect(asked(simulator)).toEqual(['a', 'a']);
   });
 
   it('is read anew unless what the run knows will do', async () => {
     const { simulator, call } = await shows({ a: { x: '1' } });
     for (const known of [false, true, true, false]) await stateNow({ paths: [at('a')], deep: false }, call, known);
     expect(asked(simulator)).toEqual(['a', 'a']);
+    for (const known of [undefined, true, undefined]) await stateBefore(put('a', { x: '2' }), call, known);
+    expect(asked(simulator)).toHaveLength(4);
     expect(await readIfThere(at('none'), call)).toBeUndefined();
   });
 

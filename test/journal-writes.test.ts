@@ -72,6 +72,28 @@ describe('a write with a journal', () => {
     expect((await gateway.run('users.get', user)).data).toMatchObject({ fullname: 'First', enabled: 'false' });
   });
 
+  it('of an item waits for the one that creates it, and of another one does not', async () => {
+    const { simulator, gateway } = await journalled();
+    let release = (): void => undefined;
+    simulator.fault({
+      match: ({ method, path }) => method === 'POST' && path.includes(TREE),
+      until: new Promise<void>((resolve) => (release = resolve)),
+    });
+    const roles = 'users/user-roles/user-role';
+    const created = gateway.run('config.create', { path: roles, body: { name: 'New', description: 'x' } });
+    await expect.poll(() => writes(simulator).length, PATIENTLY).toBe(1);
+    const changed = gateway.run('config.update', { path: `${roles}/New`, body: { description: 'y' } });
+    await gateway.run('config.update', { path: ROLE, body: { description: 'z' } });
+    expect(asked(lines(simulator)).filter((line) => line.endsWith('/New'))).toEqual([]);
+    release();
+    await Promise.all([created, changed]);
+    expect((await list(gateway)).map(({ operation, diff }) => [operation, diff?.[0]?.before])).toEqual([
+      ['config.update', 'x'],
+      ['config.update', ''],
+      ['config.create', null],
+    ]);
+  });
+
   it.each([
     ['what the appliance changed by itself', { changesField: 'description' }, 'set by the appliance'],
     ['what a PUT took away that nobody had given', { putMerges: false }, ''],
