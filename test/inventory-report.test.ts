@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { paceOf, type PaceOptions } from '../src/inventory/pace';
 import {
   countsOf,
@@ -146,6 +146,23 @@ describe('a report', () => {
     expect(summaryOf([failed('a')], { stopped: 'failures' })).toBe('done on 0 of 1 appliance; failed: 1 (a).');
     expect(summaryOf([])).toBe('no appliance fits tag:eu.');
     expect(envelopeOf([failed('a')], { stopped: 'failures' }).stopped).toBe('failures');
+  });
+
+  it('says it in words that a catalogue may have, under their keys', () => {
+    const keys: string[] = [];
+    const say: Reported['say'] = (key, text, values) => (keys.push(key), english(key, text, values));
+    envelopeOf([...'abcdef'].map((name) => failed(name)).concat(skipped('g')), { stopped: 'canary', say });
+    const fleet = ['more', 'done', 'failed', 'skipped', 'canary'].map((key) => `fleet.${key}`);
+    expect(keys.filter((key) => key.startsWith('fleet.'))).toEqual(fleet);
+    expect(keys.at(-1)).toBe('summary.sentence');
+    expect(envelopeOf([well('a')]).summary).toBe("End a user's sessions (j.doe): done on 1 of 1 appliance.");
+    expect(envelopeOf([], { operation: 'no.such' })).toMatchObject({ operation: 'no.such', changed: false });
+  });
+
+  it('tells how long it took, to a tenth of a millisecond', () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(1123.456);
+    onTestFinished(() => clock.mockRestore());
+    expect(envelopeOf([], { started: 1000 }).ms).toBe(123.5);
   });
 
   it('has a line for each that failed, for a mail', () => {
