@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { startSimulatedFleet } from '../../src/simulator';
+import { tooFaint } from './contrast';
 import { inBothEditors } from './rig';
 
 const PICTURES = process.env['GATEWAY_PICTURES'];
@@ -92,6 +93,12 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
       };
       expect(await editor.page.evaluate(seen)).toBe(true);
       await picture('inventory-tested');
+      const dark = (on: boolean): Promise<unknown> =>
+        editor.page.evaluate((theme) => document.documentElement.classList.toggle('nr-theme-dark', theme), on);
+      await dark(rig.version === 5);
+      expect(await editor.page.evaluate(tooFaint)).toEqual([]);
+      await picture('inventory-tested-dark');
+      await dark(false);
       await editor.done();
       await editor.deploy();
     } finally {
