@@ -1,5 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Body } from '../src/http/body';
+import { MOST_BYTES, Share, tooLong, tooMuchAtOnce } from '../src/http/budget';
+import { badResponse, parseObject } from '../src/http/document';
+import { sentence } from '../src/model/sentence';
+import { refusalOf } from './library/appliance';
 
 /** A body that came in so many chunks. */
 function bodyOf(text: string, chunks = 3): Body {
@@ -43,4 +47,53 @@ describe('the body of an answer', () => {
     expect(spy).not.toHaveBeenCalled();
     spy.mockRestore();
   });
+});
+
+describe('a body that has to be an object', () => {
+  const parsed = (text: string) => parseObject({ status: 207, contentType: '', body: bodyOf(text, 1) });
+
+  it('is one, or said to be what it is', () => {
+    expect(parsed('{"a":1}')).toEqual({ a: 1 });
+    const odd = 'The appliance answered something that cannot be read, or was cut short, where JSON belongs (status 207).';
+    const html = 'The appliance answered a page of HTML where JSON belongs (status 207).';
+    for (const [text, message] of [
+      ['', 'The appliance answered nothing where JSON belongs (status 207).'],
+      [' \n', 'The appliance answered nothing where JSON belongs (status 207).'],
+      ['<!DOCTYPE html><p>', html],
+      [' <HTML>', html],
+      ['<p><html>', odd],
+      ['{"a":', odd],
+      ['[]', 'The appliance answered JSON that is not an object (status 207).'],
+      ['null', 'The appliance answered JSON that is not an object (status 207).'],
+    ] as const)
+      expect(
+        refusalOf(() => parsed(text)),
+        text,
+      ).toMatchObject({ code: 'BAD_RESPONSE', message, details: { status: 207, sent: true } });
+    expect(badResponse({ status: 200, contentType: '', body: new Body() }, sentence`Odd.`)).toMatchObject({
+      message: 'Odd.',
+      details: { status: 200, sent: true },
+    });
+  });
+});
+
+it('what answers hold together has a bound, and is free again', () => {
+  const MIB = 1 << 20;
+  const [one, other] = [new Share(), new Share()];
+  expect([one.add(40 * MIB), other.add(24 * MIB), other.add(1)]).toEqual([true, true, false]);
+  other.giveBack();
+  other.giveBack();
+  expect([one.add(24 * MIB), other.add(1)]).toEqual([true, false]);
+  one.giveBack();
+  expect([other.add(64 * MIB), one.add(1)]).toEqual([true, false]);
+  other.giveBack();
+  expect(MOST_BYTES).toBe(32 * MIB);
+  expect(tooLong('vpn')).toMatchObject({
+    code: 'LIMIT',
+    message: 'The answer of vpn is larger than 32 MiB. Ask for a smaller part of it, or export it to a file.',
+    details: { sent: true },
+  });
+  expect(tooMuchAtOnce('vpn').message).toBe(
+    'With the answer of vpn, more than 64 MiB of answers are under way in this process. Ask for less at the same time.',
+  );
 });

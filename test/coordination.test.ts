@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { inventoryCoordination, shareBetweenProcesses } from '../nodes/shared';
 import { abortSignalOf, Canceller, unlessAborted } from '../src/model/cancelling';
@@ -179,6 +180,7 @@ describe('what can be cancelled', () => {
     expect(signal.aborted).toBe(false);
     canceller.abort();
     expect([signal.aborted, abortSignalOf(canceller).aborted]).toEqual([true, true]);
+    expect(signal).toBeInstanceOf(AbortSignal);
   });
 
   it('leaves what others share, with words of its own, and no listener behind', async () => {
@@ -206,6 +208,14 @@ describe('what can be cancelled', () => {
     await expect(unlessAborted(never, counted(canceller), 'Not now.')).rejects.toMatchObject(words);
     expect(await unlessAborted(Promise.resolve(1), counted(new Canceller()), '')).toBe(1);
     expect(await unlessAborted(Promise.resolve(2), undefined, '')).toBe(2);
+    const real = new AbortController();
+    const followed = new Canceller();
+    followed.follow(real.signal)();
+    expect(await unlessAborted(Promise.resolve(3), real.signal, '')).toBe(3);
+    expect(getEventListeners(real.signal, 'abort')).toEqual([]);
+    const cut = unlessAborted(never, real.signal, 'Not now.');
+    real.abort();
+    await expect(cut).rejects.toMatchObject(words);
     expect(listeners.size).toBe(0);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Gateway } from '../src/gateway';
-import { MOST_EXCHANGES, type Exchanged } from '../src/http/history';
+import { History, MOST_EXCHANGES, type Exchanged } from '../src/http/history';
 import { findingsIn } from '../src/areas/support/findings';
 import { Counters, counterValues } from '../src/model/counters';
 import { checkSettings, type Settings } from '../src/model/settings';
@@ -55,6 +55,33 @@ describe('exchanges', () => {
     expect(told).toEqual([]);
     const { envelope } = await gatewayFor(simulator, { name: 'loud', log: true }, { onExchange }).run('system.info');
     expect([envelope.ok, ...told]).toEqual([true, `GET ${INFO} 200`, 'loud']);
+  });
+});
+
+describe('the history of a gateway', () => {
+  const INFO_PATH = '/gw/api/v1/system/system-information';
+
+  it('shows what was noted, without names, the newest last', () => {
+    const history = new History('/gw');
+    expect(history.list()).toEqual([]);
+    const noted = history.add('GET', INFO_PATH, 200, 1.26);
+    history.add('PUT', '/gw/api/v1/configuration/j.doe', 'TIMEOUT', 0.04);
+    const at = expect.stringMatching(/^\d{4}-.*Z$/) as string;
+    expect(history.list()).toEqual([
+      { at, method: 'GET', path: '/api/v1/system/system-information', status: 200, code: null, ms: 1.3 },
+      { at, method: 'PUT', path: '/api/v1/configuration/*', status: null, code: 'TIMEOUT', ms: 0 },
+    ]);
+    expect(history.shown(noted)).toEqual(history.list()[0]);
+  });
+
+  it('keeps of a long address what is shown of it alone, and forgets what is older than the latest', () => {
+    const history = new History('/gw');
+    const [short, long] = [1000, 1001].map((length) => history.add('GET', `${INFO_PATH}/`.padEnd(length, 'x'), 200, 1).path);
+    expect([short?.length, long]).toEqual([1000, '/api/v1/system/system-information/*']);
+    for (let index = 2; index < MOST_EXCHANGES; index++) history.add('GET', '/gw', index, 1);
+    expect(history.list().map(({ status }) => status)).toEqual([200, 200, ...Array.from({ length: 198 }, (_, index) => index + 2)]);
+    for (const status of [900, 901, 902]) history.add('GET', '/gw', status, 1);
+    expect(history.list().map(({ status }) => status)).toEqual([...Array.from({ length: 197 }, (_, index) => index + 3), 900, 901, 902]);
   });
 });
 
