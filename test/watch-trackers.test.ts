@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { Canceller } from '../src/model/cancelling';
+import { GatewayError } from '../src/model/error';
 import type { JsonObject } from '../src/model/json';
 import { CertificateTracker, readDays } from '../src/watch/certificate';
+import { machineClock } from '../src/watch/clock';
 import { ClusterTracker } from '../src/watch/cluster';
 import { ConfigurationTracker } from '../src/watch/configuration';
-import { filterFrom } from '../src/watch/kinds';
+import { askerOf, filterFrom, kindNamed, KINDS, type Kind, type KindOptions, type Watched } from '../src/watch/kinds';
 import { cross, limitKey, readLimits, type Limit, type Standing } from '../src/watch/limits';
 import { SessionTracker } from '../src/watch/sessions';
 import { SystemTracker } from '../src/watch/system';
@@ -484,6 +487,8 @@ describe('sessions', () => {
       tracker.look(roles(...names));
       expect(rolesKept().sort()).toEqual(names.map((name) => [name, `of ${name}`]).sort());
     }
+    // What is as it was is no change, whatever is kept for it.
+    expect(tracker.look(roles('F', 'G', 'H', 'A')).change).toBeUndefined();
     tracker.restore([['x', '', '', '', 'A', 'of A']]);
     expect(tracker.save()).toEqual([['x', '', '', '', 'A', 'of A']]);
     expect(
@@ -495,7 +500,7 @@ describe('sessions', () => {
   it('are not taken from what is no memory of them', () => {
     const row = ['a', '', '', '', '', ''];
     refuses(make, undefined, {}, [row.slice(1)], [[...row, '']], [[...row.slice(1), 7]], ['a']);
-    for (const odd of [undefined, [], { add: [] }, { gone: [] }, { add: [row], gone: [7] }])
+    for (const odd of [undefined, [], { add: [] }, { gone: [] }, { add: [row, 'b'], gone: [] }, { add: [row], gone: ['a', 7] }])
       expect(() => make().apply(odd)).toThrow('another shape');
   });
 });
@@ -596,6 +601,132 @@ describe('a configuration', () => {
     tracker.restore({ set: [[`${ROOT}/b`, '1']], gone: [], forbidden: [] });
     tracker.apply({ set: [[`${ROOT}/c`, '1']], gone: [`${ROOT}/b`], forbidden: [`${ROOT}/f`] });
     expect([...tracker.rest()]).toEqual([{ set: [[`${ROOT}/c`, '1']], gone: [], forbidden: [`${ROOT}/f`] }]);
+  });
+});
+
+describe('what can be watched for', () => {
+  const kinds: Record<string, Kind> = KINDS;
+  const clock = new TestClock();
+
+  it.each<[string, string, KindOptions, JsonObject | undefined, unknown]>([
+    ['sessions', 'sessions.list', {}, undefined, null],
+    ['sessions', 'sessions.list', { filter: { 'source-ip': '10.0.0.1' } }, undefined, { 'source-ip': '10.0.0.1' }],
+    ['health', 'system.health', {}, { status: 'all' }, undefined],
+    ['system', 'system.info', {}, undefined, undefined],
+    ['cluster', 'cluster.status', {}, undefined, undefined],
+    ['license', 'license.lease-info', {}, undefined, undefined],
+    ['certificate', 'certificates.served', {}, undefined, undefined],
+    ['configuration', 'snapshot.take', {}, {}, [null, null]],
+    ['configuration', 'snapshot.take', { path: 'users', ignore: ['x'] }, { path: 'users', ignore: ['x'] }, ['users', ['x']]],
+  ])('%s asks for %s', (name, operation, options, input, identity) => {
+    const kind = kindNamed(name);
+    expect([kind.operation, kind.input?.(options), kind.identity?.(options)]).toEqual([operation, input, identity]);
+    expect(kind.tracker(options, clock, 'vpn').save()).toBeUndefined();
+    expect(kind.every).toBe(name === 'configuration' ? 3600 : undefined);
+  });
+
+  it('is known by name', () => {
+    for (const odd of ['weather', 'toString', 7, undefined])
+      expect(refusalOf(() => kindNamed(odd))).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: 'watch has to be one of sessions, health, system, cluster, license, certificate, configuration.',
+        details: { sent: false },
+      });
+    for (const [name, options] of [
+      ['sessions', { filter: { odd: 'x' } }],
+      ['health', { limits: [] }],
+      ['license', { limits: [] }],
+      ['certificate', { days: [] }],
+      ['configuration', { ignore: [''] }],
+    ] as const)
+      expect(refusalOf(() => kindNamed(name).tracker(options, clock, 'vpn'))?.code, name).toMatch(/^BAD_/);
+  });
+
+  it('has lines of its own where nobody draws any', () => {
+    const beyond = (name: string, ...data: JsonObject[]): unknown[] => {
+      const tracker = kindNamed(name).tracker({}, clock, 'vpn');
+      return data.flatMap((one) => eventsOf(tracker.look(one)));
+    };
+    const cpu = (...values: number[]): unknown[] => beyond('health', ...values.map((value) => ({ 'CPU-UTILIZATION': value })));
+    expect(cpu(90, 91, 91, 91, 81, 81, 81, 80, 80, 80)).toMatchObject([
+      { event: 'above', value: 91, limit: 90 },
+      { event: 'below', value: 80, limit: 80 },
+    ]);
+    const leased = (...counts: number[]): unknown[] =>
+      beyond(
+        'license',
+        ...counts.map((count) => ({
+          'leased-license-counts': {
+            features: { feature: { name: 'A', 'total-count': 100, clients: { 'client-info': { 'leased-count': count } } } },
+          },
+        })),
+      );
+    expect(leased(90, 91, 86, 85)).toMatchObject([
+      { event: 'above', share: 91, limit: 90 },
+      { event: 'below', share: 85, limit: 85 },
+    ]);
+    const days = (left: number): JsonObject => ({
+      fingerprint256: 'A',
+      'valid-to': new Date(clock.now() + left * 86_400_000 + 1000).toISOString(),
+    });
+    expect(beyond('certificate', ...[31, 30, 14, 7, 3, 1].map(days))).toHaveLength(5);
+  });
+
+  it('is asked for by its operation; that there is no cluster is an answer too', async () => {
+    const asked: unknown[] = [];
+    let answer: () => unknown = () => undefined;
+    const watched = {
+      name: 'vpn',
+      run: (...given: unknown[]) => (asked.push(given.slice(0, 2)), Promise.resolve().then(answer)),
+      readConfiguration: (...given: unknown[]) => (asked.push(given.slice(0, 2)), Promise.resolve({ data: asked.length })),
+    } as unknown as Watched;
+    const ask = (name: string, input: JsonObject = {}) => askerOf(watched, kinds[name] as Kind, input)(new Canceller());
+    answer = () => 'outcome';
+    expect(await ask('health', { status: 'all' })).toBe('outcome');
+    expect(asked.splice(0)).toEqual([['system.health', { status: 'all' }]]);
+    const failing = (code: 'NOT_FOUND' | 'TIMEOUT', cause?: object) => () => {
+      throw Object.assign(new GatewayError(code, 'x'), { cause });
+    };
+    answer = failing('NOT_FOUND', { ok: false });
+    expect(await ask('cluster')).toEqual({ data: { members: [] }, many: null, envelope: { ok: false }, streamed: false });
+    expect(
+      kindNamed('cluster')
+        .tracker({}, clock, 'vpn')
+        .look((await ask('cluster')).data).seen,
+    ).toEqual({ key: 'members', n: 0 });
+    await expect(ask('system')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    answer = failing('NOT_FOUND');
+    await expect(ask('cluster')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    answer = failing('TIMEOUT', { ok: false });
+    await expect(ask('cluster')).rejects.toMatchObject({ code: 'TIMEOUT' });
+    answer = () => {
+      throw new Error('odd');
+    };
+    await expect(ask('cluster')).rejects.toThrow('odd');
+    asked.length = 0;
+    const again = askerOf(watched, kinds['configuration'] as Kind, { path: 'users' });
+    for (let time = 0; time < 2; time++) await again(new Canceller());
+    // The second look is given what the first one read.
+    expect(asked).toEqual([
+      [{ path: 'users' }, undefined],
+      [{ path: 'users' }, 1],
+    ]);
+  });
+
+  it('goes by the clock of the machine', async () => {
+    const before = Date.now();
+    expect(machineClock.now()).toBeGreaterThanOrEqual(before);
+    const random = machineClock.random();
+    expect(random >= 0 && random < 1).toBe(true);
+    const done: string[] = [];
+    machineClock.after(1, () => done.push('taken back'))();
+    await new Promise<void>((resolve) => {
+      machineClock.after(2, () => {
+        done.push('done');
+        resolve();
+      });
+    });
+    expect(done).toEqual(['done']);
   });
 });
 

@@ -72,7 +72,7 @@ export class SessionTracker implements Tracker {
 
   /** Who has ended comes first: a person who signed in again is then told in the order in which it happened. */
   #take(fresh: readonly JsonObject[], changed: readonly { record: JsonObject; before: string }[], gone: readonly string[]): Look {
-    const ended = gone.map((id): Found => ({ event: 'ended', session: recordOf(this.#shared.row(id, this.#known.get(id) ?? '')) }));
+    const ended = gone.map((id): Found => ({ event: 'ended', session: recordOf(this.#shared.row(id, this.#known.get(id) as string)) }));
     const others = changed.flatMap(({ record, before }): Found[] => {
       const old = recordOf(this.#shared.row('', before));
       const moved = (['source-ip', 'user-roles'] as const).filter((field) => old[field] !== textOf(record[field]));
@@ -102,10 +102,15 @@ export class SessionTracker implements Tracker {
   }
 }
 
+interface Shared {
+  readonly text: string;
+  uses: number;
+}
+
 /** Texts that many sessions have, each kept once for as long as one of them is there. */
 class SharedTexts {
   readonly #numbers = new Map<string, number>();
-  #texts: { text: string; uses: number }[] = [];
+  #texts: Shared[] = [];
   #free: number[] = [];
 
   clear(): void {
@@ -128,8 +133,7 @@ class SharedTexts {
       this.#numbers.set(text, number);
       this.#texts[number] = { text, uses: 0 };
     }
-    const entry = this.#texts[number];
-    if (entry) entry.uses++;
+    (this.#texts[number] as Shared).uses++;
     return join(values, number);
   }
 
@@ -143,7 +147,7 @@ class SharedTexts {
 
   row(id: string, packed: string): Row {
     const own = packed.split(SEPARATOR).slice(0, OWN.length);
-    return [id, ...own, ...(this.#texts[numberOf(packed)]?.text ?? SEPARATOR).split(SEPARATOR)];
+    return [id, ...own, ...(this.#texts[numberOf(packed)] as Shared).text.split(SEPARATOR)];
   }
 }
 
