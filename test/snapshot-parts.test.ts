@@ -8,7 +8,9 @@ import type { JsonObject } from '../src/model/json';
 import { CONFIGURATION } from '../src/model/path';
 import { sentence } from '../src/model/sentence';
 import { isMissing } from '../src/snapshot/crawl';
+import { Ignore, wildcard } from '../src/snapshot/ignore';
 import { isPlace, MANIFEST, manifestText, originOf, readManifest, type Manifest } from '../src/snapshot/manifest';
+import { alikeAmong, fileOf, placeOfFile, tellsPlace } from '../src/snapshot/names';
 import { isWithin, placeOf, segmentsOf } from '../src/snapshot/place';
 import { referenceOfMessage } from '../src/snapshot/reference';
 import { isBare, kept, partsOf, textOf } from '../src/snapshot/resource';
@@ -292,4 +294,112 @@ it('what is not there is known however a release says so', () => {
   expect(says('APPLIANCE_ERROR', { status: 200 })).toBe(false);
   expect(says('REJECTED', errors('not found'))).toBe(false);
   expect(says('APPLIANCE_ERROR', errors(`${' '.repeat(1000)}not found`))).toBe(false);
+});
+
+describe('what does not count', () => {
+  const matching = (word: string, ...texts: string[]): string[] => texts.filter(wildcard(word));
+
+  it('is a name, with * for anything', () => {
+    expect(matching('a', 'a', 'ab', '')).toEqual(['a']);
+    expect(matching('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
+    expect(matching('*a', 'a', 'ba', 'ab')).toEqual(['a', 'ba']);
+    expect(matching('ab*ba', 'aba', 'abba', 'abxba')).toEqual(['abba', 'abxba']);
+    expect(matching('a*b*c', 'abc', 'axbxc', 'acb', 'ac', 'axc')).toEqual(['abc', 'axbxc']);
+    expect(matching('*ab*b', 'ab', 'abb', 'xabxb')).toEqual(['abb', 'xabxb']);
+    expect(matching('*aa*aa*', 'aaa', 'aaaa', 'aaxaa')).toEqual(['aaaa', 'aaxaa']);
+    expect(matching('a*b*b', 'ab', 'abb')).toEqual(['abb']);
+  });
+
+  it('of resources is what a name or a pointer meets, and all below it', () => {
+    const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(at);
+    const ignored = (...words: string[]): string[] =>
+      places.filter((one) => new Ignore(words).place(one)).map((one) => one.slice(ROOT.length + 1));
+    expect(ignored()).toEqual([]);
+    expect(ignored('users')).toEqual(['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users']);
+    expect(ignored('/users')).toEqual(['users', 'users/a%2Fb', 'users/a%2Fb/general']);
+    expect(ignored('/users/')).toEqual(['users', 'users/a%2Fb', 'users/a%2Fb/general']);
+    for (const word of ['a/b', 'a%2Fb'])
+      expect(ignored(`/users/${word}`)).toEqual(word.includes('%') ? ['users/a%2Fb', 'users/a%2Fb/general'] : []);
+    expect(ignored('/*/users', 'log')).toEqual(['system/users', 'system/log']);
+    expect(ignored('a/b')).toEqual(['users/a%2Fb', 'users/a%2Fb/general']);
+    expect(ignored('/users/*/general')).toEqual(['users/a%2Fb/general']);
+    expect(new Ignore(['/users']).place(ROOT)).toBe(false);
+  });
+
+  it('of a resource is what a name meets wherever it stands, or a pointer there', () => {
+    const resource = { a: 1, 'x/y': 2, list: [{ a: 1, b: 2 }, 'text', { b: 3 }], deep: { a: { b: 1 }, c: 2 } };
+    const left = (...words: string[]): unknown => new Ignore(words).resource(at('users/x'), resource);
+    expect(left()).toBe(resource);
+    expect(left('other')).toEqual(resource);
+    expect(left('a')).toEqual({ 'x/y': 2, list: [{ b: 2 }, 'text', { b: 3 }], deep: { c: 2 } });
+    expect(left('/users/x/a', '/users/y/deep')).toEqual({ 'x/y': 2, list: resource.list, deep: resource.deep });
+    expect(left('/users/x')).toEqual(resource);
+    expect(left('/users/*/x~1y', '/users/x/deep/a/b')).toEqual({ a: 1, list: resource.list, deep: { a: {}, c: 2 } });
+    expect(left('/users/x/list/1', '/users/x/list/0/a')).toMatchObject({ list: [{ b: 2 }, { b: 3 }] });
+    expect(left('/users/x/list/*/b')).toMatchObject({ list: [{ a: 1 }, 'text', {}] });
+    expect(left('/users/x/deep/a/b/c')).toEqual(resource);
+  });
+
+  it('is kept in order, each once, and grows', () => {
+    const ignore = new Ignore(['b', 'a', 'b']);
+    expect([ignore.words, ignore.with(['c', 'a']).words, new Ignore().words]).toEqual([['a', 'b'], ['a', 'b', 'c'], []]);
+    expect([ignore.with(), ignore.with([])]).toEqual([ignore, ignore]);
+    expect(ignore.with(['c']).place(at('c'))).toBe(true);
+  });
+
+  it('names not everything, and is not too much', () => {
+    for (const word of ['', '*', '/', '/*', ' ', '*/ *'])
+      expect(
+        refusalOf(() => new Ignore(['a', word])),
+        word,
+      ).toMatchObject({
+        code: 'BAD_INPUT',
+        message: `ignore has the entry ${JSON.stringify(word)}, which names everything. Name a field, or a path.`,
+      });
+    const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`);
+    expect(new Ignore(many(200)).words).toHaveLength(200);
+    expect(refusalOf(() => new Ignore(many(201)))?.message).toBe(
+      'ignore has 201 entries, but at most 200 can be compared with every field.',
+    );
+  });
+});
+
+describe('the name of a file', () => {
+  const none = new Set<string>();
+  const name = (path: string, alike = none): string => fileOf(at(path), alike).join('/');
+
+  it('is not one that a file system takes for another', () => {
+    for (const reserved of ['con', 'PRN', 'aux.x', 'nul', 'com1', 'lpt9', 'conin%24', 'conout%24']) {
+      expect(name(reserved)).toBe(`%${reserved.charCodeAt(0).toString(16).toUpperCase()}${reserved.slice(1)}.json`);
+      expect(name(`x${reserved}`)).toBe(`x${reserved}.json`);
+    }
+    expect(name('a.json.b/c')).toBe('a.json.b/c.json');
+    const alike = new Set([at('Staff')]);
+    expect(name('Staff', alike)).toMatch(/^Staff%~[0-9a-f]{12}\.json$/);
+    expect(name('Staff/x', alike)).toMatch(/^Staff%~[0-9a-f]{12}\/x\.json$/);
+    expect(name('staff', alike)).toBe('staff.json');
+  });
+
+  it('is at most 180 characters long, and ends with no half of an escape', () => {
+    expect(name('x'.repeat(180))).toBe(`${'x'.repeat(180)}.json`);
+    expect(name('x'.repeat(181))).toMatch(/^x{164}%~[0-9a-f]{12}\.json$/);
+    for (const before of [0, 1, 2])
+      expect(name(`${'x'.repeat(before)}${'%C3%BC'.repeat(40)}`)).toMatch(/^x*(?:%[0-9A-F]{2})+%~[0-9a-f]{12}\.json$/);
+    expect([['a.json'], [`a%~${'0'.repeat(12)}.json`], ['a%~0', 'b.json']].map(tellsPlace)).toEqual([true, false, false]);
+  });
+
+  it('leads back to its place, or is none of ours', () => {
+    expect([['%.json'], ['a', 'b%20c.json'], ['a', '%.json'], [], ['json'], ['%zz.json'], ['a', '', 'b.json']].map(placeOfFile)).toEqual([
+      ROOT,
+      at('a/b%20c'),
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(alikeAmong(['/a', '/A', '/b'])).toEqual(['/a', '/A']);
+    expect(alikeAmong(['/a', '/A'])).toEqual(['/a', '/A']);
+    expect(alikeAmong(['/a'])).toEqual([]);
+  });
 });
