@@ -242,7 +242,13 @@ describe('a pattern that can match nothing, or everything', () => {
     ['1::2::*', false],
     ['1:::*', false],
     ['12345:*', false],
-    ['g:*', false],
+    ['g:1*', false],
+    ['1:*g', false],
+    ['1*2*3*4.5', true],
+    ['1.*300', false],
+    ['300*.1', false],
+    ['1.*5', true],
+    ['2*.1', true],
     ['::ffff:1.2.3.*', true],
     [`${'1*'.repeat(45)}1`, true],
     [`${'a*'.repeat(45)}a`, true],
@@ -252,6 +258,42 @@ describe('a pattern that can match nothing, or everything', () => {
       codeOf(() => readFilter({ 'source-ip': pattern })),
       pattern,
     ).toBe(can ? 'none' : 'BAD_INPUT');
+  });
+
+  it('is compared with what is written, and with what it means', () => {
+    const ip = (wanted: unknown, ...written: string[]): string[] =>
+      written.filter((one) => readFilter({ 'source-ip': wanted })({ 'source-ip': one }));
+    expect(ip('2001:DB8:0:0:*', ' 2001:DB8:0:0:0:0:0:1 ', '2001:db8::1')).toEqual([' 2001:DB8:0:0:0:0:0:1 ']);
+    expect(ip('fe80:*', 'fe80::1%eth0', 'unknown')).toEqual(['fe80::1%eth0']);
+    expect(ip(['10.*', '*.7'], '10.1.1.1', '1.1.1.7', '1.1.1.1')).toEqual(['10.1.1.1', '1.1.1.7']);
+    expect(['a b', 'b c', 'c'].filter((one) => readFilter({ 'agent-type': ['a*', 'b*'] })({ 'agent-type': one }))).toEqual(['a b', 'b c']);
+    expect(matched({ 'user-sign-in-time': ' 2026/01/15 09:30:00 ' })).toEqual(['odd']);
+    expect(matched({ 'user-sign-in-time': '*:30:00' })).toEqual(['odd']);
+    expect(matched({ 'mac-address': [' 02-ab-00-00-00-01 ', '02:ab:00:00:00:01*'] })).toEqual(['mapped']);
+    for (const odd of ['02:00:5e:10:00:0g', 'g2:00:5e:10:00:01'])
+      expect(codeOf(() => readFilter({ 'mac-address': odd }))).toBe('BAD_INPUT');
+    expect(['', ' ', '0', '0.0', '00'].filter((one) => readFilter({ events: '0' })({ events: one }))).toEqual(['0', '0.0', '00']);
+  });
+
+  it.each([
+    [1, ['s', 'sec', 'secs', 'second', 'SECONDS']],
+    [60, ['m', 'min', 'mins', 'minute', 'minutes']],
+    [3600, ['', 'h', 'hour', 'hours']],
+    [86_400, ['d', 'day', 'days']],
+  ])('an age is of so many seconds: %i', (seconds, units) => {
+    const now = Date.now() / 1000;
+    for (const unit of units) {
+      const older = readFilter({ 'older-than': ` 1.25 ${unit} ` });
+      const [before, after] = [seconds * 1.25 + 5, seconds * 1.25 - 1].map((ago) =>
+        older({ 'sign-in-time-micro': (now - ago).toFixed(6) }),
+      );
+      expect([before, after], unit).toEqual([true, false]);
+      for (const odd of [`x${unit}`, `${unit}x`])
+        expect(
+          codeOf(() => readFilter({ 'older-than': `2 ${odd}` })),
+          odd,
+        ).toBe('BAD_INPUT');
+    }
   });
 
   it('of a long one its beginning is quoted', () => {
@@ -295,6 +337,8 @@ describe('many patterns', () => {
     const error = await failure(gateway.run('sessions.kill-matching', { filter: { [field]: wild } }));
     expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(new RegExp(`${field} has 100000 .* at most 1000`))]);
     expect(simulator.requests).toEqual([]);
+    expect(refusalOf(() => readFilter({ [field]: wild }))?.details).toEqual({ sent: false });
+    expect(codeOf(() => readFilter({ [field]: addresses.slice(0, 1001) }))).toBe('none');
     expect(codeOf(() => readFilter({ [field]: wild.slice(0, 1000) }))).toBe('none');
     expect(codeOf(() => readFilter({ [field]: wild.slice(0, 1001) }))).toBe('LIMIT');
   });
