@@ -13,6 +13,7 @@ import { failure } from './library/appliance';
 import { callOf } from './library/call';
 import { withHandles } from './library/journal';
 import { quickKeys } from './library/quick-keys';
+import { openFiles } from './support/open-files';
 import { temporaryFolder } from './support/temporary';
 
 quickKeys();
@@ -245,15 +246,32 @@ describe('a folder that is checked', () => {
       files: [made.file],
     } satisfies Manifest;
     writeFileSync(join(place, `${NAME}.json`), JSON.stringify(manifest));
+    // Of two more, one is encrypted, and the other has lost its file.
+    const secret = await stored({ passphrase: PASSPHRASE });
+    for (const [year, file] of [
+      ['2016', secret.file],
+      ['2017', made.file],
+    ] as const) {
+      const backup = NAME.replace('2020', year);
+      const files = [{ ...file, file: `${backup}.xml` }];
+      writeFileSync(join(place, `${backup}.json`), JSON.stringify({ ...manifest, backup, files, time: time.replace('2020', year) }));
+    }
+    writeFileSync(join(place, `${NAME.replace('2020', '2016')}.xml`), readFileSync(secret.path));
     const orphan = NAME.replace('2020', '2019');
     writeFileSync(join(place, `${orphan}.xml`), CONTENT);
     const damaged = NAME.replace('2020', '2018');
     writeFileSync(join(place, `${damaged}.json`), '{');
     const verify = (more: object = {}) => verifyBackups({ folder: place, ...more }, call());
     const { total, ok, failed, results } = await verify();
-    expect([total, ok, failed]).toEqual([3, 1, 2]);
+    expect([total, ok, failed]).toEqual([5, 2, 3]);
     expect(results).toMatchObject([
       { ok: true, item: { backup: NAME, time, checked: 'content', authentic: false } },
+      {
+        ok: false,
+        item: { backup: NAME.replace('2020', '2017'), time: time.replace('2020', '2017') },
+        error: { message: expect.stringContaining('.xml cannot be read') as string },
+      },
+      { ok: true, item: { checked: 'hash', authentic: false } },
       { ok: false, item: { backup: damaged }, error: { code: 'BAD_INPUT' } },
       {
         ok: false,
@@ -261,11 +279,12 @@ describe('a folder that is checked', () => {
         error: { message: `${join(place, orphan)}.json is missing: what belongs to it cannot be checked.` },
       },
     ]);
+    expect(openFiles().filter((file) => file.startsWith(place))).toEqual([]);
     expect(await verify({ backup: NAME })).toMatchObject({ total: 1, ok: 1 });
+    expect((await failure(verifyBackups({ folder: place }, call(AbortSignal.abort())))).code).toBe('ABORTED');
     const plain = await failure(verify({ backup: NAME, passphrase: PASSPHRASE }));
     expect(plain.message).toContain('was made without a passphrase');
     rmSync(made.path);
-    expect((await verify().catch(() => ({ ok: 0 }))).ok).toBe(0);
     expect((await failure(verify({ backup: NAME }))).message).toContain(`${NAME}.xml cannot be read`);
   });
 });

@@ -222,6 +222,50 @@ describe('undo', () => {
     expect(first).toMatchObject({ field: '', before: null, after: { description: 'theirs' } });
   });
 
+  it('sends what differs, and nothing else', async () => {
+    const { simulator, gateway } = await journalled();
+    const sent = async (id: string): Promise<[string[], unknown]> => {
+      simulator.requests.length = 0;
+      const { envelope } = await gateway.run('journal.undo', { id });
+      return [writes(simulator).map((line) => line.replace('/api/v1/configuration/', '')), envelope.incomplete];
+    };
+    // Of a resource and its parts, the part that was changed.
+    const body = { description: '', general: { 'session-options': { 'idle-timeout': '33' } } };
+    expect(await sent(await idOf(gateway.run('config.update', { path: ROLE, body })))).toEqual([
+      [`PUT ${ROLE}/general/session-options`],
+      undefined,
+    ]);
+    // What only links comes with what is above it.
+    const [deleted] = await sent(await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` })));
+    expect(deleted).toEqual(['', '/general/overview', '/general/session-options'].map((part) => `PUT ${ROLES}/Unused${part}`));
+    // A secret may be another one although nothing that is shown is.
+    const path = 'authentication/auth-servers/auth-server/System Local/local/users/user/contractor1';
+    const secret = await idOf(gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } }));
+    const place = encodeURI(path);
+    expect(await sent(secret)).toEqual([[`PUT ${place}`], [{ path: `/api/v1/configuration/${place}`, field: '/password-cleartext' }]]);
+  });
+
+  it('gives a user who comes back a password that nobody knows', async () => {
+    const { simulator, gateway } = await journalled();
+    const server = { server: 'System Local', 'password-cleartext': 's3cret-word' };
+    for (const username of ['one', 'two']) await gateway.run('users.create', { ...server, username });
+    const ids = [];
+    for (const username of ['one', 'two']) ids.push(await idOf(gateway.run('users.delete', { server: 'System Local', username })));
+    await gateway.run('journal.undo', { id: ids });
+    const users = simulator.state.configuration.collection(
+      'authentication',
+      'auth-servers',
+      'auth-server',
+      'System Local',
+      'local',
+      'users',
+      'user',
+    );
+    const passwords = ['one', 'two'].map((name) => users.items.get(name)?.values.get('password-cleartext'));
+    for (const password of passwords) expect(password).toMatch(/^aA1![\w-]{43}$/);
+    expect(new Set(passwords).size).toBe(2);
+  });
+
   it('says so where what was put back is not what is there', async () => {
     const { simulator, gateway } = await journalled();
     const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
