@@ -9,8 +9,9 @@ export default defineConfig({
   test: {
     pool: 'forks',
     include: ['test/**/*.test.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // However busy the machine is.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Each file has a PostgreSQL of its own; some have two Node-REDs.
     maxWorkers: 2,
   },

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import type { FleetReport } from '../engine';
-import { Bench, SETTING, until } from './support/fleet';
+import { Gateway } from '../../src';
+import { Bench, LOGIN, SETTING, until } from './support/fleet';
 import { Red, type FlowNode } from './support/node-red';
 import { startPostgres, type TestPostgres } from './support/postgres';
 import { seeded } from './support/seeded';
@@ -33,7 +37,16 @@ const drawn = (name: string, repeat: 'ask' | 'begin-again'): FlowNode[] => [
   { id: `${name}-catch`, type: 'catch', scope: [`${name}-write`], uncaught: false, wires: [[`${name}-done`]] },
   { id: `${name}-done`, type: 'gateway-fleet-done', wires: [] },
 ];
-const DRAWN = [...drawn('asking', 'ask'), ...drawn('repeating', 'begin-again')];
+const BACKUPS = mkdtempSync(join(tmpdir(), 'fleet-backups-'));
+const backups: FlowNode[] = [
+  { id: 'backup-in', type: 'http in', url: '/backup', method: 'post', wires: [['backup-read', 'n-thanks']] },
+  { id: 'backup-read', type: 'function', func: 'return { run: msg.payload.run };', outputs: 1, wires: [['backup-run']] },
+  {
+    ...{ id: 'backup-run', type: 'gateway-fleet-run', name: 'the backups', engine: 'eng', select: '*', area: 'backup', operation: 'run' },
+    ...{ fields: { folder: field(BACKUPS) }, wires: [['told-report'], []] },
+  },
+];
+const MORE = [...backups, ...drawn('asking', 'ask'), ...drawn('repeating', 'begin-again')];
 
 const rounds = Array.from({ length: KILLS }, (_, round) => round);
 
@@ -45,17 +58,22 @@ let sql: Client;
 beforeAll(async () => {
   postgres = await startPostgres();
   bench = await Bench.start(await postgres.database(), COUNT, { delayMs: 40 });
-  reds = [new Red(bench.url, bench.fleet, ENSURE, DRAWN), new Red(bench.url, bench.fleet, ENSURE, DRAWN)];
+  reds = [new Red(bench.url, bench.fleet, ENSURE, MORE), new Red(bench.url, bench.fleet, ENSURE, MORE)];
   await Promise.all(reds.map((red) => red.start()));
   sql = new Client({ connectionString: bench.url });
   await sql.connect();
 });
-afterEach(() => bench.reset());
+afterEach(async () => {
+  // What failed in one round is that round's alone.
+  await Promise.all(reds.map((red) => red.running || red.start()));
+  bench.reset();
+});
 afterAll(async () => {
   await sql?.end();
   await Promise.all((reds ?? []).map((red) => red.close()));
   await bench?.close();
   await postgres?.close();
+  rmSync(BACKUPS, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const counts = (): number[] => [...bench.writes().values()];
@@ -161,6 +179,40 @@ describe(`drawn flows under kills (FLEET_SEED=${SEED})`, () => {
     expect(Math.min(...sent('asking'))).toBe(1);
     for (const run of [asking, repeating]) expect(reports(run)).toHaveLength(1);
     await reds[victim]?.start();
+  });
+});
+
+describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
+  it('are one of each appliance at least, all of them whole', async () => {
+    const random = seeded(SEED + 900);
+    const kills = Math.min(KILLS, 4);
+    const first = random() < 0.5 ? 0 : 1;
+    const begun = performance.now();
+    await reds[first].post('/backup', { run: 'backups' });
+    // In turn: one of them leads, the other one only works.
+    for (let kill = 0; kill < kills; kill++) {
+      const at = Math.floor(((kill + random()) / kills) * COUNT * 0.9);
+      await until(async () => ((await states('backups'))['ok'] ?? -1) >= at, 'the backups did not get so far');
+      const victim = reds[(first + kill) % 2];
+      await victim?.kill();
+      await victim?.start();
+    }
+    await until(() => reports('backups').length > 0, 'no report of the backups');
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    expect(reports('backups')).toMatchObject([{ total: COUNT, ok: COUNT }]);
+    const { ca, entries } = bench.fleet;
+    const gateway = new Gateway({ url: entries[0]?.url ?? '', realm: 'Admin Users', ...LOGIN, tls: { ca } });
+    const { data } = await gateway.run('backup.verify', { folder: BACKUPS });
+    gateway.close();
+    const results = data.results as { item: { backup: string; checked: string }; ok: boolean }[];
+    console.log(
+      `${COUNT} backups with ${kills} kills: ${seconds} s, ${results.length} in the folder, ${results.filter(({ ok }) => ok).length} whole`,
+    );
+    expect(results.filter(({ ok, item }) => !ok || item.checked !== 'content')).toEqual([]);
+    const names = new Set(results.map(({ item }) => item.backup.split('_')[0]));
+    expect([...names].sort()).toEqual(entries.map(({ name }) => name).sort());
+    // Again at most what was under way in one that was killed.
+    expect(results.length - COUNT).toBeLessThanOrEqual(kills * 16);
   });
 });
 

@@ -1,12 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Inventory } from '../../src';
 import { Gateways } from '../../src/inventory';
 import { forgetAccounts } from '../../src/login/account-state';
+import { startSimulatedFleet } from '../../src/simulator';
 import { failure, LOGIN as PATH } from '../../test/library/appliance';
+import { answers } from '../../test/library/logins';
 import { Database } from '../ledger/database';
 import { LeaseCoordination } from '../ledger/lease';
 import { migrate } from '../ledger/schema';
-import { Bench } from './support/fleet';
+import { Bench, LOGIN } from './support/fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 let postgres: TestPostgres;
@@ -49,7 +54,40 @@ async function process(password: string) {
 
 const logins = (): number => bench.fleet.named('vpn-001').requests.filter(({ path }) => path.startsWith(PATH)).length;
 
+const STEP_MS = 30_000;
+const SECRET = 'JBSWY3DPEHPK3PXP';
+
+/** Two real ones, which have one account and log in at the same moment: shortly before the next step, since each step has one code. */
+async function logInTwice(url: string, ca: string): Promise<unknown[]> {
+  const settings = { url, realm: 'Admin Users', ...LOGIN, tls: { ca }, secondFactor: 'totp', totpSecret: SECRET, timeout: 30 };
+  const env = { ...globalThis.process.env, ONE_LOGIN: JSON.stringify({ settings, database: bench.url }) };
+  const both = [0, 1].map(() => fork(join(__dirname, 'support', 'one-login.mjs'), { env, execArgv: [] }));
+  onTestFinished(() => both.forEach((child) => child.kill()));
+  await Promise.all(both.map((child) => once(child, 'message')));
+  const at = (Math.floor(Date.now() / STEP_MS) + 1) * STEP_MS - 3000;
+  const ends = both.map(async (child) => {
+    const end = once(child, 'message');
+    child.send({ at });
+    const [told] = (await end) as [unknown];
+    return told;
+  });
+  return Promise.all(ends);
+}
+
 describe('what processes share', () => {
+  it('is which one-time codes were sent: none goes out twice', async () => {
+    const fleet = await startSimulatedFleet(1, { secondFactor: { totpSecret: SECRET } });
+    const simulator = fleet.named('vpn-001');
+    try {
+      expect(await logInTwice(simulator.url, fleet.ca)).toEqual(['ok', 'ok']);
+      const sent = answers(simulator);
+      expect(sent).toHaveLength(2);
+      expect(new Set(sent).size).toBe(2);
+    } finally {
+      await fleet.close();
+    }
+  });
+
   it('is that a password was refused: no other process tries it before the pause is over', async () => {
     const one = await process('wrong');
     expect((await failure(one.run())).code).toBe('LOGIN_REJECTED');

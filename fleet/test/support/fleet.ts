@@ -7,7 +7,7 @@ import { Engine, type Delivered, type EngineOptions, type NewOrder } from '../..
 export const ROLE = 'users/user-roles/user-role/Users';
 export const SETTING = { path: ROLE, body: { description: 'set by the fleet' } };
 export const LOGIN = { username: 'api-admin', password: 'simulator' };
-const PATIENCE_MS = Number(process.env['FLEET_PATIENCE'] ?? 100_000);
+const PATIENCE_MS = Number(process.env['FLEET_PATIENCE'] ?? 250_000);
 
 /** Waits until something is so; how long that takes is nobody's business. */
 export async function until(so: () => boolean | Promise<boolean>, what = 'It did not come about.'): Promise<void> {

@@ -110,10 +110,15 @@ export class Red {
     });
   }
 
+  get running(): boolean {
+    return this.#running !== undefined;
+  }
+
   /** As `kill -9` does. */
   async kill(): Promise<void> {
     this.#running?.child.kill('SIGKILL');
     await this.#running?.exited;
+    this.#running = undefined;
   }
 
   async stop(): Promise<void> {
