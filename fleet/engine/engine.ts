@@ -155,10 +155,17 @@ export class Engine {
     return this.#reports.listen(listener);
   }
 
-  /** Works on the items of a flow that somebody has drawn, until the answer is called. */
+  /** Works on the items of a flow that somebody has drawn, until the answer is called. Errors: `CONFLICT` where another flow has that name. */
   async serve(task: string, limit: number, work: (key: ItemKey) => Promise<Worked>): Promise<() => Promise<void>> {
     const queue = taskQueue(task);
     await this.#queues.create(queue);
+    if (this.#lanes.has(queue)) {
+      throw new GatewayError(
+        'CONFLICT',
+        sentence`Another fleet task of this Node-RED is called ${task} too, and each would get what is the other's: give one of them another name.`,
+        { sent: false },
+      );
+    }
     const lane = this.#lane(queue, limit, work);
     return async () => {
       await lane.stop();

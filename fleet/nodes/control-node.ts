@@ -12,7 +12,7 @@ import {
 } from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
 import { engineOf } from './engine-node';
-import { identityOf } from './order';
+import { again, identityOf } from './order';
 import { statusText, titleText } from './texts';
 
 export const CONTROL = 'gateway-fleet-control';
@@ -49,7 +49,7 @@ export class ControlNode {
     const message = owned(received, ['payload', 'run']);
     let what: What | undefined;
     try {
-      if (this.#setup instanceof GatewayError) throw new GatewayError(this.#setup.code, this.#setup.sentence, this.#setup.details);
+      if (this.#setup instanceof GatewayError) throw again(this.#setup);
       what = this.#setup.operation ?? controlOf((message as { operation?: unknown }).operation);
       const { engine } = await engineOf(this.#setup.engine);
       const found = await perform(engine, what, message, this.#setup.limit);

@@ -1,4 +1,15 @@
-import { isSecretName, readInput, secretsIn, badInput, paceOf, sentence, ours, operations, type Operation } from '@gateway-admin/node-red';
+import {
+  GatewayError,
+  isSecretName,
+  readInput,
+  secretsIn,
+  badInput,
+  paceOf,
+  sentence,
+  ours,
+  operations,
+  type Operation,
+} from '@gateway-admin/node-red';
 import type { Properties } from '@gateway-admin/node-red/nodes';
 import type { NewOrder } from '../engine';
 
@@ -76,3 +87,6 @@ function secretGiven(field: string): Error {
     sentence`${ours(field)} is secret, and a run keeps no secrets: give the name of a credential set of the inventory in its place (Secrets from).`,
   );
 }
+
+/** An error that is kept for every message must not carry the cause of another one. */
+export const again = ({ code, sentence: words, details }: GatewayError): GatewayError => new GatewayError(code, words, details);

@@ -19,7 +19,7 @@ import {
 } from '@gateway-admin/node-red/nodes';
 import type { Delivered, NewOrder, Progress } from '../engine';
 import { engineOf, listenAt } from './engine-node';
-import { identityOf, keptInput, paceIn, partsOf, type PaceSetup } from './order';
+import { again, identityOf, keptInput, paceIn, partsOf, type PaceSetup } from './order';
 import { RunStatus } from './run-status';
 import { titleText } from './texts';
 
@@ -216,6 +216,3 @@ function actorOf(message: Message): { actor?: string } {
   const { actor } = message as { actor?: unknown };
   return typeof actor === 'string' && actor !== '' ? { actor } : {};
 }
-
-/** An error that is kept for every message must not carry the cause of another one. */
-const again = ({ code, sentence: words, details }: GatewayError): GatewayError => new GatewayError(code, words, details);

@@ -17,7 +17,7 @@ import {
 import type { Delivered, Progress } from '../engine';
 import { Tasks } from '../worker/tasks';
 import { engineOf, listenAt } from './engine-node';
-import { identityOf, paceIn, partsOf, plain, type PaceSetup } from './order';
+import { again, identityOf, paceIn, partsOf, plain, type PaceSetup } from './order';
 import { RunStatus } from './run-status';
 import { titleText } from './texts';
 
@@ -46,6 +46,8 @@ export class TaskNode {
   readonly #status: RunStatus;
   #end: (() => Promise<void>) | undefined;
   #closed = false;
+  /** Another node has its name. */
+  #clash: GatewayError | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
     this.#red = red;
@@ -59,7 +61,15 @@ export class TaskNode {
       const report = (delivered: Delivered): void => this.#report(delivered);
       unlisten = listenAt(setup.engine, { name: this.#name, id: node.id, report, progress: (progress) => this.#progress(progress) });
       // The engine may start after this node; what keeps it from starting, it tells itself.
-      setImmediate(() => void this.#serve(setup).catch(() => this.#status.wrong()));
+      setImmediate(() => {
+        this.#serve(setup).catch((thrown: unknown) => {
+          this.#status.wrong();
+          const error = asGatewayError(thrown);
+          if (error.code !== 'CONFLICT') return;
+          this.#clash = error;
+          node.error(error.message);
+        });
+      });
     }
     node.on('input', (message, _send, done) => {
       this.#receive(message, done as Done).catch((fault: unknown) => node.error(fault));
@@ -104,7 +114,8 @@ export class TaskNode {
     const message = owned(received, ['run']);
     let selected = '';
     try {
-      if (this.#setup instanceof GatewayError) throw new GatewayError(this.#setup.code, this.#setup.sentence, this.#setup.details);
+      if (this.#setup instanceof GatewayError) throw again(this.#setup);
+      if (this.#clash) throw again(this.#clash);
       const { engine: id, properties, pace, urgent, repeats, withData } = this.#setup;
       const { engine, node } = await engineOf(id);
       const fleet = new Fleet(this.#red, this.#node, node.inventoryId, properties);

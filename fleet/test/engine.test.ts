@@ -163,6 +163,18 @@ describe('a database whose disk is full', () => {
   });
 });
 
+describe('a drawn flow', () => {
+  it('has its name for itself in a Node-RED, until it ends', async () => {
+    const serve = (): Promise<() => Promise<void>> => one.engine.serve('twice', 1, () => Promise.resolve('done'));
+    const end = await serve();
+    expect(await failure(serve())).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is called twice too') as string });
+    await end();
+    await (
+      await serve()
+    )();
+  });
+});
+
 describe('a report', () => {
   const info = (id: string, more: object): ReturnType<Bench['order']> =>
     bench.order(id, { operation: 'system.info', items: [{ appliance: 'vpn-001' }], ...more });
