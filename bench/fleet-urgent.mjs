@@ -17,6 +17,10 @@ import { ensureBuilt, ensureFleetBuilt } from '../scripts/built.mjs';
 import { node24 } from '../scripts/node24.mjs';
 import { root } from '../scripts/tools.mjs';
 
+/** @typedef {import('../src/model/coordination.js').Coordination} Coordination */
+/** Not by its own types: what the second package depends on may not be installed yet. */
+/** @typedef {{ coordination: Coordination, start(): Promise<void>, order(order: object): Promise<void>, listen(listener: object): () => void }} Engine */
+
 const require = createRequire(import.meta.url);
 const DELAY_MS = 50;
 const GOAL_S = 5;
@@ -40,15 +44,15 @@ async function appliances({ count }) {
 
 /** One process of the fleet. @param {{ entries: { name: string, url: string }[], ca: string, url: string }} options */
 async function member({ entries, ca, url }) {
-  /** @type {typeof import('../fleet/engine/index.js')} */
+  /** @type {{ Engine: new (options: object) => Engine }} */
   const { Engine } = require(join(root, 'fleet', 'dist', 'engine', 'index.js'));
   /** @type {typeof import('../src/index.js')} */
   const { Inventory } = fromDist('index.js');
   /** @type {typeof import('../src/inventory/index.js')} */
   const { Gateways } = fromDist('inventory', 'index.js');
-  /** @type {import('../fleet/engine/index.js').Engine | undefined} */
+  /** @type {Engine | undefined} */
   let engine = undefined;
-  const shared = () => /** @type {import('../fleet/engine/index.js').Engine} */ (engine).coordination;
+  const shared = () => /** @type {Engine} */ (engine).coordination;
   const gateways = new Gateways({
     coordination: {
       exclusive: (...args) => shared().exclusive(...args),
@@ -60,10 +64,13 @@ async function member({ entries, ca, url }) {
   const credentials = { default: { username: 'api-admin', password: 'simulator' } };
   const inventory = new Inventory({ defaults: { realm: 'Admin Users', tls: { ca } }, credentials, gateways });
   await inventory.take(entries);
-  const own = new Engine({ url, appliances: { named: (name) => inventory.named(name), secretOf: () => '' } });
+  const own = new Engine({ url, appliances: { named: (/** @type {string} */ name) => inventory.named(name), secretOf: () => '' } });
   engine = own;
   await own.start();
-  own.listen({ name: 'bench', report: ({ data: { run, ok } }) => process.send?.({ run, ok }) });
+  own.listen({
+    name: 'bench',
+    report: (/** @type {{ data: { run: string, ok: number } }} */ { data: { run, ok } }) => process.send?.({ run, ok }),
+  });
   const items = entries.map(({ name }) => ({ appliance: name }));
   process.on('message', (order) => {
     const usual = { kind: 'operation', items, selection: '*', dryRun: false, urgent: false, withData: false, repeats: true };
