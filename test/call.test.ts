@@ -369,6 +369,10 @@ describe('an operation on the key', () => {
     const call = callOf(server);
     expect(await call.login.start()).toEqual({ state: 'ready' });
     expect([call.record.changed, call.sender.logins]).toEqual([true, 1]);
+    // It is there now: whoever wants it next changes nothing.
+    const next = callOf(server);
+    expect(await next.login.start()).toEqual({ state: 'ready' });
+    expect(next.record.changed).toBe(false);
     expect(call.login.forget()).toEqual({ state: 'none' });
     expect(call.record.changed).toBe(true);
     call.login.forget();
