@@ -369,6 +369,32 @@ describe('one-time codes', () => {
     expect(steps).toEqual([...Array.from({ length: 63 }, (_, index) => index + 1), 100]);
   });
 
+  it('that are given back leave the others spent', async () => {
+    const spent: unknown[] = [];
+    class Seen extends ProcessCoordination {
+      override async update(...given: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
+        const steps = await super.update(...given);
+        spent.push(steps);
+        return steps;
+      }
+    }
+    const coordination = new Seen();
+    await nextCode(secret, coordination, undefined, () => 100 * 5000);
+    const next = await nextCode(secret, coordination, undefined, () => 101 * 5000);
+    await next.release();
+    expect(spent).toEqual([[100], [100, 101], [100]]);
+  });
+
+  it('are waited for no longer by whoever is cancelled, however long a step is', async () => {
+    const long = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=300';
+    const coordination = new ProcessCoordination();
+    await nextCode(long, coordination, undefined, () => 300_000);
+    const stop = new AbortController();
+    const waiting = nextCode(long, coordination, stop.signal, () => 300_000);
+    setImmediate(() => stop.abort());
+    await expect(waiting).rejects.toThrow();
+  });
+
   it('are not spent by whoever was cancelled before', async () => {
     const coordination = new ProcessCoordination();
     await expect(nextCode(secret, coordination, AbortSignal.abort(), () => 500_000)).rejects.toThrow();

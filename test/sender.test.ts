@@ -3,7 +3,7 @@ import { Canceller } from '../src/model/cancelling';
 import { Redactor } from '../src/model/redaction';
 import { Pin } from '../src/run/pin';
 import { readDocument } from '../src/run/reply';
-import { failure, INFO } from './library/appliance';
+import { failure, INFO, LOGIN } from './library/appliance';
 import { callOf } from './library/call';
 import { http, wire } from './library/wire';
 
@@ -32,6 +32,16 @@ describe('a read', () => {
     expect(await call.read(GET)).toEqual({ result: { info: [{ message: 'done' }] } });
     expect(counted()).toEqual([2, 1, 1]);
     expect([call.counters.retries, call.counters.logins]).toEqual([1, 1]);
+  });
+
+  it('is sent again twice at most, and not at all for a login that failed', async () => {
+    const { call, counted } = await sending(http(503), http(503));
+    expect(await call.read(GET)).toHaveProperty('result');
+    expect(counted()).toEqual([3, 2, 1]);
+    const shut = await wire(() => http(503), { logins: true });
+    const other = callOf(shut);
+    expect((await failure(other.read(GET))).code).toBe('APPLIANCE_ERROR');
+    expect([other.sender.requests, other.sender.retries, shut.asked.length]).toEqual([0, 0, 1]);
   });
 
   it('is not sent again after an answer that would be the same', async () => {
@@ -68,6 +78,24 @@ describe('a write', () => {
     );
     expect(counted()).toEqual([1, 0, 1]);
     expect([call.counters.retries, call.counters.logins]).toEqual([0, 1]);
+  });
+
+  it.each([
+    ['its replay was cut off', 1, 'OUTCOME_UNKNOWN'],
+    ['the login before its replay was', 0, 'CONNECTION'],
+  ])('whose key had died is unknown where %s', async (_where, most, code) => {
+    let logins = 0;
+    let writes = 0;
+    const server = await wire(
+      ({ path }, socket) => {
+        if (path !== LOGIN && writes++ === 0) return http(401);
+        if (path === LOGIN && logins++ <= most) return http(200, `{"api_key":"${logins}"}`);
+        return void socket.destroy();
+      },
+      { logins: true },
+    );
+    expect((await failure(callOf(server).write(PUT))).code).toBe(code);
+    expect([logins, writes]).toEqual([2, 1 + most]);
   });
 
   it('that was answered by nonsense is unknown too, with its status', async () => {

@@ -37,7 +37,7 @@ const TESTS = [
   [/^run\/(?:permissions)\./, 'permissions'],
   [/^run\/(?:reply|any-answer)\./, 'reply'],
   [/^run\/writes\./, 'run replies pin approval permissions config'],
-  [/^run\/sender\./, 'sender dead-key pin'],
+  [/^run\/sender\./, 'sender dead-key pin call'],
   [/^run\/(?:repeat|many|recent|crowd|record|plan)\./, 'run-parts'],
   [/^run\/(?:told|envelope|shared|identity)\./, 'call'],
   [/^run\/call\./, 'call run'],

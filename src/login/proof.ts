@@ -23,7 +23,7 @@ export function unprovable({ login, secondFactor }: CheckedSettings): 'flow' | '
  */
 export async function proveLogin({ settings, transport, coordination }: ProofParts): Promise<void> {
   // Its key is seen by nobody, and must not push the one that is in use out of what is masked.
-  const session = new Session(settings, transport, new Redactor(), withOwnPauses(coordination), { ownLogin: true });
+  const session = new Session(settings, transport, new Redactor(), new OwnPauses(coordination), { ownLogin: true });
   try {
     await session.key(() => undefined);
   } finally {
@@ -31,13 +31,16 @@ export async function proveLogin({ settings, transport, coordination }: ProofPar
   }
 }
 
-function withOwnPauses(shared: Coordination): Coordination {
-  const own = new ProcessCoordination();
-  const of = (key: string): Coordination => (key.startsWith('one-time-codes:') ? shared : own);
-  return {
-    exclusive: (key, work, options) => of(key).exclusive(key, work, options),
-    remembered: (key) => of(key).remembered(key),
-    remember: (key, value, ttlMs) => of(key).remember(key, value, ttlMs),
-    update: (key, change, ttlMs) => of(key).update(key, change, ttlMs),
-  };
+/** Pauses of its own; codes, which `update` alone spends, are those of all. */
+class OwnPauses extends ProcessCoordination {
+  readonly #shared: Coordination;
+
+  constructor(shared: Coordination) {
+    super();
+    this.#shared = shared;
+  }
+
+  override update(...[key, ...more]: Parameters<Coordination['update']>): ReturnType<Coordination['update']> {
+    return key.startsWith('one-time-codes:') ? this.#shared.update(key, ...more) : super.update(key, ...more);
+  }
 }
