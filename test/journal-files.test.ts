@@ -266,6 +266,20 @@ describe('ends', () => {
     }
   });
 
+  it('are found among many lines, behind short ones, before much of half a line, and behind a long first one', async () => {
+    const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
+    for (const entries of [Array.from({ length: 400 }, () => ({})), [{}, {}, {}, long]]) {
+      const lines = chain(...entries);
+      expect(await ends(journalOf(lines))).toEqual([{ file: nameOf(1), hash: lines.at(-1)?.hash }]);
+      const torn = journalOf([...lines, { text: `{"id":"${'x'.repeat(100_000)}` }]);
+      expect(await ends(torn)).toEqual([{ file: nameOf(1), hash: lines.at(-1)?.hash }]);
+    }
+    const [first] = chain({});
+    const [second] = chain({ ...long, follows: [{ file: nameOf(1), hash: first?.hash }] });
+    const place = journalOf([first ?? garbage]);
+    expect(await ends(journalOf([second ?? garbage], nameOf(2), place))).toEqual([{ file: nameOf(2), hash: second?.hash }]);
+  });
+
   it('are told of files that no other one follows already, and of those that have one', async () => {
     const [first] = chain({});
     const place = journalOf([first] as { text: string }[]);
