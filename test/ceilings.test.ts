@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { rootCertificates } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Gateway } from '../src/gateway';
@@ -76,6 +77,51 @@ describe('a ceiling on requests a second', () => {
     expect(order).toEqual(['cancelled', 'left', 'one', 'two']);
     for (const each of waiting) await each;
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('counts what left before it was changed, to the millisecond, and lets nobody overtake', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let now = 0;
+    const pace = new Pace(4, () => now);
+    const owner = {};
+    /** Whether one may leave then; who may not leaves again. */
+    const may = (at: number): boolean => {
+      now = at;
+      const turn = pace.turn(owner, undefined);
+      turn?.catch(() => undefined);
+      pace.leave(owner);
+      return turn === undefined;
+    };
+    expect([0, 100, 200, 300, 400, 1000].map(may)).toEqual([true, true, true, true, false, true]);
+    // Of those that left at 100, 200, 300 and 1000 the latest two count.
+    pace.rate = 2;
+    expect([1299, 1300, 1301, 1999, 2000].map(may)).toEqual([false, true, false, false, true]);
+    pace.rate = 2;
+    expect(may(2299)).toBe(false);
+    pace.rate = 4;
+    expect([2299, 2299, 2299, 2300, 2999, 3000].map(may)).toEqual([true, true, false, true, false, true]);
+    const planned = vi.spyOn(globalThis, 'setTimeout');
+    now = 3100;
+    const stop = new AbortController();
+    const waiting = pace.turn(owner, stop.signal);
+    expect([pace.waiting, planned.mock.calls.at(-1)?.[1]]).toEqual([1, 199]);
+    // It is free by now, and somebody waits for it already.
+    now = 3299;
+    const late = pace.turn(pace, undefined);
+    expect([late instanceof Promise, pace.waiting]).toEqual([true, 2]);
+    stop.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'ABORTED', details: { sent: false } });
+    await expect(pace.turn(owner, stop.signal)).rejects.toMatchObject({ code: 'ABORTED', details: { sent: false } });
+    pace.open();
+    await late;
+    const kept = new AbortController();
+    now = 3299;
+    const last = pace.turn(owner, kept.signal);
+    expect(getEventListeners(kept.signal, 'abort')).toHaveLength(last ? 1 : 0);
+    pace.open();
+    await last;
+    expect([getEventListeners(kept.signal, 'abort').length, pace.waiting]).toEqual([0, 0]);
   });
 
   it('may change while some wait', async () => {

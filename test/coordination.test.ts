@@ -181,6 +181,9 @@ describe('what can be cancelled', () => {
     canceller.abort();
     expect([signal.aborted, abortSignalOf(canceller).aborted]).toEqual([true, true]);
     expect(signal).toBeInstanceOf(AbortSignal);
+    const types: string[] = [];
+    abortSignalOf({ aborted: false, addEventListener: (type) => void types.push(type), removeEventListener: () => undefined });
+    expect(types).toEqual(['abort']);
   });
 
   it('leaves what others share, with words of its own, and no listener behind', async () => {

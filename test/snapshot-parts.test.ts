@@ -338,6 +338,7 @@ describe('what does not count', () => {
     expect(left('/users/x/list/1', '/users/x/list/0/a')).toMatchObject({ list: [{ b: 2 }, { b: 3 }] });
     expect(left('/users/x/list/*/b')).toMatchObject({ list: [{ a: 1 }, 'text', {}] });
     expect(left('/users/x/deep/a/b/c')).toEqual(resource);
+    expect(new Ignore(['/users/a b/x']).resource(at('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
   });
 
   it('is kept in order, each once, and grows', () => {

@@ -8,6 +8,9 @@ export interface Cancellable {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
+/** Nobody is cancelled twice. */
+const ONCE = { once: true } as const;
+
 /**
  * An `AbortController` for the many messages of which hardly one is ever cancelled: making a real one, with its signal's weak
  * references, costs the collector more than the rest of a message's way through its node.
@@ -32,7 +35,7 @@ export class Canceller implements Cancellable {
   follow(signal: AbortSignal): () => void {
     const abort = (): void => this.abort();
     if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
+    signal.addEventListener('abort', abort, ONCE);
     return () => signal.removeEventListener('abort', abort);
   }
 
@@ -50,7 +53,7 @@ export function abortSignalOf(signal: Cancellable): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   const controller = new AbortController();
   if (signal.aborted) controller.abort();
-  else signal.addEventListener('abort', () => controller.abort(), { once: true });
+  else signal.addEventListener('abort', () => controller.abort(), ONCE);
   return controller.signal;
 }
 
@@ -61,7 +64,7 @@ export async function unlessAborted<T>(shared: Promise<T>, signal: Cancellable |
   const aborted = new Promise<never>((_, reject) => {
     leave = () => reject(new GatewayError('ABORTED', ours(words), { sent: false }));
     if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', leave, ONCE);
   });
   try {
     return await Promise.race([aborted, shared]);
