@@ -106,6 +106,7 @@ describe('a ceiling on requests a second', () => {
     const stop = new AbortController();
     const waiting = pace.turn(owner, stop.signal);
     expect([pace.waiting, planned.mock.calls.at(-1)?.[1]]).toEqual([1, 199]);
+    planned.mockRestore();
     // It is free by now, and somebody waits for it already.
     now = 3299;
     const late = pace.turn(pace, undefined);
