@@ -10,6 +10,7 @@ import { JournalWriter, type Told } from '../src/journal/writer';
 import { HOST } from '../src/transfer/partial-file';
 import { codeOf, failure } from './library/appliance';
 import { files, folder, linesOf, withHandles } from './library/journal';
+import { openFiles } from './support/open-files';
 
 // The files of a journal by themselves: what is written, what is read of them, and what is believed. No appliance takes part.
 
@@ -278,6 +279,7 @@ describe('ends', () => {
     const [second] = chain({ ...long, follows: [{ file: nameOf(1), hash: first?.hash }] });
     const place = journalOf([first ?? garbage]);
     expect(await ends(journalOf([second ?? garbage], nameOf(2), place))).toEqual([{ file: nameOf(2), hash: second?.hash }]);
+    expect(openFiles().filter((file) => file.startsWith(place))).toEqual([]);
   });
 
   it('are told of files that no other one follows already, and of those that have one', async () => {
