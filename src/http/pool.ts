@@ -108,9 +108,9 @@ function contextOf(options: Record<string, unknown>): SecureContext {
   return context;
 }
 
-/** How many there are, for tests. */
-export function contextsKept(): number {
-  return contexts.size;
+/** Those that there are, for tests. */
+export function contextsKept(): SecureContext[] {
+  return [...contexts.values()].flatMap((context) => context.deref() ?? []);
 }
 
 function newContext(options: Record<string, unknown>): SecureContext {
