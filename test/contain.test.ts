@@ -392,8 +392,12 @@ describe('a keeper', () => {
     for (const name of [NAME, 'b.jones']) await contain(gateway, { name, servers: [SERVER], minutes: 0.001 });
     simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.includes(NAME), status: 422 });
     const kept = keeping(gateway);
-    await eventually(() => expect(kept.events.map(({ name }) => name)).toEqual(['b.jones', NAME]));
-    expect(kept.events).toMatchObject([{ event: 'released', enabled: [SERVER], 'ended-meanwhile': 0 }, { event: 'released' }]);
+    // In whatever order: the second one may not have been due yet when the first one failed.
+    await eventually(() => expect(kept.events.map(({ name }) => name).sort()).toEqual([NAME, 'b.jones']));
+    const released = { event: 'released', enabled: [SERVER], 'ended-meanwhile': 0 };
+    expect(kept.events).toEqual(
+      expect.arrayContaining([NAME, 'b.jones'].map((name) => expect.objectContaining({ ...released, name }) as unknown)),
+    );
     expect(kept.faults.map(({ code }) => code)).toEqual(['REJECTED']);
     expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['true', 'true']);
   });

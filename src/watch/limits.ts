@@ -54,9 +54,9 @@ const MOST_CHECKS = 10_000;
 export function readLimits(given: unknown): Limit[] {
   if (!Array.isArray(given)) throw bad('limits has to be an array such as [{ "name": "CPU-UTILIZATION", "above": 90 }].');
   if (given.length === 0) throw bad('limits is empty: there is nothing to watch for. Name at least one value.');
-  if (given.length > MOST) throw bad(`limits has ${given.length} entries; at most ${MOST} can be watched.`);
+  if (given.length > MOST) throw bad(sentence`limits has ${given.length} entries; at most ${MOST} can be watched.`);
   return given.map((entry: unknown, index) => {
-    const wrong = (why: string): GatewayError => bad(`limits[${index}] ${why}`);
+    const wrong = (why: string): GatewayError => bad(sentence`limits[${index}] ${ours(why)}`);
     if (!isObject(entry)) throw wrong('has to be an object with name and above or below.');
     const odd = Object.keys(entry).find((key) => !KEYS.has(key));
     if (odd !== undefined)

@@ -33,6 +33,9 @@ const PLACES = {
 type Place = keyof typeof PLACES;
 const EVERYWHERE = Object.keys(PLACES) as Place[];
 
+/** Long enough for whoever answers. */
+const USUAL_SECONDS = 20;
+
 type Codes = readonly (ErrorCode | 'done')[];
 
 interface Case {
@@ -348,7 +351,7 @@ export function faults(runtime: Runtime): void {
     });
   }
 
-  describe.each(CASES.map(placed(runtime)))('$what', ({ fault, places, always, warm, seconds = 20, read, write }) => {
+  describe.each(CASES.map(placed(runtime)))('$what', ({ fault, places, always, warm, seconds = USUAL_SECONDS, read, write }) => {
     it.each(places)('as the answer to its %s', async (place) => {
       await deploy(subjects, { timeout: String(seconds), transferTimeout: String(seconds) });
       if (warm) {
@@ -365,12 +368,16 @@ export function faults(runtime: Runtime): void {
         return fault;
       };
       const outcomes = await runAll(concerned);
+      // On a busy machine a short time limit may be over before that request is reached.
+      const early: Codes = seconds < USUAL_SECONDS ? ['TIMEOUT'] : [];
+      const wasEarly = (outcome: Outcome): boolean => early.some((code) => codesOf(outcome).includes(code));
+      const missed = outcomes.filter(([{ name }, outcome]) => !met.has(name) && !wasEarly(outcome));
       // What was found out once is not asked for again.
-      if (!warm) expect([...met].sort()).toEqual(concerned.map(({ name }) => name).sort());
+      if (!warm) expect(missed.map(([{ name }]) => name)).toEqual([]);
       expect(met.size).toBeGreaterThan(20);
       expect(
         wrongs(outcomes, (subject) => {
-          if (!met.has(subject.name)) return ['done'];
+          if (!met.has(subject.name)) return ['done', ...early];
           const { method = '', path = '' } = subject.usual[target.get(subject.name) ?? 0] ?? {};
           return isRead(subject, method, path) ? read : write;
         }),
@@ -379,7 +386,7 @@ export function faults(runtime: Runtime): void {
     });
   });
 
-  describe.each(LOGINS)('$what, as the answer to the login', ({ fault, seconds = 20, codes }) => {
+  describe.each(LOGINS)('$what, as the answer to the login', ({ fault, seconds = USUAL_SECONDS, codes }) => {
     it('sends nothing of the operation', async () => {
       await deploy(subjects, { timeout: String(seconds) });
       proxy.fault = ({ isLogin }) => (isLogin ? fault : undefined);
