@@ -4,6 +4,7 @@ import { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import tls from 'node:tls';
 import { afterEach, expect, it } from 'vitest';
+import { startFastAppliance, startSimulator } from '../src/simulator';
 import { start, stopAll } from './simulator-client';
 
 afterEach(stopAll);
@@ -68,4 +69,17 @@ it('takes a request that comes in one piece while the answer before it is not fl
   expect(tail).toContain('HTTP/1.1 201');
   socket.destroy();
   expect((await client.get('/api/v1/configuration/users/user-roles/user-role/Right%20behind')).status).toBe(200);
+});
+
+// A TLS server waits two minutes for the end of a handshake. A client whose connection is needed no more may be in the middle of one.
+it.each([
+  ['simulator', () => startSimulator({})],
+  ['fast appliance', () => startFastAppliance({})],
+])('the %s ends with the handshakes that are under way', async (_what, begin) => {
+  const server = await begin();
+  const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  const closed = once(socket, 'close');
+  await server.close();
+  await closed;
 });

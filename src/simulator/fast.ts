@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { selfSigned } from './certificate';
+import { endable } from './ending';
 import { FastTree, textOf } from './fast-tree';
 import { isObject, type Json } from './fields';
 import { type SimulatorOptions, settle } from './options';
@@ -169,11 +170,7 @@ export async function startFastAppliance(options: SimulatorOptions = {}, shared:
       rounds++;
       Object.assign(fast.counts, { requests: 0, opened: 0, used: 0, mostUsed: 0 });
     },
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    close: endable(server),
   };
   server.listen(settings.port, settings.host);
   await once(server, 'listening');

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { areas } from './areas';
+import { endable } from './ending';
 import { type FaultRule, Faults, carriesOut, cutOff, shape } from './faults';
 import { isTooLargeToHold, sendStream } from './large';
 import { authorise } from './login';
@@ -47,6 +48,7 @@ export class ApplianceServer {
   readonly sockets = new Set<Socket>();
   totalConnections = 0;
   private readonly router = new Router();
+  private readonly end: () => Promise<void>;
   private readonly numbers = new WeakMap<Socket, number>();
 
   constructor(
@@ -57,17 +59,15 @@ export class ApplianceServer {
     this.https = createServer({ ...tls, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0, noDelay: true }, (request, response) =>
       this.receive(request, response),
     );
+    this.end = endable(this.https);
     this.https.on('clientError', (error, socket) => this.unreadable(error, socket));
     this.https.on('secureConnection', (socket) => this.connected(socket));
   }
 
   /** Ends the connections too: a client's pool would keep the process alive. */
   stop(): Promise<void> {
-    return new Promise((resolve) => {
-      this.https.close(() => resolve());
-      this.https.closeAllConnections();
-      for (const socket of this.sockets) socket.destroy();
-    });
+    for (const socket of this.sockets) socket.destroy();
+    return this.end();
   }
 
   /** What node's parser refuses by itself, a raw byte above 0x7f in the path above all, is logged and answered like any refusal. */
