@@ -57,6 +57,8 @@ export default defineConfig({
     // However busy the machine is: what is waited for comes.
     expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: LongFirst },
+    // Three browsers and their Node-REDs on two cores: what failed is tried once more there, and the report says of which that was true.
+    retry: process.env['CI'] ? 1 : 0,
     projects: [
       {
         extends: true,

@@ -129,8 +129,8 @@ export class Editor {
   /** Closes what a test that failed has left open, so that the next one fails for reasons of its own. */
   async leave(): Promise<void> {
     const trays = this.page.locator('.red-ui-tray');
-    while ((await trays.count()) > 0) {
-      await this.page.evaluate(() => $('#node-dialog-cancel, #node-config-dialog-cancel').last().click());
+    for (let tries = 0; tries < 10 && (await trays.count()) > 0; tries++) {
+      await this.page.evaluate(() => $('.red-ui-tray-toolbar [id$="-cancel"]').last().click());
       // One below another takes no click while that slides out.
       await this.page.waitForTimeout(300);
     }
