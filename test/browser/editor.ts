@@ -25,6 +25,7 @@ declare const RED: {
     import(nodes: unknown[]): void;
     addLink(link: object): void;
     dirty(): boolean;
+    version(): string;
     eachConfig(visit: (node: { id: string; users: unknown[]; _def: { hasUsers?: boolean } }) => void): void;
   };
   editor: { edit(node: unknown): void; editConfig(name: string, type: string, id: string): void };
@@ -35,7 +36,10 @@ declare const RED: {
     importNodes(nodes: unknown[], options: object): void;
   };
   actions: { invoke(action: string): void };
+  comms: { subscribe(topic: string, listener: (topic: string, message: { revision: string }) => void): void };
 };
+/** Which revision of the flows runs: a deploy is answered before its nodes have been made. */
+declare const running: string | undefined;
 
 export interface Entry {
   type: string;
@@ -89,7 +93,12 @@ export class Editor {
   private async loaded(first: string): Promise<void> {
     await this.page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
     await this.page.waitForFunction((id) => typeof RED === 'object' && Boolean(RED.nodes?.node(id)), first);
-    await this.page.evaluate(() => ($.fx.off = true));
+    await this.page.evaluate(() => {
+      $.fx.off = true;
+      const runs = (revision?: string): void => void Object.assign(globalThis, { running: revision });
+      runs();
+      RED.comms.subscribe('notification/runtime-deploy', (_topic, { revision }) => runs(revision));
+    });
   }
 
   async reload(first: string): Promise<void> {
@@ -103,7 +112,12 @@ export class Editor {
     const confirm = this.page.locator('.red-ui-notification .primary, #red-ui-deploy-dialog-confirm-deploy-deploy');
     await this.page.waitForTimeout(300);
     if ((await confirm.count()) > 0) await confirm.first().click();
-    await this.page.waitForFunction(() => !RED.nodes.dirty());
+    await this.deployed();
+  }
+
+  /** Until what was deployed runs. */
+  async deployed(): Promise<void> {
+    await this.page.waitForFunction(() => !RED.nodes.dirty() && running === RED.nodes.version());
   }
 
   async openNode(id: string): Promise<void> {
