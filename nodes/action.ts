@@ -12,7 +12,6 @@ import { Appliance, appliancesPending } from './appliance';
 import { answerOf, type Answer } from './approver';
 import { cancelled, isStream } from './asked';
 import { tellClosed } from './closing';
-import type { Done } from './failure';
 import type { Fleet } from './fleet';
 import { measure } from './observe';
 import type { Chosen } from './operations';
@@ -20,7 +19,8 @@ import { Outcomes } from './outcome';
 import { owned, type Output } from './output';
 import { placeOf } from './place';
 import { Following, tellReach } from './reach';
-import { beforeSending, type Run, type Send } from './run';
+import { onMessage, type Done, type Send } from './receive';
+import { beforeSending, type Run } from './run';
 import { Seen } from './seen';
 import { applianceOf, failsToOutput, isLost, readSetup, type Setup } from './setup';
 import { endsSessions, shownFailure, shownMany, shownOutcome, type Last } from './shown';
@@ -58,10 +58,7 @@ export class Action {
     this.#setup = readSetup({ red, node, area, status: this.#status, failsToOutput: failsToOutput(own) }, own);
     if (this.#setup instanceof GatewayError || isLost(this.#setup)) this.#status.report(shownFailure('BAD_CONFIG'));
     if (!(this.#setup instanceof GatewayError)) this.#reach.follow(this.#setup.applianceId);
-    node.on('input', (message, send, done) => {
-      // Nothing may reject here: it would end Node-RED. Only a fault of Node-RED's own hooks could get this far.
-      this.#receive(message, send, done as Done).catch((fault: unknown) => node.error(fault));
-    });
+    onMessage(node, (message, send, done) => this.#receive(message, send, done));
     // Node-RED counts the parameters: exactly two, or it does not wait.
     node.on('close', (_removed: boolean, done: () => void) => this.#close(done));
   }

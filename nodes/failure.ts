@@ -10,9 +10,6 @@ export interface Failure {
 }
 
 /** Not an `Error`: of one Node-RED's debug pane shows the cause as `[object Object]`, of this all that is in it. */
-/** By which Node-RED is told that a message is done with. */
-export type Done = (error?: Failure) => void;
-
 export function plainFailure({ message, code, cause }: GatewayError): Failure {
   // Catch nodes and the log take the text of it.
   return Object.defineProperty({ message, code, cause }, 'toString', { value: () => message });

@@ -3,7 +3,7 @@
  * and operation, how it fails, and the inventories that are deployed. Nothing here is needed for a flow.
  */
 export { hideCredentials } from './gateway';
-export { isOurs, plainFailure, type Done, type Failure } from './failure';
+export { isOurs, plainFailure, type Failure } from './failure';
 export { Canceller } from '../src/model/cancelling';
 export { failureEnvelope } from '../src/run/envelope';
 export { Fleet } from './fleet';
@@ -12,6 +12,7 @@ export { Operations, type Chosen } from './operations';
 export { owned, Output } from './output';
 export { placeOf } from './place';
 export { badConfig, Properties } from './properties';
+export { onMessage, type Done, type Send } from './receive';
 export { shareBetweenProcesses } from './shared';
 export type { Message } from './sources';
 export { titleOf } from '../src/model/summary';

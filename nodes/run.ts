@@ -1,7 +1,6 @@
 import { unlessAborted, type Cancellable, type Canceller } from '../src/model/cancelling';
+import type { Send } from './receive';
 import type { Message } from './sources';
-
-export type Send = (message: Message | (Message | null)[]) => void;
 
 /** One message under way. */
 export interface Run {

@@ -6,9 +6,10 @@ import { ours, sentence } from '../src/model/sentence';
 import { failureEnvelope } from '../src/run/envelope';
 import { filterFrom, kindNamed, KINDS, Watcher, type Limit, type WatchEvent, type WatchKind, type WatchOptions } from '../src/watch';
 import { applianceById } from './appliance';
-import { plainFailure, type Done } from './failure';
+import { plainFailure } from './failure';
 import { badConfig, Properties } from './properties';
 import { variableOf } from './rules';
+import { onMessage, type Done } from './receive';
 import type { Message } from './sources';
 import { sayIn, textOf } from './texts';
 import { tellReach } from './reach';
@@ -35,9 +36,7 @@ export class Watch {
     this.#definition = { ...definition };
     // Nodes that the appliance refers to may start after this one.
     this.#started = new Promise((resolve) => setImmediate(() => resolve(this.#start())));
-    node.on('input', (message, _send, done) => {
-      this.#receive(message, done as Done).catch((fault: unknown) => node.error(fault));
-    });
+    onMessage(node, (message, _send, done) => this.#receive(message, done));
     // Node-RED counts the parameters: exactly two, or it does not wait.
     node.on('close', (_removed: boolean, done: () => void) => {
       this.#closed = true;

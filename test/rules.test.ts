@@ -17,33 +17,34 @@ import {
   type Rule,
 } from '../src/model/rules';
 
-/** What a text under each rule may be, and what it may not: the same at run time as in the dialog. */
-const TEXTS: Readonly<Record<Rule, { good: string[]; bad: string[] }>> = {
+/** What a text under each rule may be, what it may not, and what is said then: the same at run time as in the dialog. */
+const TEXTS: Readonly<Record<Rule, { good: string[]; bad: string[]; wanted: string }>> = {
   ipv4: {
     good: ['192.0.2.10', '0.0.0.0'],
     bad: ['10.0.0.999', '10.0.0', '10.0.0.1.', '010.0.0.1', '2001:db8::1', 'host', ' 10.0.0.1', '1.2.3.4.5'],
+    wanted: 'an IPv4 address such as 192.0.2.10',
   },
   netmask: {
     good: ['255.255.255.0', '255.255.255.255', '128.0.0.0'],
     bad: ['0.0.0.0', '255.0.255.0', '24', '255.255.255', '0.0.0.255', '4294967040'],
+    wanted: 'a netmask such as 255.255.255.0',
   },
   host: {
     good: ['vpn.example.com', 'node-1', '10.0.0.11', '2001:db8::1', 'vpn_1'],
     bad: ['10.0.0.999', '10.0.0', 'a b', 'https://vpn.example.com', 'a/b', '2001:db8:::1', '::1]:80/[', 'x]@[::1'],
+    wanted: 'an address or the name of a host, such as 192.0.2.10 or vpn.example.com',
   },
-  address: { good: ['198.51.100.0', '2001:db8::1', '::1'], bad: ['10.0.0.999', '2001:db8:::1', 'fe80::1%eth0', 'a:b', 'host'] },
-  amount: { good: ['10%', '0.5%', '0.55%', '100%'], bad: ['0%', '101%', '-1%', '10%%', '1e1%', 'a%', '%', '0', '-3', '2.5'] },
-  mask: { good: ['255.255.255.0', '24', '64', '128'], bad: ['0', '129', '24 ', '-1', '255.0.255.0', 'all'] },
-};
-
-/** What is said of it. */
-const WANTED: Readonly<Record<Rule, string>> = {
-  ipv4: 'an IPv4 address such as 192.0.2.10',
-  netmask: 'a netmask such as 255.255.255.0',
-  address: 'an address such as 198.51.100.0 or 2001:db8::1',
-  host: 'an address or the name of a host, such as 192.0.2.10 or vpn.example.com',
-  mask: 'a netmask such as 255.255.255.0, or the length of a network such as 64',
-  amount: '',
+  address: {
+    good: ['198.51.100.0', '2001:db8::1', '::1'],
+    bad: ['10.0.0.999', '2001:db8:::1', 'fe80::1%eth0', 'a:b', 'host'],
+    wanted: 'an address such as 198.51.100.0 or 2001:db8::1',
+  },
+  amount: { good: ['10%', '0.5%', '0.55%', '100%'], bad: ['0%', '101%', '-1%', '10%%', '1e1%', 'a%', '%', '0', '-3', '2.5'], wanted: '' },
+  mask: {
+    good: ['255.255.255.0', '24', '64', '128'],
+    bad: ['0', '129', '24 ', '-1', '255.0.255.0', 'all'],
+    wanted: 'a netmask such as 255.255.255.0, or the length of a network such as 64',
+  },
 };
 
 const ruled = [...operations].flatMap(([name, operation]) =>
@@ -71,7 +72,7 @@ describe.each(ruled)('$field of $name', ({ operation, field, rule }) => {
     const came = rule === 'amount' ? '' : `; ${JSON.stringify(text)} came.`;
     expect(asGatewayError(error)).toMatchObject({
       code: 'BAD_INPUT',
-      message: expect.stringContaining(`${field} has to be ${WANTED[rule]}${came}`) as string,
+      message: expect.stringContaining(`${field} has to be ${TEXTS[rule].wanted}${came}`) as string,
     });
   });
 });

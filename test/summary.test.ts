@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root } from '../scripts/tools.mjs';
 import { operations } from '../src/areas';
+import type { Many, ManyItem } from '../src/model/envelope';
+import type { ErrorCode } from '../src/model/error-codes';
 import { boolean, choice, names, op, path, required, subject, text, type Operation } from '../src/model/operation';
 import { english, summaryOf, titleOf, type Say, type Told } from '../src/model/summary';
 import { SUMMARIES } from '../src/model/summary-words';
@@ -174,14 +176,14 @@ describe('one sentence', () => {
     found: undefined,
     ...more,
   });
-  const gone = { error: { code: 'NOT_FOUND' } };
-  const many = (ok: number, ...failed: unknown[]) =>
-    ({
-      total: ok + failed.length,
-      ok,
-      failed: failed.length,
-      results: [...Array.from({ length: ok }, () => ({ ok: true })), ...failed],
-    }) as never;
+  const failed = (code: ErrorCode): ManyItem => ({ item: 'it', ok: false, error: { code, message: 'It failed.' } });
+  const gone = failed('NOT_FOUND');
+  const many = (ok: number, ...others: ManyItem[]): Many => ({
+    total: ok + others.length,
+    ok,
+    failed: others.length,
+    results: [...Array.from({ length: ok }, (): ManyItem => ({ item: 'it', ok: true, status: 204 })), ...others],
+  });
 
   it.each<[Partial<Told>, string]>([
     [{}, 'Do it: done.'],
@@ -194,9 +196,9 @@ describe('one sentence', () => {
     [{ planned: 2 }, 'Do it: would send 2 requests.'],
     [{ many: many(0) }, 'Do it: nothing to do.'],
     [{ many: many(2) }, 'Do it: 2 of 2 done.'],
-    [{ many: many(2, gone, { error: { code: 'TIMEOUT' } }) }, 'Do it: 2 of 4 done; 2 failed.'],
+    [{ many: many(2, gone, failed('TIMEOUT')) }, 'Do it: 2 of 4 done; 2 failed.'],
     [
-      { many: many(2, gone, { error: { code: 'TIMEOUT' } }), operation: operation({ effect: 'destroy' }) },
+      { many: many(2, gone, failed('TIMEOUT')), operation: operation({ effect: 'destroy' }) },
       'Do it: 2 of 4 done; 1 was gone already; 1 failed.',
     ],
     [{ many: many(0, gone, gone), operation: operation({ effect: 'destroy' }) }, 'Do it: 0 of 2 done; 2 were gone already.'],

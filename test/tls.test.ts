@@ -106,12 +106,12 @@ describe('TLS', () => {
     ['CERT_NOT_YET_VALID', 'TLS', 'not valid yet. Check the clocks'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'TLS', 'for another name. Use the name that is in it'],
     ...[
+      'CERT_UNTRUSTED',
       'DEPTH_ZERO_SELF_SIGNED_CERT',
       'SELF_SIGNED_CERT_IN_CHAIN',
-      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-      'UNABLE_TO_GET_ISSUER_CERT',
       'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-      'CERT_UNTRUSTED',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     ].map((code) => [code, 'TLS', `is not trusted (${code}). Add the CA`] as const),
     ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ERR_SSL_HTTP_REQUEST', 'ERR_SSL_UNKNOWN_PROTOCOL'].map(
       (code) => [code, 'TLS', `does not speak TLS there (${code}): it may be a plain HTTP port`] as const,

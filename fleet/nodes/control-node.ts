@@ -3,12 +3,14 @@ import { asGatewayError, badInput, GatewayError, sentence } from '@gateway-admin
 import {
   badConfig,
   failureEnvelope,
+  onMessage,
   owned,
   plainFailure,
   Properties,
   sayForOthers,
   type Done,
   type Message,
+  type Send,
 } from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
 import { engineOf } from './engine-node';
@@ -40,12 +42,10 @@ export class ControlNode {
     this.#node = node;
     this.#setup = read({ ...definition });
     if (this.#setup instanceof GatewayError) this.#show('red', 'not-configured');
-    node.on('input', (message, send, done) => {
-      this.#receive(message, send, done as Done).catch((fault: unknown) => node.error(fault));
-    });
+    onMessage(node, (message, send, done) => this.#receive(message, send, done));
   }
 
-  async #receive(received: Message, send: (message: Message) => void, done: Done): Promise<void> {
+  async #receive(received: Message, send: Send, done: Done): Promise<void> {
     const message = owned(received, ['payload', 'run']);
     let what: What | undefined;
     try {

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI } from 'node-red';
 import { asGatewayError } from '@gateway-admin/node-red';
-import { failureEnvelope, plainFailure, sayForOthers, type Done, type Message } from '@gateway-admin/node-red/nodes';
+import { failureEnvelope, onMessage, plainFailure, sayForOthers, type Message } from '@gateway-admin/node-red/nodes';
 import { endTask, noTask, outcomeOf } from '../worker/tasks';
 import { titleText } from './texts';
 
@@ -9,16 +9,22 @@ export const DONE = 'gateway-fleet-done';
 /** The runtime of one `gateway-fleet-done` node: ends the task of the message that comes, well or, with an error on it, not. */
 export class DoneNode {
   constructor(red: NodeAPI, node: Node) {
-    node.on('input', (message, _send, done) => {
+    onMessage(node, (message, _send, done) => {
       try {
-        const { task } = message as Message & { task?: unknown };
-        if (typeof task !== 'string' || !endTask(task, outcomeOf(message))) throw noTask();
+        endTaskOf(message);
         done();
       } catch (thrown) {
         const fault = asGatewayError(thrown);
         fault.cause ??= failureEnvelope('fleet', '', fault, titleText(red, 'done.title'), sayForOthers(red));
-        (done as Done)(plainFailure(fault));
+        done(plainFailure(fault));
       }
+      return Promise.resolve();
     });
   }
+}
+
+/** Errors: those of `noTask`. */
+function endTaskOf(message: Message & { task?: unknown }): void {
+  const { task } = message;
+  if (typeof task !== 'string' || !endTask(task, outcomeOf(message))) throw noTask();
 }

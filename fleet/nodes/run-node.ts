@@ -7,6 +7,7 @@ import {
   Fleet,
   isOurs,
   Operations,
+  onMessage,
   owned,
   placeOf,
   plainFailure,
@@ -16,6 +17,7 @@ import {
   type Chosen,
   type Done,
   type Message,
+  type Send,
 } from '@gateway-admin/node-red/nodes';
 import type { Delivered, NewOrder, Progress } from '../engine';
 import { engineOf, listenAt } from './engine-node';
@@ -27,7 +29,6 @@ export const RUN = 'gateway-fleet-run';
 /** As of an action node: a destroying operation reaches no more unless the dialog says so. */
 const MOST_DESTROYED = 25;
 
-type Send = (messages: (Message | null)[]) => void;
 interface Setup {
   readonly engine: string;
   readonly operations: Operations;
@@ -69,10 +70,7 @@ export class RunNode {
             report: (delivered) => this.#report(delivered),
             progress: (progress) => this.#progress(progress),
           });
-    node.on('input', (message, send, done) => {
-      // Nothing may reject here: it would end Node-RED.
-      this.#receive(message, send as Send, done as Done).catch((fault: unknown) => node.error(fault));
-    });
+    onMessage(node, (message, send, done) => this.#receive(message, send, done));
     node.on('close', (_removed: boolean, done: () => void) => {
       unlisten?.();
       this.#status.close();

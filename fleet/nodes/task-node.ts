@@ -6,6 +6,7 @@ import {
   Canceller,
   failureEnvelope,
   Fleet,
+  onMessage,
   owned,
   placeOf,
   plainFailure,
@@ -71,9 +72,7 @@ export class TaskNode {
         });
       });
     }
-    node.on('input', (message, _send, done) => {
-      this.#receive(message, done as Done).catch((fault: unknown) => node.error(fault));
-    });
+    onMessage(node, (message, _send, done) => this.#receive(message, done));
     node.on('close', (_removed: boolean, done: () => void) => {
       this.#closed = true;
       unlisten?.();

@@ -43,7 +43,7 @@ export class SessionTracker implements Tracker {
       met++;
       if (before !== this.#shared.packed(record)) changed.push({ record, before });
     }
-    const gone = met === this.#known.size ? [] : this.#missing(records);
+    const gone = new Map(met === this.#known.size ? [] : this.#missing(records));
     return this.#take(fresh, changed, gone);
   }
 
@@ -65,14 +65,14 @@ export class SessionTracker implements Tracker {
     this.#first = false;
   }
 
-  #missing(records: readonly JsonObject[]): string[] {
+  #missing(records: readonly JsonObject[]): [string, string][] {
     const present = new Set(records.map((record) => String(record['session-id'])));
-    return [...this.#known.keys()].filter((id) => !present.has(id));
+    return [...this.#known].filter(([id]) => !present.has(id));
   }
 
   /** Who has ended comes first: a person who signed in again is then told in the order in which it happened. */
-  #take(fresh: readonly JsonObject[], changed: readonly { record: JsonObject; before: string }[], gone: readonly string[]): Look {
-    const ended = gone.map((id): Found => ({ event: 'ended', session: recordOf(this.#shared.row(id, this.#known.get(id) as string)) }));
+  #take(fresh: readonly JsonObject[], changed: readonly { record: JsonObject; before: string }[], gone: ReadonlyMap<string, string>): Look {
+    const ended = [...gone].map(([id, before]): Found => ({ event: 'ended', session: recordOf(this.#shared.row(id, before)) }));
     const others = changed.flatMap(({ record, before }): Found[] => {
       const old = recordOf(this.#shared.row('', before));
       const moved = (['source-ip', 'user-roles'] as const).filter((field) => old[field] !== textOf(record[field]));
@@ -81,11 +81,11 @@ export class SessionTracker implements Tracker {
     });
     const started = this.#first ? [] : fresh.map((session): Found => ({ event: 'started', session }));
     const add = [...changed.map(({ record }) => record), ...fresh].map((record) => [String(record['session-id']), ...valuesOf(record)]);
-    const any = add.length + gone.length > 0 || this.#first;
-    for (const id of gone) this.#forget(id);
+    const any = add.length + gone.size > 0 || this.#first;
+    for (const id of gone.keys()) this.#forget(id);
     for (const [id = '', ...values] of add) this.#learn(id, values);
     this.#first = false;
-    const change: Change | undefined = any ? { add, gone: [...gone] } : undefined;
+    const change: Change | undefined = any ? { add, gone: [...gone.keys()] } : undefined;
     return { events: [...ended, ...others, ...started], change, seen: { key: 'sessions', n: this.#known.size } };
   }
 
@@ -103,18 +103,19 @@ export class SessionTracker implements Tracker {
 }
 
 interface Shared {
+  readonly number: number;
   readonly text: string;
   uses: number;
 }
 
 /** Texts that many sessions have, each kept once for as long as one of them is there. */
 class SharedTexts {
-  readonly #numbers = new Map<string, number>();
+  readonly #byText = new Map<string, Shared>();
   #texts: Shared[] = [];
   #free: number[] = [];
 
   clear(): void {
-    this.#numbers.clear();
+    this.#byText.clear();
     this.#texts = [];
     this.#free = [];
   }
@@ -122,32 +123,31 @@ class SharedTexts {
   /** As it would be packed, or what no packed one is like, where its texts are not known yet. */
   packed(record: JsonObject): string {
     const values = valuesOf(record);
-    return join(values, this.#numbers.get(sharedOf(values)) ?? -1);
+    return join(values, this.#byText.get(sharedOf(values))?.number ?? -1);
   }
 
   pack(values: Row): string {
     const text = sharedOf(values);
-    let number = this.#numbers.get(text);
-    if (number === undefined) {
-      number = this.#free.pop() ?? this.#texts.length;
-      this.#numbers.set(text, number);
-      this.#texts[number] = { text, uses: 0 };
+    let shared = this.#byText.get(text);
+    if (!shared) {
+      shared = { number: this.#free.pop() ?? this.#texts.length, text, uses: 0 };
+      this.#byText.set(text, shared);
+      this.#texts[shared.number] = shared;
     }
-    (this.#texts[number] as Shared).uses++;
-    return join(values, number);
+    shared.uses++;
+    return join(values, shared.number);
   }
 
   release(packed: string): void {
-    const number = numberOf(packed);
-    const entry = this.#texts[number];
-    if (!entry || --entry.uses > 0) return;
-    this.#numbers.delete(entry.text);
-    this.#free.push(number);
+    const shared = this.#texts[numberOf(packed)];
+    if (!shared || --shared.uses > 0) return;
+    this.#byText.delete(shared.text);
+    this.#free.push(shared.number);
   }
 
   row(id: string, packed: string): Row {
     const own = packed.split(SEPARATOR).slice(0, OWN.length);
-    return [id, ...own, ...(this.#texts[numberOf(packed)] as Shared).text.split(SEPARATOR)];
+    return [id, ...own, ...(this.#texts[numberOf(packed)]?.text.split(SEPARATOR) ?? [])];
   }
 }
 
