@@ -4,7 +4,9 @@ import { inventoryCoordination, shareBetweenProcesses } from '../nodes/shared';
 import { abortSignalOf, Canceller, unlessAborted } from '../src/model/cancelling';
 import { coordinationKey, type Coordination } from '../src/model/coordination';
 import { GatewayError } from '../src/model/error';
+import { inParallel } from '../src/model/in-parallel';
 import { ProcessCoordination } from '../src/model/process-coordination';
+import { Holds } from '../src/run/holds';
 import { failure, pair, ROLES } from './library/appliance';
 import { coordinationSuite } from './library/coordination-suite';
 
@@ -89,6 +91,65 @@ describe('what a process holds', () => {
   });
 });
 
+describe('what a run holds', () => {
+  it('is asked for while its work goes on, and that of what it is part of', async () => {
+    const outer = new Holds();
+    const inner = new Holds(outer);
+    const asked: string[] = [];
+    const held = (name: string) => () => Promise.resolve(void asked.push(name));
+    const seen = (): boolean[] => [outer.any, inner.any];
+    // Nobody else can have it.
+    expect(await inner.during(undefined, () => Promise.resolve(seen()))).toEqual([false, false]);
+    await outer.during(held('outer'), async () => {
+      expect(seen()).toEqual([true, true]);
+      const cut = inner.during(held('inner'), async () => {
+        await inner.check();
+        await outer.check();
+        throw new Error('on purpose');
+      });
+      await expect(cut).rejects.toThrow('on purpose');
+      await inner.check();
+    });
+    expect(asked).toEqual(['inner', 'outer', 'outer', 'outer']);
+    expect(seen()).toEqual([false, false]);
+    await inner.during(held('alone'), () => Promise.resolve(expect(seen()).toEqual([false, true])));
+    const lost = inner.during(
+      () => Promise.reject(new GatewayError('ABORTED', 'Lost.', { sent: false })),
+      () => inner.check(),
+    );
+    expect((await failure(lost)).code).toBe('ABORTED');
+  });
+});
+
+describe('work on many at once', () => {
+  it.each([
+    [0, 3, 0],
+    [2, 3, 2],
+    [9, 3, 3],
+    [4, 1, 1],
+  ])('of %i items, %i at a time, is done once each, and told in order', async (count, atOnce, expected) => {
+    const items = Array.from({ length: count }, (_, index) => index);
+    const begun: number[] = [];
+    let now = 0;
+    let most = 0;
+    const results = await inParallel(items, atOnce, async (item) => {
+      begun.push(item);
+      most = Math.max(most, ++now);
+      // Those that came first are done last.
+      for (let wait = count - item; wait > 0; wait--) await Promise.resolve();
+      now--;
+      return `done ${item}`;
+    });
+    expect(results).toEqual(items.map((item) => `done ${item}`));
+    expect([begun, most]).toEqual([items, expected]);
+  });
+
+  it('ends with the first error', async () => {
+    const error = new Error('on purpose');
+    await expect(inParallel([1, 2, 3], 2, (item) => (item === 2 ? Promise.reject(error) : Promise.resolve(item)))).rejects.toBe(error);
+  });
+});
+
 describe('of one process, bounds', () => {
   it('keeps no key when nobody holds it or waits for it, however it ended', async () => {
     const { coordination } = clocked();
@@ -116,12 +177,61 @@ describe('of one process, bounds', () => {
     expect(await coordination.remembered('key 4999')).toBe(4999);
   });
 
+  it('sweeps up what is over by then, and nothing else, when as many have come as were there', async () => {
+    const { coordination, pass } = clocked();
+    for (let index = 0; index < 64; index++) await coordination.remember(`key ${index}`, index, index < 60 ? 100 : 101);
+    pass(100);
+    expect(coordination.size.entries).toBe(64);
+    await coordination.remember('key 64', 64, 100);
+    expect(coordination.size.entries).toBe(5);
+    expect([await coordination.remembered('key 59'), await coordination.remembered('key 60')]).toEqual([undefined, 60]);
+    pass(1);
+    expect(await coordination.remembered('key 60')).toBeUndefined();
+    expect(coordination.size.entries).toBe(4);
+    expect(await coordination.remembered('key 64')).toBe(64);
+  });
+
   it('forgets what was written longest ago when there is too much', async () => {
     const { coordination } = clocked();
-    for (let index = 0; index < 25_000; index++) await coordination.remember(`key ${index}`, index, 3_600_000);
+    for (let index = 0; index <= 10_000; index++) await coordination.remember(`key ${index}`, index, 3_600_000);
+    // A quarter, and then there is one more.
+    expect(coordination.size.entries).toBe(7501);
+    expect([await coordination.remembered('key 2499'), await coordination.remembered('key 2500')]).toEqual([undefined, 2500]);
+    for (let index = 10_001; index < 25_000; index++) await coordination.remember(`key ${index}`, index, 3_600_000);
     expect(coordination.size.entries).toBeLessThanOrEqual(10_000);
     expect(await coordination.remembered('key 24999')).toBe(24_999);
     expect(await coordination.remembered('key 0')).toBeUndefined();
+  });
+
+  it('forgets everything when it is told to, but for what is held', async () => {
+    const { coordination } = clocked();
+    await coordination.remember('key', 1, 1000);
+    let leave = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (leave = resolve));
+    const held = coordination.exclusive('held', () => ended);
+    coordination.clear();
+    expect(coordination.size).toEqual({ held: 1, entries: 0 });
+    leave();
+    await held;
+    expect(coordination.size.held).toBe(0);
+  });
+
+  it('listens to a signal only as long as somebody waits', async () => {
+    const { coordination } = clocked();
+    const [began, left] = [new AbortController(), new AbortController()];
+    let leave = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (leave = resolve));
+    const first = coordination.exclusive('key', () => ended);
+    const second = coordination.exclusive('key', () => Promise.resolve('in'), { signal: began.signal });
+    const third = coordination.exclusive('key', () => Promise.resolve('in'), { signal: left.signal });
+    const listening = (): number[] => [began, left].map(({ signal }) => getEventListeners(signal, 'abort').length);
+    expect(listening()).toEqual([1, 1]);
+    left.abort();
+    expect(await failure(third)).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for its turn.' });
+    leave();
+    await first;
+    expect(await second).toBe('in');
+    expect(listening()).toEqual([0, 0]);
   });
 
   it('does not follow the clock of the machine', async () => {

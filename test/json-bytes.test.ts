@@ -57,6 +57,9 @@ describe('JSON from bytes', () => {
   it('passes over a byte order mark', () => {
     expect(parseJson(Buffer.from('\ufeff{"a":"ü"}'))).toEqual({ a: 'ü' });
     expectSame(Buffer.from('\ufeff\ufeff{"a":1}'));
+    // One byte of it is another one: that is no mark.
+    for (const other of ['\u5eff', '\uf03f', '\ufec0']) expectSame(Buffer.from(`${other}{"a":1}`));
+    expectSame(Buffer.from('"\u02bf"'));
   });
 
   it('refuses what is no JSON, also where an escape would make it some', () => {
@@ -127,6 +130,12 @@ describe('JSON from bytes', () => {
     // Many runs, many characters, too long.
     for (const bytes of [page(`{"name":"${'a'.repeat(100)}ü"},`, 1000), page(`{"name":"${'山'.repeat(100)}"},`, 100), page(record, 1000)])
       expect(isAscii(parsed(bytes))).toBe(false);
+    // One byte in sixteen, and eight runs of a short text.
+    const text = (...parts: string[]): Buffer => Buffer.from(JSON.stringify(parts.join('')));
+    const runs = (count: number): Buffer => text(`é${'x'.repeat(40)}`.repeat(count));
+    expect([text('é', 'x'.repeat(28)), text('é', 'x'.repeat(27))].map((bytes) => isAscii(parsed(bytes)))).toEqual([true, false]);
+    expect([8, 9].map((count) => isAscii(parsed(runs(count))))).toEqual([true, false]);
+    expect(isAscii(parsed(text('x'.repeat(10_000), '山'.repeat(1000))))).toBe(false);
   });
 
   it('is right for anything, whatever is put together', () => {

@@ -44,6 +44,9 @@ describe('an address as it is shown', () => {
     ['/api/v1/system/active-users?number=12345678901&status=all', '/api/v1/system/active-users?number=*&status=all'],
     ['/gw/one/api/v1/cluster', '/api/v1/cluster'],
     ['', ''],
+    ['?number=20', '?number=20'],
+    // Nobody writes an address like this, but whoever pastes one may.
+    ['/api/v1/cluster?&expand&&name=a=b&number=1=2&', '/api/v1/cluster?&expand&&name=*&number=*&'],
   ])('%s is %s', (path, shown) => {
     expect(pathTemplate(path, '/gw/one')).toBe(shown);
   });

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Deadlines, type Bounded } from '../src/http/deadlines';
+import { UnorderedList } from '../src/model/unordered-list';
 import { appliance, calls, failure, gatewayFor, isInfo, isWrite, pair, writes } from './library/appliance';
 import { wire } from './library/wire';
 
@@ -96,5 +98,86 @@ describe('time and cancellation', () => {
     expect((await Promise.all(runs)).map(({ code }) => code)).toEqual(['ABORTED', 'OUTCOME_UNKNOWN']);
     expect((await failure(gateway.run('sessions.kill-all'))).code).toBe('ABORTED');
     await expect.poll(() => simulator.openConnections).toBe(0);
+  });
+});
+
+describe('what is under way', () => {
+  /** By a clock that stands, whose timers the test counts. */
+  function clocked() {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const deadlines = new Deadlines<Bounded>();
+    const expired: string[] = [];
+    const begun = performance.now();
+    const add = (name: string, due: number): Bounded => {
+      const item = {
+        index: -1,
+        deadline: begun + due,
+        expire: (): void => {
+          expired.push(name);
+          deadlines.delete(item);
+        },
+      };
+      deadlines.add(item);
+      return item;
+    };
+    return { deadlines, expired, add };
+  }
+
+  it('is looked at when the first of it is due, with all that is due in the same millisecond, by one timer', () => {
+    const { deadlines, expired, add } = clocked();
+    add('second', 200);
+    add('first', 100);
+    add('third', 300);
+    add('with the first', 101);
+    add('after the first', 102);
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(99);
+    expect(expired).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(expired).toEqual(['first', 'with the first']);
+    vi.advanceTimersByTime(2);
+    expect([expired.at(-1), vi.getTimerCount()]).toEqual(['after the first', 1]);
+    vi.advanceTimersByTime(198);
+    expect(expired.slice(3)).toEqual(['second', 'third']);
+    // Nothing is left to be looked at.
+    expect([deadlines.items, vi.getTimerCount()]).toEqual([[], 0]);
+    add('later', 1000);
+    expect(vi.getTimerCount()).toBe(1);
+    deadlines.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('may have got more time meanwhile, or be over', () => {
+    const { deadlines, expired, add } = clocked();
+    const [longer, over] = [add('longer', 100), add('over', 100)];
+    longer.deadline += 100;
+    deadlines.delete(over);
+    vi.advanceTimersByTime(150);
+    expect([expired, vi.getTimerCount()]).toEqual([[], 1]);
+    vi.advanceTimersByTime(50);
+    expect([expired, vi.getTimerCount()]).toEqual([['longer'], 0]);
+  });
+
+  it('is each once in its list, wherever the others are', () => {
+    const list = new UnorderedList<{ name: string; index: number }>();
+    const items = ['a', 'b', 'c', 'd'].map((name) => ({ name, index: -1 }));
+    for (const item of items) list.add(item);
+    const seen = (): string => list.items.map(({ name, index }) => `${name}${index}`).join(' ');
+    expect(seen()).toBe('a0 b1 c2 d3');
+    const gone = (...names: string[]): void => {
+      for (const item of items.filter(({ name }) => names.includes(name))) {
+        list.delete(item);
+        expect(item.index).toBe(-1);
+      }
+    };
+    gone('b');
+    expect(seen()).toBe('a0 d1 c2');
+    gone('a', 'd');
+    expect(seen()).toBe('c0');
+    list.add({ name: 'e', index: -1 });
+    expect(seen()).toBe('c0 e1');
+    gone('c');
+    expect(seen()).toBe('e0');
   });
 });

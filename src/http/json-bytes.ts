@@ -61,7 +61,7 @@ function highRuns(bytes: Buffer): number[] | undefined {
     for (at = Math.max(at, from); at < end; at++) {
       if ((bytes[at] as number) < 0x80) continue;
       const begin = at;
-      while (at < bytes.length && (bytes[at] as number) >= 0x80) at++;
+      while ((bytes[at] ?? 0) >= 0x80) at++;
       runs.push(begin, at);
       high += at - begin;
       if (high > most || runs.length > 2 * mostRuns) return false;

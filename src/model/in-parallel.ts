@@ -1,6 +1,6 @@
 /** Does the work for each item, so many at a time; the results are in order. The first error is that of the whole. */
 export async function inParallel<T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const results = new Array<R>(items.length);
+  const results: R[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
     for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as T);

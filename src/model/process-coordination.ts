@@ -101,8 +101,9 @@ export class ProcessCoordination implements Coordination {
   #sweep(): void {
     const now = this.#now();
     for (const [key, { expires }] of this.#entries) if (expires <= now) this.#entries.delete(key);
+    const most = this.#entries.size < MOST_ENTRIES ? MOST_ENTRIES : MOST_ENTRIES * 0.75;
     for (const key of this.#entries.keys()) {
-      if (this.#entries.size <= MOST_ENTRIES * 0.75) break;
+      if (this.#entries.size <= most) break;
       this.#entries.delete(key);
     }
     this.#sweepAt = Math.min(MOST_ENTRIES, Math.max(64, 2 * this.#entries.size));
