@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { backupName, isBackupName } from '../src/backup/names';
 import type { RunResult } from '../src/backup/run';
-import { patiently } from '../src/transfer/patience';
 import { failure, settingsFor } from './library/appliance';
 import { manifestOf, named, run } from './library/backup';
 import { child, folder, names, output } from './library/transfer';
@@ -133,23 +132,6 @@ it('processes that ask for a name in the same millisecond get one each', async (
   expect(new Set(made.map(({ backup }) => backup)).size).toBe(15);
   expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 15, ok: 15 });
   expect(names(path)).toHaveLength(30);
-});
-
-describe('a file that another program has open for a moment', () => {
-  const held = (code: string, times: number): (() => Promise<string>) => {
-    let left = times;
-    return () => (left-- > 0 ? Promise.reject(Object.assign(new Error(code), { code })) : Promise.resolve('done'));
-  };
-
-  it.each(['EPERM', 'EACCES', 'EBUSY'])('is waited for on Windows (%s), but not for ever', async (code) => {
-    expect(await patiently(held(code, 3), 'win32')).toBe('done');
-    await expect(patiently(held(code, 1000), 'win32')).rejects.toMatchObject({ code });
-  });
-
-  it('is none elsewhere, nor what fails for another reason', async () => {
-    await expect(patiently(held('EPERM', 1), 'linux')).rejects.toMatchObject({ code: 'EPERM' });
-    await expect(patiently(held('ENOSPC', 1), 'win32')).rejects.toMatchObject({ code: 'ENOSPC' });
-  });
 });
 
 function replace(path: string, text: string, by: string): void {
