@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { buildHelp } from '../scripts/editor/help.mjs';
+import { buildTable, type Texts } from '../scripts/editor/table.mjs';
+import { operationsTable } from '../scripts/readme-table.mjs';
 import { root } from '../scripts/tools.mjs';
-import { operations } from '../src/areas';
+import { areas, operations } from '../src/areas';
+import { SESSION_FIELDS } from '../src/areas/sessions/filter';
 import { ERROR_CODES } from '../src/model/error-codes';
 import { parseVariant } from '../src/simulator/variants';
+import { describeTranslations } from './support/translations';
 
 const document = (name: string): string => readFileSync(join(root, 'docs', name), 'utf8');
 
@@ -52,4 +57,18 @@ describe('releases', () => {
     expect(named.length).toBeGreaterThan(7);
     for (const variant of named) expect(Object.keys(parseVariant(variant))).toEqual([variant.split('=')[0]]);
   });
+});
+
+describe('the README', () => {
+  it('has the operations as they are', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(operationsTable(areas));
+  });
+});
+
+// What test/locales.test.ts asks of what was built, of the sources: a text that changes is one that no language has.
+describe('the words of the operation table', () => {
+  const words = (name: string): string => readFileSync(join(root, 'nodes', 'locales', name), 'utf8');
+  const { texts } = buildTable(areas);
+  const pages = Object.fromEntries(['appliance', 'inventory', 'watch'].map((name) => [`gateway-${name}`, words(`${name}.en-US.md`)]));
+  describeTranslations(root, { ...(JSON.parse(words('en-US.json')) as Texts), ...texts }, buildHelp(areas, pages, SESSION_FIELDS));
 });
