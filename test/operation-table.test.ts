@@ -1,0 +1,196 @@
+import { expect, it } from 'vitest';
+import { areas, operations } from '../src/areas';
+import { readInput } from '../src/model/input';
+import type { Field } from '../src/model/operation';
+import { encodeQuery } from '../src/model/path';
+
+/**
+ * What a dialog offers for each field, and what a flow gets that does not give it. Where the operations of an area differ, each has a row.
+ * The words of a field are held against the dictionaries (test/docs.test.ts), its effect and marks against the contract (test/operations.test.ts).
+ */
+const OFFERED: Readonly<Record<string, string>> = {
+  'config.path': 'path, names path, such as "users/user-roles/user-role/Staff"',
+  'config.query': 'object',
+  'config.body': 'object, editor resource',
+  'config.prove-login': 'boolean, default true',
+  'config.resources': 'records, such as [{"path":"users/user-roles/user-role/Staff","body":{"description":"Day shift"}}]',
+  'config.allow-absent': 'boolean',
+  'config.missing-ok': 'boolean',
+  'users.server': 'text, names local-server, such as "System Local"',
+  'users.username of get': 'text, names local-user, such as "j.doe"',
+  'users.username of create, update, enable, disable, ensure, delete': 'names, names local-user, such as "j.doe"',
+  'users.password-cleartext': 'text, secret',
+  'users.fullname': 'text',
+  'users.enabled': 'boolean',
+  'users.console-access': 'boolean',
+  'users.change-password-at-signin': 'boolean',
+  'users.one-time-use': 'boolean',
+  'users.more': 'object, such as {"user-timezone":"Europe/Berlin"}',
+  'users.max': 'number, range count, default 25',
+  'users.set-password': 'boolean',
+  'users.missing-ok': 'boolean',
+  'groups.server': 'text, names directory-server, such as "Corporate AD"',
+  'groups.directory': 'choice, one of ad ldap',
+  'groups.groups': 'records, names directory-group, such as [{"name":"VPN Users","group":"EXAMPLE/VPN Users"}]',
+  'administrators.realm': 'text, names admin-realm, such as "Admin Users"',
+  'administrators.customized': 'text, known any-ip selected-ip, such as "selected-ip"',
+  'administrators.prove-login': 'boolean, default true',
+  'administrators.access': 'text, known allow deny, default "allow"',
+  'administrators.address': 'text, rule address, such as "198.51.100.0"',
+  'administrators.netmask': 'text, rule mask, such as "255.255.255.0"',
+  'administrators.rules':
+    'object, such as {"user-selects-role":"false","user-selects-roleset":"false","rule":[{"name":"Operators","roles":[".Read-Only Administrators"],"stop-rules-processing":"true","group":{"group-names":["VPN Operators"]}}]}',
+  'administrators.role': 'text, names admin-role, such as ".Administrators"',
+  'administrators.idle-timeout': 'text, such as "20", a number payload too',
+  'administrators.max-timeout': 'text',
+  'administrators.reminder-time': 'text',
+  'policy.enforcer': 'object, such as {"name":"Edge","serial-number":["0123456789"]}',
+  'policy.name of get-radius-client, set-radius-client, ensure-radius-client': 'text, names radius-client, such as "Switch 3/1"',
+  'policy.name of delete-snmp-client': 'text, names snmp-client, such as "Switch 7"',
+  'policy.client': 'object, such as {"name":"Switch 3/1","location-group":"Default"}',
+  'policy.missing-ok': 'boolean',
+  'sessions.name': 'text, names session-user, such as "j.doe"',
+  'sessions.limit': 'number, range count',
+  'sessions.emit': 'choice, one of array page record, default "array"',
+  'sessions.session-id': 'records, names session, such as "sid1a2b3c"',
+  'sessions.max': 'amount, rule amount, range count, default 25, such as "10%"',
+  'sessions.filter':
+    'object, editor session-filter, such as {"authentication-realm":"Contractors","source-ip":"203.0.113.0/24","older-than":"8 h"}',
+  'license.client-kind': 'text, names client-kind, such as "gateway"',
+  'license.users': 'list, names named-user, such as ["j.doe"]',
+  'license.delete-active-sessions': 'boolean',
+  'certificates.cert': 'data, secret',
+  'certificates.file': 'text',
+  'certificates.password': 'text, secret',
+  'certificates.internal-interfaces': 'list, names interface',
+  'certificates.external-interfaces': 'list, names interface',
+  'certificates.management-interface': 'boolean',
+  'certificates.prove': 'boolean',
+  'certificates.prove-within': 'number, range positive, default 60',
+  'certificates.subject-common-name': 'text, such as "vpn.example.com"',
+  'certificates.key-type': 'text, known ECDSA RSA, default "ECDSA"',
+  'certificates.ecc-curve': 'text, known P-256 P-384, default "P-384"',
+  'certificates.csr-name': 'text, names csr, such as "vpn.example.com 1"',
+  'certificates.certificate': 'data, such as "MIIB"',
+  'certificates.format': 'choice, one of base64 text, default "base64"',
+  'certificates.host': 'text, such as "vpn.example.com"',
+  'certificates.port': 'number, range count',
+  'certificates.subject-name': 'text, names certificate, such as "vpn.example.com"',
+  'certificates.missing-ok': 'boolean',
+  'system.status': 'choice, one of all sbr',
+  'system.parts': 'list, known health sessions license cluster certificate, such as ["health","license"]',
+  'system.expand': 'boolean',
+  'system.exclude-packages': 'boolean',
+  'cluster.cluster-name': 'text, such as "Edge"',
+  'cluster.cluster-password': 'text, secret',
+  'cluster.member-name of create': 'text, such as "node-a"',
+  'cluster.member-name of add-member': 'text, such as "node-b"',
+  'cluster.member-name of remove-member': 'text, names cluster-member, such as "node-b"',
+  'cluster.member-address': 'text, rule host, such as "10.0.0.11"',
+  'cluster.member-ip': 'text, rule ipv4, such as "10.0.0.12"',
+  'cluster.member-netmask': 'text, rule netmask, such as "255.255.255.0"',
+  'cluster.member-gateway': 'text, rule ipv4, such as "10.0.0.1"',
+  'cluster.member-external-ip': 'text, rule ipv4, such as "192.0.2.12"',
+  'cluster.member-external-netmask': 'text, rule netmask, such as "255.255.255.0"',
+  'cluster.member-external-gateway': 'text, rule ipv4, such as "192.0.2.1"',
+  'cluster.missing-ok': 'boolean',
+  'transfer.password': 'text, secret',
+  'transfer.options': 'object',
+  'transfer.file': 'text',
+  'transfer.check': 'choice, one of content hash none, default "content"',
+  'transfer.xml': 'data, such as "<configuration/>"',
+  'transfer.export': 'choice, one of system_config user_config',
+  'transfer.data': 'data, such as "UEsDBA=="',
+  'transfer.import': 'choice, one of normal full',
+  'backup.folder': 'text, such as "/var/backups/gateway"',
+  'backup.what': 'choice, one of xml binary both, default "xml"',
+  'backup.keep': 'number, range count',
+  'backup.keep-days': 'number, range positive',
+  'backup.gzip': 'boolean, default false',
+  'backup.passphrase': 'text, secret',
+  'backup.password': 'text, secret',
+  'backup.ignore': 'list',
+  'backup.backup of verify': 'text, names backup',
+  'backup.backup of restore': 'text, names backup, such as "latest"',
+  'backup.kind': 'choice, one of xml binary',
+  'backup.import': 'choice, one of normal full',
+  'backup.backup-first': 'boolean, default true',
+  'backup.any-appliance': 'boolean, default false',
+  'contain.name of contain': 'text, names session-user, such as "j.doe"',
+  'contain.name of release': 'text, names contained-name, such as "j.doe"',
+  'contain.source-ip': 'text, rule address, such as "203.0.113.9"',
+  'contain.servers': 'list, names local-server, such as ["System Local"]',
+  'contain.minutes': 'number, range positive, default 60',
+  'contain.folder': 'text, such as "/var/lib/gateway/contained"',
+  'contain.max': 'number, range count, default 25',
+  'contain.id': 'text, names contained, such as "0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90"',
+  'snapshot.path of take, compare': 'path, names path, such as "users/user-roles"',
+  'snapshot.path of revert': 'list, names path, such as ["users/user-roles"]',
+  'snapshot.folder': 'text, such as "/var/lib/gateway/vpn-1"',
+  'snapshot.ignore': 'list, such as ["last-*"]',
+  'snapshot.with':
+    'object, such as {"format":"gateway-snapshot/1","appliance":"vpn-1","path":"/api/v1/configuration/users","resources":{}}',
+  'snapshot.other': 'text, names appliance, such as "vpn-2"',
+  'journal.since': 'text',
+  'journal.until': 'text',
+  'journal.operation-name': 'text, names operation, such as "users.disable"',
+  'journal.actor': 'text, names journal-actor',
+  'journal.limit': 'number, range count',
+  'journal.id': 'records, names journal-entry, such as "20261121-5f0c1a2b-4711-0a1b2c3d4e5f-17"',
+  'request.path': 'path, names path, such as "system/status/overview"',
+  'request.query': 'content, such as {"config-type":"system"}',
+  'request.body': 'content',
+  'request.content-type': 'text, known text/plain application/xml application/json application/octet-stream, such as "text/plain"',
+  'request.missing-ok': 'boolean',
+  'login.code': 'text, secret',
+  'login.resumeId': 'text',
+};
+
+/** In the words of the rows. */
+function offered(field: Field): string {
+  const { kind, names, rule, range, known, choices, editor, secret, numberPayload, default: usual, example } = field;
+  const parts: [unknown, string][] = [
+    [names, `names ${names}`],
+    [rule, `rule ${rule}`],
+    [range, `range ${range}`],
+    [known, `known ${known?.join(' ')}`],
+    [choices, `one of ${choices?.join(' ')}`],
+    [editor, `editor ${editor}`],
+    [usual !== undefined, `default ${JSON.stringify(usual)}`],
+    [example !== undefined, `such as ${JSON.stringify(example)}`],
+    [numberPayload, 'a number payload too'],
+    [secret, 'secret'],
+  ];
+  return [kind, ...parts.flatMap(([has, words]) => (has ? [words] : []))].join(', ');
+}
+
+/** One row for a field that is alike in all operations of its area, else one for each way that it is. */
+function rowsOf({ name: area, operations: own }: (typeof areas)[number]): [string, string][] {
+  const ways = new Map<string, Map<string, string[]>>();
+  for (const [operation, { fields }] of Object.entries(own)) {
+    for (const [name, field] of Object.entries(fields)) {
+      const of = ways.get(name) ?? new Map<string, string[]>();
+      ways.set(name, of.set(offered(field), [...(of.get(offered(field)) ?? []), operation]));
+    }
+  }
+  return [...ways].flatMap(([name, of]) =>
+    [...of].map(([words, among]): [string, string] => [`${area}.${name}${of.size === 1 ? '' : ` of ${among.join(', ')}`}`, words]),
+  );
+}
+
+it('offers for each field what flows were built on', () => {
+  expect(Object.fromEntries(areas.flatMap(rowsOf))).toEqual(OFFERED);
+});
+
+it.each(areas.map(({ name, icon }) => [name, icon]))('gives %s the icon of its name', (name, icon) => {
+  expect(icon).toBe(`gateway-${name}.svg`);
+});
+
+const single = [...operations].filter(([, { request }]) => request);
+
+it.each(single)('%s asks for what its example says', (_name, operation) => {
+  const { method, path, query, rawQuery, body } = operation.request?.(readInput(operation, operation.example.input), '') ?? {};
+  const asked = rawQuery === undefined ? encodeQuery(query) : `?${rawQuery}`;
+  expect(`${method} ${path}${asked}`).toBe(operation.example.request);
+  expect(body).toEqual(operation.example.body);
+});
