@@ -69,6 +69,11 @@ describe('the README', () => {
 describe('the words of the operation table', () => {
   const words = (name: string): string => readFileSync(join(root, 'nodes', 'locales', name), 'utf8');
   const { texts } = buildTable(areas);
+
+  it('are all there', () => {
+    expect(JSON.stringify(texts)).not.toContain('""');
+  });
+
   const pages = Object.fromEntries(['appliance', 'inventory', 'watch'].map((name) => [`gateway-${name}`, words(`${name}.en-US.md`)]));
   describeTranslations(root, { ...(JSON.parse(words('en-US.json')) as Texts), ...texts }, buildHelp(areas, pages, SESSION_FIELDS));
 });
