@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { calls, failure, lines, pair } from './library/appliance';
+import { MASK } from '../src/model/redaction';
+import { bundleOf, csrOf, signedCertificate } from '../src/areas/certificates/bundle';
+import { calls, failure, lines, pair, refusalOf } from './library/appliance';
 
 const fixture = (name: string): string => join(__dirname, 'fixtures', name);
 const PASSWORD = 'Grün & "blau"';
@@ -48,15 +50,37 @@ describe('device certificates', () => {
   });
 
   it.each([
-    ['neither bundle nor file', {}, 'file'],
-    ['both', { cert: bundle, file: 'x' }, 'file'],
-    ['a file that is not there', { file: '/nowhere/device.p12' }, 'file'],
-    ['text that is no base64', { cert: '§§' }, 'cert'],
-  ])('say what is wrong with %s', async (_what, input, field) => {
+    ['neither bundle nor file', {}, /^cert \(Bundle\) or file has to be given, and only one of them\.$/],
+    ['both', { cert: bundle, file: 'x' }, /^cert \(Bundle\) or file has to be given, and only one of them\.$/],
+    ['a file that is not there', { file: '/nowhere/device.p12' }, /^file cannot be read: ENOENT.*\.$/],
+    ['a file that is empty', { file: '/dev/null' }, /^The certificate bundle is empty\.$/],
+    ['text that is no base64', { cert: '§§' }, /^cert is text that is neither base64 nor PEM\.$/],
+    ['text that is cut', { cert: 'MI=IB' }, /^cert is text that is neither base64 nor PEM\.$/],
+    ['a list of such texts', { cert: ',MIIB' }, /^cert is text that is neither base64 nor PEM\.$/],
+    ['a password that does not open it', { cert: bundle }, /^password does not open the PKCS#12 bundle\. Nothing was sent\.$/],
+  ])('say what is wrong with %s', async (_what, input, words) => {
     const { simulator, gateway } = await pair();
-    const error = await failure(gateway.run('certificates.upload', { ...input, password: PASSWORD }));
-    expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining(field)]);
+    const error = await failure(gateway.run('certificates.upload', { ...input, password: 'p' }));
+    expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);
     expect(simulator.requests).toEqual([]);
+  });
+
+  it('may be PEM, also such as a field of one line leaves it, with the interfaces that use it', async () => {
+    const { simulator, gateway } = await pair();
+    const pem = readFileSync(fixture('device.pem'), 'utf8');
+    const twice = `${pem}${pem}`;
+    for (const cert of [pem, ` ${twice.replace(/\n/g, ' ')}\n`, twice.replace(/\n/g, '').replaceAll('DEVICE ', '')])
+      await gateway.run('certificates.upload', { cert, password: PASSWORD, 'external-interfaces': ['External'] }).catch(() => undefined);
+    const sent = calls(simulator).map(({ body }) => bodyOf(body));
+    expect(sent.map(({ cert }) => Buffer.from(String(cert), 'base64').toString().trim())).toEqual([pem.trim(), twice.trim(), twice.trim()]);
+    for (const { cert: _, ...rest } of sent)
+      expect(rest).toEqual({ password: PASSWORD, 'external-interfaces': { 'external-interface': ['External'] } });
+  });
+
+  it('are in no plan, which holds a private key', async () => {
+    const { gateway } = await pair();
+    const { envelope } = await gateway.run('certificates.upload', { cert: bundle, password: PASSWORD }, { dryRun: true });
+    expect(envelope.plan).toMatchObject([{ method: 'POST', body: { cert: MASK, password: MASK } }]);
   });
 
   it('are deleted by subject name', async () => {
@@ -92,5 +116,62 @@ describe('signing requests', () => {
     expect(lines(simulator).at(-1)).toBe(`POST ${csr.uploadPath}`);
     expect(simulator.state.certificates.device.has('vpn.example.com')).toBe(true);
     expect(simulator.state.certificates.csrs.size).toBe(0);
+  });
+});
+
+describe('what a certificate is sent as', () => {
+  const pem = readFileSync(fixture('device.pem'));
+  const der = Buffer.from(pem.toString().replace(/-----[^-]+-----|\s/g, ''), 'base64');
+
+  it.each([
+    [pem, 'base64', pem.toString('base64')],
+    [der.toString('base64'), 'base64', der.toString('base64')],
+    [pem, 'text', pem.toString()],
+    [pem.toString(), 'text', pem.toString()],
+    [der, 'base64', der.toString('base64')],
+  ] as const)('is what it is', (certificate, format, sent) => {
+    expect(signedCertificate(certificate, format)).toBe(sent);
+    if (format === 'base64') expect(signedCertificate(certificate)).toBe(sent);
+  });
+
+  it.each([
+    [Buffer.alloc(0), 'certificate is empty.'],
+    ['', 'certificate is text that is neither base64 nor PEM.'],
+    ['-----BEGIN certificate-----', 'certificate is text that is neither base64 nor PEM.'],
+    [der, 'certificate is not PEM text, so it cannot be sent as text. Choose base64.'],
+  ])('is BAD_INPUT for what is none: %#', (certificate, message) => {
+    expect(refusalOf(() => signedCertificate(certificate, 'text'))).toMatchObject({ code: 'BAD_INPUT', message });
+  });
+
+  it('is a bundle as it is, where only the appliance can tell whether it is one', async () => {
+    expect(await bundleOf({ cert: 'TUlJQg==', password: 'p' })).toBe('TUlJQg==');
+    expect(await bundleOf({ cert: Buffer.from('MIIB'), password: 'p' })).toBe('TUlJQg==');
+  });
+});
+
+describe('the name of a signing request', () => {
+  const path = (name: string): string => `/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`;
+  const told = (info: string[], warnings: string[] = []) =>
+    csrOf({
+      info: info.map((message) => ({ message })),
+      warnings: warnings.map((message) => ({ message })),
+      errors: [{ message: path('error') }],
+    });
+
+  it.each([
+    [`Upload to ${path('vpn%201')}.`, 'vpn 1', 'vpn%201'],
+    [`Upload to "${path('vpn_1.a~b-c').slice(8)}"`, 'vpn_1.a~b-c', 'vpn_1.a~b-c'],
+    [`Upload to ${path('vpn 1 #2')}`, 'vpn 1 #2', 'vpn%201%20%232'],
+    [`Upload to ${path('100%')}`, '100%', '100%'],
+    [`Upload to ${path('50% off')}`, '50% off', '50%25%20off'],
+  ])('is read from %j', (message, name, segment) => {
+    const expected = { name, uploadPath: path(segment) };
+    expect(told(['Done.', message])).toEqual(expected);
+    expect(told([], ['Done.', message])).toEqual(expected);
+    expect(told([message], [path('other')])).toEqual(expected);
+  });
+
+  it.each([['Done.'], [path('')], [path('a/b')], [path(`a"b`)]])('is in no message such as %j', (message) => {
+    expect(told([message])).toBeUndefined();
   });
 });

@@ -2,8 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fingerprintOf, proveServed } from '../src/areas/certificates/prove';
 import { selfSigned } from '../src/simulator';
-import { failure, pair, writes } from './library/appliance';
+import { appliance, failure, pair, refusalOf, writes } from './library/appliance';
+import { callOf } from './library/call';
 
 const fingerprint = (pem: string | Buffer): string => new X509Certificate(pem).fingerprint256;
 const isUpload = ({ method }: { method: string }): boolean => method === 'POST';
@@ -36,14 +38,40 @@ describe('an upload with prove', () => {
       code: 'CONFLICT',
       cause: { changed: true, expected, served: { fingerprint256: fingerprint(simulator.ca) } },
     });
-    expect(error.message).toContain('took the certificate');
+    expect(error.message).toMatch(
+      /^The appliance took the certificate, but after 0\.01 s the handshake still shows CN=Gateway \S+, good until \d{4}-\S+Z\. Check which interface has it, and /,
+    );
+    expect(error.cause?.served).not.toHaveProperty('chain');
+    expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
+  });
+
+  it('is CONFLICT where no handshake is to be had in time', async () => {
+    const { port, close } = await appliance();
+    await close();
+    const error = await failure(proveServed('AA', 0.01, callOf({ url: `https://127.0.0.1:${port}` })));
+    expect(error).toMatchObject({ code: 'CONFLICT', details: { sent: true, extra: { expected: 'AA', served: null } } });
+    expect(error.message).toMatch(/^The appliance took the certificate, but after 0\.01 s no handshake was to be had: .*refused/);
+  });
+
+  it('can be cancelled, which does not take the certificate back', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    const cancel = new AbortController();
+    simulator.onHandshake(() => setTimeout(() => cancel.abort(), 20));
+    const input = { cert: fixture('device.p12'), password: PASSWORD, prove: true };
+    const error = await failure(gateway.run('certificates.upload', input, cancel.signal));
+    expect(error).toMatchObject({ code: 'ABORTED', message: expect.stringMatching(/^Cancelled/) as string });
     expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
   });
 
   it('sends nothing when there would be nothing to compare with', async () => {
     const { simulator, gateway } = await pair();
     for (const cert of [fixture('device-rc2.p12'), Buffer.from('no certificate')]) {
-      expect((await failure(gateway.run('certificates.upload', { cert, password: PASSWORD, prove: true }))).code).toBe('BAD_INPUT');
+      const error = await failure(gateway.run('certificates.upload', { cert, password: PASSWORD, prove: true }));
+      expect(error.code).toBe('BAD_INPUT');
+      expect(error.message).toMatch(
+        /^prove is set, but the certificate cannot be read here \(.+\), so there would be nothing to compare with\. Nothing was sent\.$/,
+      );
     }
     expect(writes(simulator)).toEqual([]);
   });
@@ -66,5 +94,22 @@ describe('an upload with prove', () => {
     const input = { 'csr-name': name, certificate: other.cert, format, prove: true };
     const done = await gateway.run('certificates.upload-signed', input);
     expect(done.envelope).toMatchObject({ served: { fingerprint256: fingerprint(other.cert) } });
+  });
+});
+
+describe('what a proof compares with', () => {
+  const pem = fixture('device.pem');
+  const der = Buffer.from(pem.toString().replace(/-----[^-]+-----|\s/g, ''), 'base64');
+
+  it.each([
+    ['PEM', pem],
+    ['DER', der],
+    ['a bundle', fixture('device.p12')],
+  ])('is found in %s', (_what, bytes) => {
+    expect(fingerprintOf(bytes, PASSWORD)).toBe(fingerprint(pem));
+  });
+
+  it('is nothing that a bundle without a certificate has', () => {
+    expect(refusalOf(() => fingerprintOf(Buffer.from('-----BEGIN NOTHING-----')))).toMatchObject({ code: 'BAD_INPUT' });
   });
 });

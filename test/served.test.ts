@@ -87,16 +87,28 @@ describe('the certificate that is served', () => {
   });
 
   it.each([
-    [{ host: '' }],
-    [{ host: 'https://vpn.example.com' }],
-    [{ host: 'vpn.example.com/path' }],
-    [{ host: 'a b' }],
-    [{ host: '127.0.0.1', port: 65_536 }],
-    [{ host: '127.0.0.1', port: 0 }],
-    [{ port: 8443 }],
-  ])('is BAD_INPUT for %j', async (input) => {
+    [{ host: '' }, 'host is "", which is no name or address of a host. Give it without https:// and path.'],
+    [{ host: 'https://vpn.example.com' }, 'no name or address'],
+    [{ host: 'vpn.example.com/path' }, 'no name or address'],
+    [{ host: 'a b' }, 'no name or address'],
+    [{ host: '.example.com' }, 'no name or address'],
+    [{ host: 'example..com' }, 'no name or address'],
+    [{ host: '[127.0.0.1]]' }, 'no name or address'],
+    [{ host: '127.0.0.1', port: 65_536 }, 'port is 65536; there are none above 65535.'],
+    [{ host: '127.0.0.1', port: 0 }, 'port'],
+    [{ port: 8443 }, 'port is given without host. Give both, or neither for the appliance.'],
+  ])('is BAD_INPUT for %j', async (input, words) => {
     const { gateway } = await pair();
-    expect((await failure(gateway.run('certificates.served', input))).code).toBe('BAD_INPUT');
+    expect(await failure(gateway.run('certificates.served', input))).toMatchObject({
+      code: 'BAD_INPUT',
+      message: expect.stringContaining(words) as string,
+    });
+  });
+
+  it.each(['127.0.0.1', ' [127.0.0.1] ', 'localhost', 'LocalHost'])('may be asked of %j', async (host) => {
+    const { simulator, gateway } = await pair();
+    expect((await served(gateway, { host, port: simulator.port })).fingerprint256).toBe(fingerprint(certificate.cert));
+    expect((await served(gateway, { port: 443 })).fingerprint256).toBe(fingerprint(certificate.cert));
   });
 
   it('is CONNECTION, TLS or TIMEOUT where there is no handshake', async () => {
