@@ -50,6 +50,20 @@ describe('local users', () => {
     expect(after.data).toEqual({ ...(before.data as object), fullname: '', 'console-access': 'true' });
   });
 
+  it('are left alone by an update of nothing, and by none that is cancelled while it waits for another', async () => {
+    const { simulator, gateway } = await pair();
+    const where = { server: SERVER, username: 'contractor1' };
+    expect((await gateway.run('users.update', where)).envelope.changed).toBe(false);
+    simulator.fault({ match: ({ method }) => method === 'PUT', delayMs: 200 });
+    const cancel = new AbortController();
+    const first = gateway.run('users.disable', where);
+    const waiting = failure(gateway.run('users.update', { ...where, fullname: 'Nobody' }, cancel.signal));
+    cancel.abort();
+    expect(await waiting).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for another change of this user.' });
+    await first;
+    expect(writes(simulator)).toEqual([`PUT ${USER}/contractor1/enabled`]);
+  });
+
   it.each(['update', 'enable', 'disable'])('are never created by %s', async (operation) => {
     const { simulator, gateway } = await pair();
     const error = await failure(gateway.run(`users.${operation}`, { server: SERVER, username: 'nobody' }));
@@ -225,6 +239,32 @@ describe('the list of users', () => {
     expect(lines(simulator)).toEqual([`GET ${USER}`, `GET ${USER.slice(0, -5)}`]);
   });
 
+  it.each([
+    ['in an object', { users: { user: [{ username: 'a', 'password-encrypted': 'x', 'password-cleartext': 'y' }] } }, [{ username: 'a' }]],
+    ['as an array of its own', { users: [{ username: 'a' }, { username: 'b' }] }, [{ username: 'a' }, { username: 'b' }]],
+    [
+      'of one that stands alone',
+      { user: { username: 'a', 'old-password-cleartext': 'x' } },
+      [{ username: 'a', 'old-password-cleartext': 'x' }],
+    ],
+    ['of one text', { user: 'a' }, [{ name: 'a', href: null }]],
+    ['of nothing', {}, []],
+    ['of a user that has a name too', { user: [{ username: 'a', name: 'A' }] }, [{ username: 'a', name: 'A' }]],
+    ['with a name that is none', { user: [{ name: 7, 'password-cleartext-age': 1 }] }, [{ name: 7, 'password-cleartext-age': 1 }]],
+    ['of links alone', { user: [{ href: '/x' }, { href: '/y' }] }, [{ href: '/x' }, { href: '/y' }]],
+    ['of one link', { user: [{ href: '/x' }] }, undefined],
+    ['of numbers', { user: [7, 8] }, undefined],
+  ])('is read %s', async (_what, document, expected) => {
+    const gateway = gatewayFor(await wire(() => http(200, JSON.stringify(document))));
+    const run = gateway.run('users.list', { server: SERVER });
+    if (expected) expect((await run).data).toEqual(expected);
+    else {
+      const error = await failure(run);
+      expect(error).toMatchObject({ code: 'BAD_RESPONSE', message: 'The appliance answered a list of users that holds something else.' });
+      expect(error.details.sent).toBe(true);
+    }
+  });
+
   it('is not asked for there after another error', async () => {
     const { simulator, gateway } = await pair();
     simulator.fault({ match: ({ path }) => path === USER, times: 9, status: 403 });
@@ -258,6 +298,17 @@ describe('what is not there', () => {
     expect(lines(simulator)).toHaveLength(2);
   });
 
+  it.each([
+    ['nothing', '', ''],
+    ['two things', '{"result":{"errors":[{"message":"One."},{"message":"Two."}]}}', ' The appliance says: One. Two.'],
+  ])('is told with what the appliance says of it: %s', async (_what, body, words) => {
+    const { simulator, gateway } = await pair();
+    simulator.fault({ match: ({ path }) => path.endsWith('/nobody'), status: 404, body });
+    expect((await failure(gateway.run('users.get', { server: SERVER, username: 'nobody' }))).message).toBe(
+      `The user "nobody" does not exist on the authentication server "System Local". Check the user name.${words}`,
+    );
+  });
+
   it('is told where the server is of another type', async () => {
     const { gateway } = await pair();
     for (const operation of ['list', 'create']) {
@@ -286,7 +337,7 @@ describe('several users', () => {
     const { simulator, gateway } = await pair({ variants: { userFields: 'policy' } });
     const users = [
       { username: 'a', 'password-cleartext': 'one', enabled: false, more: { guestcreatedby: 'x' } },
-      { username: 7, fullname: 'Seven', department: 'Sales', enabled: null },
+      { username: 7, fullname: 'Seven', department: 'Sales', enabled: null, 'one-time-use': undefined, more: { guestcreatedby: 'y' } },
     ];
     const { data, envelope } = await gateway.run('users.create', {
       server: SERVER,
@@ -403,6 +454,7 @@ describe('several users', () => {
     for (const operation of ['update', 'enable', 'disable', 'delete']) {
       const error = await failure(gateway.run(`users.${operation}`, { server: SERVER, username }));
       expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(/^26 users .* 25 .*nothing was done/)]);
+      expect(error.details.sent).toBe(false);
     }
     expect((await failure(gateway.run('users.create', { server: SERVER, username, 'password-cleartext': 'p', max: 1 }))).code).toBe(
       'LIMIT',
@@ -415,6 +467,9 @@ describe('several users', () => {
   it.each<[string, object, RegExp]>([
     ['create', { username: [{ username: 'a' }] }, /^username\[0\] has no password-cleartext/],
     ['create', { username: ['a', {}], 'password-cleartext': 'p' }, /^username\[1\] has no username/],
+    ['create', { username: [{ name: 'a' }], 'password-cleartext': 'p' }, /^username\[0\] has no username/],
+    ['create', { username: [{ name: 'a', href: 7 }], 'password-cleartext': 'p' }, /^username\[0\] has no username/],
+    ['create', { username: [{ name: 'a', href: null, username: '' }], 'password-cleartext': 'p' }, /^username\[0\] has no username/],
     ['create', { username: { fullname: 'x' }, 'password-cleartext': 'p' }, /^username has no username/],
     [
       'create',
@@ -432,6 +487,22 @@ describe('several users', () => {
     const error = await failure(gateway.run(`users.${operation}`, { server: SERVER, ...input }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);
     expect(simulator.requests).toEqual([]);
+  });
+
+  it('that may be missing are looked for in a dry run alone', async () => {
+    const { simulator, gateway } = await pair();
+    const dry = async (username: string, missing: boolean) =>
+      (await gateway.run('users.delete', { server: SERVER, username, 'missing-ok': missing }, { dryRun: true })).envelope.plan;
+    expect(await dry('nobody', true)).toEqual([]);
+    expect(await dry('contractor1', true)).toEqual([{ method: 'DELETE', path: `${USER}/contractor1` }]);
+    simulator.requests.length = 0;
+    expect(await dry('nobody', false)).toEqual([{ method: 'DELETE', path: `${USER}/nobody` }]);
+    expect(lines(simulator)).toEqual([]);
+    for (const changed of [true, false]) {
+      const { envelope } = await gateway.run('users.delete', { server: SERVER, username: 'contractor1', 'missing-ok': true });
+      expect(envelope.changed).toBe(changed);
+    }
+    expect(lines(simulator)[0]).toBe(`DELETE ${USER}/contractor1`);
   });
 
   it('are planned in a dry run, users read and passwords masked', async () => {

@@ -121,13 +121,12 @@ function fieldsOf(own: JsonObject, common: JsonObject, name: string, fields: Fie
 
 /** The user as the interface wants it: every value that it names is text. */
 function asTexts(known: JsonObject): JsonObject {
-  const given = Object.entries(known).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([key, value]) => [key, typeof value === 'boolean' ? truth(value) : value]));
+  return Object.fromEntries(Object.entries(known).map(([key, value]) => [key, typeof value === 'boolean' ? truth(value) : value]));
 }
 
 /** Fields that the interface does not name, as they are. */
 function further(more: JsonObject, known: JsonObject, name: string): JsonObject {
-  const twice = Object.keys(more).find((key) => key === 'username' || (Object.hasOwn(known, key) && known[key] !== undefined));
+  const twice = Object.keys(more).find((key) => key === 'username' || Object.hasOwn(known, key));
   if (twice !== undefined) throw badInput(sentence`more.${twice} is given beside the field of that name, for ${ours(name)}. Give it once.`);
   return more;
 }
