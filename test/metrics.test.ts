@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { exposition, joinedExpositions } from '../src/areas/exposition';
 import { BOUNDS, Counters } from '../src/model/counters';
 import { appliance, failure, gatewayFor, lines, pair, type AnyGateway } from './library/appliance';
+import { http, wire } from './library/wire';
 
 type Families = Map<string, { type: string; metrics: ReturnType<typeof parse>[number]['metrics'] }>;
 
@@ -85,6 +86,100 @@ describe('metrics', () => {
       Object.fromEntries(members.map(({ name, enabled }) => [name, Number(enabled)])),
     );
     expect(values(families, 'gateway_certificate_days')['']).toBeGreaterThan(3000);
+    await failure(gateway.run('users.get', { server: 'System Local', username: 'nobody' }));
+    const heads = (await scrape(gateway)).text.split('\n').filter((line) => /^# (TYPE|UNIT|HELP)/.test(line));
+    expect(heads.map((line) => line.replace(/^# (TYPE|UNIT|HELP) gateway_/, '$1 '))).toEqual([
+      'TYPE up gauge',
+      'HELP up Whether the appliance answers us.',
+      'TYPE health gauge',
+      'HELP health Health values: percent or counts, 1 for yes and 0 for no.',
+      'TYPE sessions gauge',
+      'HELP sessions Active sessions.',
+      'TYPE license_leased gauge',
+      'HELP license_leased Licences that are leased to clients.',
+      'TYPE license_total gauge',
+      'HELP license_total Licences that there are.',
+      'TYPE cluster_member_enabled gauge',
+      'HELP cluster_member_enabled Whether a member of the cluster is enabled.',
+      'TYPE certificate_days gauge',
+      'HELP certificate_days Whole days until the certificate that the appliance serves expires.',
+      'TYPE requests counter',
+      'HELP requests Requests by method, and by status or what ended them without one.',
+      'TYPE retries counter',
+      'HELP retries Reads that were sent again.',
+      'TYPE logins counter',
+      'HELP logins Logins.',
+      'TYPE failures counter',
+      'HELP failures Operations that failed, by code.',
+      'TYPE request_seconds histogram',
+      'UNIT request_seconds seconds',
+      'HELP request_seconds How long requests took, once they had a connection.',
+    ]);
+  });
+
+  it.each([
+    [403, 1],
+    [404, 1],
+    [400, 1],
+    [422, 1],
+    [500, 0],
+  ])('tell of one that answers nothing but %i whether it is up: %i', async (status, up) => {
+    const gateway = gatewayFor(await wire(() => http(status, '{"result":{"errors":[{"message":"No."}]}}')));
+    const { families } = await scrape(gateway, { parts: ['health', 'license', 'certificate'] });
+    expect(values(families, 'gateway_up')).toEqual({ '': up });
+    expect(families.has('gateway_certificate_days')).toBe(true);
+  });
+
+  it('of the certificate alone take its handshake for an answer, and of an appliance without one leave it out', async () => {
+    const { simulator, gateway } = await pair();
+    expect(values((await scrape(gateway, { parts: ['certificate'] })).families, 'gateway_up')).toEqual({ '': 1 });
+    expect(lines(simulator)).toEqual([]);
+    const plain = gatewayFor(await wire(() => http(200, '{"CPU-UTILIZATION":1}'), { plain: true }));
+    const { envelope } = await plain.run('system.metrics', { parts: ['health', 'certificate'] });
+    expect(envelope).toMatchObject({ ok: true, leftOut: { certificate: 'BAD_CONFIG' } });
+  });
+
+  it('say of each part why it is left out where nobody is there, and end when they are cancelled', async () => {
+    const away = gatewayFor({ url: 'https://127.0.0.1:1' });
+    const { envelope } = await away.run('system.metrics');
+    const why = 'CONNECTION';
+    expect(envelope.leftOut).toEqual({ health: why, sessions: why, license: why, cluster: why, certificate: why });
+    const { gateway } = await pair();
+    expect((await failure(gateway.run('system.metrics', {}, AbortSignal.abort()))).code).toBe('ABORTED');
+    const { message } = await failure(gateway.run('system.metrics', { parts: ['health', 'all'] }));
+    expect(message).toBe('parts has "all"; there are: health, sessions, license, cluster, certificate.');
+    expect((await failure(gateway.run('system.metrics', { parts: [] }))).message).toBe('parts is an empty array.');
+  });
+
+  it('count what has an odd shape as far as it can be read', async () => {
+    const documents: Record<string, unknown> = {
+      'healthcheck?status=all': { 'CPU-UTILIZATION4': ' 5 ', A: 'NO', B: -1, C: 'busy', D: null, E: 0 },
+      'license-server-lease-information': {
+        'leased-license-counts': {
+          features: {
+            feature: [
+              { name: 'One', 'total-count': '7', clients: { 'client-info': { 'leased-count': '2' } } },
+              { name: 'None', 'total-count': 'many', clients: null },
+              { name: 'Some', clients: { 'client-info': [{ 'leased-count': 'x' }, 'text', { 'leased-count': 3 }] } },
+              { 'total-count': 1 },
+            ],
+          },
+        },
+      },
+      cluster: { members: { name: 'alone', enabled: 'TRUE' } },
+    };
+    const sessions = ['Staff', undefined, 7].map((realm, index) => ({ 'session-id': `s${index}`, 'authentication-realm': realm }));
+    const list = { 'active-users': { 'active-user-records': { 'active-user-record': sessions }, 'total-returned-record-number': 3 } };
+    const server = await wire(({ path }) => {
+      const document = path.includes('/active-users') ? list : documents[path.split('/').at(-1) ?? ''];
+      return http(200, JSON.stringify(document));
+    });
+    const { families } = await scrape(gatewayFor(server));
+    expect(values(families, 'gateway_health', 'name')).toEqual({ 'CPU-UTILIZATION': 5, A: 0, E: 0 });
+    expect(values(families, 'gateway_sessions', 'realm')).toEqual({ Staff: 1, '': 2 });
+    expect(values(families, 'gateway_license_leased', 'feature')).toEqual({ One: 2, None: 0, Some: 3 });
+    expect(values(families, 'gateway_license_total', 'feature')).toEqual({ One: 7 });
+    expect(values(families, 'gateway_cluster_member_enabled', 'name')).toEqual({ alone: 1 });
   });
 
   it('leave out what the appliance does not offer, and say so in the envelope', async () => {
@@ -147,6 +242,10 @@ describe('metrics', () => {
     ]);
     expect(values(families, 'gateway_logins_total')).toEqual({ '': 2 });
     expect(values(families, 'gateway_failures_total', 'code')).toEqual({ NOT_FOUND: 1, BAD_INPUT: 1 });
+    expect([...text.matchAll(/_bucket\{.*le="([^"]+)"\}/g)].map(([, bound]) => bound)).toEqual([
+      ...BOUNDS.map((bound) => (bound % 1 === 0 ? `${bound}.0` : `${bound}`)),
+      '+Inf',
+    ]);
     const histogram = families.get('gateway_request_seconds');
     expect(histogram).toMatchObject({ type: 'HISTOGRAM', metrics: [{ buckets: { '+Inf': '7' } }] });
     const below = Object.values(histogram?.metrics[0]?.buckets ?? {}).map(Number);
@@ -210,6 +309,7 @@ describe('metrics of several appliances', () => {
   it('have what one of them lacks, and each head once', () => {
     const family = (name: string, value: number) => ({ name, type: 'gauge', help: 'Line\n# TYPE x gauge', samples: [{ value }] }) as const;
     const texts = [exposition([family('a', 1)], { appliance: 'x' }), exposition([family('b', 2), family('a', 3)], { appliance: '# y' })];
+    expect(joinedExpositions(['a 1', 7, '# HELP a of nothing'])).toBe('\n# EOF\n');
     expect(joinedExpositions(texts)).toBe(
       [
         '# TYPE a gauge',

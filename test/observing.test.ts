@@ -180,8 +180,14 @@ describe('a support bundle', () => {
         package: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
         node: process.version,
         undici: expect.stringMatching(/^7\./) as string,
+        platform: `${process.platform} ${process.arch}`,
       },
-      appliance: { 'os-version': expect.stringMatching(/\d/) as string },
+      at: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      appliance: {
+        'hardware-model': 'VA-Simulator',
+        'os-name': expect.stringMatching(/\w/) as string,
+        'os-version': expect.stringMatching(/\d/) as string,
+      },
       settings: { login: 'realm', pin: true, journal: true, tls: { verified: true, ca: true }, proxy: { account: true } },
       counters: { requests: { GET: { 404: 1 }, DELETE: { 404: 1 } }, logins: 1 },
     });
@@ -196,6 +202,48 @@ describe('a support bundle', () => {
     const { data, envelope } = await gateway.run('system.support-bundle');
     expect(envelope.ok).toBe(true);
     expect(data).toMatchObject({ appliance: { code: 'CONNECTION', system: 'ECONNREFUSED' }, counters: { retries: 0 } });
+    expect((data as { appliance: object }).appliance).not.toHaveProperty('status');
+  });
+
+  it('is made of one that says nothing of itself, of which the rest is asked all the same', async () => {
+    const server = await wire(({ path }) => {
+      if (path === INFO) return http(404);
+      if (path.endsWith('/role-mapping-rules'))
+        return http(200, JSON.stringify({ rule: [{ roles: ['.A', 7, ''] }, 'x', { roles: '.B' }] }));
+      return http(200, JSON.stringify({ 'idle-timeout': path.includes('%2EB/') ? '5' : 'none' }));
+    });
+    const { data } = await bundle(gatewayFor(server));
+    expect(data.appliance).toEqual({ code: 'NOT_FOUND', status: 404 });
+    expect(data.findings.find(({ code }) => code === 'short-idle-limit')?.text).toMatch(
+      /^A role of the realm ends keys after 5 minutes without use: .* Raise its idle timeout, or give this account a role of its own\.$/,
+    );
+    expect(server.asked.map(({ path }) => path.replace('/api/v1/configuration/administrators/', ''))).toEqual([
+      INFO,
+      'admin-realms/realm/Admin%20Users/role-mapping-rules',
+      'admin-roles/admin-role/%2EA/general/session-options',
+      'admin-roles/admin-role/%2EB/general/session-options',
+    ]);
+  });
+
+  it.each([
+    ['{"system-information":{"os-name":"G","os-version":7}}', { 'hardware-model': null, 'os-name': 'G', 'os-version': null }],
+    [`{"os-name":"${'x'.repeat(101)}"}`, { 'hardware-model': null, 'os-name': 'x'.repeat(100), 'os-version': null }],
+  ])('shows of an appliance what it says, shortened', async (body, appliance) => {
+    const server = await wire(({ path }) => (path === INFO ? http(200, body) : http(403)));
+    const { data } = await bundle(gatewayFor(server));
+    expect(data.appliance).toEqual(appliance);
+    expect(data.findings.some(({ code }) => code === 'short-idle-limit')).toBe(false);
+  });
+
+  it('asks nothing more of one that refuses the login, nor about roles where there is no realm, and can be cancelled', async () => {
+    const { simulator, gateway } = await pair({}, { password: 'wrong' });
+    expect((await bundle(gateway)).data.appliance).toMatchObject({ code: 'LOGIN_REJECTED' });
+    expect(simulator.logins).toBe(1);
+    const server = await wire(() => http(200, '{}'));
+    await bundle(gatewayFor(server, { login: 'key', apiKey: 'x', realm: '' }));
+    expect(server.asked.map(({ path }) => path)).toEqual([INFO]);
+    const cancelled = gatewayFor(server).run('system.support-bundle', {}, AbortSignal.abort());
+    expect((await failure(cancelled)).code).toBe('ABORTED');
   });
 
   it('has what whoever runs it adds', async () => {
@@ -233,7 +281,10 @@ describe('a support bundle', () => {
     const of = (settings: Partial<Settings>): string[] => {
       const settled = checkSettings({ ...base, ...quiet, ...settings });
       const counters = new Gateway(settled).counters();
-      return findingsIn({ settings: shownSettings(settled), counters, exchanges: [], host: {} }).map((finding) => finding.code);
+      const findings = findingsIn({ settings: shownSettings(settled), counters, exchanges: [], host: {} });
+      // What is so, and what to do.
+      for (const { text } of findings) expect(text).toMatch(/^[A-Z].+[^.]\. [A-Z].+\.$|^[A-Z].+\.$/);
+      return findings.map((finding) => finding.code);
     };
     expect(of(more)).toEqual([code]);
     expect(of({})).toEqual([]);
