@@ -46,9 +46,9 @@ describe('an upload with prove', () => {
   });
 
   it('is CONFLICT where no handshake is to be had in time', async () => {
-    const { port, close } = await appliance();
-    await close();
-    const error = await failure(proveServed('AA', 0.01, callOf({ url: `https://127.0.0.1:${port}` })));
+    const away = await appliance();
+    await away.close();
+    const error = await failure(proveServed('AA', 0.01, callOf({ url: `https://127.0.0.1:${away.port}` })));
     expect(error).toMatchObject({ code: 'CONFLICT', details: { sent: true, extra: { expected: 'AA', served: null } } });
     expect(error.message).toMatch(/^The appliance took the certificate, but after 0\.01 s no handshake was to be had: .*refused/);
   });
