@@ -186,7 +186,7 @@ it.each(areas.map(({ name, icon }) => [name, icon]))('gives %s the icon of its n
   expect(icon).toBe(`gateway-${name}.svg`);
 });
 
-const single = [...operations].filter(([, operation]) => operation.request);
+const single = [...operations].filter(([, operation]) => 'request' in operation);
 
 it.each(single)('%s asks for what its example says', (_name, operation) => {
   const { method, path, query, rawQuery, body } = operation.request?.(readInput(operation, operation.example.input), '') ?? {};
