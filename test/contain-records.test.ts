@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Hands } from '../src/contain/hands';
@@ -129,7 +129,9 @@ describe('a folder of records', () => {
     const file = join(temporaryFolder(), 'file');
     writeFileSync(file, '');
     const odd = placesOf(APPLIANCE).of(file);
-    expect(await failure(odd.remove(idOf(1)))).toMatchObject({ code: 'BAD_INPUT', details: { extra: { system: 'ENOTDIR' } } });
+    const removal = await failure(odd.remove(idOf(1)));
+    expect(removal).toMatchObject({ code: 'BAD_INPUT', details: { extra: { system: 'ENOTDIR' } } });
+    expect(removal.message).toContain('cannot be written');
     const memory = placesOf(APPLIANCE).of(undefined);
     await memory.put(recordOf(5));
     const { kept, fault } = await readable(APPLIANCE);
@@ -202,6 +204,7 @@ describe('a turn', () => {
     ['of another machine that has been silent', '00000000-1', 121],
     ['of nobody, for some seconds', '', 6],
     ['of something else, for long', `${HOST}-x`, 121],
+    ['of no process, for long', `${HOST}-0`, 121],
   ])('is taken over from a file %s', async (_what, holder, seconds) => {
     const file = place();
     writeFileSync(file, holder);
@@ -211,12 +214,18 @@ describe('a turn', () => {
 
   it.each<[string, string, number]>([
     ['of a process that lives', `${HOST}-${process.ppid}`, 1000],
-    ['of another machine', '00000000-999999999', 110],
-    ['of nobody yet', '', 0],
-    ['of something else', `${HOST}-0`, 6],
+    ['of another machine', '00000000-999999999', 120],
+    ['of nobody yet', '', 5],
+    ['of no process', `${HOST}-0`, 6],
+    ['of something else', `${HOST}-x`, 6],
+    ['that is none, and stays', '/', 1000],
   ])('is waited for while there is a file %s, for a minute', async (_what, holder, seconds) => {
     const file = place();
-    writeFileSync(file, holder);
+    // On the second, so that its age is exact.
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T08:00:00.000Z') });
+    onTestFinished(() => void vi.useRealTimers());
+    if (holder === '/') mkdirSync(file);
+    else writeFileSync(file, holder);
     aged(file, seconds);
     const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(60_000).mockReturnValue(60_001);
     onTestFinished(() => clock.mockRestore());
@@ -227,8 +236,10 @@ describe('a turn', () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it('is everybody’s where nothing can be created', async () => {
-    expect(await inTurn(join(temporaryFolder(), 'none', 'x.lock'), () => Promise.resolve('done'))).toBe('done');
+  it('is everybody’s where nothing can be created, and nobody says that it is theirs', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await inTurn(join(temporaryFolder(), 'none', 'x.lock'), () => Promise.resolve(vi.getTimerCount()))).toBe(0);
   });
 
   it('says every ten seconds that somebody has it', async () => {

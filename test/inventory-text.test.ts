@@ -307,5 +307,6 @@ describe('a credential set', () => {
     const error = refusalOf(() => fromFolder(folder).read('us'));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
     expect(error?.message).toBe('totpSecret of the credential set us cannot be read from its file (EISDIR).');
+    expect(fromFolder(folder).where('us', 'apiKey')).toBe(`Put it into the file ${join(folder, 'us', 'apiKey')}.`);
   });
 });

@@ -42,16 +42,16 @@ async function take(file: string): Promise<boolean> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
-    if (await isLeft(file)) await removeFile(file).catch(() => undefined);
-    else if (performance.now() > until) {
+    if (performance.now() > until) {
       throw new GatewayError(
         'CONFLICT',
         sentence`Another process has been changing who is contained for a minute (${file}). Try again later.`,
-        {
-          sent: false,
-        },
+        { sent: false },
       );
-    } else await wait(LOOK_MS * (0.5 + Math.random()));
+    }
+    // One that cannot be removed is waited for as well.
+    if (await isLeft(file)) await removeFile(file).catch(() => undefined);
+    await wait(LOOK_MS * (0.5 + Math.random()));
   }
 }
 

@@ -7,7 +7,8 @@ const OWN = ['active-user-name', 'source-ip', 'sign-in-time-micro'] as const;
 const SHARED = ['user-roles', 'authentication-realm'] as const;
 const SEPARATOR = '\u0000';
 
-type Row = readonly string[];
+type Values = readonly [string, string, string, string, string];
+type Row = readonly [id: string, ...Values];
 type Change = { add: Row[]; gone: string[] };
 
 /**
@@ -49,19 +50,17 @@ export class SessionTracker implements Tracker {
 
   save(): unknown {
     if (this.#first) return undefined;
-    return [...this.#known].map(([id, packed]) => this.#shared.row(id, packed));
+    return [...this.#known].map(([id, packed]) => [id, ...this.#shared.values(packed)]);
   }
 
   restore(saved: unknown): void {
-    this.#known.clear();
-    this.#shared.clear();
-    this.apply({ add: saved, gone: [] });
+    this.apply({ add: saved, gone: [...this.#known.keys()] });
   }
 
   apply(change: unknown): void {
     if (!isChange(change)) throw new Error('another shape');
     for (const id of change.gone) this.#forget(id);
-    for (const [id = '', ...values] of change.add) this.#learn(id, values);
+    for (const [id, ...values] of change.add) this.#learn(id, values);
     this.#first = false;
   }
 
@@ -72,24 +71,30 @@ export class SessionTracker implements Tracker {
 
   /** Who has ended comes first: a person who signed in again is then told in the order in which it happened. */
   #take(fresh: readonly JsonObject[], changed: readonly { record: JsonObject; before: string }[], gone: ReadonlyMap<string, string>): Look {
-    const ended = [...gone].map(([id, before]): Found => ({ event: 'ended', session: recordOf(this.#shared.row(id, before)) }));
+    const ended = [...gone].map(([id, before]): Found => ({
+      event: 'ended',
+      session: { 'session-id': id, ...recordOf(this.#shared.values(before)) },
+    }));
     const others = changed.flatMap(({ record, before }): Found[] => {
-      const old = recordOf(this.#shared.row('', before));
+      const old = recordOf(this.#shared.values(before));
       const moved = (['source-ip', 'user-roles'] as const).filter((field) => old[field] !== textOf(record[field]));
       if (moved.length === 0) return [];
       return [{ event: 'changed', session: record, before: Object.fromEntries(moved.map((field) => [field, old[field]])) }];
     });
     const started = this.#first ? [] : fresh.map((session): Found => ({ event: 'started', session }));
-    const add = [...changed.map(({ record }) => record), ...fresh].map((record) => [String(record['session-id']), ...valuesOf(record)]);
+    const add = [...changed.map(({ record }) => record), ...fresh].map((record): Row => [
+      String(record['session-id']),
+      ...valuesOf(record),
+    ]);
     const any = add.length + gone.size > 0 || this.#first;
     for (const id of gone.keys()) this.#forget(id);
-    for (const [id = '', ...values] of add) this.#learn(id, values);
+    for (const [id, ...values] of add) this.#learn(id, values);
     this.#first = false;
     const change: Change | undefined = any ? { add, gone: [...gone.keys()] } : undefined;
     return { events: [...ended, ...others, ...started], change, seen: { key: 'sessions', n: this.#known.size } };
   }
 
-  #learn(id: string, values: Row): void {
+  #learn(id: string, values: Values): void {
     this.#forget(id);
     this.#known.set(id, this.#shared.pack(values));
   }
@@ -111,14 +116,8 @@ interface Shared {
 /** Texts that many sessions have, each kept once for as long as one of them is there. */
 class SharedTexts {
   readonly #byText = new Map<string, Shared>();
-  #texts: Shared[] = [];
-  #free: number[] = [];
-
-  clear(): void {
-    this.#byText.clear();
-    this.#texts = [];
-    this.#free = [];
-  }
+  readonly #texts: Shared[] = [];
+  readonly #free: number[] = [];
 
   /** As it would be packed, or what no packed one is like, where its texts are not known yet. */
   packed(record: JsonObject): string {
@@ -126,7 +125,7 @@ class SharedTexts {
     return join(values, this.#byText.get(sharedOf(values))?.number ?? -1);
   }
 
-  pack(values: Row): string {
+  pack(values: Values): string {
     const text = sharedOf(values);
     let shared = this.#byText.get(text);
     if (!shared) {
@@ -145,14 +144,14 @@ class SharedTexts {
     this.#free.push(shared.number);
   }
 
-  row(id: string, packed: string): Row {
+  values(packed: string): string[] {
     const own = packed.split(SEPARATOR).slice(0, OWN.length);
-    return [id, ...own, ...(this.#texts[numberOf(packed)]?.text.split(SEPARATOR) ?? [])];
+    return [...own, ...(this.#texts[numberOf(packed)]?.text.split(SEPARATOR) ?? [])];
   }
 }
 
 /** One flat text: pieces that are merely put behind one another would keep all of them. */
-function join(values: Row, number: number): string {
+function join(values: Values, number: number): string {
   return [values[0], values[1], values[2], number].join(SEPARATOR);
 }
 
@@ -160,16 +159,16 @@ function numberOf(packed: string): number {
   return Number(packed.slice(packed.lastIndexOf(SEPARATOR) + 1));
 }
 
-function sharedOf(values: Row): string {
-  return `${values[3] ?? ''}${SEPARATOR}${values[4] ?? ''}`;
+function sharedOf(values: Values): string {
+  return `${values[3]}${SEPARATOR}${values[4]}`;
 }
 
-function valuesOf(record: JsonObject): string[] {
+function valuesOf(record: JsonObject): Values {
   return [textOf(record[OWN[0]]), textOf(record[OWN[1]]), textOf(record[OWN[2]]), textOf(record[SHARED[0]]), textOf(record[SHARED[1]])];
 }
 
-function recordOf(row: Row): Record<string, string> {
-  return Object.fromEntries(['session-id', ...OWN, ...SHARED].map((name, index) => [name, row[index] ?? '']));
+function recordOf(values: readonly string[]): JsonObject {
+  return Object.fromEntries([...OWN, ...SHARED].map((name, index) => [name, values[index]]));
 }
 
 /** Absent, null and empty are the same; what is remembered has no separator in it. */
