@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setFlagsFromString } from 'node:v8';
@@ -7,9 +6,8 @@ import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../src/model/json';
 import { SessionTracker } from '../src/watch/sessions';
-import { appliance, gatewayFor, pair, settingsFor } from './library/appliance';
+import { appliance, pair, settingsFor } from './library/appliance';
 import { child } from './library/transfer';
-import { newWatch, watch } from './library/watch';
 import { temporaryFolder as folder } from './support/temporary';
 
 interface Told {
@@ -77,92 +75,6 @@ it('tells every start and end of a seeded hour once, across two kills', async ()
   // What was told again has the same id, and that is at most the one event at which it was killed.
   expect(told.length - ids.size).toBeLessThanOrEqual(2);
   expect(started.size).toBeGreaterThan(9000);
-});
-
-it('remembers across its end what it saw, and that the appliance was away', async () => {
-  const { simulator, gateway } = await pair({ sessions: 300 });
-  const remember = join(folder(), 'deep', 'sessions.jsonl');
-  const one = await watch(gateway, { watch: 'sessions', remember });
-  expect(one.topics()).toEqual([]);
-  simulator.state.sessions.add({ 'active-user-name': 'while.watched' });
-  await one.watcher.check();
-  expect(one.topics()).toEqual(['sessions/started']);
-  await one.watcher.close();
-  expect(statSync(remember).mode & 0o777).toBe(0o600);
-
-  const [first = ''] = simulator.state.sessions.ids();
-  simulator.state.sessions.end(first);
-  simulator.state.sessions.add({ 'active-user-name': 'while.away' });
-  const two = await watch(gateway, { watch: 'sessions', remember });
-  expect(two.told()).toMatchObject([
-    { event: 'ended', session: { 'session-id': first } },
-    { event: 'started', session: { 'active-user-name': 'while.away' } },
-  ]);
-  const back = simulator.restart();
-  await two.watcher.check();
-  await two.watcher.close();
-  expect(two.topics()).toEqual(['sessions/unreachable']);
-
-  const three = await watch(gateway, { watch: 'sessions', remember });
-  expect(three.topics()).toEqual([]);
-  back();
-  await three.watcher.check();
-  expect(three.topics()).toEqual(['sessions/reachable']);
-});
-
-it('begins anew for another filter or appliance', async () => {
-  const simulator = await appliance({ sessions: 5 });
-  const remember = join(folder(), 'sessions.jsonl');
-  const filter = { 'active-user-name': 'new' };
-  const watches = [
-    { gateway: gatewayFor(simulator), filter: undefined },
-    { gateway: gatewayFor(simulator), filter },
-    { gateway: gatewayFor(simulator, { name: 'another' }), filter },
-  ];
-  for (const { gateway, filter } of watches) {
-    simulator.state.sessions.add({ 'active-user-name': 'new' });
-    const one = await watch(gateway, { watch: 'sessions', remember, filter });
-    expect([one.topics(), one.errors]).toEqual([[], []]);
-    await one.watcher.close();
-  }
-});
-
-it('takes half a line for nothing, and says what is no memory', async () => {
-  const { simulator, gateway } = await pair({ sessions: 5 });
-  const path = folder();
-  const remember = join(path, 'sessions.jsonl');
-  const one = await watch(gateway, { watch: 'sessions', remember });
-  await one.watcher.close();
-  // It was killed while it wrote: the events of that check had not gone out.
-  appendFileSync(remember, '{"number":2,"change":{"add":[');
-  simulator.state.sessions.add();
-  const two = await watch(gateway, { watch: 'sessions', remember });
-  expect([two.topics(), two.errors]).toEqual([['sessions/started'], []]);
-  await two.watcher.close();
-
-  writeFileSync(remember, 'something else\n');
-  const three = await watch(gateway, { watch: 'sessions', remember });
-  expect(three.errors).toMatchObject([{ code: 'BAD_INPUT', message: expect.stringContaining('damaged') as unknown }]);
-  simulator.state.sessions.add();
-  await three.watcher.check();
-  expect(three.topics()).toEqual(['sessions/started']);
-  expect(readFileSync(remember, 'utf8')).toContain('gateway-watch');
-  expect(readdirSync(path)).toEqual(['sessions.jsonl']);
-});
-
-it('goes on without a folder that cannot be written, and says so once', async () => {
-  const { simulator, gateway } = await pair();
-  const path = folder();
-  writeFileSync(join(path, 'file'), '');
-  const made = newWatch(gateway, { watch: 'sessions', remember: join(path, 'file', 'sessions.jsonl') });
-  await made.watcher.check();
-  simulator.state.sessions.add();
-  await made.watcher.check();
-  simulator.state.sessions.add();
-  await made.watcher.check();
-  expect(made.topics()).toEqual(['sessions/started', 'sessions/started']);
-  expect(new Set(made.errors.map(({ message }) => message)).size).toBe(made.errors.length);
-  expect(made.errors.length).toBeLessThanOrEqual(2);
 });
 
 it('remembers a session in at most 200 bytes', async () => {

@@ -90,6 +90,7 @@ const TESTS = [
   [/^inventory\/(?:pace|report)\./, 'inventory-report'],
   [/^inventory\//, 'inventory run-many'],
   [/^watch\/(?:certificate|clock|cluster|configuration|kinds|limits|sessions|system|tracker|values)\./, 'watch-trackers'],
+  [/^watch\/(?:feed|feeds|memory|watcher)\./, 'watch-parts'],
   [/^watch\//, 'watch watch-configuration'],
   [/^gateway/, 'run settings input'],
 ];

@@ -25,6 +25,25 @@ export class TestClock implements Clock {
     return 0.5;
   }
 
+  /** When what is planned is due. */
+  get planned(): number[] {
+    return [...this.#timers].map(({ at }) => at);
+  }
+
+  /** Lets so much time go by, and does what is due meanwhile, whatever that leads to. */
+  async pass(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
+      if (!next) break;
+      this.#timers.delete(next);
+      this.#now = next.at;
+      next.work();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#now = end;
+  }
+
   /** When something is due; once everything that is under way has planned what comes next, so many things are. */
   async due(timers = 1): Promise<number> {
     while (this.#timers.size < timers) await new Promise((resolve) => setImmediate(resolve));
