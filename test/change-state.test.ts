@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { namesIn, usersIn } from '../src/change/entries';
-import { removeIfThere, unlessMissing } from '../src/change/missing-ok';
+import { ensure, ensureAbsent, noteEnsured } from '../src/change/ensure';
+import { missingOk, removeIfThere, unlessMissing } from '../src/change/missing-ok';
 import { hrefOf, withParts } from '../src/change/parts';
-import { allOf, mapOf } from '../src/change/put-back';
+import { allOf, mapOf, putBack } from '../src/change/put-back';
 import { readIfThere } from '../src/change/read';
 import { isTracked, itemPaths, stateBefore, stateNow } from '../src/change/state';
 import { Turns } from '../src/change/turns';
@@ -10,7 +11,7 @@ import { GatewayError } from '../src/model/error';
 import type { JsonObject } from '../src/model/json';
 import type { Request } from '../src/model/request';
 import type { Simulator } from '../src/simulator';
-import { appliance, failure, lines } from './library/appliance';
+import { appliance, calls, failure, lines } from './library/appliance';
 import { callOf } from './library/call';
 
 // What a write of the tree is about, and what is there before and after it: read over HTTPS from documents of every form.
@@ -34,6 +35,19 @@ async function shows(documents: Documents): Promise<{ simulator: Simulator; call
 }
 
 const asked = (simulator: Simulator): string[] => lines(simulator).map((line) => line.replace(`GET ${TREE}/`, ''));
+/** It takes every write of the tree, whatever it shows afterwards. */
+const takes = (simulator: Simulator): void =>
+  simulator.fault({
+    match: ({ method, path }) => method !== 'GET' && path.startsWith(TREE),
+    status: 200,
+    body: '{"result":{"info":[],"warnings":[],"errors":[]}}',
+    times: Infinity,
+  });
+/** What was written, in the order in which it was. */
+const sent = (simulator: Simulator): unknown[] =>
+  calls(simulator)
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, path, body }) => [`${method} ${path.replace(`${TREE}/`, '')}`, body ? (JSON.parse(body) as unknown) : '']);
 const put = (path: string, body: JsonObject): Request => ({ method: 'PUT', path: at(path), body });
 
 describe('lists that may be collections', () => {
@@ -289,7 +303,156 @@ describe('a state', () => {
   });
 });
 
+describe('putting back', () => {
+  const subject = (path: string, deep = false) => ({ paths: [at(path)], deep });
+
+  it('what is there already sends nothing, and says that nothing changed', async () => {
+    const { simulator, call } = await shows({});
+    expect(await putBack({ subject: subject('r'), before: {} }, {}, call)).toEqual([]);
+    const state = { [at('r')]: { x: '1' } };
+    expect(await putBack({ subject: subject('r'), before: state, body: { x: '2' } }, state, call)).toEqual([]);
+    expect([lines(simulator), call.record.changed]).toEqual([[], false]);
+  });
+
+  it('where nothing was takes away what was created, with all below it, and nobody misses its password', async () => {
+    const { simulator, call } = await shows({});
+    takes(simulator);
+    const now = { [at('c')]: { name: 'c' }, [at('c/below')]: { x: '1' } };
+    expect(await putBack({ subject: subject('c', true), before: {}, body: { 'shared-secret': 's3cret' } }, now, call)).toEqual([]);
+    expect([asked(simulator), call.record.changed]).toEqual([[`DELETE ${at('c')}`, 'c'], true]);
+  });
+
+  it('a value names what the appliance has besides, and is planned without another look', async () => {
+    const { simulator, call } = await shows({ r: { x: '1', y: '3' } });
+    takes(simulator);
+    const found = { subject: subject('r'), before: { [at('r')]: { x: '1' } }, body: { x: '2' } };
+    const now = { [at('r')]: { x: '2', y: '3' } };
+    const planned = callOf(simulator, { dryRun: true });
+    expect(await putBack(found, now, planned)).toEqual([]);
+    expect([lines(simulator), planned.record.writes]).toEqual([[], true]);
+    expect(await putBack(found, now, call)).toEqual([{ path: at('r'), field: '/y' }]);
+    expect(sent(simulator)).toEqual([['PUT r', { x: '1' }]]);
+  });
+
+  it.each<[JsonObject, object[]]>([
+    [{ x: '1' }, [{ path: at('r'), field: '/shared-secret' }]],
+    [{ x: '1', 'shared-secret': 'old', y: '1' }, []],
+  ])('a secret sends what was there, and names what was not shown: %j', async (resource, incomplete) => {
+    const { simulator, call } = await shows({ r: resource });
+    takes(simulator);
+    const before = { [at('r')]: resource };
+    expect(await putBack({ subject: subject('r'), before, body: { 'shared-secret': 's3cret' } }, before, call)).toEqual(incomplete);
+    expect(sent(simulator)).toEqual([['PUT r', resource]]);
+  });
+
+  it('what was deleted leaves out what comes back by itself: links, and entries that have places of their own', async () => {
+    const documents = {
+      r: { name: 'r', user: [{ name: 'a' }, { name: 'b' }], tag: [{ name: 't' }], below: link('r/below') },
+      'r/user/a': { fullname: 'A' },
+      'r/below': { more: link('x') },
+    };
+    const { simulator, call } = await shows(documents);
+    takes(simulator);
+    const before = Object.fromEntries(Object.entries(documents).map(([path, document]) => [at(path), document]));
+    expect(await putBack({ subject: subject('r', true), before }, {}, call)).toEqual([]);
+    expect(sent(simulator)).toEqual([
+      ['PUT r', { name: 'r', tag: [{ name: 't' }] }],
+      ['PUT r/user/a', { fullname: 'A' }],
+    ]);
+  });
+
+  it.each<[string, JsonObject, boolean]>([
+    ['s/local/users/user/u', { username: 'u' }, true],
+    ['s/local/users/user/u', { username: 'u', 'password-encrypted': 'x', fullname: 'U' }, false],
+    ['s/local/users/user/u/more', { username: 'u' }, false],
+    ['s/users/user/u', { username: 'u' }, false],
+  ])('a user who cannot be without a password gives them one that nobody knows: %s %j', async (path, resource, made) => {
+    const { simulator, call } = await shows({ [path]: resource });
+    takes(simulator);
+    const incomplete = await putBack({ subject: subject(path, true), before: { [at(path)]: resource } }, {}, call);
+    const password = { 'password-cleartext': expect.stringMatching(/^aA1![\w-]{43}$/) as string };
+    expect(incomplete).toEqual(made ? [{ path: at(path), field: '/password-cleartext' }] : []);
+    expect(sent(simulator)).toEqual([[`PUT ${path}`, { ...resource, ...(made && password) }]]);
+  });
+});
+
+describe('an ensure', () => {
+  const none = { differs: false, diff: [], notCompared: [], implicit: [] };
+
+  it('of what is as it should be, or absent already, is nothing, and says so', async () => {
+    const { simulator, call } = await shows({ r: { x: '1' } });
+    expect(await ensure({ path: at('r'), body: { x: 1 } }, call)).toEqual({ ...none, resource: { x: '1' } });
+    expect(await ensureAbsent(at('none'), call)).toEqual({ ...none, resource: undefined });
+    expect([asked(simulator), call.record.changed]).toEqual([['r', 'none'], false]);
+    noteEnsured([], call);
+    expect(call.record.notes).toEqual({});
+  });
+
+  it('that is planned looks once, and tells what it would write', async () => {
+    const { simulator } = await shows({ r: { x: '1' } });
+    const planned = callOf(simulator, { dryRun: true });
+    const diff = [{ path: at('r'), field: '/x', before: '1', after: '2' }];
+    expect(await ensure({ path: at('r'), body: { x: '2' } }, planned)).toEqual({ ...none, differs: true, diff, resource: { x: '1' } });
+    expect([asked(simulator), planned.record.request?.body]).toEqual([['r'], { x: '2' }]);
+  });
+
+  it('sends what belongs to a new one alone to no other', async () => {
+    const { simulator, call } = await shows({ r: { x: '1' } });
+    takes(simulator);
+    const body = { x: '1', 'password-cleartext': 's3cret' };
+    for (const onlyNew of [['password-cleartext'], []]) await ensure({ path: at('r'), body, onlyNew, always: true }, call);
+    expect(sent(simulator)).toEqual([
+      ['PUT r', { x: '1' }],
+      ['PUT r', body],
+    ]);
+  });
+
+  it('tells of what became another value besides all that was not asked for', async () => {
+    const { simulator, call } = await shows({});
+    const shown = (times: number, document: JsonObject): void =>
+      simulator.fault({ match: ({ method }) => method === 'GET', times, status: 200, body: JSON.stringify(document) });
+    shown(2, { note: 'day', notes: 'a', deep: { x: '1', y: '1' } });
+    shown(Infinity, { note: 'night', notes: 'b', deep: { x: '2', y: '1' } });
+    takes(simulator);
+    const { diff, implicit } = await ensure({ path: at('r'), body: { note: 'night' } }, call);
+    expect([diff, implicit].map((all) => all.map(({ field }) => field))).toEqual([['/note'], ['/notes', '/deep/x']]);
+  });
+
+  const item = link('c/a');
+  it.each<[JsonObject, JsonObject, boolean]>([
+    [{ item: [item, item] }, { name: 'a' }, true],
+    [{ item: ['a', 'b'] }, { name: 'a' }, true],
+    [{ item: ['a', item] }, {}, true],
+    [{ item: [] }, { name: 'a' }, true],
+    [{ item: [item, 7] }, { name: 'a' }, false],
+    [{ item: ['a', { name: 'b' }] }, { name: 'a' }, false],
+    [{ item: [{ href: 7 }] }, { name: 'a' }, false],
+    [{ item: [null] }, { name: 'a' }, false],
+    [{ item: 'a' }, { name: 'a' }, false],
+    [{ item }, { name: 'a' }, false],
+    [{ item: [item], other: '1' }, { name: 'a' }, false],
+    [{ item: [item] }, { item: [] }, false],
+    [{}, { name: 'a' }, false],
+  ])('is told where %j is a collection: %j', async (document, body, refused) => {
+    const { simulator } = await shows({ c: document });
+    const planned = callOf(simulator, { dryRun: true });
+    const done = await ensure({ path: at('c'), body }, planned).then(
+      () => 'planned',
+      (error: GatewayError) => error.code,
+    );
+    expect(done).toBe(refused ? 'BAD_INPUT' : 'planned');
+  });
+});
+
 describe('what is not there', () => {
+  it('may be fine where the author of the flow says so, and no message', () => {
+    expect(missingOk).toMatchObject({
+      label: 'Missing is fine',
+      help: 'What is not there is a success too, with `msg.envelope.changed` false.',
+      guard: true,
+    });
+  });
+
   it('is removed all the same, where that is meant, and what else fails is told', async () => {
     const { simulator, call } = await shows({});
     const gone = new GatewayError('NOT_FOUND', 'It is not there.');

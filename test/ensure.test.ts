@@ -269,7 +269,11 @@ describe('what an ensure comes to when somebody else is there', () => {
     const reads = ({ method, path }: { method: string; path: string }): boolean => method === 'GET' && path === ROLE_PATH;
     simulator.fault({ match: reads, skip: 2, status: 403, times: Infinity });
     const error = await failure(gateway.run('config.ensure', { path: ROLE, body: { description: 'x' } }));
-    expect(error).toMatchObject({ code: 'FORBIDDEN', cause: { changed: true }, details: { sent: true, status: 403 } });
+    expect(error).toMatchObject({
+      code: 'FORBIDDEN',
+      cause: { changed: true },
+      details: { sent: true, status: 403, extra: { changed: true } },
+    });
     expect(error.message).toContain('It was written, but could not be read back to check it: ');
     expect(writes(simulator)).toEqual([`PUT ${ROLE_PATH}`]);
   });
