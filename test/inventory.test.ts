@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fromEnvironment, fromFolder, Inventory, type CredentialSource } from '../src';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { fromEnvironment, fromFolder, Inventory, type CredentialSource, type Settings } from '../src';
 import { formatOf, Gateways, type InventoryFormat } from '../src/inventory';
 import { startSimulatedFleet, type SimulatedFleet } from '../src/simulator';
+import { failure, refusalOf } from './library/appliance';
 import { eventually } from './support/eventually';
 
 const entry = { name: 'vpn-1', url: 'https://vpn-1.example.com' };
@@ -260,6 +261,140 @@ describe('credential sets', () => {
     mkdirSync(join(folder, 'default', 'totpSecret'));
     expect(await needed(fromFolder(folder))).toContain('cannot be read from its file (EISDIR)');
     rmSync(folder, { recursive: true });
+  });
+});
+
+describe('an appliance of an inventory', () => {
+  const sets = { default: { username: 'a', password: 'b' }, lab: { apiKey: 'k' } };
+
+  /** An inventory, and the settings that its gateways were made with. */
+  async function taking(raw: unknown[], options: ConstructorParameters<typeof Inventory>[0] = {}) {
+    const settings: Settings[] = [];
+    class Noting extends Gateways {
+      override join(given: Settings) {
+        settings.push(given);
+        return super.join(given);
+      }
+    }
+    const gateways = new Noting();
+    onTestFinished(() => gateways.close());
+    const inventory = new Inventory({ credentials: sets, gateways, ...options });
+    await inventory.take(raw);
+    return { inventory, gateways, settings };
+  }
+  const told = async (properties: object): Promise<string> => {
+    const error = await failure(taking([{ ...entry, realm: 'R', ...properties }]));
+    expect([error.code, error.details.sent]).toEqual(['BAD_CONFIG', false]);
+    return error.message;
+  };
+
+  it('has settings of the kinds that they are, from texts and numbers, its own before what all have in common', async () => {
+    const properties = { realm: 7, timeout: ' 10 ', connections: 4, dryRun: 'true', log: false, vendor: '5' };
+    const { inventory, settings } = await taking([{ ...entry, ...properties }], { defaults: { realm: 'x', brand: 'y', rate: '1.5' } });
+    inventory.named('vpn-1')?.gateway();
+    expect(settings).toEqual([
+      {
+        ...entry,
+        ...{ realm: '7', timeout: 10, connections: 4, dryRun: true, log: false, vendor: '5', brand: 'y', rate: 1.5 },
+        ...sets.default,
+      },
+    ]);
+  });
+
+  it('that cannot be what it says is told', async () => {
+    for (const timeout of ['soon', ' ', '1e999']) expect(await told({ timeout })).toContain('timeout has to be a number.');
+    for (const dryRun of ['maybe', ' ']) expect(await told({ dryRun })).toContain('dryRun has to be true or false.');
+    expect(await told({ url: 7 })).toContain('url has to be text, for example https://vpn.example.com.');
+  });
+
+  it('is taken before its credentials are there, whatever it logs in with', async () => {
+    const logins = [{ login: 'key' }, { realm: 'R', secondFactor: 'totp' }, { realm: 'R', secondFactor: 'password' }];
+    const { inventory, settings } = await taking(
+      logins.map((login, index) => ({ ...login, name: `vpn-${index}`, url: 'https://a', credentials: 'lab' })),
+    );
+    expect(inventory.appliances.map(({ credentials }) => credentials)).toEqual(['lab', 'lab', 'lab']);
+    expect(inventory.named('vpn-0')?.present).toBeUndefined();
+    const gateway = inventory.named('vpn-0')?.gateway();
+    expect([inventory.named('vpn-0')?.present === gateway, settings]).toMatchObject([true, [{ login: 'key', apiKey: 'k' }]]);
+    const missing = refusalOf(() => inventory.named('vpn-1')?.gateway());
+    expect([missing?.message, missing?.details.sent]).toEqual([
+      'vpn-1: the credential set lab has no username. Enter username of the set lab in the credentials of the inventory.',
+      false,
+    ]);
+  });
+
+  it('has no address for people where it is none', async () => {
+    const settingsOf = (): Settings => ({ ...entry, realm: 'R', ...sets.default });
+    const { inventory } = await taking([{ ...entry, url: 7 }], { settingsOf });
+    expect(inventory.named('vpn-1')?.url).toBe('');
+  });
+
+  it('takes up its gateway when the list is read again, and asks for no credentials before one is used', async () => {
+    const asked: string[] = [];
+    let there = true;
+    const read = (set: string) => (asked.push(set), there ? sets.default : {});
+    const { inventory, gateways } = await taking([{ ...entry, realm: 'R' }], { credentials: { read, where: () => '' } });
+    await inventory.take([{ ...entry, realm: 'R' }]);
+    expect([asked, inventory.named('vpn-1')?.present, gateways.size]).toEqual([[], undefined, 0]);
+    const gateway = inventory.named('vpn-1')?.gateway();
+    await inventory.take([
+      { ...entry, realm: 'R' },
+      { ...entry, name: 'other', realm: 'R' },
+    ]);
+    expect([inventory.named('vpn-1')?.present === gateway, inventory.named('other')?.present, gateways.size]).toEqual([true, undefined, 1]);
+    there = false;
+    await inventory.take([{ ...entry, realm: 'R' }]);
+    expect(inventory.named('vpn-1')?.present).toBeUndefined();
+  });
+});
+
+describe('gateways', () => {
+  const settings = { url: 'https://127.0.0.1:1', realm: 'R', username: 'a', password: 'b', tls: { ca: 'x', servername: 'y' } };
+  const { url, tls, ...more } = settings;
+
+  it('are known by what their settings say, in whatever order', () => {
+    const gateways = new Gateways();
+    onTestFinished(() => gateways.close());
+    const { gateway } = gateways.join(settings);
+    const again = [
+      { ...more, tls, url },
+      { ...settings, tls: { servername: tls.servername, ca: tls.ca } },
+    ].map((one) => gateways.join(one));
+    expect([again.map((kept) => kept.gateway === gateway), gateways.size]).toEqual([[true, true], 1]);
+    expect(gateways.join({ ...settings, realm: 'S' }).gateway).not.toBe(gateway);
+    expect(gateways.join({ ...settings, tls: { ca: 'y', servername: 'x' } }).gateway).not.toBe(gateway);
+  });
+
+  it('outlive the last who uses them for a while, unless somebody comes back', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateways = new Gateways({}, 1000);
+    expect([gateways.rejoin(settings), gateways.size]).toEqual([undefined, 0]);
+    const [one, two] = [gateways.join(settings), gateways.join(settings)];
+    gateways.leave(one);
+    vi.advanceTimersByTime(2000);
+    expect(gateways.size).toBe(1);
+    gateways.leave(two);
+    vi.advanceTimersByTime(999);
+    expect(gateways.rejoin(settings)).toBe(one);
+    vi.advanceTimersByTime(2000);
+    expect(gateways.size).toBe(1);
+    gateways.leave(one);
+    vi.advanceTimersByTime(999);
+    expect(gateways.size).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(gateways.size).toBe(0);
+  });
+
+  it('end all at once when they are closed, also those that somebody may come back for', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateways = new Gateways();
+    const kept = gateways.join(settings);
+    gateways.leave(kept);
+    gateways.close();
+    expect([gateways.size, vi.getTimerCount()]).toEqual([0, 0]);
+    expect((await failure(kept.gateway.run('system.info'))).code).toBe('ABORTED');
   });
 });
 
