@@ -2,6 +2,7 @@ import { databaseFault, type Database, type Sql } from './database';
 import type { Addressee, Begun, Claim, ItemOutcome, ItemRow, Order, Progress, RunRow } from './rows';
 import { BOSS_SCHEMA, SCHEMA } from './schema';
 import { before, isFailure, isOver, type ItemState } from './states';
+import { keptJson, keptText } from './text';
 
 /** A job that is to be sent for an item. */
 export interface ItemJob {
@@ -37,7 +38,7 @@ export class Ledger {
 
   async #order(sql: Sql, order: Order): Promise<boolean> {
     const { rows } = await sql.query<{ job: string }>(INSERT_RUN, [
-      ...[order.id, order.token, order.kind, order.operation, json(order.input), order.selection, order.credentials ?? null],
+      ...[order.id, order.token, order.kind, order.operation, json(order.input), keptText(order.selection), order.credentials ?? null],
       ...[order.dryRun, order.urgent, order.withData, order.repeats, order.canary, [...order.ends]],
       ...[Number.isFinite(order.maxFailures) ? order.maxFailures : null, order.items.length, order.node, order.origin],
       ...[json(order.initiator), order.repeatOf ?? null, order.nodeId ?? null],
@@ -116,7 +117,8 @@ export class Ledger {
     return this.#database.transaction(async (sql) => {
       const { changed = null, code = null, message = null, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
       const set = `ended = now(), changed = $6, code = $7, message = $8, data = $9, plan = $10, requests = $11, retries = $12, logins = $13`;
-      const values = [changed, code, message, data === undefined ? null : json(data), plan ? json(plan) : null, requests, retries, logins];
+      const told = [changed, code && keptText(code), message && keptText(message)];
+      const values = [...told, data === undefined ? null : json(data), plan ? json(plan) : null, requests, retries, logins];
       const moved = await this.#claimed(sql, claim, outcome.state, set, values);
       if (!moved) return false;
       if (isFailure(outcome.state)) await sql.query(COUNT_FAILURE, [claim.run, claim.index]);
@@ -259,7 +261,8 @@ export class Ledger {
   }
 }
 
-const json = (value: unknown): string => JSON.stringify(value);
+/** Appliances answer with what no table keeps; an outcome that is refused for that would have its item begun again and again. */
+const json = (value: unknown): string => keptJson(JSON.stringify(value));
 
 const isAlive = (holder: string): string =>
   `EXISTS (SELECT FROM ${SCHEMA}.lease WHERE key = '${PRESENCE}' || ${holder} AND NOT ${SCHEMA}.is_over(expires))`;

@@ -12,6 +12,7 @@ import {
 } from '@gateway-admin/node-red';
 import type { Properties } from '@gateway-admin/node-red/nodes';
 import type { NewOrder } from '../engine';
+import { keptJson, keptText } from '../ledger/text';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -42,7 +43,7 @@ export function partsOf(pace: PaceSetup, total: number): Pick<NewOrder, 'canary'
 export function identityOf(given: unknown, fresh: () => string): string {
   if (given === undefined || given === null || given === '') return fresh();
   const id = typeof given === 'number' ? String(given) : given;
-  if (typeof id === 'string' && id.length <= LONGEST_ID) return id;
+  if (typeof id === 'string' && id.length <= LONGEST_ID && keptText(id) === id) return id;
   throw badInput(sentence`msg.run has to be a text of at most ${LONGEST_ID} characters: the name of this run, such as backup-2026-11-20.`);
 }
 
@@ -74,6 +75,8 @@ export function plain(given: Json): Json {
   } catch {
     throw badInput('The input is no JSON: it holds itself, or a number too large for it.');
   }
+  if (keptJson(text) !== text)
+    throw badInput('The input holds U+0000, or half of a character, which a database does not keep: check where that comes from.');
   if (text.length > LARGEST_INPUT) throw badInput('The input is larger than a megabyte: name a file that every Node-RED can read.');
   return JSON.parse(text) as Json;
 }

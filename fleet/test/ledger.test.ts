@@ -157,6 +157,15 @@ describe('an item', () => {
     expect(begun.filter((one) => one === 'held')).toHaveLength(7);
   });
 
+  it('ends also with what no table keeps: U+0000, and half of a character', async () => {
+    await ledger.order(order());
+    const odd = 'a\u0000b\ud83d \\u0000 \ud83d\ude00 \n';
+    const kept = 'a\ufffdb\ufffd \\u0000 \ud83d\ude00 \n';
+    const outcome = { state: 'failed', code: 'A\u0000', message: odd, data: { [odd]: [odd] } } as const;
+    expect(await ledger.finish(await claimed(0), outcome)).toBe(true);
+    expect((await ledger.items(id))[0]).toMatchObject({ code: 'A\ufffd', message: kept, data: { [kept]: [kept] } });
+  });
+
   it('can be given back as long as nothing of it was sent', async () => {
     await ledger.order(order());
     const claim = await claimed(0);

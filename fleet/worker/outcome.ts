@@ -19,7 +19,7 @@ export type Clean = (text: string) => string;
 export function withoutAddress(name: string, url: string | undefined): Clean {
   const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
   const addresses = [url, parsed?.origin, parsed?.host, parsed?.hostname].filter((one): one is string => one !== undefined && one !== '');
-  return (text) => addresses.reduce((clean, address) => clean.replaceAll(address, name), text);
+  return (text) => addresses.reduce((clean, address) => clean.replaceAll(address, () => name), text);
 }
 
 export function succeeded({ data, many, envelope }: Outcome, keepsData: boolean, clean: Clean): ItemOutcome {
