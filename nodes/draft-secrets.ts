@@ -11,8 +11,8 @@ import { setsOf, storedName } from './inventory-parts';
 import { badConfig, Properties } from './properties';
 import { variableOf } from './rules';
 
-/** No list may be a way to try many passwords at one address. */
-const MOST_SETS_AT_ONE = 3;
+/** No list may be a way to try many passwords at one address, nor one password in many realms. */
+const MOST_LOGINS_AT_ONE = 3;
 
 /** The inventory as it is deployed, if it is. */
 interface Deployed {
@@ -45,7 +45,8 @@ export class DraftSecrets implements CredentialSource {
   readonly #origins = new Map<string, Set<string>>();
   readonly #read = new Map<string, CredentialSet>();
   readonly #given = new WeakMap<CredentialSet, Given>();
-  readonly #typedAt = new Map<string, Set<string>>();
+  /** By address: of what is stored those of each set, of what was typed all. */
+  readonly #logins = new Map<string, Set<string>>();
 
   /** Errors: `BAD_CONFIG` for a place that is not deployed. */
   constructor({ credentials }: Readonly<JsonObject>, properties: Properties, { deployed, texts, isAsDeployed }: Deployed) {
@@ -64,7 +65,7 @@ export class DraftSecrets implements CredentialSource {
     this.#storedNames = deployed && this.#stored ? setsOf(new Properties(deployed.properties)) : [];
     for (const appliance of deployed?.appliances ?? []) {
       const origin = originOf(appliance.url);
-      if (origin !== undefined) added(this.#origins, appliance.credentials, origin);
+      if (origin !== undefined) setAt(this.#origins, appliance.credentials).add(origin);
     }
   }
 
@@ -96,13 +97,16 @@ export class DraftSecrets implements CredentialSource {
   }
 
   /** What may go to an appliance. Errors: `BAD_CONFIG` where it needs what is stored for others, and where too much is tried. */
-  takenTo({ url, login, secondFactor }: JsonObject, credentials: CredentialSet, isThere: boolean): CredentialSet {
+  takenTo({ url, login, realm, secondFactor }: JsonObject, credentials: CredentialSet, isThere: boolean): CredentialSet {
     const { set = '', stored = new Set<string>() } = this.#given.get(credentials) ?? {};
     const isTyped = secretNames(credentials).some((name) => !stored.has(name));
-    if (isTyped && added(this.#typedAt, originOf(url) ?? '', set).size > MOST_SETS_AT_ONE)
+    const own = JSON.stringify([set, url, login, realm, secondFactor]);
+    const logins = setAt(this.#logins, `${isTyped ? '' : set} ${originOf(url)}`);
+    if (logins.size >= MOST_LOGINS_AT_ONE && !logins.has(own))
       throw badConfig(
-        sentence`More than ${MOST_SETS_AT_ONE} credential sets were typed for the same address, and accounts lock. Press Done, deploy, and test then.`,
+        sentence`More than ${MOST_LOGINS_AT_ONE} different logins would be tried at the same address, and accounts lock. Press Done, deploy, and test then.`,
       );
+    logins.add(own);
     if (isThere) return credentials;
     if (neededCredentials(login, secondFactor).some((name) => stored.has(name)))
       throw badConfig(
@@ -138,8 +142,8 @@ export class DraftSecrets implements CredentialSource {
   }
 }
 
-function added(sets: Map<string, Set<string>>, key: string, value: string): Set<string> {
+function setAt(sets: Map<string, Set<string>>, key: string): Set<string> {
   const there = sets.get(key) ?? new Set<string>();
   sets.set(key, there);
-  return there.add(value);
+  return there;
 }

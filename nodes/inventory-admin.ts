@@ -3,6 +3,7 @@ import { runOnMany, type ApplianceResult, type InventoryAppliance } from '../src
 import { asGatewayError } from '../src/model/error';
 import { isObject, type JsonObject } from '../src/model/json';
 import { adminRoute } from './admin';
+import { originOf } from './draft';
 import type { Answer } from './drafts';
 import { guesses } from './guesses';
 import { inventoryById, type InventoryNode } from './inventory';
@@ -98,13 +99,13 @@ function tableOf(targets: readonly InventoryAppliance[], results: readonly Appli
   };
 }
 
-/** Refusals of the one address that had most: of many appliances, some may well have a password of their own. */
+/** Refusals of the one address that had most, however it is written: of many appliances, some may well have a password of their own. */
 function mostRefused(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): number {
   const counts = new Map<string, number>();
   results.forEach(({ error }, index) => {
-    const url = targets[index]?.url ?? '';
+    const origin = originOf(targets[index]?.url) ?? '';
     // Some releases answer wrong credentials with 403.
-    if (error?.code === 'LOGIN_REJECTED' || error?.code === 'FORBIDDEN') counts.set(url, (counts.get(url) ?? 0) + 1);
+    if (error?.code === 'LOGIN_REJECTED' || error?.code === 'FORBIDDEN') counts.set(origin, (counts.get(origin) ?? 0) + 1);
   });
   return [...counts.values()].reduce((most, count) => Math.max(most, count), 0);
 }

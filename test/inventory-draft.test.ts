@@ -190,7 +190,15 @@ describe('a test of all appliances', () => {
     await deploy();
     const four = {
       sets: 'a b c',
-      list: JSON.stringify(['', 'a', 'b', 'c'].map((credentials, index) => ({ ...fleet.entries[0], name: `vpn-${index}`, credentials }))),
+      list: JSON.stringify(
+        ['', 'a', 'b', 'c'].map((credentials, index) => ({
+          ...fleet.entries[0],
+          name: `vpn-${index}`,
+          // The same address, however it is written.
+          url: `${fleet.appliances[0]!.url}${'/'.repeat(index)}`,
+          credentials,
+        })),
+      ),
     };
     const wrong = Object.fromEntries(
       ['', '_1', '_2', '_3'].flatMap((set) => [
@@ -203,5 +211,18 @@ describe('a test of all appliances', () => {
     const before = sent();
     expect(await ask(dialog({ credentials: TYPED }))).toMatchObject({ ok: false, code: 'LOGIN_PAUSED' });
     expect(sent()).toEqual(before);
+  });
+
+  it('is no way to try one password in many realms, typed or stored', async () => {
+    await deploy();
+    const realms = JSON.stringify(
+      ['Admin Users', 'one', 'two', 'three'].map((realm) => ({ ...fleet.entries[0], name: `of ${realm}`, realm })),
+    );
+    for (const credentials of [untouched.credentials, { ...TYPED, username: 'another' }]) {
+      const { rows = [] } = await ask(dialog({ list: realms, credentials }));
+      expect(rows.find(({ appliance }) => appliance === 'of three')).toMatchObject(refused('BAD_CONFIG', /different logins/));
+      expect(rows.filter(({ code }) => code === 'LOGIN_REJECTED').length).toBeGreaterThanOrEqual(2);
+      forgetTests();
+    }
   });
 });

@@ -38,7 +38,10 @@ describe('what is kept of an outcome', () => {
   it('is of a failure its code and its words, at most 500 characters of them', () => {
     const thrown = new GatewayError('CONFLICT', 'x'.repeat(501), { sent: false });
     expect(failed(thrown, String)).toEqual({ state: 'failed', changed: null, code: 'CONFLICT', message: `${'x'.repeat(500)}…` });
-    expect(failed(new GatewayError('OUTCOME_UNKNOWN', 'y'.repeat(500)), String)).toMatchObject({ state: 'unknown', message: 'y'.repeat(500) });
+    expect(failed(new GatewayError('OUTCOME_UNKNOWN', 'y'.repeat(500)), String)).toMatchObject({
+      state: 'unknown',
+      message: 'y'.repeat(500),
+    });
   });
 
   it('is of a flow what its message says, however its error is written', () => {
