@@ -73,7 +73,7 @@ export class Reports {
       const listener = this.#listenerOf(over);
       if (listener) listener.report(delivered);
       // A deploy has closed it meanwhile.
-      else await ledger.giveReportBack(over.id, holder);
+      else await lasting(() => ledger.giveReportBack(over.id, holder));
     }
   }
 
@@ -87,6 +87,8 @@ export class Reports {
     for (const progress of await this.#options.ledger.progress([...this.#followed.keys()])) {
       const text = JSON.stringify(progress);
       const followed = this.#followed.get(progress.run);
+      // Its report may go out elsewhere, or never.
+      if (progress.state === 'done') this.#followed.delete(progress.run);
       if (!followed || followed.told === text) continue;
       followed.told = text;
       this.#listenerOf(followed)?.progress?.(progress);

@@ -58,6 +58,8 @@ const FLOWS = [
     wires: [[], [], []],
   },
   { ...place, id: 'd1', type: 'gateway-fleet-done', name: '' },
+  // As somebody may write it by hand.
+  { ...place, id: 'c2', type: 'gateway-fleet-control', engine: 'eng', operation: 'list' },
   { ...place, id: 'c1', type: 'gateway-fleet-control', name: '', engine: 'eng', operation: 'get', limit: 100, wires: [[]] },
 ];
 
@@ -92,6 +94,14 @@ describe.skipIf(skipped)('dialogs', () => {
     await editor.done();
     expect(await editor.exported(id)).toEqual(before);
     expect(editor.complaints).toEqual([]);
+  });
+
+  it('takes what a flow leaves out for what is usual', async () => {
+    expect(await editor.verdict('c2')).toMatchObject({ valid: true, errors: [] });
+    await editor.openNode('c2');
+    expect(await editor.text('[data-error="limit"]')).toBe('');
+    await editor.done();
+    expect(await editor.exported('c2')).toMatchObject({ limit: '100' });
   });
 
   it('of a run has the fields of its operation, in the words of the operation’s own node, and none that is secret', async () => {

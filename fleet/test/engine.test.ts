@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { paceOf } from '../../src';
 import { failure } from '../../test/library/appliance';
 import type { Delivered, Listener } from '../engine';
 import { Reports } from '../engine/reports';
+import { Ledger } from '../ledger/ledger';
 import { Bench, ROLE, SETTING, until, type Member } from './support/fleet';
 import { rowsOf, startPostgres, type TestPostgres } from './support/postgres';
 
@@ -189,6 +190,28 @@ describe('a report', () => {
     for (const end of ends) end();
     expect(told).toContain('second of the second');
     expect(told.filter((line) => line.startsWith('first'))).toEqual([]);
+  });
+
+  it('is not asked after for ever where its node is gone', async () => {
+    await one.engine.order(info('gone', { node: 'nobody' }));
+    await until(async () => (await one.engine.ledger.run('gone'))?.state === 'done');
+    const unsent = (): Promise<never> => Promise.reject(new Error('Nothing is to be sent.'));
+    const ledger = new Ledger(one.engine.database, { items: unsent, coordinator: unsent });
+    const asked = vi.spyOn(ledger, 'progress');
+    const reports = new Reports({
+      ledger,
+      holder: one.engine.id,
+      report: (id) => one.engine.report(id),
+      lasting: (work) => work(),
+    });
+    const told: string[] = [];
+    const follower = { name: 'nobody else', report: () => undefined, progress: ({ run }: { run: string }) => told.push(run) };
+    reports.listen(follower);
+    reports.follow({ id: 'gone', node: follower.name });
+    await reports.look();
+    await reports.look();
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(told).toEqual(['gone']);
   });
 
   it('waits for its node where a deploy closes that in this very moment', async () => {

@@ -42,7 +42,8 @@ export function check(node: RedNode, value: unknown, name: string, _options?: un
   if (!property || isVariable(given)) return true;
   switch (property.kind) {
     case 'number':
-      return (given === '' && property.value === '') || /^[1-9]\d{0,8}$/.test(given) || node._('check.count');
+      // A flow that was written by hand may leave it out: the runtime takes the usual one, and so does the dialog.
+      return value === undefined || (given === '' && property.value === '') || /^[1-9]\d{0,8}$/.test(given) || node._('check.count');
     case 'share':
       return /^(\d{1,9}(\.\d+)?\s*%?)?$/.test(given) || node._('check.share');
     case 'selection':
