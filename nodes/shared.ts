@@ -38,8 +38,9 @@ export const inventoryCoordination: Coordination = {
  */
 export function shareBetweenProcesses(coordination: Coordination, rank: string): () => void {
   const one = { coordination, rank };
-  given.push(one);
-  given.sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  // Of the same rank the latest one: the one before it is about to be closed.
+  const place = given.findIndex((other) => rank <= other.rank);
+  given.splice(place < 0 ? given.length : place, 0, one);
   return () => {
     const index = given.indexOf(one);
     if (index >= 0) given.splice(index, 1);

@@ -39,6 +39,18 @@ describe('of the inventories', () => {
     expect(await inventoryCoordination.remembered('key')).toBeUndefined();
   });
 
+  it('is the latest of those that have one rank: a deploy has made it anew', async () => {
+    const [before, after] = [clocked().coordination, clocked().coordination];
+    const ends = [
+      shareBetweenProcesses(before, 'a'),
+      shareBetweenProcesses(clocked().coordination, 'b'),
+      shareBetweenProcesses(after, 'a'),
+    ];
+    onTestFinished(() => ends.forEach((end) => end()));
+    await inventoryCoordination.remember('key', 'after', 1000);
+    expect([await before.remembered('key'), await after.remembered('key')]).toEqual([undefined, 'after']);
+  });
+
   it('lets one in at a time also when another begins to lead meanwhile', async () => {
     let leave = (): void => undefined;
     const first = inventoryCoordination.exclusive('changing', () => new Promise<void>((resolve) => (leave = resolve)));

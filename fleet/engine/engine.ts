@@ -168,9 +168,10 @@ export class Engine {
     }
     const lane = this.#lane(queue, limit, work);
     return async () => {
+      // At once: it takes nothing more, and one that is made anew need not wait until a database that is away has answered.
+      this.#lanes.delete(queue);
       await lane.stop();
       lane.end();
-      if (this.#lanes.get(queue) === lane) this.#lanes.delete(queue);
     };
   }
 

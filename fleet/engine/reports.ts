@@ -55,7 +55,8 @@ export class Reports {
 
   /** When nothing is on its way any more. */
   async end(): Promise<void> {
-    await this.#looking;
+    // Whoever looked is told what went wrong with that.
+    await this.#looking?.catch(() => undefined);
   }
 
   async #deliver(): Promise<void> {

@@ -169,8 +169,11 @@ export class EngineNode {
     this.#closed = true;
     // A node of the same id may be there already.
     if (deployed.get(this.id) === this) deployed.delete(this.id);
-    await this.#engine?.stop();
-    this.#unshare?.();
+    try {
+      await this.#engine?.stop();
+    } finally {
+      this.#unshare?.();
+    }
   }
 }
 

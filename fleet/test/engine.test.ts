@@ -169,10 +169,10 @@ describe('a drawn flow', () => {
     const serve = (): Promise<() => Promise<void>> => one.engine.serve('twice', 1, () => Promise.resolve('done'));
     const end = await serve();
     expect(await failure(serve())).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is called twice too') as string });
-    await end();
-    await (
-      await serve()
-    )();
+    // Made anew while the one before it ends.
+    const [, endOther] = await Promise.all([end(), serve()]);
+    expect(await failure(serve())).toMatchObject({ code: 'CONFLICT' });
+    await endOther();
   });
 });
 
@@ -212,6 +212,21 @@ describe('a report', () => {
     await reports.look();
     expect(asked).toHaveBeenCalledTimes(1);
     expect(told).toEqual(['gone']);
+  });
+
+  it('that cannot be read keeps no engine from ending', async () => {
+    await one.engine.order(info('unread', { node: 'reader' }));
+    await until(async () => (await one.engine.ledger.run('unread'))?.state === 'done');
+    const reports = new Reports({
+      ledger: one.engine.ledger,
+      holder: one.engine.id,
+      report: () => Promise.reject(new Error('on purpose')),
+      lasting: (work) => work(),
+    });
+    reports.listen({ name: 'reader', report: () => undefined });
+    const looked = expect(reports.look()).rejects.toThrow('on purpose');
+    await reports.end();
+    await looked;
   });
 
   it('waits for its node where a deploy closes that in this very moment', async () => {
