@@ -48,7 +48,8 @@ export async function askAppliance(
   } catch (thrown) {
     const error = asGatewayError(thrown);
     const { code, details } = error;
-    if (code === 'LOGIN_REJECTED') guesses.count();
+    // Some releases answer wrong credentials with 403, as they answer much else.
+    if (code === 'LOGIN_REJECTED' || (code === 'FORBIDDEN' && details.login === true)) guesses.count();
     return { ok: false, code, ...(details.system !== undefined && { reason: details.system }), message: redactor.message(error) };
   }
 }

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import helper from 'node-red-node-test-helper';
-import { forgetTests } from '../nodes/guesses';
+import { forgetTests, guesses } from '../nodes/guesses';
 import { Rig } from './support/node-red';
 
 const PASSWORD = 'planted "pass word" + /1';
@@ -175,6 +175,29 @@ describe('what a dialog asks of an appliance', () => {
       expect(await preview('gateway-config', 'get', { path: str('users') })).toMatchObject({ ok: true, reads: true });
       expect(rig.sim.requests.length).toBe(before);
     });
+  });
+
+  it.each(['LOGIN_REJECTED', 'FORBIDDEN'])('is no way to try passwords, where wrong ones are %s', async (code) => {
+    await rig.deploy(deployed);
+    if (code === 'FORBIDDEN') rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, body: '{}', times: Infinity });
+    const codes = [];
+    for (const guess of ['a', 'b', 'c', 'd']) {
+      const credentials = { username: `${guess} of ${code}`, password: `planted ${guess}` };
+      codes.push((await list({ kind: 'local-server', appliance: draft({ credentials }) })).code);
+    }
+    expect(codes).toEqual([code, code, code, 'LOGIN_PAUSED']);
+    const minute = performance.now() + 60_000;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => minute + 1);
+    onTestFinished(() => clock.mockRestore());
+    expect(() => guesses.check()).not.toThrow();
+  });
+
+  it('may be forbidden to an account without any password being wrong', async () => {
+    await rig.deploy(deployed);
+    rig.sim.fault({ match: ({ path }) => path.includes('auth-servers'), status: 403, body: '{}', times: Infinity });
+    for (let times = 0; times < 4; times++)
+      expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject({ code: 'FORBIDDEN' });
+    expect(() => guesses.check()).not.toThrow();
   });
 
   it('is refused to pages of other addresses', async () => {
