@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import helper from 'node-red-node-test-helper';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -82,12 +82,17 @@ describe('a test of all appliances', () => {
     expect(await ask(dialog({ id: 'new', list: list(1), credentials: { username: 'api-admin' } }))).toMatchObject({
       rows: [refused('BAD_CONFIG', /has no password\. Enter password of the set default in the dialog/)],
     });
+    expect(await ask(dialog({ credentials: { username: 'api-admin', password: 12345 } }))).toMatchObject({
+      rows: [refused('BAD_CONFIG', /has no password/)],
+    });
   });
 
   it('takes what stands there in place of what is deployed, and tells the rest from the deployed one', async () => {
     await deploy({ defaults: '{"realm": "Nobody"}' });
     expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
     expect(await ask({ id: 'inv1' })).toMatchObject({ ok: true, well: 0 });
+    for (const credentials of [null, 'none', { username: null }])
+      expect(await ask(dialog({ credentials }))).toMatchObject({ ok: true, well: 1 });
   });
 
   it('sends what is stored to the address that it was deployed for, and to no other', async () => {
@@ -135,6 +140,51 @@ describe('a test of all appliances', () => {
     expect(sent()).toEqual([0, 0]);
   });
 
+  it('sends it through none that has changed, also where entries call that by its name', async () => {
+    const proxy = { id: 'p1', type: 'http proxy', name: 'corporate', url: 'http://127.0.0.1:1', noproxy: [] };
+    const named = { list: list(1, { proxy: 'corporate' }) };
+    await rig.deploy({
+      nodes: [],
+      more: [{ type: 'gateway-inventory', name: 'ours', ...dialog(named) }, proxy],
+      credentials: { tls1: { cadata: fleet.ca }, inv1: TYPED },
+    });
+    const changed = { ...proxy, url: 'http://127.0.0.1:2' };
+    expect((await ask(dialog({ ...named, ...untouched, nodes: { proxy: changed } }))).rows).toMatchObject([refused()]);
+    expect((await ask(dialog({ ...named, ...untouched, nodes: { proxy } }))).rows).toMatchObject([refused('CONNECTION', /proxy/)]);
+    const typed = await ask(dialog({ ...named, credentials: TYPED, nodes: { proxy: { ...changed, url: 'no url' } } }));
+    expect(typed.rows).toMatchObject([refused('BAD_CONFIG', /no usable URL/)]);
+  });
+
+  it('sends nothing else that is stored with it either, and asks for a second password too', async () => {
+    const other = await startSimulatedFleet(1, { password: PASSWORD, secondFactor: { password: 'planted second' } });
+    try {
+      await deploy({}, { ...TYPED, secondUsername: 'stored-name', secondPassword: 'planted second' });
+      const there = { list: JSON.stringify(other.entries), defaults: '{"realm": "Admin Users", "secondFactor": "password"}', tls: 'tls2' };
+      const typed = { ...TYPED, secondUsername: undefined, secondPassword: STORED };
+      const nodes = { tls: { id: 'tls2', credentials: { cadata: other.ca } } };
+      expect((await ask(dialog({ ...there, nodes, credentials: typed }))).rows).toMatchObject([refused()]);
+      expect(other.appliances[0]?.requests).toEqual([]);
+      await ask(dialog({ ...there, nodes, credentials: { ...typed, secondPassword: 'planted second' } }));
+      const users = other.appliances[0]?.requests.map(
+        ({ headers }) => atob(String(headers.authorization).slice('Basic '.length)).split(':')[0],
+      );
+      expect(users?.slice(0, 2)).toEqual(['api-admin', 'api-admin']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('shows no secret that an appliance tells back', async () => {
+    await deploy();
+    const said = { 'system-information': { 'host-name': PASSWORD, 'serial-number': encodeURIComponent(PASSWORD), 'os-version': '1' } };
+    const [appliance] = fleet.appliances;
+    appliance?.fault({ match: ({ path }) => path.includes('system-information'), status: 200, body: JSON.stringify(said) });
+    const answer = await ask(dialog(untouched));
+    expect(answer).toMatchObject({ well: 1, rows: [{ ok: true, system: { release: '1' } }] });
+    expect(JSON.stringify(answer)).not.toContain(PASSWORD);
+    appliance?.clearFaults();
+  });
+
   describe('of variables', () => {
     const VARIABLE = '${GATEWAY_DRAFT_VALUE}';
     const variable = { credentials: { username: 'api-admin', password: VARIABLE } };
@@ -171,6 +221,11 @@ describe('a test of all appliances', () => {
       expect(await ask(dialog({ ...environment, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });
       expect(await ask(dialog({ ...environment, prefix: 'GATEWAY_DRAFT' }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
       expect(await ask(dialog({ ...environment, id: 'new' }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
+      expect(await ask(dialog({ ...environment, list: list(1, { credentials: 'none' }) }))).toMatchObject({
+        rows: [refused('BAD_CONFIG', /Set the environment variable DRAFT_NONE_USERNAME/)],
+      });
+      // What another place keeps is not stored in this one.
+      expect(await ask(dialog(untouched))).toMatchObject({ rows: [refused('BAD_CONFIG', /has no password/)] });
       expect(sent()[1]).toBe(0);
     });
   });
@@ -183,6 +238,9 @@ describe('a test of all appliances', () => {
     await deploy({ source: 'file', file });
     expect(await ask(dialog({ ...untouched, source: 'file', file }))).toMatchObject({ well: 1 });
     expect(await ask(dialog({ ...untouched, source: 'file', file: other }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
+    await helper.unload();
+    await deploy({ source: 'list', file });
+    expect(await ask(dialog({ ...untouched, source: 'file', file }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
     expect(await ask(dialog({ ...untouched, secrets: 'folder', secretsFolder: folder }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
   });
 
@@ -211,6 +269,45 @@ describe('a test of all appliances', () => {
     const before = sent();
     expect(await ask(dialog({ credentials: TYPED }))).toMatchObject({ ok: false, code: 'LOGIN_PAUSED' });
     expect(sent()).toEqual(before);
+  });
+
+  it('tells what is wrong with what all have in common', async () => {
+    const proxies = ['p1', 'p2'].map((id) => ({ id, type: 'http proxy', name: 'twice', url: 'http://127.0.0.1:1', noproxy: [] }));
+    const file = join(temporaryFolder(), 'large.json');
+    writeFileSync(file, '');
+    truncateSync(file, 16 * 2 ** 20 + 1);
+    const common = { source: 'file', file };
+    await rig.deploy({ nodes: [], more: [{ type: 'gateway-inventory', name: 'ours', ...dialog(common) }, ...proxies], credentials: {} });
+    expect(await ask(dialog(common))).toMatchObject(refused('BAD_CONFIG', /larger than 16 MiB/));
+    expect(await ask(dialog({ defaults: '[]' }))).toMatchObject(refused('BAD_CONFIG', /has to be an object of properties/));
+    expect(await ask(dialog({ sets: 'a b c d e f g h' }))).toMatchObject(refused('BAD_CONFIG', /keeps 7 sets/));
+    const [row] = (await ask(dialog({ list: list(1, { proxy: 'twice' }), credentials: TYPED }))).rows ?? [];
+    expect(row).toMatchObject(refused('BAD_CONFIG', /Two nodes for http proxy have the name twice/));
+    const [named] = (await ask(dialog({ list: list(1, { proxy: 'p1' }), credentials: TYPED }))).rows ?? [];
+    expect(named).toMatchObject(refused('CONNECTION', /proxy/));
+  });
+
+  it('does not pause for what is refused at different addresses', async () => {
+    await deploy();
+    const two = JSON.stringify(
+      fleet.entries.flatMap((one) => ['', 'a'].map((credentials) => ({ ...one, name: one.name + credentials, credentials }))),
+    );
+    const credentials = { username: 'one', password: 'planted 1', username_1: 'two', password_1: 'planted 2' };
+    const { rows } = await ask(dialog({ sets: 'a', list: two, credentials }));
+    expect(rows?.map(({ code }) => code)).toEqual(Array<string>(4).fill('LOGIN_REJECTED'));
+    expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
+  });
+
+  it('is none either where wrong credentials are answered with 403', async () => {
+    await deploy();
+    const [appliance] = fleet.appliances;
+    appliance?.fault({ match: ({ path }) => path.includes('realm_auth'), status: 403, body: '{}', times: Infinity });
+    const three = JSON.stringify(['', 'a', 'b'].map((credentials) => ({ ...fleet.entries[0], name: `vpn-${credentials}`, credentials })));
+    const credentials = { ...TYPED, username_1: 'one', password_1: 'planted 1', username_2: 'two', password_2: 'planted 2' };
+    const { rows } = await ask(dialog({ sets: 'a b', list: three, credentials }));
+    expect(rows?.map(({ code }) => code)).toEqual(['FORBIDDEN', 'FORBIDDEN', 'FORBIDDEN']);
+    appliance?.clearFaults();
+    expect(await ask(dialog({ credentials: TYPED }))).toMatchObject({ ok: false, code: 'LOGIN_PAUSED' });
   });
 
   it('is no way to try one password in many realms, typed or stored', async () => {
