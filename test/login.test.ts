@@ -90,7 +90,8 @@ describe('single flight', () => {
     const runs = Array.from({ length: 50 }, (_, index) =>
       index % 2 === 0 ? gateway.run('system.info') : gateway.run('config.update', change),
     );
-    setTimeout(() => simulator.expireKeys(), 45);
+    let asked = 0;
+    simulator.fault({ match: () => ++asked === 20 && (simulator.expireKeys(), false) });
     const outcomes = await Promise.all(runs);
     expect(outcomes.every(({ envelope }) => envelope.ok && envelope.status === 200)).toBe(true);
     expect(simulator.logins).toBe(2);
@@ -123,9 +124,10 @@ describe('single flight', () => {
   it('lets one who is cancelled go without taking the login along', async () => {
     const { simulator, gateway } = await pair({ delayMs: 50 });
     const abort = new AbortController();
+    // As soon as the login has come in.
+    simulator.fault({ match: () => (abort.abort(), false) });
     const cancelled = gateway.run('system.info', {}, abort.signal);
     const other = gateway.run('system.info');
-    setTimeout(() => abort.abort(), 20);
     expect((await failure(cancelled)).code).toBe('ABORTED');
     expect((await other).envelope.ok).toBe(true);
     expect(simulator.logins).toBe(1);

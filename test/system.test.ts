@@ -101,7 +101,7 @@ describe('esap-packages', () => {
     const abort = new AbortController();
     const cancelled = failure(gateway.run('system.esap-packages', { 'exclude-packages': true }, abort.signal));
     const other = gateway.run('system.esap-packages', { 'exclude-packages': true });
-    setTimeout(() => abort.abort(), 10);
+    simulator.fault({ match: () => (abort.abort(), false) });
     expect((await cancelled).code).toBe('ABORTED');
     expect((await other).envelope.ok).toBe(true);
   });
