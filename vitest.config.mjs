@@ -16,6 +16,7 @@ export const whole = [
   'test/journal-shared.test.ts',
   'test/watch-memory.test.ts',
   'test/backup-passphrase.test.ts',
+  'test/backup-processes.test.ts',
   'test/transfer-large.test.ts',
   'test/snapshot-large.test.ts',
   'test/library-types.test.ts',
@@ -32,7 +33,7 @@ export const whole = [
 
 /** What takes longest: begun last, it would run alone at the end. */
 const LONG = [
-  ...['nodes.test', 'time-limits', 'watch.test', 'backup-folder', 'faults', 'contain.test', 'repeats', 'fleet.test', 'awkward'],
+  ...['nodes.test', 'time-limits', 'watch.test', 'faults', 'contain.test', 'repeats', 'fleet.test', 'awkward'],
   ...['browser/dialogs', 'browser/languages', 'fault-suite', 'red-kill', 'browser/', 'bench', 'secrets', 'snapshot-large', 'linear'],
 ];
 

@@ -51,6 +51,7 @@ export type FlowNode = Record<string, unknown> & { id: string; fields?: Record<s
 export function chromiumPath(): string | undefined {
   const places = [
     process.env.CHROMIUM_PATH,
+    '/usr/bin/chromium-headless-shell',
     '/usr/bin/chromium',
     '/usr/bin/chromium-browser',
     '/usr/bin/google-chrome',
