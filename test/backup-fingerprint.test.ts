@@ -57,6 +57,9 @@ describe('of an XML configuration', () => {
     ['a time that a name begins with', '<timestamps>1</timestamps>', '<timestamps>2</timestamps>'],
     ['what was done, not when', '<created-by>1</created-by>', '<created-by>2</created-by>'],
     ['an uptime of something', '<least-uptime>1</least-uptime>', '<least-uptime>2</least-uptime>'],
+    ['a switch that is told to', '<x-encrypted>enable</x-encrypted>', '<x-encrypted>disable</x-encrypted>'],
+    ['a switch with white space', '<x-encrypted> on </x-encrypted>', '<x-encrypted>\noff\n</x-encrypted>'],
+    ['what follows what is encrypted', '<x-encrypted-by>1</x-encrypted-by>', '<x-encrypted-by>2</x-encrypted-by>'],
     ['a comment beside', '<a><!-- x -->1</a>', '<a><!-- x -->2</a>'],
   ])('%s counts', (_what, one, other) => {
     expect(of(one)).not.toBe(of(other));
@@ -76,10 +79,12 @@ describe('of an XML configuration', () => {
     ['a time with a namespace', '<a/><x:uptime>1</x:uptime>', '<a/>'],
     ['a time with elements in it', '<last-seen><day>1</day><at>on</at></last-seen><a/>', '<a/>'],
     ['a time with much in it', `<uptime>on${'x'.repeat(100)}</uptime>`, ''],
+    ['a time that begins like a switch', '<uptime>disabledx</uptime>', ''],
     ['a time with much before it', `<uptime>${' '.repeat(100)}12</uptime>`, ''],
     ['a time in a time', '<uptime><uptime>1</uptime>on</uptime><a/>', '<uptime>2</uptime><a/>'],
     ['a time as an attribute', '<a modified-on="1"/>', '<a/>'],
     ['a secret with a namespace', '<a x:type="encrypted">1</a>', '<a x:type="encrypted">2</a>'],
+    ['a secret with a long namespace', '<a xyz:type="secret">1</a>', '<a xyz:type="secret">2</a>'],
     ['a secret by its format', '<a FORMAT="secret">1</a>', '<a FORMAT="secret">2</a>'],
     ['a secret, with what comes behind its mark', '<a type="secret" b="1">1<c/></a>', '<a type="secret" b="1">2</a>'],
     ['a secret that could be a switch', '<a class="secret">on</a>', '<a class="secret">off</a>'],
@@ -90,14 +95,28 @@ describe('of an XML configuration', () => {
     for (const size of [1, 1 << 20]) expect(of(one, { size })).toBe(of(other));
   });
 
-  it.each(['last-modified', 'last-updated', 'last-used', 'last-seen', 'last-activated', 'last-sign-in', 'last-x-date', 'saved-at'])(
-    '%s is a time',
-    (name) => expect(of(`<${name}>1</${name}>`)).toBe(of('')),
-  );
-  it.each(['last-name', 'my-last-login', 'created-once', 're-created-on', 'creation-times', 'x-creation-date', 'exported-to'])(
-    '%s is none',
-    (name) => expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)),
-  );
+  it.each([
+    'last-modified',
+    'last-update',
+    'last-changed',
+    'last-updated',
+    'last-used',
+    'last-seen',
+    'last-activated',
+    'last-sign-in',
+    'last-x-date',
+    'saved-at',
+  ])('%s is a time', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of('')));
+  it.each([
+    'last-name',
+    'last-used-by',
+    'my-last-login',
+    'created-once',
+    're-created-on',
+    'creation-times',
+    'x-creation-date',
+    'exported-to',
+  ])('%s is none', (name) => expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)));
 
   it('what is ignored does not count, whatever is in it', () => {
     const ignored = ['fullname', 'tag'];
@@ -112,6 +131,21 @@ describe('of an XML configuration', () => {
     expect(xml('<c timestamp="1" version="2"><a/></c>')).toBe(xml('<c version="3"><a/></c>'));
     expect(xml('<c><a/></c>')).not.toBe(xml('<d><a/></d>'));
     expect(xml('<c type="secret">1</c>')).not.toBe(xml('<c type="secret">2</c>'));
+  });
+
+  it('stays the same from version to version: what earlier ones have stored is compared with it', () => {
+    const bytes = (...items: (string | number)[]): Buffer =>
+      Buffer.concat(items.map((item) => (typeof item === 'string' ? Buffer.from(item) : Buffer.of(item))));
+    const hash = (...items: (string | number)[]): string =>
+      createHash('sha256')
+        .update(bytes(...items))
+        .digest('hex');
+    expect(xml('<a/>')).toBe(hash(1, 'a', 2));
+    expect(xml('<a x="0"><b c="2" b="1"/><d> e\n f </d><uptime>on</uptime></a>')).toBe(
+      hash(1, 'a', 1, 'b', 3, 'b=1', 4, 'c=2', 2, 1, 'd', 3, 'e f', 2, 1, 'uptime', 4, 'on', 2, 2),
+    );
+    const fingerprint = new XmlFingerprint();
+    expect(fingerprint.digest()).toBe(hash());
   });
 
   it('all of what is long counts', () => {
@@ -162,7 +196,10 @@ describe('of a binary configuration', () => {
     expect(await zip(whole, { size: 3 })).toBe(await zip(whole));
     // Wherever they stand.
     expect(await zip({ 'b.txt': 'x', 'a.xml': c('<a> 1</a>') })).toBe(await zip(whole));
-    expect(await zip(whole, { entries: (given) => given.toReversed() })).toBe(await zip(whole));
+    const two = { ...whole, 'c.xml': c('<b>1</b><uptime>2</uptime>') };
+    expect(await zip(two, { entries: (given) => given.toReversed() })).toBe(await zip(two));
+    // What has another name is no XML, whatever is in it.
+    expect(await zip({ 'b.txt': c('x') })).toBe(sha256(`b.txt\u0000${crc32(c('x'))}:${c('x').length}`));
     for (const other of [
       { ...whole, 'a.xml': c('<a>2</a>') },
       { ...whole, 'b.txt': 'y' },
@@ -215,7 +252,7 @@ describe('of a binary configuration', () => {
   it('a fault of the file is one, and the rest of it is not read', async () => {
     const zipped = writeZip({ 'a.xml': c('<a/>'), 'b.txt': 'x' });
     const entries = readDirectory(zipped, zipped.length) ?? [];
-    const fault = new Error('the disk does not answer');
+    const fault = Object.assign(new Error('the disk does not answer'), { code: 'EIO' });
     const broken = Readable.from(
       (function* () {
         yield base64(zipped).subarray(0, 48);
@@ -241,5 +278,23 @@ describe('of a binary configuration', () => {
       message,
       details: { sent: true },
     });
+  });
+
+  it('that is told before anything is unpacked, and found where the directory says less', async () => {
+    const zipped = writeZip({ 'a.xml': c('x'.repeat(93)), 'b.xml': c('y'.repeat(93)), 'c.txt': 'z'.repeat(500) });
+    const entries = readDirectory(zipped, zipped.length) ?? [];
+    const text = (): Readable => Readable.from([base64(zipped)]);
+    const unread = (): Readable =>
+      new Readable({
+        read() {
+          this.destroy(new Error('It was read.'));
+        },
+      });
+    await expect(binaryFingerprint(unread(), entries, [], 199)).rejects.toMatchObject({ code: 'LIMIT' });
+    await expect(binaryFingerprint(text(), entries, [], 200)).resolves.toMatch(/^\w{64}$/);
+    await expect(binaryFingerprint(text(), entries, ['a.xml'], 199)).resolves.toMatch(/^\w{64}$/);
+    const modest = entries.map((entry) => ({ ...entry, size: 0 }));
+    await expect(binaryFingerprint(text(), modest, [], 199)).rejects.toMatchObject({ code: 'LIMIT' });
+    await expect(binaryFingerprint(text(), modest, [], 200)).resolves.toMatch(/^\w{64}$/);
   });
 });

@@ -30,18 +30,14 @@ export async function readCatalogue(folder: string): Promise<Catalogue> {
   });
   const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   const faults = new Map<string, GatewayError>();
-  const found = await inParallel(
-    names.filter((name) => backupOfManifest(name) !== undefined),
-    AT_ONCE,
-    async (name) => {
-      try {
-        return await readManifest(folder, name);
-      } catch (error) {
-        faults.set(backupOfManifest(name) ?? name, fileFault(error, join(folder, name), 'read'));
-        return undefined;
-      }
-    },
-  );
+  const found = await inParallel(names, AT_ONCE, async (name) => {
+    try {
+      return await readManifest(folder, name);
+    } catch (error) {
+      faults.set(backupOfManifest(name) ?? name, fileFault(error, join(folder, name), 'read'));
+      return undefined;
+    }
+  });
   const manifests = found.filter((manifest) => manifest !== undefined).sort(byAge);
   const known = new Set([...manifests.map(({ backup }) => backup), ...faults.keys()]);
   const backups = new Set(names.flatMap((name) => backupOfFile(name) ?? []));
@@ -49,8 +45,12 @@ export async function readCatalogue(folder: string): Promise<Catalogue> {
 }
 
 function byAge(one: Manifest, other: Manifest): number {
-  if (one.time === other.time) return one.backup < other.backup ? 1 : -1;
-  return one.time < other.time ? 1 : -1;
+  return ageOf(one) < ageOf(other) ? 1 : -1;
+}
+
+/** By the time, which is always as long as any other; of the same time by the name. */
+function ageOf({ time, backup }: Manifest): string {
+  return time + backup;
 }
 
 /** All of them, the newest first. Errors: that of the first that cannot be read: the newest may be the one that is missing. */

@@ -33,7 +33,7 @@ async function deriveKeys(passphrase: string, salt: Buffer): Promise<Keys> {
 export class Encryption extends Transform {
   readonly #cipher: ReturnType<typeof createCipheriv>;
   readonly #hmac: ReturnType<typeof createHmac>;
-  mac = '';
+  mac: string | undefined;
 
   private constructor({ key, iv, mac }: Keys, header: Buffer) {
     super();
@@ -64,13 +64,18 @@ export class Encryption extends Transform {
   }
 }
 
+/** What the salt at the beginning was needed for. */
+interface Reading {
+  readonly decipher: ReturnType<typeof createDecipheriv>;
+  readonly hmac: ReturnType<typeof createHmac>;
+}
+
 /** The way back. Ends with `BAD_INPUT` when the passphrase is wrong or the file was changed. */
 export class Decryption extends Transform {
   readonly #passphrase: string;
   readonly #expected: string | undefined;
   #head = Buffer.alloc(0);
-  #decipher: ReturnType<typeof createDecipheriv> | undefined;
-  #hmac: ReturnType<typeof createHmac> | undefined;
+  #reading: Reading | undefined;
 
   constructor(passphrase: string, expectedMac: string | undefined) {
     super();
@@ -79,38 +84,43 @@ export class Decryption extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    if (this.#decipher) {
-      this.#give(chunk);
+    if (this.#reading) {
+      this.#give(this.#reading, chunk);
       done();
       return;
     }
     this.#head = Buffer.concat([this.#head, chunk]);
     if (this.#head.length < HEADER_BYTES) done();
-    else this.#begin().then(() => done(), done);
+    else this.#begin(this.#head).then(() => done(), done);
   }
 
   override _flush(done: TransformCallback): void {
+    const reading = this.#reading;
+    if (!reading || !this.#isExpected(reading)) return done(badInput(NOT_DECRYPTED));
     try {
-      if (!this.#decipher || !this.#hmac) throw new Error('too short');
-      if (this.#expected !== undefined && !sameCode(this.#hmac.digest('hex'), this.#expected)) throw new Error('changed');
-      this.push(this.#decipher.final());
+      this.push(reading.decipher.final());
       done();
     } catch {
       done(badInput(NOT_DECRYPTED));
     }
   }
 
-  async #begin(): Promise<void> {
-    const head = this.#head;
+  async #begin(head: Buffer): Promise<void> {
     if (!head.subarray(0, MAGIC.length).equals(MAGIC)) throw badInput('The backup cannot be decrypted: it is no file of openssl enc.');
     const { key, iv, mac } = await deriveKeys(this.#passphrase, head.subarray(MAGIC.length, HEADER_BYTES));
-    this.#decipher = createDecipheriv(CIPHER, key, iv);
-    this.#hmac = createHmac('sha256', mac).update(head.subarray(0, HEADER_BYTES));
-    this.#give(head.subarray(HEADER_BYTES));
+    this.#reading = {
+      decipher: createDecipheriv(CIPHER, key, iv),
+      hmac: createHmac('sha256', mac).update(head.subarray(0, HEADER_BYTES)),
+    };
+    this.#give(this.#reading, head.subarray(HEADER_BYTES));
   }
 
-  #give(bytes: Buffer): void {
-    this.#hmac?.update(bytes);
-    this.push(this.#decipher?.update(bytes));
+  #isExpected({ hmac }: Reading): boolean {
+    return this.#expected === undefined || sameCode(hmac.digest('hex'), this.#expected);
+  }
+
+  #give({ decipher, hmac }: Reading, bytes: Buffer): void {
+    hmac.update(bytes);
+    this.push(decipher.update(bytes));
   }
 }

@@ -43,7 +43,6 @@ export class XmlFingerprint implements XmlEvents {
   /** Its name and the beginning of its text, where only a look at that can tell. */
   #skipped: { name: string; text: string } | undefined;
   #attributes: string[] = [];
-  #opening = false;
   #inText = false;
   #spacePending = false;
 
@@ -63,7 +62,6 @@ export class XmlFingerprint implements XmlEvents {
     } else {
       this.#byte(OPEN);
       this.#bytes(buffer, start, end);
-      this.#opening = true;
     }
   }
 
@@ -128,8 +126,6 @@ export class XmlFingerprint implements XmlEvents {
 
   /** Attributes have no order. */
   #endOpening(): void {
-    if (!this.#opening) return;
-    this.#opening = false;
     if (this.#attributes.length === 0) return;
     const text = Buffer.from(this.#attributes.sort().join('\u0004'), 'utf8');
     this.#attributes = [];

@@ -16,13 +16,13 @@ export interface RegularFile {
 }
 
 /** Errors: `BAD_INPUT` for what cannot be read and for whatever is no regular file: a link, a pipe, a folder, a device. */
-export async function openRegular(path: string): Promise<RegularFile> {
+export async function openRegular(path: string, noFollow = O_NOFOLLOW): Promise<RegularFile> {
   let handle: FileHandle | undefined;
   try {
     // Neither follows a link nor waits for whoever writes into a pipe.
-    handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    handle = await open(path, O_RDONLY | noFollow | O_NONBLOCK);
     const stats = await handle.stat({ bigint: true });
-    const isLink = O_NOFOLLOW === 0 && (await lstat(path)).isSymbolicLink();
+    const isLink = noFollow === 0 && (await lstat(path)).isSymbolicLink();
     if (!stats.isFile() || isLink) throw badInput(sentence`${path} cannot be read: it is no ordinary file.`);
     return { path, handle, stats };
   } catch (error) {
@@ -34,12 +34,5 @@ export async function openRegular(path: string): Promise<RegularFile> {
 /** Whether this very file has its name still, and was not written to since it was opened. */
 export async function isThere({ path, stats }: RegularFile): Promise<boolean> {
   const there = await lstat(path, { bigint: true }).catch(() => undefined);
-  return (
-    there !== undefined &&
-    there.isFile() &&
-    there.ino === stats.ino &&
-    there.dev === stats.dev &&
-    there.size === stats.size &&
-    there.mtimeNs === stats.mtimeNs
-  );
+  return there?.ino === stats.ino && there.dev === stats.dev && there.size === stats.size && there.mtimeNs === stats.mtimeNs;
 }
