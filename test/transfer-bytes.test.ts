@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Base64Decoder } from '../src/transfer/base64';
 import { contentCheck } from '../src/transfer/content';
 import { Malformed } from '../src/transfer/malformed';
+import { XmlCheck } from '../src/transfer/xml';
 import { completeCharacters, endOfName, Names } from '../src/transfer/xml-bytes';
 import { Carried, OpenNames } from '../src/transfer/xml-memory';
 import { isCharacter, isDeclaredUtf8, readDoctype } from '../src/transfer/xml-prolog';
@@ -140,6 +141,24 @@ describe('what stands before the root of a document', () => {
 });
 
 describe('what stands in tags', () => {
+  it('is told to whoever reads it, with the texts, however the bytes come', () => {
+    const told = (document: string, size: number): string => {
+      let log = '';
+      const of = (buffer: Buffer, [start, end]: readonly [number, number]): string => buffer.toString('utf8', start, end);
+      const check = new XmlCheck({
+        open: (buffer, start, end) => (log += `<${of(buffer, [start, end])}`),
+        attribute: (buffer, name, value) => (log += ` ${of(buffer, name)}=${of(buffer, value)}`),
+        text: (buffer, start, end) => (log += of(buffer, [start, end])),
+        close: () => (log += '>'),
+      });
+      for (let at = 0; at < document.length; at += size) check.write(Buffer.from(document.slice(at, at + size)));
+      check.end();
+      return log;
+    };
+    const document = `<?xml version="1.0"?><configuration><a b = "1" c='"&lt;'/><d >x &amp; y<![CDATA[<z>]]]><!-- n --></d\n><e f=""></e></configuration> `;
+    for (const size of [1, 2, 7, 1000]) expect(told(document, size)).toBe('<configuration<a b=1 c="&lt;><dx &amp; y<z>]><e f=>> ');
+  });
+
   it('begins and ends with whole characters', () => {
     for (const text of ['a', 'aé', 'a\u00c0', 'a\u0800', 'a名', 'a😀', '']) {
       const bytes = Buffer.from(text);

@@ -8,7 +8,7 @@ import { checkFolder } from '../src/transfer/folder';
 import { readJsonFile } from '../src/transfer/json-file';
 import { FileOutput } from '../src/transfer/outputs';
 import { HOST, isAlive, isOver, leftovers, PartialFile, sweep, syncFolder, targetOfPartial } from '../src/transfer/partial-file';
-import { patiently } from '../src/transfer/patience';
+import { patiently, removeFile } from '../src/transfer/patience';
 import { failure } from './library/appliance';
 import { withHandles } from './library/journal';
 import { openFiles } from './support/open-files';
@@ -78,6 +78,7 @@ describe('a file that another program has open for a moment', () => {
   it('is none elsewhere, nor what fails for another reason', async () => {
     await expect(patiently(held('EPERM', 1), 'linux')).rejects.toMatchObject({ code: 'EPERM' });
     await expect(patiently(held('ENOSPC', 1), 'win32')).rejects.toMatchObject({ code: 'ENOSPC' });
+    await removeFile(join(temporaryFolder(), 'none'));
     await expect(patiently(() => Promise.reject(new Error('without a code')), 'win32')).rejects.toThrow('without a code');
   });
 });
@@ -94,7 +95,7 @@ it('a file of JSON is what it holds, nothing where it is none, and not there whe
     ['1\ufeff', undefined],
   ] as const) {
     writeFileSync(file, text);
-    expect(await readJsonFile(file)).toEqual({ value });
+    expect(await readJsonFile(file)).toStrictEqual({ value });
   }
   expect((await failure(readJsonFile(join(file, '..')))).message).toMatch(/ cannot be read: it is a folder \(EISDIR\)\.$/);
 });
@@ -148,6 +149,7 @@ describe('a file that is being written', () => {
       expect((await failure(output.end())).code).toBe('LIMIT');
     });
     await output.discard();
+    expect(names(join(target, '..'))).toEqual([]);
     mkdirSync(join(target, 'y'), { recursive: true });
     expect((await failure(FileOutput.create(target, true))).message).toBe(
       `${target} cannot be written: it is there already and no ordinary file.`,

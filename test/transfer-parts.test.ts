@@ -42,7 +42,7 @@ it('how far a transfer is, is told four times a second', () => {
     report(bytes, total);
   }
   clock.mockRestore();
-  expect(told).toEqual([
+  expect(told).toStrictEqual([
     { state: 'moving', bytes: 1 },
     { state: 'moving', bytes: 3, total: 9 },
     { state: 'moving', bytes: 6, total: 9 },
@@ -178,6 +178,17 @@ describe('what streams in', () => {
     }
   });
 
+  it('says what became of it where it goes', async () => {
+    const full = new GatewayError('LIMIT', 'No room.');
+    const discarded = vi.fn(() => Promise.resolve());
+    const output = { write: () => Promise.reject(full), end: () => Promise.reject(full), discard: discarded };
+    const receiver = new Receiver({ accept: '', output, check: undefined, hash: false, onBytes: () => undefined });
+    receiver.sink.write(Buffer.from('x'));
+    expect(await failure(receiver.finish())).toBe(full);
+    await receiver.discard();
+    expect(discarded).toHaveBeenCalledTimes(1);
+  });
+
   it('is kept for a message, up to 256 MiB', async () => {
     const output = new MemoryOutput();
     const batch = Buffer.from('abc');
@@ -199,14 +210,22 @@ describe('what is sent', () => {
   it('of a file is what is in it, however long it is, and the file is closed', async () => {
     const path = join(temporaryFolder(), 'x');
     for (const size of [1, 512 * 1024, 512 * 1024 + 1, 3 * 1024 * 1024]) {
+      const places = new Set<ArrayBufferLike>();
       const bytes = Buffer.alloc(size, '0123456789a');
       writeFileSync(path, bytes);
       const content = new FileContent(await open(path), size);
       expect(content.bytesRead).toBe(0);
       const hash = createHash('sha256');
       // The pieces are used again: each is only good for a moment.
-      for await (const piece of content as AsyncIterable<Buffer>) hash.update(piece);
-      expect([content.bytesRead, hash.digest('hex')]).toEqual([size, sha256(bytes)]);
+      for await (const piece of content as AsyncIterable<Buffer>) {
+        hash.update(piece);
+        places.add(piece.buffer);
+      }
+      expect([content.bytesRead, hash.digest('hex'), places.size]).toEqual([
+        size,
+        sha256(bytes),
+        Math.min(4, Math.ceil(size / (512 * 1024))),
+      ]);
     }
     expect(openFiles()).toEqual([]);
   });

@@ -13,7 +13,7 @@ KIND['='.charCodeAt(0)] = PADDING;
 
 /** The same for two bytes at once, in either order: four look-ups for eight bytes check 3 to 5 GB/s, one for each byte 1. */
 const PAIR = new Uint8Array(65536);
-for (let pair = 0; pair < PAIR.length; pair++) PAIR[pair] = (KIND[pair & 0xff] as number) | (KIND[pair >> 8] as number);
+PAIR.forEach((_, pair) => (PAIR[pair] = (KIND[pair & 0xff] as number) | (KIND[pair >> 8] as number)));
 
 /** So much text is kept for the end: the directory of any ZIP without ZIP64 fits in, at usual lengths of names. */
 const TAIL_BYTES = 8 * 1024 * 1024;
@@ -63,7 +63,7 @@ export class Base64Check {
     const total = this.#characters + this.#padding;
     if (total === 0) throw new Malformed('it is empty');
     if (total % 4 !== 0) throw new Malformed('it ends early: it is not a whole number of base64 groups');
-    if (!beginsLikeZip(Buffer.from(this.#head.slice(0, HEAD_CHARACTERS), 'base64'))) {
+    if (!beginsLikeZip(Buffer.from(this.#head, 'base64'))) {
       // A word such as "Busy" is base64 too.
       if (this.#zipOnly) throw new Malformed('it is no ZIP, which a configuration without a password is');
       if (this.#blanks) throw new Malformed('it is words, not base64');
@@ -77,7 +77,7 @@ export class Base64Check {
   #begin(batch: Buffer): void {
     const text = batch.toString('latin1', 0, 512).trimStart();
     if (this.#head === '' && text.startsWith('<')) throw new Malformed('it is a page of HTML or XML, not base64');
-    this.#head += text.replace(/\s+/g, '').slice(0, HEAD_CHARACTERS);
+    this.#head += text.replace(/\s/g, '');
   }
 
   /** A copy, because the batch is written again; into memory that the tail has no more use for. */
@@ -107,7 +107,7 @@ export class Base64Check {
     let first = this.#tail.length;
     for (let found = 0; first > 0 && found < bytes;) found += this.#tail[--first]?.bytes ?? 0;
     const pieces = this.#tail.slice(first);
-    const text = pieces.map(({ memory, bytes: used }) => memory.toString('latin1', 0, used).replace(/\s+/g, '')).join('');
+    const text = pieces.map(({ memory, bytes: used }) => memory.toString('latin1', 0, used).replace(/\s/g, '')).join('');
     // Decoding has to begin with a whole group.
     const skip = (4 - ((pieces[0]?.before ?? 0) % 4)) % 4;
     return Buffer.from(text.slice(skip), 'base64');
@@ -149,7 +149,7 @@ function separatesWords(batch: Buffer, at: number): boolean {
 }
 
 function shown(byte: number): string {
-  return byte > 0x20 && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `0x${byte.toString(16).padStart(2, '0')}`;
+  return byte >= 0x21 && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `0x${byte.toString(16).padStart(2, '0')}`;
 }
 
 /** Decodes base64 that comes in pieces, in lines or not; it has to have been checked before. */

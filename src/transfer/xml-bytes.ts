@@ -35,7 +35,7 @@ for (const sign of '0123456789-.') NAME[sign.charCodeAt(0)] = 1;
 /** How many bytes hold whole characters: a character may be cut between two chunks. */
 export function completeCharacters(chunk: Buffer): number {
   const { length } = chunk;
-  for (let back = 1; back <= Math.min(3, length); back++) {
+  for (let back = 1; back <= 3; back++) {
     const byte = chunk[length - back] as number;
     if ((byte & 0xc0) === 0x80) continue;
     const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
@@ -46,10 +46,10 @@ export function completeCharacters(chunk: Buffer): number {
 
 /** The position behind the name that begins at `start`; `start` itself where none begins. */
 export function endOfName(buffer: Buffer, start: number, end: number): number {
-  if (start < end && NAME[buffer[start] as number] !== 2) return start;
+  if (start >= end || NAME[buffer[start] as number] !== 2) return start;
   let at = start + 1;
   while (at < end && (NAME[buffer[at] as number] as number) > 0) at++;
-  return Math.min(at, end);
+  return at;
 }
 
 /** So many are compared one by one, which is faster than a set of texts. */

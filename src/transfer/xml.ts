@@ -84,7 +84,7 @@ export class XmlCheck {
   #step(buffer: Buffer, at: number, end: number): number {
     if (this.#mode === 'cdata') return this.#cdata(buffer, at, end);
     if (this.#mode === 'comment') return this.#comment(buffer, at, end);
-    if (this.#start < 0) return this.#beginning(buffer, at, end);
+    if (this.#start < 0) return this.#beginning(buffer, at);
     if (buffer[at] !== 0x3c) return this.#text(buffer, at, end);
     if (at + 1 >= end) return INCOMPLETE;
     const sign = buffer[at + 1];
@@ -95,8 +95,7 @@ export class XmlCheck {
   }
 
   /** A byte order mark is allowed, and the XML declaration may say that the rest is not UTF-8. */
-  #beginning(buffer: Buffer, at: number, end: number): number {
-    if (end - at < 3 && buffer[at] === 0xef) return INCOMPLETE;
+  #beginning(buffer: Buffer, at: number): number {
     if (buffer[at] === 0xff || buffer[at] === 0xfe || buffer[at] === 0) throw new Malformed('it is not UTF-8');
     this.#start = buffer[at] === 0xef && buffer[at + 1] === 0xbb && buffer[at + 2] === 0xbf ? 3 : 0;
     return this.#start;
