@@ -11,6 +11,7 @@ import type { Settings } from '../src/model/settings';
 import { english, type Say } from '../src/model/summary';
 import { countOf, type CallOptions, type OperationCall } from '../src/run/call';
 import { envelopeOf, failedEnvelope, failureEnvelope, maskWritten, type RunOf } from '../src/run/envelope';
+import { leaseOf } from '../src/run/holds';
 import { readIdentity } from '../src/run/identity';
 import { tell, type Came } from '../src/run/told';
 import type { Write } from '../src/run/writes';
@@ -273,7 +274,7 @@ describe('parts', () => {
 });
 
 describe('work that is done by one at a time', () => {
-  it('is done by nobody else at this appliance for as long as an exchange may take, and planned by all', async () => {
+  it('is done by nobody else at this appliance for as long as what was sent may go on, and planned by all', async () => {
     const exclusive = vi.spyOn(processCoordination, 'exclusive');
     onTestFinished(() => exclusive.mockRestore());
     const signal = new Canceller();
@@ -287,9 +288,14 @@ describe('work that is done by one at a time', () => {
     const key = coordinationKey('exclusive', url, 'name');
     const of = (leaseMs: number, rest = {}): unknown[] => [key, { signal: undefined, leaseMs, ...rest }];
     const asked = exclusive.mock.calls.map(([name, , options]) => [name, options]);
-    expect(asked).toEqual([of(160_000, { signal, onWait }), of(260_000), of(35_000), of(160_000)]);
+    expect(asked).toEqual([of(160_000, { signal, onWait }), of(260_000), of(25_000), of(160_000)]);
     expect(await idle({ dryRun: true }).exclusive('name', work)).toBe('done');
     expect(exclusive).toHaveBeenCalledTimes(4);
+  });
+
+  it('is free 25 s after its holder died where it is brief, and later where a longer time limit speaks of a slow appliance', () => {
+    const brief = (timeout: number): number => leaseOf({ timeout, transferTimeout: 600 }, true);
+    expect([1, 5, 10, 11, 30, 31, 120].map(brief)).toEqual([16, 20, 25, 25, 25, 46, 135]);
   });
 });
 

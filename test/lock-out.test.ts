@@ -298,11 +298,11 @@ describe('a change that locks the account out', () => {
     await first;
     expect(await second).toMatchObject({ code: 'LOCKED_OUT', details: { extra: { restored: true } } });
     expect((await gateway.run('config.get', { path: REALM })).data).toMatchObject({ description: 'of somebody else' });
-    // Small exchanges: whoever dies holds up nobody for longer than one of them may take.
+    // Small exchanges: whoever dies holds up nobody for long.
     const key = coordinationKey('exclusive', simulator.url, 'administrators');
     expect(exclusive.mock.calls.map(([name, , options]) => [name, options?.leaseMs])).toEqual([
-      [key, 45_000],
-      [key, 45_000],
+      [key, 25_000],
+      [key, 25_000],
     ]);
   });
 });

@@ -20,6 +20,9 @@ import {
 import { readSecret } from './totp';
 import { ours, sentence, type Sentence } from './sentence';
 
+/** Seconds that one exchange may take, unless the settings say otherwise. */
+export const USUAL_TIMEOUT = 30;
+
 /**
  * How the appliance is trusted, and who we are to it: names and meanings are those of `tls.connect` and `tls.createSecureContext`.
  * Texts are PEM; `pfx` is PKCS#12.
@@ -171,7 +174,7 @@ export function checkSettings(settings: Settings): CheckedSettings {
     name: settings.name || host,
     login,
     secondFactor: login === 'realm' ? secondFactor : 'none',
-    timeout: seconds('timeout', settings.timeout, 30),
+    timeout: seconds('timeout', settings.timeout, USUAL_TIMEOUT),
     transferTimeout: seconds('transferTimeout', settings.transferTimeout, 600),
     connections: connections(settings.connections),
     permissions: oneOf('permissions', settings.permissions ?? 'full', PERMISSIONS),

@@ -20,7 +20,7 @@ import { notContent, readDocument } from './reply';
 import { Sender } from './sender';
 import { CONFIGURATION } from '../model/path';
 import { coordinationKey } from '../model/coordination';
-import { Holds } from './holds';
+import { Holds, leaseOf } from './holds';
 import { factOf, settingsSeen, supportFacts, type Shared } from './shared';
 import { Writes, type AroundWrite } from './writes';
 import type { Gate } from './write';
@@ -232,8 +232,7 @@ export class OperationCall implements Call {
   exclusive<T>(name: string, work: () => Promise<T>, { brief, ...options }: Exclusively = {}): Promise<T> {
     if (this.dryRun) return work();
     const { coordination, settings } = this.#shared;
-    // What was sent can go on at the appliance for as long as an exchange may take.
-    const leaseMs = (brief === true ? settings.timeout + 15 : Math.max(settings.timeout, settings.transferTimeout) + 60) * 1000;
+    const leaseMs = leaseOf(settings, brief === true) * 1000;
     const key = coordinationKey('exclusive', this.settings.base, name);
     return coordination.exclusive(key, (held) => this.#holds.during(held, work), { ...options, signal: this.#options.signal, leaseMs });
   }
