@@ -5,13 +5,13 @@ import { reportOf } from '../coordinator/report';
 import { Database, databaseFault } from '../ledger/database';
 import { LeaseCoordination } from '../ledger/lease';
 import { Ledger } from '../ledger/ledger';
-import type { Order } from '../ledger/rows';
+import type { ItemRow, Order, RunRow } from '../ledger/rows';
 import { alone, migrate } from '../ledger/schema';
 import { Worker, type Appliances, type ItemKey } from '../worker/worker';
 import { Lane, type AnyLane, type Worked } from './lane';
 import { Presence } from './presence';
 import { LANES, Queues, taskQueue } from './queues';
-import { Reports, type Delivered, type Listener } from './reports';
+import { Reports, type Listener, type Whole } from './reports';
 
 const MEND_MS = 10_000;
 const LOOK_MS = 1000;
@@ -177,37 +177,38 @@ export class Engine {
 
   /** Orders what failed, is unknown or was not begun of a run that is over, as a run of its own. Gives how many that are. Errors: `CONFLICT`, `NOT_FOUND`. */
   async repeatFailed(id: string, as: string): Promise<number> {
-    const run = await this.ledger.run(id);
-    if (!run) throw new GatewayError('NOT_FOUND', sentence`There is no run ${id}.`, { sent: false });
-    if (run.state !== 'done')
-      throw new GatewayError('CONFLICT', sentence`The run ${id} is not over yet: cancel it, or wait.`, { sent: false });
+    const run = await this.#known(id);
+    if (run.state !== 'done') throw conflict(sentence`The run ${id} is not over yet: cancel it, or wait.`);
     const left = (await this.ledger.items(id)).filter(({ state }) => state !== 'ok');
-    if (left.length === 0)
-      throw new GatewayError('CONFLICT', sentence`In the run ${id} nothing failed: there is nothing to repeat.`, { sent: false });
-    await this.order({
-      id: as,
-      kind: run.kind,
-      operation: run.operation,
-      input: run.input,
-      items: left.map(({ appliance, input }) => ({ appliance, input: input ?? undefined })),
-      selection: run.selection,
-      credentials: run.credentials ?? undefined,
-      dryRun: run.dry_run,
-      urgent: run.urgent,
-      withData: run.with_data,
-      repeats: run.repeats,
-      canary: 0,
-      ends: [left.length],
-      maxFailures: run.max_failures ?? Infinity,
-      node: run.node,
-      nodeId: run.node_id ?? undefined,
-      initiator: run.initiator,
-      repeatOf: id,
-    });
+    if (left.length === 0) throw conflict(sentence`In the run ${id} nothing failed: there is nothing to repeat.`);
+    await this.order({ ...orderLike(run, left), id: as, canary: 0, ends: [left.length], repeatOf: id });
     return left.length;
   }
 
-  async report(id: string): Promise<Delivered | undefined> {
+  /**
+   * Orders what a dry run has planned, as a run of its own that does nothing beyond that, over the same appliances at the same pace. Gives how
+   * many those are. Errors: `CONFLICT` for what is no whole plan, `NOT_FOUND`.
+   */
+  async approve(id: string, as: string, by: string | null): Promise<number> {
+    const run = await this.#known(id);
+    if (!run.dry_run) throw conflict(sentence`The run ${id} is no plan: approve one that was started as a dry run.`);
+    if (run.state !== 'done') throw conflict(sentence`The plan ${id} is not over yet: wait until its report has come.`);
+    if (run.stopped !== null) throw conflict(sentence`The plan ${id} was stopped before it was whole: nothing was started. Plan again.`);
+    const items = await this.ledger.items(id);
+    if (!items.some(({ state }) => state === 'ok'))
+      throw conflict(sentence`The plan ${id} has nothing that could be done: none of its appliances could be planned for.`);
+    await this.order({ ...orderLike(run, items), id: as, dryRun: false, approved: { plan: id, by, at: new Date().toISOString() } });
+    return items.length;
+  }
+
+  /** Errors: `NOT_FOUND`. */
+  async #known(id: string): Promise<RunRow> {
+    const run = await this.ledger.run(id);
+    if (!run) throw new GatewayError('NOT_FOUND', sentence`There is no run ${id}.`, { sent: false });
+    return run;
+  }
+
+  async report(id: string): Promise<Whole | undefined> {
     const run = await this.ledger.run(id);
     return run && { run, ...reportOf(run, await this.ledger.items(id), this.#options.say) };
   }
@@ -223,8 +224,9 @@ export class Engine {
     await Promise.race([idle, new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
     for (const lane of this.#lanes.values()) lane.end();
     await this.#queues.stop().catch(() => undefined);
-    await this.#presence.end();
+    // Before this process counts as gone: whoever gives a report says so.
     await this.#reports.end();
+    await this.#presence.end();
     await this.database.close();
   }
 
@@ -255,6 +257,33 @@ export class Engine {
   #fault(fault: unknown): void {
     if (!this.#stopped) this.#options.onFault?.(databaseFault(fault));
   }
+}
+
+/** Of the same, for these of its appliances. */
+function orderLike(run: RunRow, items: readonly ItemRow[]): Omit<NewOrder, 'id'> {
+  return {
+    kind: run.kind,
+    operation: run.operation,
+    input: run.input,
+    items: items.map(({ appliance, input }) => ({ appliance, input: input ?? undefined })),
+    selection: run.selection,
+    credentials: run.credentials ?? undefined,
+    dryRun: run.dry_run,
+    urgent: run.urgent,
+    withData: run.with_data,
+    repeats: run.repeats,
+    canary: run.canary,
+    ends: run.ends,
+    maxFailures: run.max_failures ?? Infinity,
+    node: run.node,
+    nodeId: run.node_id ?? undefined,
+    initiator: run.initiator,
+    approved: run.approved ?? undefined,
+  };
+}
+
+function conflict(words: GatewayError['sentence']): GatewayError {
+  return new GatewayError('CONFLICT', words, { sent: false });
 }
 
 async function drained(lane: AnyLane): Promise<void> {

@@ -6,7 +6,7 @@ import { Moment } from '../ledger/moment';
 const ALIVE = 10;
 const RENEWAL_MS = 2500;
 /** Less than that after the last sign of life nobody else can have taken over what is held here. */
-const SURE_MS = 7000;
+export const SURE_MS = 7000;
 
 /** That this process is alive, as the others see it. */
 export class Presence {

@@ -1,12 +1,20 @@
 import type { FleetReport, reportOf } from '../coordinator/report';
 import type { Ledger } from '../ledger/ledger';
+import { Moment } from '../ledger/moment';
 import type { Addressee, Order, Progress, RunRow } from '../ledger/rows';
+import { SURE_MS } from './presence';
 
-/** What is over, and goes out here. */
-export interface Delivered {
+/** A run and its report. */
+export interface Whole {
   readonly run: RunRow;
   readonly data: FleetReport;
   readonly envelope: ReturnType<typeof reportOf>['envelope'];
+}
+
+/** What is over, and goes out here. */
+export interface Delivered extends Whole {
+  /** A process that died may have given it before. */
+  readonly again: boolean;
 }
 
 /** What a node that starts runs is told. */
@@ -22,9 +30,15 @@ export interface Listener {
 export interface ReportsOptions {
   readonly ledger: Ledger;
   readonly holder: string;
-  readonly report: (id: string) => Promise<Delivered | undefined>;
+  readonly report: (id: string) => Promise<Whole | undefined>;
   readonly lasting: <T>(work: () => Promise<T>) => Promise<T>;
 }
+
+/**
+ * Runs whose report has gone out in this process, by token, until the database knows that: an engine that a deploy ends while that is away
+ * leaves them to its successor.
+ */
+const given = new Set<string>();
 
 /** Tells the nodes of a process what has come of their runs. */
 export class Reports {
@@ -60,22 +74,40 @@ export class Reports {
   }
 
   async #deliver(): Promise<void> {
-    const { ledger, holder, report, lasting } = this.#options;
+    const { ledger, holder } = this.#options;
     const listeners = [...this.#listeners];
     if (listeners.length === 0) return;
     await this.#tell();
     const names = listeners.map(({ name }) => name);
     const ids = listeners.flatMap(({ id }) => id ?? []);
-    for (const over of await ledger.unreported(holder, names, ids)) {
-      // Read before it is taken: between taking and telling there is nothing that takes time or could fail.
-      const delivered = await report(over.id);
-      if (!delivered || !(await lasting(() => ledger.takeReport(over.id, holder)))) continue;
-      this.#followed.delete(over.id);
-      const listener = this.#listenerOf(over);
-      if (listener) listener.report(delivered);
+    for (const over of await ledger.unreported(holder, names, ids)) await this.#give(over);
+  }
+
+  /** Taken, given, and noted as given: whoever dies in between, another one gives it again. */
+  async #give({ id, ...to }: Addressee & { readonly id: string }): Promise<void> {
+    const { ledger, holder, report, lasting } = this.#options;
+    // Read before it is taken: between taking and telling there is nothing that takes time or could fail.
+    const whole = await report(id);
+    if (!whole) return;
+    let asked = new Moment();
+    const taken = await lasting(() => {
+      asked = new Moment();
+      return ledger.takeReport(id, holder);
+    });
+    if (!taken) return;
+    const { token } = whole.run;
+    if (!given.has(token)) {
+      // Whoever stood still asks again: another one may have taken it for dead.
+      if (asked.ago > SURE_MS) return;
+      const listener = this.#listenerOf(to);
       // A deploy has closed it meanwhile.
-      else await lasting(() => ledger.giveReportBack(over.id, holder));
+      if (!listener) return lasting(() => ledger.giveReportBack(id, holder));
+      this.#followed.delete(id);
+      given.add(token);
+      listener.report({ ...whole, again: taken === 'again' });
     }
+    await lasting(() => ledger.reportGiven(id, holder));
+    given.delete(token);
   }
 
   #listenerOf({ node, node_id: id }: Addressee): Listener | undefined {

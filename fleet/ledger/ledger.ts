@@ -41,7 +41,7 @@ export class Ledger {
       ...[order.id, order.token, order.kind, order.operation, json(order.input), keptText(order.selection), order.credentials ?? null],
       ...[order.dryRun, order.urgent, order.withData, order.repeats, order.canary, [...order.ends]],
       ...[Number.isFinite(order.maxFailures) ? order.maxFailures : null, order.items.length, order.node, order.origin],
-      ...[json(order.initiator), order.repeatOf ?? null, order.nodeId ?? null],
+      ...[json(order.initiator), order.repeatOf ?? null, order.nodeId ?? null, order.approved ? json(order.approved) : null],
     ]);
     const [row] = rows;
     if (!row) {
@@ -209,15 +209,24 @@ export class Ledger {
     return this.#database.query(UNREPORTED, [holder, [...names], [...ids]]);
   }
 
-  /** Each is given once; whoever does not know whether it was given to him can take it again. */
-  async takeReport(id: string, holder: string): Promise<boolean> {
-    return (await this.#database.query(TAKE_REPORT, [id, holder])).length === 1;
+  /**
+   * Whoever takes a report gives it, and says afterwards that it has; if he dies in between, another one takes it. Undefined: somebody else has
+   * it, or it has gone out. Whoever does not know whether he has taken it can take it again.
+   */
+  async takeReport(id: string, holder: string): Promise<'first' | 'again' | undefined> {
+    const [row] = await this.#database.query<{ again: boolean }>(TAKE_REPORT, [id, holder]);
+    return row && (row.again ? 'again' : 'first');
+  }
+
+  /** It has gone out: nobody gives it any more. */
+  async reportGiven(id: string, holder: string): Promise<void> {
+    await this.#database.query(`UPDATE ${SCHEMA}.run SET reported = now() WHERE id = $1 AND reported_by = $2`, [id, holder]);
   }
 
   /** Nobody was there any more to be told. */
   async giveReportBack(id: string, holder: string): Promise<void> {
-    const sql = `UPDATE ${SCHEMA}.run SET reported = NULL, reported_by = NULL WHERE id = $1 AND reported_by = $2`;
-    await this.#database.query(sql, [id, holder]);
+    const back = `reported_by = NULL, report_takers = report_takers - 1`;
+    await this.#database.query(`UPDATE ${SCHEMA}.run SET ${back} WHERE id = $1 AND reported_by = $2 AND reported IS NULL`, [id, holder]);
   }
 
   run(id: string): Promise<RunRow | undefined> {
@@ -226,6 +235,12 @@ export class Ledger {
 
   items(run: string): Promise<ItemRow[]> {
     return this.#ask(() => this.#database.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE run = $1 ORDER BY index`, [run]));
+  }
+
+  /** What a dry run has planned for an appliance; undefined where it could not. */
+  async planned(run: string, appliance: string): Promise<ItemRow['plan'] | undefined> {
+    const sql = `SELECT plan FROM ${SCHEMA}.item WHERE run = $1 AND appliance = $2 AND state = 'ok' ORDER BY index LIMIT 1`;
+    return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [run, appliance]))[0]?.plan;
   }
 
   progress(runs: readonly string[]): Promise<Progress[]> {
@@ -269,8 +284,8 @@ const isAlive = (holder: string): string =>
 
 const INSERT_RUN = `
   INSERT INTO ${SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
-    max_failures, total, node, origin, initiator, repeat_of, node_id, job)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, gen_random_uuid())
+    max_failures, total, node, origin, initiator, repeat_of, node_id, approved, job)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, gen_random_uuid())
   ON CONFLICT (id) DO NOTHING RETURNING job`;
 
 /** A canary that fails says more than the number of failures. */
@@ -308,14 +323,18 @@ const PRESENT = `
   INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, expires) VALUES ($1, 0, $2, true, clock_timestamp() + $3 * interval '1 s')
   ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires`;
 
+/** A report that somebody may set about giving: nobody else who lives is at it. */
+const isFree = (holder: string): string =>
+  `reported IS NULL AND (reported_by IS NULL OR reported_by = ${holder} OR NOT ${isAlive('run.reported_by')})`;
+
 const UNREPORTED = `
   SELECT id, node, node_id FROM ${SCHEMA}.run
-  WHERE state = 'done' AND reported IS NULL AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAlive('run.origin')})
+  WHERE state = 'done' AND ${isFree('$1')} AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAlive('run.origin')})
   ORDER BY ended`;
 
 const TAKE_REPORT = `
-  UPDATE ${SCHEMA}.run SET reported = coalesce(reported, now()), reported_by = $2
-  WHERE id = $1 AND (reported IS NULL OR reported_by = $2) RETURNING id`;
+  UPDATE ${SCHEMA}.run SET reported_by = $2, report_takers = report_takers + CASE WHEN reported_by = $2 THEN 0 ELSE 1 END
+  WHERE id = $1 AND ${isFree('$2')} RETURNING report_takers > 1 AS again`;
 
 const PROGRESS = `
   SELECT run.id AS run, run.state, run.stopped, run.total,

@@ -41,11 +41,21 @@ export interface Order {
   readonly origin: string;
   readonly initiator: Json;
   readonly repeatOf?: string | undefined;
+  readonly approved?: ApprovedPlan | undefined;
+}
+
+/** A dry run that somebody has approved: its items do nothing beyond what it planned for their appliances. */
+export interface ApprovedPlan {
+  /** Its identity. */
+  readonly plan: string;
+  readonly by: string | null;
+  readonly at: string;
 }
 
 /** A run as the table has it. */
 export interface RunRow {
   readonly id: string;
+  readonly token: string;
   readonly kind: RunKind;
   readonly operation: string;
   readonly input: Json;
@@ -67,9 +77,12 @@ export interface RunRow {
   readonly origin: string;
   readonly initiator: Json;
   readonly repeat_of: string | null;
+  readonly approved: ApprovedPlan | null;
   readonly created: Date;
   readonly ended: Date | null;
+  /** When its report had gone out. */
   readonly reported: Date | null;
+  /** Who has set about giving it. */
   readonly reported_by: string | null;
 }
 

@@ -100,6 +100,10 @@ const STEPS: readonly string[] = [
   `,
   // A name may be changed, or be that of two nodes.
   `ALTER TABLE ${SCHEMA}.run ADD COLUMN node_id text`,
+  // How many processes have set about giving a report: whoever is not the first one may give it again.
+  `ALTER TABLE ${SCHEMA}.run ADD COLUMN report_takers int NOT NULL DEFAULT 0`,
+  // Of a run that does what another one has planned: which that is, and who approved it when.
+  `ALTER TABLE ${SCHEMA}.run ADD COLUMN approved jsonb`,
 ];
 
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext('${SCHEMA}'))`;

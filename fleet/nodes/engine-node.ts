@@ -13,7 +13,7 @@ import { Engine, type Listener } from '../engine';
 import type { Cluster } from '../engine/cluster';
 import { embeddedCluster } from '../engine/embedded';
 import type { Appliances } from '../worker/worker';
-import { statusText, type Key } from './texts';
+import { saidText, statusText, type Key } from './texts';
 
 export const ENGINE = 'gateway-fleet-engine';
 export const ENGINE_CREDENTIALS = { url: { type: 'password' } } as const;
@@ -137,9 +137,7 @@ export class EngineNode {
     const others = [...deployed.values()].filter((one) => one.#database !== undefined && one.#database !== this.#database);
     if (others.length === 0) return;
     const leader = [this, ...others].map(({ id }) => id).sort()[0] ?? '';
-    this.#node.warn(
-      `This Node-RED has engines with different databases. What only one may do at a time is agreed on by the database of one of them, ${leader}: give all the same.`,
-    );
+    this.#node.warn(saidText(this.#red, 'fleet.said.databases', { engine: leader }));
   }
 
   #fault(fault: GatewayError): void {

@@ -10,7 +10,7 @@ import {
   operations,
   type Operation,
 } from '@gateway-admin/node-red';
-import type { Properties } from '@gateway-admin/node-red/nodes';
+import type { Message, Properties } from '@gateway-admin/node-red/nodes';
 import type { NewOrder } from '../engine';
 import { keptJson, keptText } from '../ledger/text';
 
@@ -93,3 +93,9 @@ function secretGiven(field: string): Error {
 
 /** An error that is kept for every message must not carry the cause of another one. */
 export const again = ({ code, sentence: words, details }: GatewayError): GatewayError => new GatewayError(code, words, details);
+
+/** Who asks for it, as the message says. */
+export function actorOf(message: Message): { actor?: string } {
+  const { actor } = message as { actor?: unknown };
+  return typeof actor === 'string' && actor !== '' ? { actor } : {};
+}

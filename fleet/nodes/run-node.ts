@@ -21,7 +21,8 @@ import {
 } from '@gateway-admin/node-red/nodes';
 import type { Delivered, NewOrder, Progress } from '../engine';
 import { engineOf, listenAt } from './engine-node';
-import { again, identityOf, keptInput, paceIn, partsOf, type PaceSetup } from './order';
+import { actorOf, again, identityOf, keptInput, paceIn, partsOf, type PaceSetup } from './order';
+import { reported } from './reported';
 import { RunStatus } from './run-status';
 import { titleText } from './texts';
 
@@ -150,11 +151,13 @@ export class RunNode {
     };
   }
 
-  #report({ run, data, envelope }: Delivered): void {
+  #report(delivered: Delivered): void {
+    const { run, data } = delivered;
     const kept = waiting.get(run.id);
     waiting.delete(run.id);
     const message: Message = kept?.message ?? { _msgid: this.#red.util.generateId() };
-    Object.assign(message, { run: run.id, payload: data, envelope });
+    delete (message as { redelivered?: unknown }).redelivered;
+    Object.assign(message, reported(this.#red, delivered));
     if (isOurs((message as { error?: unknown }).error)) delete (message as { error?: unknown }).error;
     this.#status.end(run.id, data);
     this.#node.send([message, null]);
@@ -162,7 +165,6 @@ export class RunNode {
   }
 
   #progress(progress: Progress): void {
-    if (!waiting.has(progress.run)) return;
     this.#status.advance(progress);
     const { run, ...payload } = progress;
     this.#node.send([null, { run, payload }]);
@@ -208,9 +210,4 @@ async function inputsOf(
   const isSame = inputs.every((one) => JSON.stringify(one) === JSON.stringify(inputs[0]));
   if (isSame) return { input: inputs[0] ?? {}, items: targets.map(({ name }) => ({ appliance: name })) };
   return { input: {}, items: targets.map(({ name }, index) => ({ appliance: name, input: inputs[index] })) };
-}
-
-function actorOf(message: Message): { actor?: string } {
-  const { actor } = message as { actor?: unknown };
-  return typeof actor === 'string' && actor !== '' ? { actor } : {};
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { asGatewayError, GatewayError } from '@gateway-admin/node-red';
+import { asGatewayError, GatewayError, ours, sentence } from '@gateway-admin/node-red';
 import {
   badConfig,
   Canceller,
@@ -19,8 +19,9 @@ import type { Delivered, Progress } from '../engine';
 import { Tasks } from '../worker/tasks';
 import { engineOf, listenAt } from './engine-node';
 import { again, identityOf, paceIn, partsOf, plain, type PaceSetup } from './order';
+import { reported } from './reported';
 import { RunStatus } from './run-status';
-import { titleText } from './texts';
+import { saidText, titleText } from './texts';
 
 export const TASK = 'gateway-fleet-task';
 const AT_ONCE = 4;
@@ -65,10 +66,9 @@ export class TaskNode {
       setImmediate(() => {
         this.#serve(setup).catch((thrown: unknown) => {
           this.#status.wrong();
-          const error = asGatewayError(thrown);
-          if (error.code !== 'CONFLICT') return;
-          this.#clash = error;
-          node.error(error.message);
+          if (asGatewayError(thrown).code !== 'CONFLICT') return;
+          this.#clash = new GatewayError('CONFLICT', this.#sameName, { sent: false });
+          node.error(this.#clash.message);
         });
       });
     }
@@ -83,6 +83,10 @@ export class TaskNode {
 
   get #name(): string {
     return this.#node.name || this.#node.id;
+  }
+
+  get #sameName(): GatewayError['sentence'] {
+    return sentence`${ours(saidText(this.#red, 'fleet.said.same-name', { name: this.#name }))}`;
   }
 
   /** Takes the items of this flow, of whomever has ordered them. */
@@ -158,9 +162,9 @@ export class TaskNode {
     }
   }
 
-  #report({ run, data, envelope }: Delivered): void {
-    const message = { _msgid: this.#red.util.generateId(), run: run.id, payload: data, envelope };
-    this.#status.end(run.id, data);
+  #report(delivered: Delivered): void {
+    const message = { _msgid: this.#red.util.generateId(), ...reported(this.#red, delivered) };
+    this.#status.end(message.run, message.payload);
     this.#node.send([null, message, null]);
   }
 

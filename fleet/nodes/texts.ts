@@ -27,16 +27,30 @@ export const TITLES = {
   'control.title': 'fleet control',
   'control.operation.list': 'List runs',
   'control.operation.get': 'Get a run',
+  'control.operation.approve': 'Approve a plan',
   'control.operation.pause': 'Pause a run',
   'control.operation.resume': 'Resume a run',
   'control.operation.cancel': 'Cancel a run',
   'control.operation.repeat-failed': 'Repeat what failed',
 } as const;
 
+/** Sentences that nodes say by themselves. */
+export const SENTENCES = {
+  'fleet.said.redelivered': 'This report may have been given before: the Node-RED that was giving it ended at that moment.',
+  'fleet.said.databases':
+    'This Node-RED has engines with different databases. What only one may do at a time is agreed on by the database of one of them, __engine__: give all the same.',
+  'fleet.said.same-name':
+    'Another fleet task of this Node-RED is called __name__ too, and each would get what is the other’s: give one of them another name.',
+} as const;
+
 export type Key = keyof typeof ENGLISH;
 
 export function statusText(red: NodeAPI, key: Key, values: Readonly<Record<string, number | string>> = {}): string {
   return textOf(red, `fleet.status.${key}`, ENGLISH[key], values);
+}
+
+export function saidText(red: NodeAPI, key: keyof typeof SENTENCES, values: Readonly<Record<string, string>> = {}): string {
+  return textOf(red, key, SENTENCES[key], values);
 }
 
 export function titleText(red: NodeAPI, key: keyof typeof TITLES): string {

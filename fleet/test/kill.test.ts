@@ -18,7 +18,7 @@ const field = (value: unknown): object => ({
   value: typeof value === 'string' ? value : JSON.stringify(value),
 });
 /** Of a round that took longer it is told what held it up. */
-const SLOW_MS = 25_000;
+const SLOW_MS = 30_000;
 const ENSURE = { operation: 'config.ensure', fields: { path: field(SETTING.path), body: field(SETTING.body) } };
 
 /** A flow for each appliance with a write of ours in its middle. `repeat`: what becomes of one that its Node-RED has left. */
@@ -180,6 +180,41 @@ describe(`drawn flows under kills (FLEET_SEED=${SEED})`, () => {
     expect(Math.min(...sent('asking'))).toBe(1);
     for (const run of [asking, repeating]) expect(reports(run)).toHaveLength(1);
     await reds[victim]?.start();
+  });
+});
+
+describe('a report under kills', () => {
+  const LOCK = 4711;
+  /** The database as it is when somebody dies: it cannot note that one report was given, and is long about noting that another was taken. */
+  const HELD = `
+    CREATE FUNCTION cannot_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'On purpose' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER cannot_note BEFORE UPDATE OF reported ON gateway_fleet.run FOR EACH ROW WHEN (NEW.id = 'given') EXECUTE FUNCTION cannot_note();
+    CREATE FUNCTION is_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NULL; END $$;
+    CREATE TRIGGER is_long AFTER UPDATE OF reported_by ON gateway_fleet.run FOR EACH ROW WHEN (NEW.id = 'taken') EXECUTE FUNCTION is_long();
+    SELECT pg_advisory_lock(${LOCK})`;
+  const FREE = `SELECT pg_advisory_unlock(${LOCK}); DROP FUNCTION cannot_note, is_long CASCADE`;
+
+  it('that was taken and not given, or given and not noted, is given again and says so', async () => {
+    const told = (run: string): unknown[] =>
+      reds.flatMap((red) => red.told('report').flatMap((one) => (one.run === run ? [one.redelivered === true] : [])));
+    await sql.query(HELD);
+    await reds[0].begin('given');
+    await reds[1].begin('taken');
+    const waits = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND NOT granted`;
+    await until(async () => told('given').length > 0 && (await sql.query(waits)).rows.length > 0, 'no report, or none taken');
+    await Promise.all(reds.map((red) => red.kill()));
+    // What a dead one has asked for is done all the same.
+    await sql.query(FREE);
+    expect([told('given'), told('taken')]).toEqual([[false], []]);
+    await Promise.all(reds.map((red) => red.start()));
+    const noted = `SELECT FROM gateway_fleet.run WHERE id IN ('given', 'taken') AND reported IS NOT NULL`;
+    await until(async () => (await sql.query(noted)).rows.length === 2, 'the reports were not given again');
+    expect([told('given').sort(), told('taken')]).toEqual([[false, true], [true]]);
+    const [again] = reds.flatMap((red) => red.told('report')).filter(({ redelivered }) => redelivered);
+    expect(again).toMatchObject({
+      payload: { total: COUNT, ok: COUNT },
+      envelope: { text: expect.stringMatching(/^This report may/) as string },
+    });
   });
 });
 

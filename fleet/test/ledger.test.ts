@@ -251,11 +251,14 @@ describe('a run', () => {
 
   describe('reported', () => {
     const take = async (holder: string, names: string[], ids: string[] = []): Promise<string[]> => {
+      await ledger.present(holder, 60);
       const taken: string[] = [];
       for (const one of await ledger.unreported(holder, names, ids)) if (await ledger.takeReport(one.id, holder)) taken.push(one.id);
       return taken;
     };
     const over = async (more: Partial<Order>): Promise<void> => {
+      await database.query('DELETE FROM gateway_fleet.run');
+      for (const holder of ['there', 'third']) await ledger.absent(holder);
       await ledger.present('here', 60);
       await ledger.order(order({ total: 1, origin: 'here', node: 'nightly', ...more }));
       await end(0, 'ok');
@@ -279,14 +282,33 @@ describe('a run', () => {
 
     it('is it by whoever does not know whether it was taken, and anew where nobody was there to be told', async () => {
       await over({});
-      expect(await ledger.takeReport(id, 'here')).toBe(true);
-      expect(await ledger.takeReport(id, 'here')).toBe(true);
-      expect(await ledger.takeReport(id, 'there')).toBe(false);
-      expect(await take('here', ['nightly'])).toEqual([]);
+      expect(await ledger.takeReport(id, 'here')).toBe('first');
+      expect(await ledger.takeReport(id, 'here')).toBe('first');
+      expect(await ledger.takeReport(id, 'there')).toBeUndefined();
       await ledger.giveReportBack(id, 'there');
-      expect(await take('here', ['nightly'])).toEqual([]);
+      expect(await ledger.takeReport(id, 'there')).toBeUndefined();
       await ledger.giveReportBack(id, 'here');
+      expect(await ledger.takeReport(id, 'there')).toBe('first');
+      await ledger.reportGiven(id, 'here');
+      expect(await ledger.takeReport(id, 'there')).toBe('first');
+      await ledger.reportGiven(id, 'there');
+      await ledger.giveReportBack(id, 'there');
+      for (const holder of ['here', 'there']) expect(await ledger.takeReport(id, holder)).toBeUndefined();
+    });
+
+    it('is it again, and said to be so, where whoever was giving it died before that was noted', async () => {
+      await over({});
       expect(await take('here', ['nightly'])).toEqual([id]);
+      expect(await take('there', ['nightly'])).toEqual([]);
+      await ledger.absent('here');
+      expect(await take('there', ['nightly'])).toEqual([id]);
+      expect(await ledger.takeReport(id, 'there')).toBe('again');
+      // The one that was taken for dead has nothing more to say.
+      await ledger.present('here', 60);
+      await ledger.reportGiven(id, 'here');
+      expect(await ledger.takeReport(id, 'here')).toBeUndefined();
+      await ledger.giveReportBack(id, 'there');
+      expect(await ledger.takeReport(id, 'here')).toBe('again');
     });
   });
 

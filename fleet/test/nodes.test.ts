@@ -49,6 +49,19 @@ const LEAKING: FlowNode[] = [
   { id: 'leak-say', type: 'function', func: PLANTED, outputs: 1, wires: [['n-done']] },
 ];
 
+/** Two tasks of one name, and an engine with a database of its own. */
+const clashing = (url: string): FlowNode[] => [
+  ...['n-once', 'n-twice'].map((id) => ({
+    id,
+    type: 'gateway-fleet-task',
+    name: 'doubled',
+    engine: 'eng',
+    select: '*',
+    wires: [[], [], []],
+  })),
+  { id: 'engine-2', type: 'gateway-fleet-engine', inventory: 'inv', credentials: { url } },
+];
+
 let postgres: TestPostgres;
 let bench: Bench;
 let one: Red;
@@ -58,7 +71,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   bench = await Bench.start(await postgres.database(), COUNT);
   one = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING]);
-  other = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING], 'de');
+  other = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING, ...clashing(await postgres.database())], 'de');
   await Promise.all([one.start(), other.start()]);
 });
 afterEach(() => bench.reset());
@@ -101,6 +114,14 @@ describe('two Node-REDs', () => {
     await other.begin('auf-deutsch');
     await until(() => other.told('error').at(-1)?.run === 'auf-deutsch');
     expect(other.told('error').at(-1)?.envelope?.['summary']).toBe('Ressource sicherstellen: fehlgeschlagen (CONFLICT).');
+  });
+
+  it('say in the language of each what is wrong with engines and tasks', async () => {
+    const SAID = [
+      /Eine andere Flottenaufgabe dieses Node-RED heißt ebenfalls doubled,/,
+      /Engines mit verschiedenen Datenbanken.* abgestimmt, eng:/,
+    ];
+    for (const said of SAID) await until(() => said.test(other.output()), `${String(said)}\n${other.output()}`);
   });
 
   it('run a drawn flow for each appliance; the error that a Catch node brings fails it', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Texts } from '../../scripts/editor/table.mjs';
 import { describeTranslations } from '../../test/support/translations';
-import { ENGLISH, TITLES } from '../nodes/texts';
+import { ENGLISH, SENTENCES, TITLES } from '../nodes/texts';
 
 const folder = join(__dirname, '..');
 const built = (file: string): string => readFileSync(join(folder, 'dist', 'nodes', 'locales', file), 'utf8');
@@ -25,7 +25,7 @@ describe('the words of the fleet', () => {
 
   it('of the runtime are those of the catalogue', () => {
     expect(textAt('fleet.status')).toEqual(ENGLISH);
-    for (const [key, english] of Object.entries(TITLES)) expect(textAt(key), key).toBe(english);
+    for (const [key, english] of Object.entries({ ...TITLES, ...SENTENCES })) expect(textAt(key), key).toBe(english);
   });
 
   it('of the help have no colon within a line of properties, where Node-RED’s reader of such lists ends it', () => {

@@ -16,6 +16,7 @@ interface Told {
   readonly error?: { readonly code: string; readonly message: string };
   readonly envelope?: Record<string, unknown>;
   readonly status?: { readonly text: string };
+  readonly redelivered?: boolean;
 }
 
 const root = join(__dirname, '..', '..', '..');
@@ -25,13 +26,17 @@ export class Red {
   readonly folder = mkdtempSync(join(tmpdir(), 'fleet-red-'));
   readonly #told = join(this.folder, 'told.jsonl');
   readonly #flows: readonly FlowNode[];
-  readonly #url: string;
+  readonly #credentials: Record<string, Record<string, string>>;
   readonly #lang: string;
   #running: NodeRed | undefined;
 
-  /** `run` are properties of the run node, `more` further nodes of the tab; an empty url is the embedded database. */
+  /** `run` are properties of the run node, `more` further nodes of the tab, which may have credentials; an empty url is the embedded database. */
   constructor(url: string, fleet: SimulatedFleet, run: Record<string, unknown>, more: readonly FlowNode[] = [], lang = 'en-US') {
-    this.#url = url;
+    this.#credentials = Object.fromEntries([
+      ['inv', LOGIN],
+      ...(url === '' ? [] : [['eng', { url }]]),
+      ...more.flatMap(({ id, credentials }) => (credentials === undefined ? [] : [[id, credentials]])),
+    ]) as Record<string, Record<string, string>>;
     this.#lang = lang;
     const ca = join(this.folder, 'ca.pem');
     writeFileSync(ca, fleet.ca);
@@ -39,7 +44,7 @@ export class Red {
     const tell = (id: string, what: string): FlowNode => ({
       id,
       type: 'function',
-      func: `global.get('tell')({ what: '${what}', run: msg.run, payload: msg.payload, error: msg.error, envelope: msg.envelope, status: msg.status }); return msg;`,
+      func: `global.get('tell')({ what: '${what}', run: msg.run, payload: msg.payload, error: msg.error, envelope: msg.envelope, status: msg.status, redelivered: msg.redelivered }); return msg;`,
       outputs: 1,
       wires: [[]],
     });
@@ -79,7 +84,7 @@ export class Red {
         wires: [['n-say']],
       },
       { id: 'n-say', type: 'http response', statusCode: '', wires: [] },
-      ...more,
+      ...more.map((node) => ({ ...node, credentials: undefined })),
     ];
     this.#flows = [
       { id: 'f1', type: 'tab', label: 'Fleet' },
@@ -89,7 +94,7 @@ export class Red {
         type: 'gateway-inventory',
         source: 'list',
         list: JSON.stringify(fleet.entries),
-        defaults: '{"realm": "Admin Users", "timeout": 5, "transferTimeout": 20}',
+        defaults: '{"realm": "Admin Users", "transferTimeout": 20}',
         tls: 'tls1',
         secrets: 'node',
       },
@@ -104,7 +109,7 @@ export class Red {
       version: 5,
       nodesDir: [root, join(root, 'fleet')],
       flows: [...this.#flows],
-      credentials: { inv: LOGIN, ...(this.#url !== '' && { eng: { url: this.#url } }) },
+      credentials: this.#credentials,
       settings: { lang: this.#lang },
       settingsCode: tellingInto(this.#told),
     });
