@@ -31,6 +31,7 @@ export function reportOf(
   });
   const unknown = results.filter((result) => result.unknown).length;
   const { total, ok, failed, skipped } = data;
+  if (run.approved) envelope.approved = { by: run.approved.by, at: run.approved.at };
   Object.assign(envelope, { run: run.id, ms: (run.ended ?? new Date()).getTime() - run.created.getTime(), at: run.created.toISOString() });
   return { data: { run: run.id, total, ok, failed: failed - unknown, unknown, skipped, results }, envelope };
 }

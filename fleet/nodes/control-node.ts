@@ -14,11 +14,11 @@ import {
 } from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
 import { engineOf } from './engine-node';
-import { again, identityOf } from './order';
+import { actorOf, again, identityOf } from './order';
 import { statusText, titleText } from './texts';
 
 export const CONTROL = 'gateway-fleet-control';
-export const CONTROLS = ['list', 'get', 'pause', 'resume', 'cancel', 'repeat-failed'] as const;
+export const CONTROLS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed'] as const;
 type What = (typeof CONTROLS)[number];
 
 const LISTED = 100;
@@ -83,8 +83,13 @@ async function perform(engine: Engine, what: What, message: Message, limit: numb
       { sent: false },
     );
   if (what === 'get') return { run, payload: { ...report.data, ...stateOf(report.run) }, envelope: report.envelope };
+  const { as } = message as { as?: unknown };
+  if (what === 'approve') {
+    // The same for each answer: a plan is approved once.
+    const id = identityOf(as, () => `${run}~approved`);
+    return { run: id, payload: { run: id, planOf: run, total: await engine.approve(run, id, actorOf(message).actor ?? null) } };
+  }
   if (what === 'repeat-failed') {
-    const { as } = message as { as?: unknown };
     const id = identityOf(as, () => `${run}~${new Date().toISOString()}`);
     return { run: id, payload: { run: id, repeatOf: run, total: await engine.repeatFailed(run, id) } };
   }
@@ -95,12 +100,13 @@ async function perform(engine: Engine, what: What, message: Message, limit: numb
 
 type Row = NonNullable<Awaited<ReturnType<Engine['report']>>>['run'];
 
-const stateOf = ({ state, stopped, created, ended, repeat_of }: Row): object => ({
+const stateOf = ({ state, stopped, created, ended, repeat_of, approved }: Row): object => ({
   state,
   ...(stopped && { stopped }),
   started: created.toISOString(),
   ...(ended && { ended: ended.toISOString() }),
   ...(repeat_of && { repeatOf: repeat_of }),
+  ...(approved && { planOf: approved.plan }),
 });
 
 function shown(row: Awaited<ReturnType<Engine['ledger']['list']>>[number]): object {

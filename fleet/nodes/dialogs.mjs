@@ -100,7 +100,7 @@ export const dialogs = [
         name: 'operation',
         kind: 'choice',
         value: 'list',
-        choices: ['list', 'get', 'pause', 'resume', 'cancel', 'repeat-failed', 'msg'],
+        choices: ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed', 'msg'],
         icon: 'cog',
       },
       { name: 'limit', kind: 'number', value: 100, icon: 'shield' },

@@ -28,6 +28,8 @@ export class RunStatus {
   }
 
   advance({ run, state, total, ok, failed, unknown, skipped }: Progress): void {
+    // One that was started by another node: what an approval or a repeat has begun.
+    if (this.#run === '') this.#run = run;
     if (run !== this.#run) return;
     const done = ok + failed + unknown + skipped;
     if (state === 'paused') this.#show('yellow', 'ring', 'paused', { done });

@@ -164,6 +164,56 @@ describe('a database whose disk is full', () => {
   });
 });
 
+describe('a plan that is approved', () => {
+  const four = ['vpn-001', 'vpn-002', 'vpn-003', 'vpn-004'].map((appliance) => ({ appliance }));
+  const role = (name: string): Map<string, unknown> =>
+    bench.fleet.named(name).state.configuration.resource('users', 'user-roles', 'user-role', 'Users').values;
+  const approve = async (plan: string): Promise<Delivered> => {
+    expect(await one.engine.approve(plan, `${plan}~approved`, 'anna')).toBe(4);
+    await until(() => one.delivered.some(({ run }) => run.id === `${plan}~approved`));
+    return one.delivered.find(({ run }) => run.id === `${plan}~approved`) as Delivered;
+  };
+
+  it('is what is sent, once; where anything else would be sent by now, nothing is', async () => {
+    bench.fleet.named('vpn-004').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
+    const { run: plan, data: planned } = await run('config.ensure', SETTING, { items: four, dryRun: true });
+    expect(planned).toMatchObject({ total: 4, ok: 3, failed: 1 });
+    role('vpn-002').set('added', 'by somebody else');
+    role('vpn-003').set('description', SETTING.body.description);
+    const { data, envelope } = await approve(plan.id);
+    role('vpn-002').delete('added');
+    expect(data.results).toMatchObject([
+      { ok: true, changed: true },
+      {
+        ok: false,
+        error: { code: 'CONFLICT', message: expect.stringMatching(/PUT .* would be sent, but it is not in the plan/) as string },
+      },
+      { ok: true, changed: false },
+      { ok: false, error: { code: 'CONFLICT', message: expect.stringContaining('has nothing for vpn-004') as string } },
+    ]);
+    expect([...bench.writes().values()].slice(0, 4)).toEqual([1, 0, 0, 0]);
+    expect(envelope).toMatchObject({ dryRun: false, approved: { by: 'anna' } });
+    expect(await failure(one.engine.approve(plan.id, `${plan.id}~approved`, null))).toMatchObject({ code: 'CONFLICT' });
+    // What is repeated is bound to the plan as well.
+    expect(await one.engine.repeatFailed(`${plan.id}~approved`, 'bound')).toBe(2);
+    await until(() => one.delivered.some(({ run }) => run.id === 'bound'));
+    expect(one.delivered.find(({ run }) => run.id === 'bound')?.data.results).toMatchObject([
+      { appliance: 'vpn-002', ok: true },
+      { appliance: 'vpn-004', ok: false, error: { code: 'CONFLICT' } },
+    ]);
+  });
+
+  it('has to be one that was made, is over and was not stopped', async () => {
+    const of = (id: string): Promise<unknown> => failure(one.engine.approve(id, 'approved anyhow', null));
+    expect(await of('none at all')).toMatchObject({ code: 'NOT_FOUND' });
+    const { run: real } = await run('config.ensure', SETTING, { items: four });
+    expect(await of(real.id)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is no plan') as string });
+    bench.fleet.named('vpn-001').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
+    const { run: stopped } = await run('config.ensure', SETTING, { items: four, dryRun: true, pace: { canary: 1 } });
+    expect(await of(stopped.id)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('was stopped') as string });
+  });
+});
+
 describe('a drawn flow', () => {
   it('has its name for itself in a Node-RED, until it ends', async () => {
     const serve = (): Promise<() => Promise<void>> => one.engine.serve('twice', 1, () => Promise.resolve('done'));

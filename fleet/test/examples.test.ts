@@ -159,6 +159,7 @@ describe('in a Node-RED', () => {
     expect(writes()).toEqual([0, 0, 0]);
     bench.fleet.appliances[2]?.fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: 1 });
     await press(part, '2. Click: approve it');
+    expect(await next('Run')).toMatchObject({ total: 3, planOf: expect.stringContaining('syslog-plan-') as string });
     expect(await next('Done')).toContain('2 of 3');
     await press(part, '2. Click: approve it');
     expect(await next('Not started')).toContain('There is no plan');

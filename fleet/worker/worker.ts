@@ -2,6 +2,7 @@ import { operations, GatewayError, ours, sentence, type Gateway, type JsonObject
 import { isInterrupted, type Database } from '../ledger/database';
 import type { Ledger } from '../ledger/ledger';
 import type { Begun, ItemOutcome, Json } from '../ledger/rows';
+import { asApproved } from './approved';
 import { lookerOf } from './look';
 import { failed, succeeded, withoutAddress } from './outcome';
 
@@ -114,6 +115,7 @@ export class Worker {
         dryRun: run.dry_run,
         signal: this.#stop.signal,
         beforeWrite: this.#beforeWrite(taken, () => (so.isSent = true)),
+        ...this.#approve(taken),
         by: run.initiator,
         ...(this.#options.say && { say: this.#options.say }),
       });
@@ -122,6 +124,11 @@ export class Worker {
       so.isInterrupted = isInterrupted(thrown);
       return failed(thrown, clean);
     }
+  }
+
+  #approve({ item, run: { approved } }: Taken): Pick<RunOptions, 'approve'> {
+    if (!approved) return {};
+    return { approve: asApproved(approved, () => this.#lasting(() => this.#options.ledger.planned(approved.plan, item.appliance))) };
   }
 
   /** The first write of an item is announced in the ledger; the further ones leave only while nobody else can have taken the item over. */
