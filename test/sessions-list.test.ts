@@ -1,5 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pageOf } from '../src/areas/sessions/page';
+import { applianceOf } from '../src/contain/appliance';
+import type { Hands } from '../src/contain/hands';
+import { keep } from '../src/contain/keeper';
+import { forgetPlaces, placesOf } from '../src/contain/store';
 import type { Envelope } from '../src/model/envelope';
 import type { Gateway } from '../src/gateway';
 import type { Simulator, SimulatorOptions, Variants } from '../src/simulator';
@@ -461,5 +465,46 @@ describe('one page', () => {
       message: `The list of sessions ${what}. Nothing was concluded from it.`,
       details: { sent: true },
     });
+  });
+});
+
+describe('a list that somebody has read', () => {
+  it('serves whoever keeps people out, if it is whole', async () => {
+    const { simulator, gateway } = await pair({ sessions: 3 });
+    const kept = applianceOf(simulator.url);
+    onTestFinished(forgetPlaces);
+    await placesOf(kept).of(undefined).put({
+      id: 'a',
+      appliance: kept,
+      name: 'nobody',
+      accounts: [],
+      ended: 0,
+      since: '2026-11-20T08:00:00.000Z',
+      until: '2999-01-01T00:00:00.000Z',
+      releasing: false,
+    });
+    const served: unknown[] = [];
+    const isOf: Hands['isOf'] = (session) => (served.push(session['session-id']), false);
+    const hands = { planned: false, isOf, sessions: () => Promise.resolve([]) } as Hands;
+    let looks = 0;
+    const onLook = (): void => void looks++;
+    onTestFinished(
+      keep({ appliance: kept, every: 3600, contains: true, perform: (work) => work(hands), onEvent: () => undefined, onLook }),
+    );
+    await expect.poll(() => looks).toBe(1);
+    // Each a quarter of an hour and more after the one before.
+    const now = performance.now.bind(performance);
+    let later = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
+    onTestFinished(() => void vi.restoreAllMocks());
+    for (const input of [{ name: 'a' }, { limit: 2 }, { limit: 99 }, { emit: 'page' }, { emit: 'record' }, { emit: 'array' }, {}]) {
+      later += 1e6;
+      const before = looks;
+      await gateway.run('sessions.list', input, { onPart: () => undefined });
+      const isWhole = !('name' in input || 'limit' in input) && !('emit' in input && input.emit !== 'array');
+      if (isWhole) await expect.poll(() => looks).toBe(before + 1);
+    }
+    const all = simulator.state.sessions.ids();
+    expect([looks, served]).toEqual([3, [...all, ...all]]);
   });
 });
