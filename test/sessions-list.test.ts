@@ -484,8 +484,17 @@ describe('a list that somebody has read', () => {
       releasing: false,
     });
     const served: unknown[] = [];
-    const isOf: Hands['isOf'] = (session) => (served.push(session['session-id']), false);
-    const hands = { planned: false, isOf, sessions: () => Promise.resolve([]) } as Hands;
+    const hands: Hands = {
+      appliance: kept,
+      planned: false,
+      sessions: () => Promise.resolve([]),
+      isOf: (session) => (served.push(session['session-id']), false),
+      end: () => Promise.resolve(false),
+      isEnabled: () => Promise.resolve(false),
+      setEnabled: () => Promise.resolve(),
+      shown: (session) => session,
+      exclusive: (work) => work(),
+    };
     let looks = 0;
     const onLook = (): void => void looks++;
     onTestFinished(
