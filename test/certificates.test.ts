@@ -89,21 +89,38 @@ describe('device certificates', () => {
     await gateway.run('certificates.delete', { 'subject-name': 'vpn.example.com' });
     expect(lines(simulator).at(-1)).toBe('DELETE /api/v1/system/certificates/device-certificates/vpn.example.com');
     expect(simulator.state.certificates.device.has('vpn.example.com')).toBe(false);
+    const { message } = await failure(gateway.run('certificates.delete', { 'subject-name': ' ' }));
+    expect(message).toBe('subject-name is blank.');
+    expect(lines(simulator)).toHaveLength(2);
   });
 });
 
 describe('signing requests', () => {
+  it('have no name in the envelope where the appliance does not tell it', async () => {
+    const { simulator, gateway } = await pair();
+    await gateway.run('system.info');
+    simulator.fault({ status: 201, body: '{"result":{"info":[{"message":"Done."}]}}' });
+    const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });
+    expect(envelope).not.toHaveProperty('csr');
+  });
+
   it('name a curve for a key that has one', async () => {
     const { simulator, gateway } = await pair();
     const name = { 'subject-common-name': 'vpn.example.com' };
-    for (const more of [{}, { 'key-type': 'RSA' }, { 'key-type': 'RSA', 'ecc-curve': 'P-256' }, { 'ecc-curve': 'P-256' }])
-      await gateway.run('certificates.create-csr', { ...name, ...more });
+    const all = [{}, { 'key-type': 'RSA' }, { 'key-type': 'RSA', 'ecc-curve': 'P-256' }, { 'ecc-curve': 'P-256' }];
+    for (const more of all) await gateway.run('certificates.create-csr', { ...name, ...more });
     expect(calls(simulator).map(({ body }) => JSON.parse(body) as unknown)).toEqual([
       { ...name, 'key-type': 'ECDSA', 'ecc-curve': 'P-384' },
       { ...name, 'key-type': 'RSA' },
       { ...name, 'key-type': 'RSA' },
       { ...name, 'key-type': 'ECDSA', 'ecc-curve': 'P-256' },
     ]);
+    const planned = async (kind: string): Promise<unknown> => {
+      const { envelope } = await gateway.run('certificates.create-csr', { ...name, 'key-type': kind }, { dryRun: true });
+      return envelope.plan?.[0]?.body;
+    };
+    expect(await planned('rsa')).toEqual({ ...name, 'key-type': 'rsa' });
+    for (const kind of ['RSA-PSS', 'XRSA']) expect(await planned(kind)).toMatchObject({ 'ecc-curve': 'P-384' });
   });
 
   it.each(['base64', 'text'])('become a certificate, sent as %s', async (format) => {
@@ -132,6 +149,11 @@ describe('what a certificate is sent as', () => {
   ] as const)('is what it is', (certificate, format, sent) => {
     expect(signedCertificate(certificate, format)).toBe(sent);
     if (format === 'base64') expect(signedCertificate(certificate)).toBe(sent);
+  });
+
+  it('keeps the lines that it has, however long they are', () => {
+    const lines = '-----BEGIN CERTIFICATE-----\r\nMIIB\r\nAA==\r\n-----END CERTIFICATE-----';
+    expect(signedCertificate(lines, 'text')).toBe(lines);
   });
 
   it.each([

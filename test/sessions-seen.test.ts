@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SeenIds } from '../src/areas/sessions/seen';
+import { endOf, SeenIds } from '../src/areas/sessions/seen';
 
 /** Two texts with the same number for their ends: "Aa" and "BB" are a known pair for a factor of 31. */
 const alike = (bits: string): string => `sid-${[...bits].map((bit) => (bit === '0' ? 'Aa' : 'BB')).join('')}`;
@@ -17,5 +17,14 @@ describe('the ids seen', () => {
     const seen = new SeenIds();
     for (const id of ['a12345678', 'b12345678', 'b', 'ba', '']) expect([seen.add(id), seen.add(id)]).toEqual([true, false]);
     expect(seen.size).toBe(5);
+  });
+
+  it('have numbers of their own, made of their last eight characters', () => {
+    const numbers = Array.from({ length: 5000 }, (_, index) => endOf(`sid${index}`));
+    expect(new Set(numbers).size).toBe(5000);
+    for (const number of numbers) expect(number).toBe(number & 0x3fffffff);
+    expect(endOf('one-12345678')).toBe(endOf('another 12345678'));
+    expect(endOf('12345678')).not.toBe(endOf('02345678'));
+    expect([endOf(''), endOf('a'), endOf('ab')]).toEqual([0, 97, 97 * 31 + 98]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { appliance, calls, failure, gatewayFor, idsOf, lines, many, pair, USERS, writes } from './library/appliance';
+import { idsOf as endsOf, isOwn, shown } from '../src/areas/sessions/end';
+import { appliance, calls, failure, gatewayFor, idsOf, lines, many, pair, refusalOf, USERS, writes } from './library/appliance';
 
 const end = (id: string): string => `DELETE ${USERS}/session/${id}`;
 
@@ -82,10 +83,36 @@ describe('kill', () => {
     expect(simulator.requests).toEqual([]);
   });
 
+  it('says of an item without an id what it lacks', () => {
+    expect(refusalOf(() => endsOf([{}]))).toMatchObject({
+      code: 'BAD_INPUT',
+      message: 'session-id is missing or empty in one of the items: nothing was ended.',
+    });
+  });
+
+  it('is about the first of those with the same id, and reports what is known of it', () => {
+    const records = endsOf([{ 'session-id': 'a', 'source-ip': '::1', more: 1 }, 'a', 'b', { 'session-id': 'b', 'active-user-name': 'x' }]);
+    expect(records.map(shown)).toStrictEqual([{ 'session-id': 'a', 'source-ip': '::1' }, { 'session-id': 'b' }]);
+  });
+
+  it.each([
+    ['api-admin', true],
+    [' API-Admin', true],
+    ['api-admin2', false],
+    [undefined, false],
+    [7, false],
+  ])('takes %j for the account of our own: %s', (name, own) => {
+    expect(isOwn(['other', 'Api-Admin '], name)).toBe(own);
+  });
+
   it('ends nothing when there are more than max', async () => {
     const { simulator, gateway } = await pair({ sessions: 40 });
     const ids = simulator.state.sessions.ids();
-    expect((await failure(gateway.run('sessions.kill', { 'session-id': ids.slice(0, 26) }))).code).toBe('LIMIT');
+    const error = await failure(gateway.run('sessions.kill', { 'session-id': ids.slice(0, 26) }));
+    expect(error.message).toBe(
+      '26 sessions would end, but at most 25 may: nothing was ended. Narrow the choice, or raise max (Most sessions).',
+    );
+    expect([error.code, error.details.sent]).toEqual(['LIMIT', false]);
     expect((await failure(gateway.run('sessions.kill', { 'session-id': ids, max: '39' }))).code).toBe('LIMIT');
     expect((await failure(gateway.run('sessions.kill', { 'session-id': ids, max: 0 }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);

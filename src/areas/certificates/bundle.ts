@@ -26,7 +26,7 @@ export function signedCertificate(certificate: Buffer | string, format: 'base64'
   const bytes = toBytes('certificate', certificate);
   if (bytes.length === 0) throw badInput('certificate is empty.');
   if (format === 'base64') return bytes.toString('base64');
-  const text = bytes.toString('utf8');
+  const text = bytes.toString();
   if (!PEM.test(text)) throw badInput('certificate is not PEM text, so it cannot be sent as text. Choose base64.');
   return text;
 }
@@ -64,8 +64,8 @@ async function readBundle(file: string): Promise<Buffer> {
 
 function toBytes(field: string, value: Buffer | string): Buffer {
   if (typeof value !== 'string') return value;
-  if (PEM.test(value)) return Buffer.from(onLines(value), 'utf8');
-  const text = value.replace(/\s+/g, '');
+  if (PEM.test(value)) return Buffer.from(onLines(value));
+  const text = value.replace(/\s/g, '');
   if (!BASE64.test(text)) throw badInput(sentence`${ours(field)} is text that is neither base64 nor PEM.`);
   return Buffer.from(text, 'base64');
 }
@@ -76,7 +76,7 @@ function onLines(pem: string): string {
   return pem.replace(/(-----BEGIN [A-Z0-9 ]+-----)([A-Za-z0-9+/=\s]+)(-----END [A-Z0-9 ]+-----)\s*/g, (_, begin, base64, end) => {
     const lines =
       String(base64)
-        .replace(/\s+/g, '')
+        .replace(/\s/g, '')
         .match(/.{1,64}/g) ?? [];
     return `${[begin, ...lines, end].join('\n')}\n`;
   });

@@ -14,8 +14,7 @@ export class SeenIds {
   #others: Set<string> | undefined;
 
   has(id: string): boolean {
-    const first = this.#byEnd.get(endOf(id));
-    return first !== undefined && (first === id || this.#others?.has(id) === true);
+    return this.#byEnd.get(endOf(id)) === id || this.#others?.has(id) === true;
   }
 
   /** False if it was seen before. */
@@ -30,7 +29,8 @@ export class SeenIds {
   }
 }
 
-function endOf(id: string): number {
+/** A number made of the end of an id. */
+export function endOf(id: string): number {
   let number = 0;
   for (let at = Math.max(0, id.length - END); at < id.length; at++) number = (number * 31 + id.charCodeAt(at)) | 0;
   return number & BITS;
