@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fingerprintOf, proveServed } from '../src/areas/certificates/prove';
+import { Canceller } from '../src/model/cancelling';
 import { selfSigned } from '../src/simulator';
 import { appliance, failure, pair, refusalOf, writes } from './library/appliance';
 import { callOf } from './library/call';
@@ -51,6 +52,27 @@ describe('an upload with prove', () => {
     const error = await failure(proveServed('AA', 0.01, callOf({ url: `https://127.0.0.1:${away.port}` })));
     expect(error).toMatchObject({ code: 'CONFLICT', details: { sent: true, extra: { expected: 'AA', served: null } } });
     expect(error.message).toMatch(/^The appliance took the certificate, but after 0\.01 s no handshake was to be had: .*refused/);
+  });
+
+  it('looks again after a quarter of a second, then less often, and can be cancelled in between', async () => {
+    const pauses = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => pauses.mockRestore());
+    const simulator = await appliance();
+    const cancel = new Canceller();
+    const proving = failure(proveServed('AA', 60, callOf(simulator, { signal: cancel })));
+    await expect.poll(() => pauses.mock.calls.map(([, ms]) => ms)).toEqual(expect.arrayContaining([250, 500]));
+    cancel.abort();
+    expect(await proving).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for the certificate.' });
+  });
+
+  it('is over at once where it is cancelled already, or where there is no TLS', async () => {
+    const cancel = new Canceller();
+    cancel.abort();
+    expect(await failure(proveServed('AA', 60, callOf(await appliance(), { signal: cancel })))).toMatchObject({
+      code: 'ABORTED',
+      message: expect.stringMatching(/^Cancelled before the handshake/) as string,
+    });
+    expect((await failure(proveServed('AA', 60, callOf({ url: 'http://127.0.0.1:1' })))).code).toBe('BAD_CONFIG');
   });
 
   it('can be cancelled, which does not take the certificate back', async () => {

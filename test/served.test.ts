@@ -94,6 +94,7 @@ describe('the certificate that is served', () => {
     [{ host: '.example.com' }, 'no name or address'],
     [{ host: 'example..com' }, 'no name or address'],
     [{ host: '[127.0.0.1]]' }, 'no name or address'],
+    [{ host: '127.[0.0.1' }, 'no name or address'],
     [{ host: '127.0.0.1', port: 65_536 }, 'port is 65536; there are none above 65535.'],
     [{ host: '127.0.0.1', port: 0 }, 'port'],
     [{ port: 8443 }, 'port is given without host. Give both, or neither for the appliance.'],
@@ -103,6 +104,22 @@ describe('the certificate that is served', () => {
       code: 'BAD_INPUT',
       message: expect.stringContaining(words) as string,
     });
+  });
+
+  it.each([
+    ['vpn.example.com', 'vpn.example.com:443'],
+    ['bücher.example.', 'xn--bcher-kva.example.:443'],
+    ['a.b', 'a.b:443'],
+    ['my_host-1', 'my_host-1:443'],
+  ])('may be that of %s, by the name that the network has for it', async (host, target) => {
+    const way = await proxy('nobody');
+    await failure(served(gatewayFor(await appliance(), { proxy: { url: way.url } }), { host }));
+    expect(way.tunnels).toEqual([target]);
+  });
+
+  it('may be that of an address with brackets, at the last port that there is', async () => {
+    const { gateway } = await pair();
+    for (const host of ['[::1]', '::1']) expect((await failure(served(gateway, { host, port: 65_535 }))).code).toBe('CONNECTION');
   });
 
   it.each(['127.0.0.1', ' [127.0.0.1] ', 'localhost', 'LocalHost'])('may be asked of %j', async (host) => {

@@ -5,7 +5,7 @@ import { unlessAborted } from '../../model/cancelling';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import { boolean, number, type Call } from '../../model/operation';
 import type { ServedCertificate } from '../../model/served';
-import { sentence } from '../../model/sentence';
+import { sentence, type Sentence } from '../../model/sentence';
 
 /** A web server that starts anew takes a moment; the pause between two looks grows up to the last of these. */
 const PAUSES_MS = [250, 500, 1000, 2000, 5000];
@@ -41,18 +41,20 @@ export function fingerprintOf(bytes: Buffer, password = ''): string {
 export async function proveServed(expected: string, seconds: number, call: Call): Promise<void> {
   const until = performance.now() + seconds * 1000;
   let seen: ServedCertificate | undefined;
-  let fault: GatewayError | undefined;
   for (let look = 0; ; look++) {
+    let why: Sentence;
     try {
       seen = await call.served();
-      fault = undefined;
+      why = sentence`the handshake still shows ${seen.subject}, good until ${seen['valid-to']}`;
     } catch (thrown) {
-      fault = asGatewayError(thrown);
+      const fault = asGatewayError(thrown);
       if (fault.code === 'ABORTED' || fault.code === 'BAD_CONFIG') throw fault;
+      why = sentence`no handshake was to be had: ${fault}`;
     }
-    if (seen && !fault && seen.fingerprint256 === expected) break;
+    // Seen before, it would have ended then.
+    if (seen?.fingerprint256 === expected) break;
     const left = until - performance.now();
-    if (left <= 0) throw notServed(expected, seconds, seen, fault);
+    if (left <= 0) throw notServed(expected, seconds, seen, why);
     const pause = Math.min(left, PAUSES_MS[look] ?? 5000);
     await unlessAborted(
       new Promise((resolve) => setTimeout(resolve, pause)),
@@ -63,10 +65,7 @@ export async function proveServed(expected: string, seconds: number, call: Call)
   call.note({ served: told(seen) });
 }
 
-function notServed(expected: string, seconds: number, seen: ServedCertificate | undefined, fault: GatewayError | undefined): GatewayError {
-  const why = fault
-    ? sentence`no handshake was to be had: ${fault}`
-    : sentence`the handshake still shows ${seen?.subject ?? ''}, good until ${seen?.['valid-to'] ?? ''}`;
+function notServed(expected: string, seconds: number, seen: ServedCertificate | undefined, why: Sentence): GatewayError {
   return new GatewayError(
     'CONFLICT',
     sentence`The appliance took the certificate, but after ${seconds} s ${why}. Check which interface has it, and whether that is the one that the URL leads to.`,
