@@ -122,7 +122,7 @@ describe('metrics', () => {
     [404, 1],
     [400, 1],
     [422, 1],
-    [500, 0],
+    [302, 0],
   ])('tell of one that answers nothing but %i whether it is up: %i', async (status, up) => {
     const gateway = gatewayFor(await wire(() => http(status, '{"result":{"errors":[{"message":"No."}]}}')));
     const { families } = await scrape(gateway, { parts: ['health', 'license', 'certificate'] });

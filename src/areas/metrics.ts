@@ -74,9 +74,10 @@ export async function readMetrics({ parts = [...PARTS] }: { parts?: readonly str
   const [first, ...others] = wanted;
   const found = first ? [await attempt(first)] : [];
   const code = first && leftOut[first];
-  if (code === undefined || !OUT_OF_REACH.has(code)) found.push(...(await Promise.all(others.map(attempt))));
-  else for (const part of others) leftOut[part] = code;
-  if (code !== undefined && OUT_OF_REACH.has(code)) call.counters.failed(code);
+  if (code !== undefined && OUT_OF_REACH.has(code)) {
+    for (const part of others) leftOut[part] = code;
+    call.counters.failed(code);
+  } else found.push(...(await Promise.all(others.map(attempt))));
   call.note({ leftOut });
   const state: Family = { name: 'gateway_up', type: 'gauge', help: 'Whether the appliance answers us.', samples: [{ value: up ? 1 : 0 }] };
   return exposition([state, ...found.flat(), ...counted(call.counters)], { appliance: call.settings.name });
