@@ -155,21 +155,27 @@ describe('contain', () => {
   });
 
   it.each([
-    [{}],
-    [{ name: NAME, 'source-ip': '203.0.113.9' }],
-    [{ name: ' ' }],
-    [{ name: 'api-admin' }],
-    [{ name: 'API-ADMIN' }],
-    [{ name: 'second' }],
-    [{ 'source-ip': '203.0.113.0/24' }],
-    [{ 'source-ip': '203.0.113.9', servers: [SERVER] }],
-    [{ name: NAME, minutes: 0 }],
-    [{ name: NAME, minutes: 1e9 }],
-    [{ name: NAME, folder: ' ' }],
-    [{ name: NAME, folder: '/nowhere/at/all' }],
-  ])('is BAD_INPUT for %j, and nothing is written', async (input) => {
+    [{}, 'name (User) or source-ip has to be given, and only one of them.'],
+    [{ name: NAME, 'source-ip': '203.0.113.9' }, 'name (User) or source-ip has to be given, and only one of them.'],
+    [{ name: ' ' }, 'name is blank.'],
+    [
+      { name: 'api-admin' },
+      '"api-admin" is the account that this package itself uses here: contained, nobody could release it. Nothing was done.',
+    ],
+    [{ name: 'API-ADMIN' }, 'contained, nobody could release it'],
+    [{ name: 'second' }, 'contained, nobody could release it'],
+    [{ 'source-ip': '203.0.113.0/24' }, 'source-ip'],
+    [{ 'source-ip': '203.0.113.9', servers: [SERVER] }, 'servers is for a name: an address has no account that could be disabled.'],
+    [{ name: NAME, minutes: 0 }, 'minutes'],
+    [{ name: NAME, minutes: 1e9 }, 'minutes'],
+    [{ name: NAME, folder: ' ' }, 'folder is blank.'],
+    [{ name: NAME, folder: '/nowhere/at/all' }, 'folder'],
+  ])('is BAD_INPUT for %j, and nothing is written', async (input, words) => {
     const { simulator, gateway } = await pair({}, { secondFactor: 'password', secondUsername: 'second', secondPassword: 'p' });
-    expect((await failure(gateway.run('contain.contain', input))).code).toBe('BAD_INPUT');
+    expect(await failure(gateway.run('contain.contain', input))).toMatchObject({
+      code: 'BAD_INPUT',
+      message: expect.stringContaining(words) as string,
+    });
     expect(writes(simulator)).toEqual([]);
   });
 

@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest';
-import { areas, operations } from '../src/areas';
+import { describe, expect, it } from 'vitest';
+import { areas, operationNamed, operations } from '../src/areas';
 import { readInput } from '../src/model/input';
 import type { Field } from '../src/model/operation';
 import { encodeQuery } from '../src/model/path';
+import { refusalOf } from './library/refusal';
 
 /**
  * What a dialog offers for each field, and what a flow gets that does not give it. Where the operations of an area differ, each has a row.
@@ -193,4 +194,80 @@ it.each(single)('%s asks for what its example says', (_name, operation) => {
   const asked = rawQuery === undefined ? encodeQuery(query) : `?${rawQuery}`;
   expect(`${method} ${path}${asked}`).toBe(operation.example.request);
   expect(body).toEqual(operation.example.body);
+});
+
+/** Reads the input, and makes the request where there is one: both without an appliance. */
+const asking = (name: string, input: Record<string, unknown>) => (): unknown => {
+  const operation = operationNamed(name);
+  const read = readInput(operation, input);
+  return operation.request?.(read, '') ?? read;
+};
+
+describe('what an operation does not take', () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ['config.create', { path: '/', body: { a: 1 } }, 'path is the root of the configuration, which can only be read.'],
+    ['config.delete', { path: '' }, 'path (Path) is empty.'],
+    ['license.remove-named-users', { users: [] }, 'users is an empty array. Give at least one name, or use Remove ALL named users.'],
+    [
+      'license.remove-all-named-users',
+      { 'client-kind': 'gateway', 'delete-active-sessions': false },
+      'client-kind is for a licence server and delete-active-sessions for every other appliance: give one of them, not both.',
+    ],
+    ['license.list-named-users', { 'client-kind': '' }, 'client-kind (Client kind) is empty.'],
+    ['certificates.delete', { 'subject-name': ' ' }, 'subject-name is blank.'],
+    ['transfer.export-xml', { file: ' ' }, 'file is blank.'],
+    ['transfer.import-binary', { file: '\t' }, 'file is blank.'],
+    ['snapshot.take', { folder: ' ' }, 'folder is blank.'],
+    ['backup.list', { folder: ' ' }, 'folder is blank.'],
+    ['backup.verify', { folder: '/x', passphrase: '' }, 'passphrase is empty.'],
+    ['contain.list', { folder: ' ' }, 'folder is blank.'],
+    ['contain.contain', { minutes: 525_601 }, 'minutes has to be at most 525600, which is a year.'],
+    ['system.metrics', { parts: [] }, 'parts is an empty array.'],
+    ['journal.list', { since: '' }, 'since (Since) is empty.'],
+    ...['text', 'text/', '/plain', ' text/plain', 'text/plain ', 'text/plain;x', 'text/plain; charset=', 'text/plain; a=b c'].map(
+      (type): [string, Record<string, unknown>, string] => [
+        'request.post',
+        { path: 'x', 'content-type': type },
+        'content-type is no content type such as text/plain; charset=utf-8.',
+      ],
+    ),
+  ])('%s: %j', (name, input, message) => {
+    expect(refusalOf(asking(name, input))).toMatchObject({ code: 'BAD_INPUT', message });
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['contain.contain', { minutes: 525_600, folder: ' x ' }],
+    ['transfer.export-binary', { file: ' x' }],
+    ['snapshot.compare', { folder: ' x' }],
+    ['backup.run', { folder: '.', passphrase: ' ' }],
+    ['license.list-named-users', {}],
+    ...['text/plain', 'a.b+c-d/x_1', 'text/plain;charset=utf-8', 'text/plain; charset="utf-8"', 'a/b; c=d; e=f:1+x'].map(
+      (type): [string, Record<string, unknown>] => ['request.put', { path: 'x', 'content-type': type }],
+    ),
+  ])('is nothing of %s: %j', (name, input) => {
+    expect(asking(name, input)).not.toThrow();
+  });
+
+  it('is a name that there is not, for which those of its area are told, or all', () => {
+    expect(refusalOf(() => operationNamed('contain.start'))).toMatchObject({
+      code: 'BAD_INPUT',
+      message: 'There is no operation "contain.start". There are: contain.contain, contain.release, contain.list.',
+    });
+    for (const name of ['nothing.at-all', ''])
+      expect(refusalOf(() => operationNamed(name))?.message).toBe(
+        `There is no operation ${JSON.stringify(name)}. There are: ${[...operations.keys()].join(', ')}.`,
+      );
+  });
+});
+
+it('takes a licence from users, with their sessions where it is said', () => {
+  const removal = (name: string, input: object) =>
+    operationNamed(`license.${name}`).request?.(readInput(operationNamed(`license.${name}`), { ...input }), '');
+  const path = '/api/v1/license/named-users';
+  expect(removal('remove-named-users', { users: 'a', 'delete-active-sessions': false })).toEqual({
+    method: 'PUT',
+    path,
+    body: { action: 'remove', users: ['a'], 'delete-active-sessions': 'false' },
+  });
+  expect(removal('remove-all-named-users', {})).toStrictEqual({ method: 'PUT', path, body: { action: 'remove-all', users: [] } });
 });

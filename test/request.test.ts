@@ -156,6 +156,9 @@ describe('queries', () => {
     ['a=1&a=2&&b', '?a=1&a=2&&b'],
     ['a=%41&b=ü "x"', '?a=%41&b=%C3%BC%20%22x%22'],
     ['a=100%', '?a=100%25'],
+    ['a=%4&b=%zz%4G%G4%ff', '?a=%254&b=%25zz%254G%25G4%ff'],
+    ["??a-._~!$&'()*+,;=:@/?Zz09", "??a-._~!$&'()*+,;=:@/?Zz09"],
+    ['a=[b]|', '?a=%5Bb%5D%7C'],
     ['?', ''],
     [{}, ''],
   ])('%j', async (query, sent) => {
@@ -164,14 +167,20 @@ describe('queries', () => {
     expect(server.asked[0]?.path).toBe(`${API}/x/y${sent}`);
   });
 
-  it.each<unknown>([{ a: ['x'] }, { a: false }, Buffer.from('a=b'), 'a#b', 'a=\r\nHost: x', '\ud800', 5])(
-    '%j is refused',
-    async (query) => {
-      const { simulator, gateway } = await pair();
-      expect((await failure(gateway.run('request.get', { path: 'x', query }))).code).toBe('BAD_INPUT');
-      expect(simulator.requests).toEqual([]);
-    },
-  );
+  it.each<[unknown, string]>([
+    [{ a: ['x'] }, 'query.a has to be true (a flag) or text; an array came.'],
+    [{ b: 1, a: false }, 'query.a has to be true (a flag) or text; a boolean came.'],
+    [Buffer.from('a=b'), 'query has to be an object or text; a Buffer came.'],
+    ['a#b', 'query holds a #, which begins something else in an address. Write it as %23.'],
+    ['a=\r\nHost: x', 'query holds a line break or another control character.'],
+    ['\ud800', 'query holds half of a Unicode character: check where it was cut.'],
+    [5, 'query has to be'],
+  ])('%j is refused', async (query, words) => {
+    const { simulator, gateway } = await pair();
+    const error = await failure(gateway.run('request.get', { path: 'x', query }));
+    expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining(words)]);
+    expect(simulator.requests).toEqual([]);
+  });
 
   it('show no secret, neither in an envelope nor in a plan', async () => {
     const server = await wire(() => http(200, '{}'));
@@ -256,10 +265,16 @@ describe('paths', () => {
 
 describe('bodies', () => {
   it.each<[Record<string, unknown>, RegExp]>([
-    [{ body: 'text' }, /^content-type is missing: body is text/],
-    [{ body: Buffer.from('x') }, /^content-type is missing: body is a Buffer/],
-    [{ body: { a: 1 }, 'content-type': 'text/plain' }, /^content-type is text\/plain, but body is an object/],
-    [{ 'content-type': 'text/plain' }, /there is no body/],
+    [{ body: 'text' }, /^content-type is missing: body is text, of which it has to be told what it is\.$/],
+    [{ body: Buffer.from('x') }, /^content-type is missing: body is a Buffer, /],
+    [
+      { body: { a: 1 }, 'content-type': 'text/plain' },
+      /^content-type is text\/plain, but body is an object, which is sent as JSON\. Give the body as text or a Buffer\.$/,
+    ],
+    [{ body: { a: 1 }, 'content-type': 'x-application/json' }, /but body is an object/],
+    [{ body: { a: 1 }, 'content-type': 'application/jsonx' }, /but body is an object/],
+    [{ body: { a: 1 }, 'content-type': 'application/json-x+xml' }, /but body is an object/],
+    [{ 'content-type': 'text/plain' }, /^content-type is given, but there is no body\.$/],
     [{ body: 'x', 'content-type': 'text/plain\r\nX: y' }, /^content-type is no content type/],
     [{ body: ['a'] }, /^body has to be an object/],
   ])('%j is refused', async (input, words) => {

@@ -54,6 +54,15 @@ describe('health', () => {
     ['-1', -1],
     ['1.5', 1.5],
     ['1e3', '1e3'],
+    [' 7 ', 7],
+    ['-2.75', -2.75],
+    ['1.', '1.'],
+    ['x1', 'x1'],
+    ['1x', '1x'],
+    ['12.x', '12.x'],
+    ['1-', '1-'],
+    ['true', true],
+    ['False', false],
     ['', ''],
     ['unknown', 'unknown'],
     [-1, -1],
@@ -88,7 +97,7 @@ describe('esap-packages', () => {
     const input = { 'exclude-packages': true };
     expect(await failure(gateway.run('system.esap-packages', input))).toMatchObject({
       code: 'BAD_CONFIG',
-      message: expect.stringContaining('brand') as string,
+      message: 'brand is not set, and no session tells it now. Enter the brand in the settings of the appliance.',
     });
     simulator.state.sessions.add();
     expect((await gateway.run('system.esap-packages', input)).envelope.ok).toBe(true);

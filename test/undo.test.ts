@@ -156,10 +156,18 @@ describe('undo', () => {
     expect(error.message).toContain('has no undo');
     const refused = await failure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
     expect((await failure(gateway.run('journal.undo', { id: refused.cause?.journal }))).message).toContain('changed nothing');
-    expect((await failure(gateway.run('journal.undo', { id: 'nonsense' }))).message).toContain('no entry "nonsense"');
+    expect((await failure(gateway.run('journal.undo', { id: 'nonsense' }))).message).toContain(
+      'There is no entry "nonsense" in the journal of this appliance.',
+    );
+    for (const id of [{}, { id: 7 }, { id: '' }])
+      expect((await failure(gateway.run('journal.undo', { id: [id] }))).message).toBe(
+        'id has to be the id of an entry, an entry, or an array of them.',
+      );
     const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     const other = gatewayFor(simulator, { name: 'vpn-2', journal });
-    expect((await failure(other.run('journal.undo', { id }))).message).toContain('"vpn-1"');
+    expect((await failure(other.run('journal.undo', { id }))).message).toContain(
+      `${id} is an entry of the appliance "vpn-1": undo it there.`,
+    );
     // What was kept is believed only as it was written.
     const kept = join(journal, 'undo', files(journal)[0] ?? '');
     writeFileSync(kept, readFileSync(kept, 'utf8').replaceAll('"description":""', '"description":"forged"'));

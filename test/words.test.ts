@@ -22,14 +22,19 @@ describe('the vendor', () => {
   it('is BAD_CONFIG when there are two or none, naming them', async () => {
     const link = { href: '/api/v1/configuration/uac/x' };
     for (const [keys, words] of [
-      [['host-enforcer', 'alpha-enforcer', 'beta-enforcer'], 'alpha-enforcer, beta-enforcer'],
-      [['host-enforcer'], 'no key'],
+      [['host-enforcer', 'alpha-enforcer', 'beta-enforcer'], 'there are several candidates: alpha-enforcer, beta-enforcer'],
+      [['host-enforcer', 'enforcer-x'], 'no key of the uac configuration ends in -enforcer'],
     ] as const) {
       const server = await wire(() => http(200, JSON.stringify(Object.fromEntries(keys.map((key) => [key, link])))));
       const error = await failure(vendorOf(callOf(server)));
       expect(error.code).toBe('BAD_CONFIG');
-      expect(error.message).toContain(words);
+      expect(error.message).toBe(`vendor is not set and cannot be found: ${words}. Enter the vendor in the settings of the appliance.`);
     }
+  });
+
+  it('is no text that stands beside the links', async () => {
+    const document = { 'note-enforcer': 'text', 'acme-enforcer': { href: '/api/v1/configuration/uac/x' } };
+    expect(await vendorOf(callOf(await wire(() => http(200, JSON.stringify(document)))))).toBe('acme');
   });
 });
 

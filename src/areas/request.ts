@@ -51,7 +51,7 @@ function bodyOf({ body, 'content-type': type }: Sent): { json?: JsonObject; cont
     return {};
   }
   if (isObject(body)) {
-    if (type !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(type))
+    if (type !== undefined && !/^application\/([\w.-]+\+)?json(?:;|$)/i.test(type))
       throw badInput(sentence`content-type is ${type}, but body is an object, which is sent as JSON. Give the body as text or a Buffer.`);
     return type === undefined ? { json: body } : { content: { type, bytes: Buffer.from(jsonText(body)) } };
   }
