@@ -2,11 +2,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync,
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Hands } from '../src/contain/hands';
-import { isKept, keep, offerSessions, type Keeper } from '../src/contain/keeper';
+import { isKept, keep, offerSessions, type ContainEvent, type Keeper } from '../src/contain/keeper';
 import { isContained, isOver, whoOf, type Contained } from '../src/contain/record';
 import { allKept, aloneAt, forgetPlaces, placesOf, readable } from '../src/contain/store';
 import { inTurn } from '../src/contain/turn';
 import { GatewayError } from '../src/model/error';
+import type { JsonObject } from '../src/model/json';
 import { HOST } from '../src/transfer/partial-file';
 import { failure } from './library/appliance';
 import { eventually } from './support/eventually';
@@ -347,5 +348,296 @@ describe('a keeper', () => {
       'Cut.',
       undefined,
     ]);
+  });
+});
+
+describe('a keeper, look by look', () => {
+  const EVERY = 10;
+
+  /** An appliance with sessions and accounts, who keeps people out of it, and a time that the test moves. */
+  function guarding() {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'], now: new Date('2026-11-20T08:00:00.000Z') });
+    onTestFinished(() => void vi.useRealTimers());
+    const here = {
+      sessions: [] as JsonObject[],
+      accounts: new Map<string, boolean>(),
+      /** What was asked, ended and changed. */
+      did: [] as string[],
+      /** What fails, by what is done. */
+      faults: new Map<string, GatewayError>(),
+      /** What happens meanwhile. */
+      meanwhile: (_what: string): void => undefined,
+      planned: false,
+    };
+    const done = (what: string): Promise<void> => {
+      here.did.push(what);
+      here.meanwhile(what);
+      const fault = here.faults.get(what);
+      return fault ? Promise.reject(fault) : Promise.resolve();
+    };
+    const hands = (): Hands => ({
+      appliance: APPLIANCE,
+      planned: here.planned,
+      isEnabled: (server) => Promise.resolve(here.accounts.get(server)),
+      setEnabled: (server, name, enabled) =>
+        done(`${enabled ? 'enable' : 'disable'} ${name} at ${server}`).then(() => void here.accounts.set(server, enabled)),
+      sessions: (name) =>
+        done(`list ${name ?? 'all'}`).then(() => here.sessions.filter((one) => name === undefined || one['active-user-name'] === name)),
+      isOf: (session, who) =>
+        session['active-user-name'] === who.name || (who['source-ip'] !== undefined && session['source-ip'] === who['source-ip']),
+      end: (session) => done(`end ${String(session['session-id'])}`).then(() => session['gone'] !== true),
+      shown: (session) => ({ shown: session['session-id'] }),
+      exclusive: (work) => done('alone').then(work),
+    });
+    const told = { events: [] as ContainEvent[], looks: [] as [number, string | undefined][] };
+    const keeper = (more: Partial<Keeper> = {}): Keeper => ({
+      appliance: APPLIANCE,
+      every: EVERY,
+      contains: true,
+      perform: (work) => work(hands()),
+      onEvent: (event) => told.events.push(event),
+      onLook: (contained, fault) => told.looks.push([contained, fault?.message]),
+      ...more,
+    });
+    const join = (more: Partial<Keeper> = {}): (() => void) => {
+      const stop = keep(keeper(more));
+      onTestFinished(stop);
+      return stop;
+    };
+    const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+    /** The next look, and what was done in it. */
+    const look = async (): Promise<string[]> => {
+      await pass(EVERY * 1000);
+      return here.did.splice(0);
+    };
+    const memory = placesOf(APPLIANCE).of(undefined);
+    const endedOf = async (): Promise<number[]> => (await allKept(APPLIANCE)).map(({ record }) => record.ended);
+    return { here, hands, told, join, pass, look, memory, endedOf };
+  }
+  const session = (id: string, user: number, more: JsonObject = {}): JsonObject => ({
+    'session-id': id,
+    'active-user-name': `user-${user}`,
+    ...more,
+  });
+
+  it('ends what is new, tells each once and counts it, also where it is listed for longer', async () => {
+    const { here, told, join, pass, look, memory, endedOf } = guarding();
+    await memory.put(recordOf(1));
+    here.sessions = [session('a', 1), session('b', 2)];
+    join();
+    await pass(0);
+    expect(here.did.splice(0)).toEqual(['list user-1', 'end a', 'alone']);
+    const event = { event: 'ended', id: idOf(1), name: 'user-1' };
+    expect(told).toEqual({ events: [{ ...event, session: { shown: 'a' } }], looks: [[1, undefined]] });
+    here.sessions.push(session('c', 1), session('d', 1, { gone: true }));
+    // One that was gone already is not told; nor is it known to have been ended.
+    expect(await look()).toEqual(['list user-1', 'end c', 'end d', 'alone']);
+    expect([told.events.slice(1), await endedOf()]).toEqual([[{ ...event, session: { shown: 'c' } }], [2]]);
+    here.sessions.pop();
+    expect(await look()).toEqual(['list user-1']);
+    here.sessions = [];
+    await look();
+    // The appliance uses that number again.
+    here.sessions = [session('a', 1)];
+    expect([await look(), await endedOf()]).toEqual([['list user-1', 'end a', 'alone'], [3]]);
+  });
+
+  it('lets in who was released while it looked, and counts for nobody who is not there any more', async () => {
+    const { here, told, join, pass, memory } = guarding();
+    for (const count of [1, 2, 3]) await memory.put(recordOf(count));
+    here.sessions = [session('a', 1), session('b', 2), session('c', 3)];
+    here.meanwhile = (what) => {
+      if (what === 'list user-1') void memory.remove(idOf(1));
+      if (what === 'list user-2') void memory.put(recordOf(2, { releasing: true }));
+      if (what === 'end c') void memory.remove(idOf(3));
+    };
+    join();
+    await pass(0);
+    expect(here.did.filter((what) => what.startsWith('end'))).toEqual(['end c']);
+    expect(told.events).toMatchObject([{ event: 'ended', id: idOf(3) }]);
+    // Nobody is contained anew by being counted.
+    expect((await allKept(APPLIANCE)).map(({ record }) => record.id)).toEqual([idOf(2)]);
+  });
+
+  it('tells the first fault, which keeps it from none of the others, and tries again', async () => {
+    const { here, told, join, pass, look, memory, endedOf } = guarding();
+    for (const count of [1, 2]) await memory.put(recordOf(count));
+    here.sessions = [session('a', 1), session('b', 2), session('c', 2)];
+    for (const what of ['end a', 'end b']) here.faults.set(what, new GatewayError('REJECTED', `No ${what}.`));
+    join();
+    await pass(0);
+    expect(here.did.splice(0)).toEqual(['list user-1', 'list user-2', 'end a', 'end b', 'end c', 'alone']);
+    expect(told.looks).toEqual([[2, 'No end a.']]);
+    expect([told.events.map(({ id }) => id), await endedOf()]).toEqual([[idOf(2)], [0, 1]]);
+    here.faults.clear();
+    expect(await look()).toEqual(['list user-1', 'list user-2', 'end a', 'end b', 'alone']);
+    expect([told.looks.at(-1), await endedOf()]).toEqual([
+      [2, undefined],
+      [1, 2],
+    ]);
+    here.faults.set('list user-1', new GatewayError('FORBIDDEN', 'No list.'));
+    await look();
+    here.faults.set('alone', new GatewayError('CONFLICT', 'Not alone.'));
+    here.faults.delete('list user-1');
+    here.sessions.push(session('d', 1));
+    await look();
+    expect(told.looks.slice(-2)).toEqual([
+      [2, 'No list.'],
+      [2, 'Not alone.'],
+    ]);
+  });
+
+  it('asks by name for up to three, and for the whole list otherwise', async () => {
+    const { join, pass, look, memory, here } = guarding();
+    for (const count of [1, 2, 3]) await memory.put(recordOf(count));
+    join();
+    await pass(0);
+    expect(here.did.splice(0)).toEqual(['list user-1', 'list user-2', 'list user-3']);
+    await memory.put(recordOf(4));
+    expect(await look()).toEqual(['list all']);
+    for (const count of [2, 3, 4]) await memory.remove(idOf(count));
+    await memory.put({
+      ...{ id: idOf(5), appliance: APPLIANCE, 'source-ip': '203.0.113.9', accounts: [], ended: 0 },
+      ...{ since: '2026-11-20T08:00:00.000Z', until: LATER, releasing: false },
+    });
+    here.sessions = [session('a', 9, { 'source-ip': '203.0.113.9' })];
+    expect(await look()).toEqual(['list all', 'end a', 'alone']);
+  });
+
+  it('finishes alone what was begun and what is over, one after the other, and tells who was released', async () => {
+    const { here, told, join, pass, look, memory } = guarding();
+    for (const server of ['s', 't', 'u']) here.accounts.set(server, server === 'u');
+    const wanted = (server: string) => ({ accounts: [{ server, state: 'wanted' as const }] });
+    const disabled = (server: string) => ({ accounts: [{ server, state: 'disabled' as const }] });
+    await memory.put(recordOf(1, { ...disabled('s'), until: '2026-11-20T08:00:00.000Z', ended: 7 }));
+    await memory.put(recordOf(2, { ...disabled('t'), releasing: true }));
+    await memory.put(recordOf(3, wanted('u')));
+    await memory.put(recordOf(4, wanted('v')));
+    here.faults.set('enable user-1 at s', new GatewayError('REJECTED', 'Not enabled.'));
+    here.faults.set('disable user-3 at u', new GatewayError('REJECTED', 'Not disabled.'));
+    join();
+    await pass(0);
+    expect(here.did.splice(0)).toEqual([
+      ...['list user-3', 'list user-4', 'alone'],
+      ...['enable user-1 at s', 'enable user-2 at t', 'disable user-3 at u', 'disable user-4 at v'],
+    ]);
+    expect(told.looks).toEqual([[2, 'Not enabled.']]);
+    expect(told.events).toEqual([{ event: 'released', id: idOf(2), name: 'user-2', enabled: ['t'], 'ended-meanwhile': 0 }]);
+    here.faults.delete('enable user-1 at s');
+    expect(await look()).toEqual(['list user-3', 'list user-4', 'alone', 'enable user-1 at s', 'disable user-3 at u']);
+    expect(told.looks.at(-1)).toEqual([2, 'Not disabled.']);
+    expect(told.events.slice(1)).toEqual([{ event: 'released', id: idOf(1), name: 'user-1', enabled: ['s'], 'ended-meanwhile': 7 }]);
+    here.faults.clear();
+    await look();
+    // With nothing left to do it asks for the sessions alone.
+    expect(await look()).toEqual(['list user-3', 'list user-4']);
+    expect((await allKept(APPLIANCE)).map(({ record }) => record.accounts)).toEqual(
+      ['u', 'v'].map((server) => [{ server, state: 'disabled' }]),
+    );
+  });
+
+  it('asks nothing for those that are over, and changes nothing where the settings want no write', async () => {
+    const { here, told, join, pass, look, memory } = guarding();
+    await memory.put(recordOf(1, { releasing: true }));
+    here.sessions = [session('a', 1)];
+    here.planned = true;
+    join();
+    await pass(0);
+    expect([here.did, told.looks, (await allKept(APPLIANCE)).length]).toEqual([[], [[0, undefined]], 1]);
+    here.planned = false;
+    expect(await look()).toEqual(['alone']);
+    expect(await allKept(APPLIANCE)).toEqual([]);
+  });
+
+  it('looks as often as it says, counted from the beginning of a look, and once at a time', async () => {
+    const { told, join, pass, memory, hands } = guarding();
+    await memory.put(recordOf(1));
+    let free = (): void => undefined;
+    let slow = false;
+    join({
+      perform: async (work) => {
+        if (slow) await new Promise<void>((resolve) => (free = resolve));
+        return work(hands());
+      },
+    });
+    await pass(0);
+    await pass(EVERY * 1000 - 1);
+    expect(told.looks).toHaveLength(1);
+    slow = true;
+    await pass(1);
+    // Whoever comes while it looks waits for the next one.
+    const other = join();
+    await pass(3000);
+    offerSessions(APPLIANCE, [], performance.now());
+    await pass(0);
+    expect(told.looks).toHaveLength(1);
+    free();
+    slow = false;
+    await pass(0);
+    expect(told.looks).toHaveLength(3);
+    await pass(EVERY * 1000 - 3001);
+    expect(told.looks).toHaveLength(3);
+    await pass(1);
+    expect(told.looks).toHaveLength(5);
+    other();
+    await pass(EVERY * 1000);
+    expect(told.looks).toHaveLength(6);
+  });
+
+  it.each([
+    [4, 200],
+    [10, 500],
+    [60, 500],
+  ])('takes a list that others have read for a look, and waits a little longer for the next (every %i s)', async (every, grace) => {
+    const { told, join, pass, memory, here } = guarding();
+    await memory.put(recordOf(1));
+    join({ every });
+    await pass(0);
+    here.did.length = 0;
+    const sessions = [session('a', 1)];
+    await pass((every * 1000) / 4 - 1);
+    offerSessions(APPLIANCE, sessions, performance.now());
+    offerSessions('another', sessions, performance.now());
+    await pass(0);
+    expect([told.looks.length, here.did]).toEqual([1, []]);
+    await pass(1);
+    const began = performance.now();
+    offerSessions(APPLIANCE, sessions, began);
+    await pass(0);
+    expect([told.looks.length, here.did.splice(0)]).toEqual([2, ['end a', 'alone']]);
+    await pass(every * 1000 + grace - 1);
+    expect(told.looks).toHaveLength(2);
+    await pass(1);
+    expect([told.looks.length, here.did]).toEqual([3, ['list user-1']]);
+  });
+
+  it('ends with the last who wants it, also while it looks', async () => {
+    const { told, join, pass, memory, here } = guarding();
+    await memory.put(recordOf(1));
+    const stop = join();
+    await pass(0);
+    here.meanwhile = stop;
+    await pass(EVERY * 1000);
+    expect([told.looks.length, isKept(), vi.getTimerCount()]).toEqual([1, false, 0]);
+    const again = join();
+    stop();
+    expect(isKept()).toBe(true);
+    again();
+    expect([isKept(), vi.getTimerCount()]).toEqual([false, 0]);
+  });
+
+  it('does not measure others by a look that failed', async () => {
+    const { join, pass, memory } = guarding();
+    await memory.put(recordOf(1));
+    const limits: number[] = [];
+    const took = [2000, 4000, 1000, 0];
+    join({
+      perform: async (_work, limitMs) => {
+        await new Promise((resolve) => setTimeout(resolve, took[limits.push(limitMs) - 1]));
+        throw limits.length === 2 ? new GatewayError('CONNECTION', 'Cut.') : new GatewayError('ABORTED', 'x');
+      },
+    });
+    await pass(EVERY * 1000 * 3);
+    expect(limits).toEqual([10_000, 10_000, 10_000, 10_000]);
   });
 });
