@@ -1,10 +1,12 @@
 import { getEventListeners } from 'node:events';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError, Inventory, runOnMany, type ManyAppliances, type ManyOptions, type ManyOutcome } from '../src';
 import { Gateways } from '../src/inventory';
+import { checkOpenFiles, holding, holds, limitOfFiles } from '../src/inventory/open-files';
 import { forgetAccounts } from '../src/login/account-state';
 import { processCoordination } from '../src/model/process-coordination';
 import { startSimulatedFleet, type SimulatedFleet, type Simulator } from '../src/simulator';
+import { gatewayFor, refusalOf } from './library/appliance';
 import { child, output } from './library/transfer';
 import { eventually } from './support/eventually';
 
@@ -389,6 +391,58 @@ describe('one operation on many appliances', () => {
         { ok: false, error: { code: 'NOT_FOUND' } },
       ]);
     });
+  });
+});
+
+describe('open files', () => {
+  const LIMITS =
+    'Limit                     Soft Limit           Hard Limit           Units\nMax open files            1024                 4096                 files\n';
+
+  it.each<[string, string | undefined, string | undefined, number]>([
+    ['linux', LIMITS, '7', 1024],
+    ['linux', LIMITS.replace('1024', 'unlimited'), '7', Infinity],
+    ['linux', 'Max processes 5\n', '7', Infinity],
+    ['darwin', undefined, ' 256\n', 256],
+    ['darwin', undefined, 'unlimited\n', Infinity],
+    ['darwin', undefined, undefined, Infinity],
+    ['win32', LIMITS, '7', Infinity],
+  ])('are as many as the system says: %s %j %j', (platform, limits, ulimit, most) => {
+    const saying = (text: string | undefined) => () => {
+      if (text === undefined) throw new Error('there is no such thing here');
+      return text;
+    };
+    expect(limitOfFiles({ platform, limits: saying(limits), ulimit: saying(ulimit) })).toBe(most);
+  });
+
+  it('are counted where an appliance more may be one too many, with what else a process opens', () => {
+    const files = (most: number) => ({ most: () => most, count: () => 10 });
+    checkOpenFiles(32, 0, files(0));
+    checkOpenFiles(33, 0, files(75));
+    checkOpenFiles(100, 67, files(75));
+    const refused = refusalOf(() => checkOpenFiles(33, 0, files(74)));
+    expect(refused).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
+    expect(refused?.message).toBe(
+      '33 appliances need about 75 open files (a connection is one), and this process may have 74, of which 10 are open. Raise the limit (ulimit -n, or LimitNOFILE= of the service), or select fewer appliances. Nothing was sent.',
+    );
+    expect(refusalOf(() => checkOpenFiles(100, 66, files(75)))?.code).toBe('BAD_CONFIG');
+    // Of this process something is open, and it has a limit.
+    expect(refusalOf(() => checkOpenFiles(Number.MAX_SAFE_INTEGER, 0))?.message).toMatch(
+      /this process may have [1-9]\d+, of which [1-9]\d* are open\./,
+    );
+  });
+
+  it('are held by a gateway for 75 seconds after its last use', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [one, other] = [gatewayFor({ url: 'https://127.0.0.1:1' }), gatewayFor({ url: 'https://127.0.0.1:2' })];
+    expect(holding([one, other, undefined])).toBe(0);
+    holds(one);
+    expect(holding([one, other, undefined])).toBe(1);
+    vi.advanceTimersByTime(74_999);
+    holds(other);
+    expect(holding([one, other])).toBe(2);
+    vi.advanceTimersByTime(1);
+    expect(holding([one, other])).toBe(1);
   });
 });
 

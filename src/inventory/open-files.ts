@@ -11,7 +11,31 @@ const SPARE = 32;
 /** Fewer never come near a limit that a process can live with. */
 const FEW = 32;
 
+/** Files of this process. */
+export interface OpenFiles {
+  /** How many it may have open. */
+  readonly most: () => number;
+  /** How many it has open. */
+  readonly count: () => number;
+}
+
+/** What an operating system says of a process. Each may throw: not every one has it. */
+export interface System {
+  readonly platform: string;
+  readonly limits: () => string;
+  readonly ulimit: () => string;
+}
+
+const SYSTEM: System = {
+  platform: process.platform,
+  limits: () => readFileSync('/proc/self/limits', 'utf8'),
+  ulimit: () => execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }),
+};
+
 let limit: number | undefined;
+/** Node.js raises its own limit to the highest it may have when it starts, so it does not change. */
+const OWN: OpenFiles = { most: () => (limit ??= limitOfFiles(SYSTEM)), count: openFiles };
+
 const heldUntil = new WeakMap<Gateway, number>();
 
 /** A run uses it now: for a while it has a socket. */
@@ -23,10 +47,10 @@ export function holds(gateway: Gateway): void {
  * Every appliance of a run keeps a socket for a minute, which is a file to the operating system. Errors: `BAD_CONFIG` before the first
  * request where there cannot be so many; in the middle of a run the rest would fail, and for no reason of theirs.
  */
-export function checkOpenFiles(appliances: number, holding: number): void {
+export function checkOpenFiles(appliances: number, holding: number, files = OWN): void {
   if (appliances <= FEW) return;
-  const most = (limit ??= limitOfFiles());
-  const open = openFiles();
+  const most = files.most();
+  const open = files.count();
   const needed = open + appliances - holding + SPARE;
   if (needed <= most) return;
   throw new GatewayError(
@@ -42,15 +66,15 @@ export function holding(gateways: readonly (Gateway | undefined)[]): number {
   return gateways.filter((gateway) => gateway !== undefined && (heldUntil.get(gateway) ?? 0) > now).length;
 }
 
-/** Node.js raises its own limit to the highest it may have when it starts, so it does not change. */
-function limitOfFiles(): number {
-  if (process.platform === 'win32') return Infinity;
+/** Infinity where nothing says how many. */
+export function limitOfFiles({ platform, limits, ulimit }: System): number {
+  if (platform === 'win32') return Infinity;
   try {
-    const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(limits()) ?? [];
     return countOf(soft);
   } catch {
     try {
-      return countOf(execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim());
+      return countOf(ulimit().trim());
     } catch {
       return Infinity;
     }
