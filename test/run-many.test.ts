@@ -283,6 +283,59 @@ describe('one operation on many appliances', () => {
     expect(await failureOf(on('*', SESSIONS, {}, { signal: stop.signal }))).toMatchObject({ code: 'ABORTED' });
   });
 
+  /** So many that are not set up. */
+  const bare = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      name: `bare-${index}`,
+      gateway: () => {
+        throw new GatewayError('BAD_CONFIG', 'It is not set up.', { sent: false });
+      },
+    }));
+
+  it('reaches as many as it may, and no listener stays', async () => {
+    const { signal } = new AbortController();
+    const told = async (count: number, operation: string, options: ManyOptions = {}): Promise<[string, unknown]> => {
+      const { message, cause } = await failureOf(runOnMany(bare(count), operation, { name: 'j.doe' }, { signal, ...options }));
+      return [message, cause?.appliance];
+    };
+    const few = (count: number) => [`bare-0: It is not set up. (and ${count - 1} more failed)`, ''];
+    expect(await told(26, KILL)).toEqual([
+      '26 appliances fit the selection; at most 25 may be reached by this operation (maxAppliances). Nothing was sent.',
+      undefined,
+    ]);
+    expect(await told(25, KILL)).toEqual(few(25));
+    expect(await told(26, SESSIONS)).toEqual(few(26));
+    expect(await told(26, KILL, { dryRun: true })).toEqual(few(26));
+    expect(await told(2, SESSIONS, { maxAppliances: 2 })).toEqual(few(2));
+    expect(await told(1, SESSIONS, { selection: 'x' })).toEqual(['bare-0: It is not set up.', 'x']);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('gives parts with the appliance that they are of, and says what it did in the words that it is given', async () => {
+    someone('vpn-001');
+    const parts: unknown[] = [];
+    const summaries: unknown[] = [];
+    const { envelope } = await runOnMany(
+      inventory.select('vpn-001'),
+      SESSIONS,
+      { emit: 'record' },
+      {
+        say: (key) => `<${key}>`,
+        onPart: ({ name }, data, { index }) => parts.push([name, index, typeof data]),
+        onDone: (_target, { outcome }) => summaries.push(outcome?.envelope.summary, outcome?.streamed),
+      },
+    );
+    expect(parts).toEqual([0, 1, 2].map((index) => ['vpn-001', index, 'object']));
+    expect(envelope.summary).toBe('<summary.sentence>');
+    expect(summaries).toEqual(['<sessions.operation.list.summary.found>', true]);
+    const alone = await on('vpn-001', SESSIONS, {}, { onDone: (_target, { outcome }) => summaries.push(outcome?.envelope.summary) });
+    expect([summaries.at(-1), alone.envelope.summary]).toEqual([
+      expect.not.stringContaining('<') as string,
+      'List sessions: done on 1 of 1 appliance.',
+    ]);
+    await on('vpn-001', KILL, { name: 'j.doe' });
+  });
+
   it('an appliance that is not set up fails for itself', async () => {
     const other = new Inventory({ defaults: { realm: 'x' } });
     await other.take([{ name: 'bare', url: 'https://127.0.0.1:1' }]);
@@ -319,6 +372,29 @@ describe('one operation on many appliances', () => {
       expect((asked[0] as { summary: string }).summary).toMatch(/would send 2 requests to 9 appliances\.$/);
       expect([data.ok, envelope.changed]).toEqual([9, true]);
       expect(fleet.appliances.map(writes).reduce((a, b) => a + b)).toBe(2);
+    });
+
+    it('shows what would change and where, and asks in the words that it is given', async () => {
+      const asked: unknown[] = [];
+      const targets = inventory.select('vpn-001 | vpn-002');
+      const role = (description: string) => ({ path: 'users/user-roles/user-role/Users', body: { description } });
+      const ensure = (options: ManyOptions = {}) =>
+        runOnMany(targets, 'config.ensure', ({ name }) => role(name === 'vpn-001' ? '' : 'x'), {
+          approve: (proposal) => (asked.push(proposal), Promise.reject(new GatewayError('DECLINED', 'No.'))),
+          ...options,
+        });
+      expect((await failureOf(ensure())).code).toBe('DECLINED');
+      expect((await failureOf(ensure({ say: (key) => `<${key}>` }))).code).toBe('DECLINED');
+      const proposal = {
+        ...{ operation: 'config.ensure', appliance: '', wouldChange: true },
+        plan: [expect.objectContaining({ appliance: 'vpn-002', method: 'PUT' })],
+        summary: 'Ensure a resource (users/user-roles/user-role/Users): would send 1 request to 2 appliances.',
+      };
+      expect(asked).toEqual([proposal, { ...proposal, summary: expect.stringMatching(/^<.*>\.$/) as string }]);
+      expect((await ensure({ dryRun: true })).envelope).toMatchObject({ ok: true, dryRun: true });
+      expect((await runOnMany(targets, SESSIONS, {}, { approve: () => Promise.reject(new Error('asked')) })).data.ok).toBe(2);
+      expect(asked).toHaveLength(2);
+      expect(fleet.appliances.map(writes)).toEqual(fleet.appliances.map(() => 0));
     });
 
     it('does nothing when that is declined', async () => {

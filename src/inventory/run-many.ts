@@ -105,7 +105,7 @@ class Run {
   readonly #stop = new Canceller();
   readonly #held = new Map<number, Held>();
   #approved: Approved | undefined;
-  readonly #errors = new Map<number, GatewayError>();
+  readonly #errors = new Map<number, { readonly target: Target; readonly error: GatewayError }>();
   #stopped: Stopped | undefined;
   #done = 0;
   #failed = 0;
@@ -130,7 +130,8 @@ class Run {
     if (signal?.aborted) cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     try {
-      if (this.#asks()) await this.#obtain();
+      const approve = this.#asks();
+      if (approve) await this.#obtain(approve);
       await this.#all();
     } finally {
       signal?.removeEventListener('abort', cancel);
@@ -161,7 +162,6 @@ class Run {
         while (next < end && this.#stopped === undefined) await this.#one(next++);
       };
       await Promise.all(Array.from({ length: Math.min(atOnce, end - next) }, worker));
-      if (this.#stopped !== undefined) return;
     }
   }
 
@@ -172,18 +172,19 @@ class Run {
       (thrown: unknown) => ({ index, error: asGatewayError(thrown) }),
     );
     if ('error' in done) {
-      this.#errors.set(index, done.error);
-      this.#results[index] = failedResult(target.name, done.error);
+      this.#errors.set(index, { target, error: done.error });
       this.#envelopes[index] = done.error.cause;
-    } else {
-      const { data, many, envelope } = done.outcome;
-      const error = partlyFailed(many);
-      const given = this.#options.withData === false ? {} : { data };
-      this.#results[index] = { appliance: target.name, ok: !error, ...given, changed: envelope.changed, ...(error && { error }) };
-      this.#envelopes[index] = envelope;
-    }
-    this.#counted(this.#results[index]?.ok !== true, index);
+    } else this.#envelopes[index] = done.outcome.envelope;
+    const result = 'error' in done ? failedResult(target.name, done.error) : this.#resultOf(target, done.outcome);
+    this.#results[index] = result;
+    this.#counted(!result.ok, index);
     this.#options.onDone?.(target, done);
+  }
+
+  #resultOf({ name }: Target, { data, many, envelope }: Outcome): ApplianceResult {
+    const error = partlyFailed(many);
+    const given = this.#options.withData === false ? {} : { data };
+    return { appliance: name, ok: !error, ...given, changed: envelope.changed, ...(error && { error }) };
   }
 
   #counted(failed: boolean, index: number): void {
@@ -220,24 +221,24 @@ class Run {
     });
   }
 
-  #asks(): boolean {
-    return this.#options.approve !== undefined && this.#options.dryRun !== true && operationNamed(this.#operation).effect !== 'read';
+  /** Whom it asks, if it would write. */
+  #asks(): Approve | undefined {
+    const { approve, dryRun } = this.#options;
+    return dryRun === true || operationNamed(this.#operation).effect === 'read' ? undefined : approve;
   }
 
   /** Has all of them plan, asks once, and leaves them waiting for their turn: what each was approved for is the most that it does. */
-  async #obtain(): Promise<void> {
-    const proposals = await inParallel([...this.#targets.keys()], this.#pace.atOnce, async (index) =>
-      this.#stop.aborted ? undefined : this.#hold(index),
-    );
-    const plan = proposals.flatMap((proposal, index): PlannedAt[] => {
-      const appliance = this.#targets[index]?.name ?? '';
-      return (proposal?.plan ?? []).map((request) => ({ appliance, ...request }));
-    });
-    const wouldChange = proposals.some((proposal) => proposal?.wouldChange === true);
+  async #obtain(approve: Approve): Promise<void> {
+    const proposals = await inParallel([...this.#targets.entries()], this.#pace.atOnce, async ([index, target]) => ({
+      ...(this.#stop.aborted ? undefined : await this.#hold(index, target)),
+      appliance: target.name,
+    }));
+    const plan = proposals.flatMap(({ appliance, plan = [] }) => plan.map((request): PlannedAt => ({ appliance, ...request })));
+    const wouldChange = proposals.some((proposal) => proposal.wouldChange);
     if ((plan.length === 0 && !wouldChange) || this.#stop.aborted) return;
-    const { say = english, selection = '', approve } = this.#options;
+    const { say = english, selection = '' } = this.#options;
     const summary = `${plannedWords(say, this.#title(), plan.length, this.#targets.length)}.`;
-    this.#approved = await approve?.({ operation: this.#operation, appliance: selection, summary, plan, wouldChange });
+    this.#approved = await approve({ operation: this.#operation, appliance: selection, summary, plan, wouldChange });
   }
 
   #title(): string {
@@ -246,10 +247,10 @@ class Run {
   }
 
   /** Begins one that plans. Gives the plan, or nothing where it has ended without one: its outcome is told when its turn comes. */
-  #hold(index: number): Promise<Proposal | undefined> {
+  #hold(index: number, target: Target): Promise<Proposal | undefined> {
     return new Promise((resolve) => {
       let decided: { go(approved: Approved): void; leave(error: GatewayError): void } | undefined;
-      const outcome = this.#send(index, this.#targets[index] as Target, (proposal) => {
+      const outcome = this.#send(index, target, (proposal) => {
         resolve(proposal);
         return new Promise<Approved>((go, leave) => (decided = { go, leave }));
       });
@@ -281,7 +282,7 @@ class Run {
     if (data.ok > 0 || !first) return { data, envelope };
     const more = data.failed > 1 ? sentence` (and ${data.failed - 1} more failed)` : ours('');
     throw this.#failure(
-      new GatewayError(first.code, sentence`${this.#targets[index]?.name ?? ''}: ${first}${more}`, first.details),
+      new GatewayError(first.error.code, sentence`${first.target.name}: ${first.error}${more}`, first.error.details),
       envelope,
     );
   }
