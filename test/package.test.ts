@@ -99,6 +99,19 @@ describe('the tarball', () => {
     const help = execFileSync(join(userDir, 'node_modules', '.bin', 'gateway-simulator'), ['--help'], { encoding: 'utf8' });
     expect(help).toContain('--sessions');
   });
+
+  // Libraries that are loaded at first use are something else once all is built than while it is tested.
+  it('reads an inventory of each kind', () => {
+    const texts = { json: '[{"name":"a"}]', yaml: '- name: a', csv: 'name\na\n' };
+    const script = `
+      const { parseInventory } = require(${JSON.stringify(join(installed, 'dist', 'src', 'inventory', 'parse.js'))});
+      (async () => {
+        const read = Object.entries(${JSON.stringify(texts)}).map(([format, text]) => parseInventory(text, format));
+        console.log(JSON.stringify((await Promise.all(read)).map(({ entries }) => entries)));
+      })();`;
+    const output = execFileSync(process.execPath, ['-e', script], { cwd: userDir, encoding: 'utf8' });
+    expect(JSON.parse(output)).toEqual([[{ name: 'a' }], [{ name: 'a' }], [{ name: 'a' }]]);
+  });
 });
 
 /** What Node-RED complained of; that credentials are readable and projects off is meant so. */

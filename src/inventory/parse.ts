@@ -88,7 +88,8 @@ async function lineOfFault(text: string): Promise<number | undefined> {
 
 /** The first line names the properties. Cells are separated by what stands between those: comma, semicolon or tab. */
 async function parseCsv(text: string): Promise<Parsed> {
-  const { parse } = await import('papaparse');
+  // By its default: what is no ES module has its names there alone, once it is built.
+  const { default: papaparse } = await import('papaparse');
   const delimiter = delimiterOf(text);
   const entries: Record<string, string>[] = [];
   const lines: number[] = [];
@@ -96,7 +97,7 @@ async function parseCsv(text: string): Promise<Parsed> {
   let broken: GatewayError | undefined;
   let line = 1;
   let from = 0;
-  parse<string[]>(text, {
+  papaparse.parse<string[]>(text, {
     delimiter,
     step: ({ data, errors, meta }, parser) => {
       const at = line;
