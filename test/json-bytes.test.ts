@@ -1,5 +1,7 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
 import { parseJson } from '../src/http/json-bytes';
+import { isObject, kindOf, truthOf } from '../src/model/json';
 
 /** What `parseJson` has to give: the plain way, which it only makes faster. */
 function plainly(bytes: Buffer): unknown {
@@ -176,5 +178,45 @@ describe('JSON from bytes', () => {
       if ('value' in (outcome(() => plainly(bytes)) as object)) valid++;
     }
     expect(valid).toBeGreaterThan(500);
+  });
+});
+
+describe('a value', () => {
+  class Own {}
+  /** Called as one of Node.js, and none. */
+  const impostor = new (class Buffer {})();
+
+  it.each<[unknown, string, boolean]>([
+    [undefined, 'nothing', false],
+    [null, 'nothing', false],
+    ['', 'empty text', false],
+    ['x', 'text', false],
+    [7, 'a number', false],
+    [true, 'a boolean', false],
+    [() => undefined, 'a function', false],
+    [[], 'an array', false],
+    [Buffer.from('x'), 'a Buffer', false],
+    [new Uint8Array(1), 'a Uint8Array', false],
+    [new Map(), 'a Map', false],
+    [/x/, 'a RegExp', false],
+    [new Error('x'), 'an Error', false],
+    [new Own(), 'an object of a class', false],
+    [impostor, 'an object of a class', false],
+    [{}, 'an object', true],
+    [Object.create(null), 'an object', true],
+    [{ [Symbol.toStringTag]: 'X'.repeat(50) }, `a ${'X'.repeat(40)}`, true],
+    // As a Function node has them.
+    [runInNewContext('({ a: 1 })'), 'an object', true],
+    [runInNewContext('[]'), 'an array', false],
+    [runInNewContext('new Map()'), 'a Map', false],
+    [runInNewContext('Math'), 'a Math', false],
+    [runInNewContext('new (class Own {})()'), 'an object of a class', false],
+  ])('is said to be what it is: %#', (value, kind, isOne) => {
+    expect([kindOf(value), isObject(value)]).toEqual([kind, isOne]);
+  });
+
+  it('is true or false as appliances spell it, or neither', () => {
+    const spelt = [true, 'true', 'True', 'TRUE', false, 'false', 'False', 'yes', '', ' true', 'falsely', 1, 0, null, undefined, ['true']];
+    expect(spelt.map(truthOf)).toEqual([true, true, true, true, false, false, false, ...new Array<undefined>(9).fill(undefined)]);
   });
 });

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { emptyResult, isoTime } from '../src/model/envelope';
 import type { ErrorCode } from '../src/model/error-codes';
-import { GatewayError, type Details } from '../src/model/error';
+import { asGatewayError, badInput, GatewayError, type Details } from '../src/model/error';
 import type { JsonObject } from '../src/model/json';
 import { MASK, Redactor } from '../src/model/redaction';
 import { Crowd } from '../src/run/crowd';
@@ -14,6 +15,59 @@ import { codeOf, refusalOf } from './library/refusal';
 // Parts of a run that send nothing by themselves: each by itself.
 
 const error = (code: ErrorCode, details: Details = {}): GatewayError => new GatewayError(code, 'On purpose.', details);
+
+describe('an error', () => {
+  it('is its code and a sentence, and keeps what the cause does not repeat to itself', () => {
+    const thrown = badInput('No name was given. Give one.', { sent: false });
+    expect([thrown.name, thrown.code, String(thrown), String(thrown.sentence)]).toEqual([
+      'GatewayError',
+      'BAD_INPUT',
+      'No name was given. Give one.',
+      'No name was given. Give one.',
+    ]);
+    expect(Object.keys(thrown).sort()).toEqual(['cause', 'code']);
+    expect([thrown.cause, thrown.details, error('NOT_FOUND').details]).toEqual([undefined, { sent: false }, {}]);
+    expect([error('NOT_FOUND').answered, error('NOT_FOUND', { login: true }).answered]).toEqual(['NOT_FOUND', undefined]);
+  });
+
+  it('is made of anything that is thrown', () => {
+    const ours = error('TIMEOUT');
+    expect(asGatewayError(ours)).toBe(ours);
+    const untold = {
+      toString: (): string => {
+        throw new Error('never');
+      },
+    };
+    for (const [thrown, text] of <[unknown, string][]>[
+      [new TypeError('x is not a function'), 'x is not a function'],
+      ['odd', 'odd'],
+      [undefined, 'undefined'],
+      [untold, 'something that cannot be read'],
+      [Object.assign(new Error(), { message: untold }), 'something that cannot be read'],
+    ])
+      expect(asGatewayError(thrown)).toMatchObject({
+        code: 'BAD_RESPONSE',
+        message: `Unexpected fault: ${text}. Please report it with the operation and its input.`,
+      });
+  });
+});
+
+describe('an envelope', () => {
+  it('has the time at which it was made, written once for a millisecond, and lists of its own', () => {
+    const at = Date.parse('2026-11-22T08:00:00.123Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: at });
+    onTestFinished(() => void vi.useRealTimers());
+    const written = vi.spyOn(Date.prototype, 'toISOString');
+    onTestFinished(() => written.mockRestore());
+    expect([isoTime(), isoTime(), isoTime()]).toEqual(new Array(3).fill('2026-11-22T08:00:00.123Z'));
+    expect(written).toHaveBeenCalledTimes(1);
+    vi.setSystemTime(at + 1);
+    expect(isoTime()).toBe('2026-11-22T08:00:00.124Z');
+    const [one, other] = [emptyResult(), emptyResult()];
+    one.info.push({ message: 'x' });
+    expect(other).toEqual({ info: [], warnings: [], errors: [] });
+  });
+});
 
 describe('what may be done after an error', () => {
   it.each<[ErrorCode, Details, boolean]>([

@@ -1,10 +1,14 @@
 import { X509Certificate } from 'node:crypto';
-import { createServer } from 'node:net';
-import { createServer as createTls } from 'node:tls';
-import { describe, expect, it } from 'vitest';
+import { getEventListeners, once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { createServer as createTls, type TLSSocket } from 'node:tls';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { namesOf, servedChain, showChain, shownOf } from '../src/http/served';
 import type { ServedCertificate } from '../src/model/served';
+import { checkSettings, type CheckedSettings, type Settings } from '../src/model/settings';
 import { selfSigned } from '../src/simulator';
-import { appliance, certificate, failure, gatewayFor, pair, type AnyGateway } from './library/appliance';
+import { issued } from '../src/simulator/certificate';
+import { appliance, certificate, failure, gatewayFor, pair, settingsFor, type AnyGateway } from './library/appliance';
 import { listen } from './library/listen';
 import { proxy } from './library/proxy';
 
@@ -147,5 +151,181 @@ describe('the certificate that is served', () => {
     const run = failure(gateway.run('certificates.served', { host: '127.0.0.1', port: silent }, abort.signal));
     setTimeout(() => abort.abort(), 20);
     expect((await run).code).toBe('ABORTED');
+  });
+});
+
+describe('a handshake by itself', () => {
+  const at = (port: number, more: Partial<Settings> = {}, host = '127.0.0.1'): CheckedSettings =>
+    checkSettings(settingsFor({ url: `https://${host}:${port}` }, more));
+  /** Says nothing; told of each who comes. */
+  const silent = (come: (socket: Socket) => void = () => undefined): Promise<number> => {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined).resume());
+      come(socket);
+    });
+    return listen(server, sockets);
+  };
+
+  it('is not for an appliance that is reached without TLS, but from there for others', async () => {
+    const plain = checkSettings(settingsFor({ url: 'http://127.0.0.1:1' }));
+    expect(await failure(servedChain(plain, undefined))).toMatchObject({
+      code: 'BAD_CONFIG',
+      message: 'The appliance is reached without TLS, so it shows no certificate.',
+      details: { sent: false },
+    });
+    const { port } = await appliance();
+    expect((await servedChain(plain, undefined, { host: '127.0.0.1', port })).fingerprint256).toBe(fingerprint(certificate.cert));
+  });
+
+  it('has a time limit, and leaves nothing open', async () => {
+    const closed: Promise<unknown>[] = [];
+    const port = await silent((socket) => closed.push(once(socket, 'close')));
+    expect(await failure(showChain(at(port, { timeout: 0.2 }), undefined))).toMatchObject({
+      code: 'TIMEOUT',
+      message: `127.0.0.1:${port} did not finish a TLS handshake within 0.2 s.`,
+      details: { sent: false },
+    });
+    await Promise.all(closed);
+    expect(closed).toHaveLength(1);
+  });
+
+  it('can be cancelled, also before it begins, and leaves no listener behind', async () => {
+    const stop = new AbortController();
+    const { port } = await appliance();
+    await showChain(at(port), undefined, undefined, stop.signal);
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+    const come = new Promise<Socket>((resolve) => void silent(resolve).then((quiet) => runs.push(run(quiet))));
+    const run = (quiet: number) => failure(showChain(at(quiet), undefined, undefined, stop.signal));
+    const runs: ReturnType<typeof run>[] = [];
+    await come;
+    stop.abort();
+    runs.push(run(port));
+    for (const error of await Promise.all(runs))
+      expect(error).toMatchObject({ code: 'ABORTED', message: 'Cancelled before the handshake was done.', details: { sent: false } });
+    expect([runs.length, getEventListeners(stop.signal, 'abort').length]).toEqual([2, 0]);
+  });
+
+  it('that comes to nothing was not sent, and tells with whom', async () => {
+    for (const [host, shown] of [
+      ['127.0.0.1', '127.0.0.1:1'],
+      ['[::1]', '[::1]:1'],
+    ]) {
+      const error = await failure(showChain(at(1, {}, host), undefined));
+      expect(error).toMatchObject({ code: 'CONNECTION', details: { sent: false } });
+      expect(error.message).toContain(`${shown} `);
+    }
+    expect((await failure(showChain(at(1), undefined, { host: '::1', port: 2 }))).message).toContain('[::1]:2 ');
+  });
+
+  it('asks for the certificate of a name where there is one, and of another host for none of ours', async () => {
+    const names: unknown[] = [];
+    const server = createTls(certificate, (socket) => {
+      names.push((socket as TLSSocket & { servername: unknown }).servername);
+      socket.on('error', () => undefined);
+    });
+    const port = await listen(server);
+    const named = { tls: { ca: certificate.cert, servername: 'vpn.example.com' } };
+    const elsewhere = (host: string) => showChain(at(1, named), undefined, { host, port });
+    for (const run of [() => showChain(at(port), undefined), () => showChain(at(port, named), undefined)]) await run();
+    await showChain(at(port, {}, 'localhost'), undefined);
+    for (const host of ['127.0.0.1', 'localhost']) await elsewhere(host);
+    await expect.poll(() => names).toEqual([false, 'vpn.example.com', 'localhost', false, 'localhost']);
+  });
+
+  it('shows all of the chain, and is trusted by its beginning as well as by its end', async () => {
+    const authority = selfSigned();
+    const device = issued(authority);
+    const [whole, alone] = [
+      await appliance({ tls: { key: device.key, cert: device.cert + authority.cert } }),
+      await appliance({ tls: device }),
+    ];
+    const prints = [device, authority].map(({ cert }) => fingerprint(cert));
+    const seen = async (port: number, ca: string): Promise<unknown[]> => {
+      const { certificates, trusted } = await showChain(at(port, { tls: { ca } }), undefined);
+      return [certificates.map(({ fingerprint256 }) => fingerprint256), trusted];
+    };
+    expect(await seen(whole.port, authority.cert)).toEqual([prints, true]);
+    expect(await seen(whole.port, certificate.cert)).toEqual([prints, false]);
+    expect(await seen(alone.port, device.cert)).toEqual([prints.slice(0, 1), true]);
+  });
+
+  it('ends with a goodbye, and without waiting long for that of the other side', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const faults: unknown[] = [];
+    const sockets: TLSSocket[] = [];
+    const server = createTls({ ...certificate, allowHalfOpen: true }, (socket) => {
+      sockets.push(socket);
+      socket.on('error', () => undefined).resume();
+    });
+    server.on('tlsClientError', (error) => faults.push(error));
+    const port = await listen(server, sockets);
+    const ended = async (): Promise<TLSSocket> => {
+      await showChain(at(port), undefined);
+      while (sockets.length === 0) await new Promise(setImmediate);
+      const socket = sockets.pop() as TLSSocket;
+      if (!socket.readableEnded) await once(socket, 'end');
+      return socket;
+    };
+    const polite = await ended();
+    polite.end();
+    await once(polite, 'close');
+    while (vi.getTimerCount() > 0) await new Promise(setImmediate);
+    const stubborn = await ended();
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(1000);
+    const gone = new Promise((resolve) => stubborn.once('close', resolve));
+    const talk = setInterval(() => stubborn.write('still here'), 2);
+    await gone;
+    clearInterval(talk);
+    expect(faults).toEqual([]);
+  });
+
+  it('through a proxy that is not there, refuses, or is another one, was not sent', async () => {
+    const refusing = await proxy('Basic other');
+    const secure = await listen(createTls(certificate, (socket) => socket.on('error', () => undefined)));
+    for (const [url, code, words] of [
+      ['http://127.0.0.1:1', 'CONNECTION', 'refused the connection'],
+      [refusing.url, 'CONNECTION', 'The proxy did not open a way to 127.0.0.1:1 (status 407).'],
+      // Nobody has said that it is to be trusted.
+      [`https://127.0.0.1:${secure}`, 'TLS', 'not trusted'],
+    ] as const) {
+      const error = await failure(showChain(at(1), { url }));
+      expect(error).toMatchObject({ code, details: { sent: false } });
+      expect(error.message).toContain(words);
+    }
+    expect((await failure(showChain(at(1), { url: 'http://[::1]:1' }))).message).not.toContain('DNS');
+  });
+});
+
+describe('a certificate', () => {
+  it('is told on one line, with whole days that are left', () => {
+    const now = Date.parse('2026-11-22T08:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now });
+    onTestFinished(() => void vi.useRealTimers());
+    const validFrom = 'Nov 21 08:00:00 2026 GMT';
+    const read = { subject: 'CN=vpn\nO=Example\n', validFrom, validTo: 'Nov 24 07:59:59 2026 GMT', fingerprint256: 'AB' };
+    expect(shownOf(read)).toEqual({
+      subject: 'CN=vpn, O=Example',
+      issuer: '',
+      'valid-from': '2026-11-21T08:00:00.000Z',
+      'valid-to': '2026-11-24T07:59:59.000Z',
+      days: 1,
+      fingerprint256: 'AB',
+    });
+    expect(shownOf({ ...read, issuer: 'CN=ca', validTo: validFrom })).toMatchObject({ issuer: 'CN=ca', days: -1 });
+  });
+
+  it.each<[string | undefined, string[]]>([
+    [undefined, []],
+    ['odd', []],
+    ['DNS:vpn.example.com, IP Address:192.0.2.1, URI: https://a:1/b ', ['vpn.example.com', '192.0.2.1', 'https://a:1/b']],
+    ['DNS:"a, DNS:b", DNS:c', ['a, DNS:b', 'c']],
+    ['DNS:"a\\", b", DNS:c', ['a\\", b', 'c']],
+    ['DNS:"a, DNS:b", email:c"', ['a, DNS:b', 'c"']],
+    ['DNS:"a', ['"a']],
+  ])('is for the names of %j', (subjectAltName, names) => {
+    expect(namesOf({ subjectAltName })).toEqual(names);
   });
 });

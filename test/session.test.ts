@@ -94,7 +94,8 @@ describe('a session', () => {
 
   it('knows a key as a secret, also as the header carries it, and whoever comes later', async () => {
     const { session, redactor, again } = await driven();
-    const { apiKey, authorization } = await session.key(silent);
+    const { apiKey, authorization, hopeless } = await session.key(silent);
+    expect(hopeless).toBe(false);
     const later = new Redactor();
     again(later);
     for (const each of [redactor, later]) expect(each.text(`${apiKey} ${authorization}`)).toBe(`${MASK} Basic ${MASK}`);

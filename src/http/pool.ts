@@ -23,7 +23,7 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
   const connect = {
     // One context for all connections: building it from a CA costs more than a request.
     // Whoever names a certificate that another one signed means that very one: an appliance need not show who is above it.
-    secureContext: contextOf({ ca, allowPartialTrustChain: ca && true, cert, key, pfx, passphrase }),
+    secureContext: contextOf({ ca, allowPartialTrustChain: Boolean(ca), cert, key, pfx, passphrase }),
     // Said explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind the user's back.
     rejectUnauthorized: rejectUnauthorized ?? true,
     ...(servername ? { servername } : isIP(host.replace(/^\[|\]$/g, '')) === 0 && { servername: host }),
@@ -97,12 +97,11 @@ const forgetContext = new FinalizationRegistry<string>((name) => {
 });
 
 function contextOf(options: Record<string, unknown>): SecureContext {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   // Keys and passphrases are among them: they are not kept for the sake of the name.
-  const name = createHash('sha256').update(JSON.stringify(given)).digest('hex');
+  const name = createHash('sha256').update(JSON.stringify(options)).digest('hex');
   const known = contexts.get(name)?.deref();
   if (known) return known;
-  const context = newContext(given);
+  const context = newContext(options);
   contexts.set(name, new WeakRef(context));
   forgetContext.register(context, name);
   return context;

@@ -89,10 +89,9 @@ function optionsFor({ tls = {} }: CheckedSettings, { host }: ServedAt, foreign: 
   const name = (!foreign && servername) || (isIP(host) === 0 ? host : undefined);
   // Who we are is for the appliance only.
   const identity = foreign ? {} : { cert, key, pfx, passphrase };
-  const trust = { ca, allowPartialTrustChain: ca && true };
-  const given = Object.fromEntries(Object.entries({ ...trust, ...identity, servername: name }).filter(([, value]) => value !== undefined));
+  const trust = { ca, allowPartialTrustChain: Boolean(ca) };
   // What is shown is the question, not whether it is trusted: nothing is sent to whoever shows it.
-  return { ...given, rejectUnauthorized: false };
+  return { ...trust, ...identity, servername: name, rejectUnauthorized: false };
 }
 
 function established(secure: TLSSocket): Promise<TLSSocket> {
@@ -154,7 +153,10 @@ function read(secure: TLSSocket): Handshake {
   return { certificates: [first, ...others], trusted: secure.authorized };
 }
 
-export function shownOf(certificate: X509Certificate): ShownCertificate {
+/** As Node.js reads them; a name may be missing. */
+type Read = Pick<X509Certificate, 'validFrom' | 'validTo' | 'fingerprint256'> & Partial<Pick<X509Certificate, 'subject' | 'issuer'>>;
+
+export function shownOf(certificate: Read): ShownCertificate {
   const until = new Date(certificate.validTo);
   return {
     subject: onOneLine(certificate.subject),
@@ -166,13 +168,12 @@ export function shownOf(certificate: X509Certificate): ShownCertificate {
   };
 }
 
-function onOneLine(name: string | undefined): string {
-  return (name ?? '').split('\n').filter(Boolean).join(', ');
+function onOneLine(name = ''): string {
+  return name.split('\n').filter(Boolean).join(', ');
 }
 
 /** `DNS:vpn.example.com, IP Address:192.0.2.1` as an array of names. */
-export function namesOf({ subjectAltName }: X509Certificate): string[] {
-  if (!subjectAltName) return [];
+export function namesOf({ subjectAltName = '' }: Pick<X509Certificate, 'subjectAltName'>): string[] {
   // What has a comma in it is quoted, as JSON.
   const parts = subjectAltName.match(/[^:,]+:(?:"(?:[^"\\]|\\.)*"|[^,]*)/g) ?? [];
   return parts.map((part) => {

@@ -13,5 +13,5 @@ export class Key {
 
 /** The Authorization header of Basic credentials, in UTF-8. */
 export function basic(username: string, password: string): string {
-  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }

@@ -70,11 +70,11 @@ export function emptyResult(): ResultLists {
   return { info: [], warnings: [], errors: [] };
 }
 
-let latest = { ms: NaN, text: '' };
+let latest: { readonly ms: number; readonly text: string } | undefined;
 
 /** Now, as an envelope tells it; written once for all of the same millisecond, since it costs more than the rest of an envelope. */
 export function isoTime(): string {
   const ms = Date.now();
-  if (ms !== latest.ms) latest = { ms, text: new Date(ms).toISOString() };
+  if (latest?.ms !== ms) latest = { ms, text: new Date(ms).toISOString() };
   return latest.text;
 }
