@@ -180,9 +180,8 @@ export class Gateway {
       const data = await (part.perform ? part.perform(read, call) : this.#perform(operation, read, call));
       return outcomeOf(run, told, call, data);
     } catch (thrown) {
-      const error = this.#failure(run, asGatewayError(thrown), call, redactor);
+      const error = failureOf(run, told, call, asGatewayError(thrown));
       call.counters.failed(error.code);
-      if (error.cause) error.cause.summary = tell(told, call, { code: error.code });
       throw error;
     } finally {
       call.end();
@@ -253,13 +252,14 @@ export class Gateway {
     const document = call.read(request);
     return operation.read ? document.then((whole) => operation.read?.(whole, input, (fields) => call.note(fields))) : document;
   }
+}
 
-  #failure(run: RunOf, error: GatewayError, call: OperationCall, redactor: Redactor): GatewayError {
-    // A new one always: all who wait for one login get the same error, and each has a cause of its own.
-    const clean = new GatewayError(error.code, ours(redactor.message(error)), error.details);
-    clean.cause = failedEnvelope(run, error, call, redactor);
-    return clean;
-  }
+function failureOf(run: RunOf, told: Told, call: OperationCall, error: GatewayError): GatewayError {
+  // A new one always: all who wait for one login get the same error, and each has a cause of its own.
+  const clean = new GatewayError(error.code, ours(told.redactor.message(error)), error.details);
+  clean.cause = failedEnvelope(run, error, call, told.redactor);
+  clean.cause.summary = tell(told, call, { code: error.code });
+  return clean;
 }
 
 function outcomeOf(run: RunOf, told: Told, call: OperationCall, data: unknown): Outcome {

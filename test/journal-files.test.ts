@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ends } from '../src/journal/files';
@@ -330,6 +330,7 @@ describe('what is kept for an undo', () => {
 });
 
 describe('a writer', () => {
+  let times = 0;
   const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
 
   it('is one for a folder, however that is called, gives every entry an id, and chains its lines', async () => {
@@ -366,22 +367,58 @@ describe('a writer', () => {
       const error = await failure(writer.announce(told, undefined));
       expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
       expect(error.message).toContain('The journal cannot be written, so nothing is sent:');
-      expect(error.message).toContain('no room left on the disk (ENOSPC)');
+      expect(error.message).toContain(`${place} cannot be written: there is no room left on the disk (ENOSPC)`);
     });
     const [name = ''] = files(place);
     expect(linesOf(place)).toHaveLength(count);
     expect(await writer.announce(told, undefined)).toMatch(/-\d+$/);
     expect(files(place)).toHaveLength(count);
     expect((await verifyJournal(place)).ok).toBe(true);
+    // One file and what is kept with it.
+    expect(openFiles().filter((file) => file.startsWith(place))).toHaveLength(2);
     if (count === 2) expect(linesOf(place).filter(({ follows }) => follows?.[0]?.file === name)).toHaveLength(1);
   });
 
-  it('writes on where the disk takes a line bit by bit', async () => {
+  it.each<[string, Parameters<typeof withHandles>[0]['write']]>([
+    ['nothing at first', (own, [bytes, at, length, position]) => own(bytes, at, times++ < 3 ? 0 : length, position)],
+    ['half of the rest', (own, [bytes, at, length, position]) => own(bytes, at, Math.ceil(Number(length) / 2), position)],
+  ])('writes on where the disk takes a line bit by bit: %s', async (_what, write = (own) => own()) => {
     const place = folder();
-    let times = 0;
-    await withHandles({ write: (own) => (times++ < 3 ? Promise.resolve({ bytesWritten: 0 }) : own()) }, async () => {
-      await JournalWriter.of(place).announce(told, { before: {} });
+    times = 0;
+    await withHandles({ write }, async () => {
+      for (let count = 0; count < 2; count++) await JournalWriter.of(place).announce(told, { before: { count } });
     });
+    expect(linesOf(place)).toHaveLength(2);
+    expect((await verifyJournal(place)).ok).toBe(true);
+    const apart = readFileSync(join(place, 'undo', files(place)[0] ?? ''), 'utf8')
+      .trimEnd()
+      .split('\n');
+    expect(apart.map((line) => (JSON.parse(line) as { before: unknown }).before)).toEqual([{ count: 0 }, { count: 1 }]);
+  });
+
+  it('chains what comes while others are written, whenever that is, and keeps what belongs to each', async () => {
+    const place = folder();
+    const writer = JournalWriter.of(place);
+    const ids: Promise<string>[] = [];
+    for (let turn = 0; turn < 20; turn++) {
+      for (const count of [0, 1]) ids.push(writer.announce(told, { turn, count }));
+      await new Promise((resolve) => setTimeout(resolve, turn % 3));
+    }
+    expect(new Set(await Promise.all(ids)).size).toBe(40);
+    expect(await verifyJournal(place)).toEqual({ files: 1, entries: 40, ok: true, broken: [] });
+    const kept = readFileSync(join(place, 'undo', files(place)[0] ?? ''), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const all = await Promise.all(ids.map(async (id, index) => ({ id: await id, turn: Math.floor(index / 2), count: index % 2 })));
+    expect(kept.map((line) => JSON.parse(line) as unknown)).toEqual(all);
+  });
+
+  it('begins another file where its own was removed', async () => {
+    const place = folder();
+    const writer = JournalWriter.of(place);
+    await writer.announce(told, undefined);
+    rmSync(join(place, files(place)[0] ?? ''));
+    await writer.announce(told, undefined);
     expect(linesOf(place)).toHaveLength(1);
     expect((await verifyJournal(place)).ok).toBe(true);
   });

@@ -128,16 +128,19 @@ describe('a write with a journal', () => {
     expect(await list(gateway)).toMatchObject([{ ok: true, changed: false, diff: [] as Difference[] }]);
   });
 
-  it.each([403, 404, 500, 'x'])('has no serial number where the appliance does not tell it (%s), which is asked once', async (answer) => {
-    const { simulator, gateway } = await journalled();
-    const fault = typeof answer === 'number' ? { status: answer } : { body: answer };
-    simulator.fault({ match: ({ path }) => path === INFO, times: Infinity, ...fault });
-    for (const description of ['a', 'b']) await gateway.run('config.update', { path: ROLE, body: { description } });
-    expect((await list(gateway)).map((entry) => entry['serial-number'])).toEqual([null, null]);
-    const before = lines(simulator).filter((line) => line.endsWith(INFO)).length;
-    await gateway.run('config.update', { path: ROLE, body: { description: 'c' } });
-    expect(lines(simulator).filter((line) => line.endsWith(INFO))).toHaveLength(before);
-  });
+  it.each([403, 404, 500, 'x', '{}', '{"system-information":{"serial-number":7}}'])(
+    'has no serial number where the appliance does not tell it (%s), which is asked once',
+    async (answer) => {
+      const { simulator, gateway } = await journalled();
+      const fault = typeof answer === 'number' ? { status: answer } : { body: answer };
+      simulator.fault({ match: ({ path }) => path === INFO, times: Infinity, ...fault });
+      for (const description of ['a', 'b']) await gateway.run('config.update', { path: ROLE, body: { description } });
+      expect((await list(gateway)).map((entry) => entry['serial-number'])).toEqual([null, null]);
+      const before = lines(simulator).filter((line) => line.endsWith(INFO)).length;
+      await gateway.run('config.update', { path: ROLE, body: { description: 'c' } });
+      expect(lines(simulator).filter((line) => line.endsWith(INFO))).toHaveLength(before);
+    },
+  );
 
   it('does not leave where that cannot be asked at all', async () => {
     const { simulator, gateway } = await journalled();
@@ -152,6 +155,8 @@ describe('a write with a journal', () => {
     await gateway.run('config.delete', { path: 'users/user-roles/user-role/Unused' }, { by: { actor: 'j.doe' } });
     const [removed, posted] = await list(gateway);
     expect(removed).toMatchObject({ node: null, flow: null, actor: 'j.doe', status: 204, ok: true });
+    expect(removed?.changed).toBe(true);
+    expect(removed?.diff?.length).toBeGreaterThan(0);
     expect(removed?.diff?.every(({ before, after }) => before !== null && after === null)).toBe(true);
     // That it is gone need not be looked at.
     expect(lines(simulator).at(-1)).toBe(`DELETE ${TREE}/users/user-roles/user-role/Unused`);
@@ -159,10 +164,44 @@ describe('a write with a journal', () => {
     expect(posted).toMatchObject({ actor: null, undo: false, diff: null, request: { query: { action: 'x' }, body: { a: '1' } } });
   });
 
-  it('that was refused tells with which status', async () => {
-    const { gateway } = await journalled();
+  it('that is none of the configuration waits for no other one, and has no difference', async () => {
+    const { simulator, gateway } = await journalled({ sessions: 1 });
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    simulator.fault({ match: ({ method }) => method === 'DELETE', until: held });
+    const kills = ['one', 'two'].map(() => gateway.run('sessions.kill-all'));
+    await expect.poll(() => writes(simulator), PATIENTLY).toHaveLength(2);
+    release();
+    await Promise.all(kills);
+    for (const entry of await list(gateway)) expect(entry).toMatchObject({ ok: true, changed: true, diff: null, undo: false });
+  });
+
+  it('of nobody knows what is announced without an undo', async () => {
+    const { gateway, journal } = await journalled();
+    const path = 'configuration/users/user-roles/user-role';
+    await failure(gateway.run('request.post', { path, body: { description: 'x' } }));
+    const [announced] = linesOf(journal);
+    expect(announced).toMatchObject({ ok: null, undo: false });
+    expect(announced).not.toHaveProperty('kept');
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['config.update', { path: ROLE, body: { description: 'x' } }],
+    ['config.delete', { path: ROLE }],
+  ])('of which nobody knows what became is looked at afterwards: %s', async (operation, input) => {
+    const { simulator, gateway } = await journalled();
+    simulator.fault({ match: ({ method }) => method !== 'GET', skip: 1, cut: 'before-headers', afterEffect: true });
+    await gateway.run('system.info');
+    expect((await failure(gateway.run(operation, input))).code).toBe('OUTCOME_UNKNOWN');
+    expect(lines(simulator).at(-1)?.startsWith(`GET ${TREE}/${ROLE}`)).toBe(true);
+    expect(await list(gateway)).toMatchObject([{ ok: false, code: 'OUTCOME_UNKNOWN', changed: null, undo: true }]);
+  });
+
+  it('that was refused tells with which status, and is not looked at', async () => {
+    const { simulator, gateway } = await journalled();
     await failure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
     expect(await list(gateway)).toMatchObject([{ ok: false, code: 'REJECTED', status: 422, changed: false, diff: null, undo: false }]);
+    expect(lines(simulator).at(-1)).toBe(`PUT ${TREE}/${ROLE}`);
   });
 
   it('of a secret alone has changed something, although nothing that can be compared has', async () => {

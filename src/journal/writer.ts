@@ -156,8 +156,8 @@ export class JournalWriter {
       if (keptText !== undefined) kept.push(`${keptText}\n`);
       return id;
     });
-    const bytes = Buffer.from(lines.join(''), 'utf8');
-    const apart = Buffer.from(kept.join(''), 'utf8');
+    const bytes = Buffer.from(lines.join(''));
+    const apart = Buffer.from(kept.join(''));
     const written = await Promise.allSettled([writeAll(files.kept, apart, null), writeAll(files.journal, bytes, files.size)]);
     const fault = written.find((one) => one.status === 'rejected');
     if (fault) {

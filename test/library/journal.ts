@@ -64,11 +64,11 @@ function byName([one]: readonly [string, unknown], [other]: readonly [string, un
   return one < other ? -1 : 1;
 }
 
-type Method = (...values: never[]) => Promise<unknown>;
+type Method = (...values: readonly unknown[]) => Promise<unknown>;
 
-/** Every open file of `node:fs/promises` does something else meanwhile; each gets what it would have done. */
+/** Every open file of `node:fs/promises` does something else meanwhile; each gets what it would have done, and with which values. */
 export async function withHandles(
-  methods: Record<string, (own: () => Promise<void>) => Promise<unknown>>,
+  methods: Record<string, (own: (...others: readonly unknown[]) => Promise<void>, values: readonly unknown[]) => Promise<unknown>>,
   work: () => Promise<void>,
 ): Promise<void> {
   const probe = await open(__filename, 'r');
@@ -79,8 +79,8 @@ export async function withHandles(
   // Also of a test that hangs: those after it have files that work.
   onTestFinished(restore);
   for (const [name, method] of Object.entries(methods))
-    handles[name] = function (this: unknown, ...values: never[]) {
-      return method(() => own[name]?.apply(this, values) as Promise<void>);
+    handles[name] = function (this: unknown, ...values: readonly unknown[]) {
+      return method((...others) => own[name]?.apply(this, [...(others.length > 0 ? others : values)]) as Promise<void>, values);
     };
   try {
     await work();
