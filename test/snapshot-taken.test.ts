@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { referenceOfMessage } from '../src/snapshot/reference';
+import { takeSnapshot, type Taken } from '../src/snapshot/take';
+import { failure, gatewayFor, INFO } from './library/appliance';
+import { callOf } from './library/call';
+import { filesIn, MANIFEST, resourceIn, serve, to, TREE as T, type Tree } from './library/snapshot';
+import { temporaryFolder } from './support/temporary';
+
+// A snapshot of any tree in a folder, and compared with what is there.
+
+describe('a snapshot', () => {
+  it('is of whom the account may not ask who it is, too', async () => {
+    const told = async (status: number): Promise<unknown> =>
+      (await gatewayFor(await serve({ '/a': { v: 1 }, [INFO]: status })).run('snapshot.take', { path: 'a' })).data;
+    for (const status of [403, 404]) expect(await told(status)).toMatchObject({ 'serial-number': null, release: null });
+    expect((await failure(told(422))).code).toBe('REJECTED');
+  });
+
+  it('in a folder keeps what may not be read any more, and lets go of what is gone', async () => {
+    const folder = join(temporaryFolder(), 'new');
+    const take = async (tree: Tree, path = '/', more: object = {}): Promise<Taken> =>
+      (await takeSnapshot({ path, folder, ...more }, callOf(await serve(tree), {}, { name: 'vpn-1' }))) as Taken;
+    const whole: Tree = {
+      '': { a: to('/a'), b: to('/b') },
+      '/a': { x: to('/a/x'), v: 1 },
+      '/a/x': { v: 2 },
+      '/b': { c: to('/b/c') },
+      '/b/c': { v: 3 },
+    };
+    const sizes = ['a.json', 'a/x.json', 'b/c.json'];
+    expect(await take(whole)).toEqual({ folder, resources: 3, added: 3, changed: 0, removed: 0, bytes: 3 * '{\n  "v": 1\n}\n'.length });
+    expect(filesIn(folder)).toEqual([MANIFEST, ...sizes]);
+    expect(await take({ ...whole, '/b': 403, '/a/x': { v: 9 } })).toMatchObject({ resources: 2, added: 0, changed: 1, removed: 0 });
+    expect(filesIn(folder)).toEqual([MANIFEST, ...sizes]);
+    expect(resourceIn(folder, MANIFEST)).toMatchObject({ roots: ['a', 'b'], path: T, appliance: 'vpn-1', 'serial-number': 'S1' });
+    // A part is taken anew, with what the whole does not count.
+    expect(await take({ '/a': { v: 1 } }, 'a')).toMatchObject({ resources: 1, changed: 0, removed: 1 });
+    expect(resourceIn(folder, MANIFEST)).toMatchObject({ roots: ['a', 'b'], path: T });
+    expect(await take({ '': { b: to('/b') }, '/b': { v: 1 } }, '/', { ignore: ['v'] })).toMatchObject({
+      resources: 1,
+      added: 1,
+      removed: 2,
+    });
+    expect(filesIn(folder)).toEqual([MANIFEST, 'b.json']);
+    expect(resourceIn(folder, MANIFEST)).toMatchObject({ roots: ['b'], ignore: ['v'] });
+    expect(await take({ '/b': { v: 1, w: 1 } }, 'b')).toMatchObject({ resources: 1, changed: 1 });
+    expect([resourceIn(folder, 'b.json'), resourceIn(folder, MANIFEST)]).toMatchObject([
+      { w: 1 },
+      { roots: ['b'], path: T, ignore: ['v'] },
+    ]);
+    expect(resourceIn(folder, 'b.json')).not.toHaveProperty('v');
+    const named = (name: string, serial: string | null) =>
+      serve({ '': {}, [INFO]: { 'system-information': { 'serial-number': serial } } }).then((server) =>
+        failure(takeSnapshot({ folder }, callOf(server, {}, { name }))),
+      );
+    expect((await named('vpn-2', 'S2')).message).toBe(`${folder} holds the snapshot of vpn-1. Give vpn-2 a folder of its own.`);
+    expect((await named('vpn-2', null)).message).toContain('holds the snapshot of vpn-1');
+  });
+
+  it('of one part is not taken into the folder of another', async () => {
+    const folder = temporaryFolder();
+    const call = callOf(await serve({ '/a': { v: 1 }, '/b': { v: 1 }, '/a/x': { v: 1 } }));
+    await takeSnapshot({ path: 'a', folder }, call);
+    expect((await failure(takeSnapshot({ path: 'b', folder }, call))).message).toBe(
+      `${folder} holds the snapshot of ${T}/a. Give that of ${T}/b a folder of its own.`,
+    );
+    expect(await takeSnapshot({ path: 'a/x', folder }, call)).toMatchObject({ added: 1, removed: 0 });
+    for (const [place, why] of [
+      [join(folder, 'none/x'), 'cannot be written: it, or its folder, does not exist'],
+      [join(folder, 'a.json'), 'is no folder'],
+    ] as const)
+      expect((await failure(takeSnapshot({ path: 'a', folder: place }, call))).message).toContain(`${place} ${why}`);
+  });
+
+  it('is compared with what is there: what is bare is as if it were not', async () => {
+    const before = (resources: Record<string, object>, more: object = {}) => ({
+      format: 'gateway-snapshot/1',
+      appliance: 'vpn',
+      path: `${T}/a`,
+      resources: Object.fromEntries(Object.entries(resources).map(([place, resource]) => [T + place, resource])),
+      ...more,
+    });
+    const compare = async (tree: Tree, resources: Record<string, object>, input: object = {}, more: object = {}) =>
+      (await gatewayFor(await serve(tree)).run('snapshot.compare', { with: before(resources, more), ...input })).data;
+    const tree = {
+      '/a': { x: to('/a/x'), y: to('/a/y'), bare: to('/a/bare') },
+      '/a/x': { v: 1 },
+      '/a/y': { v: 1 },
+      '/a/bare': { list: [] },
+    };
+    const same = { '/a/x': { v: 1 }, '/a/y': { v: 1 } };
+    expect(await compare(tree, same)).toEqual({ equal: true, added: [], removed: [], changed: [] });
+    expect(await compare(tree, { ...same, '/a/gone': { list: [] } })).toMatchObject({ equal: true });
+    expect(await compare(tree, { '/a/z': { v: 1 }, '/a/w': { v: 1 } })).toEqual({
+      equal: false,
+      added: [`${T}/a/x`, `${T}/a/y`],
+      removed: [`${T}/a/w`, `${T}/a/z`],
+      changed: [],
+    });
+    expect(await compare(tree, { '/a/x': { v: 2 }, '/a/y': { v: 3 } })).toMatchObject({
+      changed: [
+        { path: `${T}/a/x`, before: 2, after: 1 },
+        { path: `${T}/a/y`, before: 3 },
+      ],
+    });
+    expect(await compare({ ...tree, '/a/x': 403 }, { ...same, '/a/x/deep': { v: 1 } })).toMatchObject({ equal: true });
+    expect(await compare(tree, { ...same, '/a/log': { v: 1 } }, { ignore: ['log'] })).toMatchObject({ equal: true });
+    expect(await compare(tree, { ...same, '/a/log': { v: 1 } }, {}, { ignore: ['/a/log'] })).toMatchObject({ equal: true });
+    expect(await compare({ '/a/x': { v: 2 } }, { ...same, '/a/z': { v: 1 } }, { path: 'a/x' })).toMatchObject({
+      removed: [],
+      changed: [{ path: `${T}/a/x` }],
+    });
+    expect(await compare(vanishingOf(), { '/a/s': { s: 1 }, '/a/p': { v: 1 } })).toMatchObject({
+      added: [],
+      removed: [`${T}/a/p`],
+      changed: [],
+    });
+    const label = referenceOfMessage(before(same, { time: 'noon' })).label;
+    expect([String(label), String(referenceOfMessage(before(same)).label)]).toEqual(['the snapshot of vpn at noon', 'the snapshot of vpn']);
+    expect((await failure(compare(tree, same, { path: 'b' }))).message).toBe(`path is ${T}/b, but the snapshot of vpn begins at ${T}/a.`);
+    const wanted = 'Give exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).';
+    expect((await failure(compare(tree, same, { folder: '/tmp' }))).message).toBe(wanted);
+    expect((await failure(compare(tree, same, { other: 'x' }))).message).toBe(wanted);
+  });
+
+  function vanishingOf(): Tree {
+    let reads = 0;
+    return { '/a': { p: to('/a/p'), s: to('/a/s') }, '/a/p': () => (reads++ === 0 ? { v: 2, q: to('/a/p/q') } : 404), '/a/s': { s: 1 } };
+  }
+});
