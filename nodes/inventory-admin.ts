@@ -75,7 +75,7 @@ async function test(red: NodeAPI, body: Readonly<JsonObject>, gone: AbortSignal)
   // An id alone means the node as it is deployed; with a source it is a draft.
   if (body.source === undefined) {
     const targets = await inventoryOf(body).select(select);
-    return tableOf(targets, await resultsOf(targets, gone));
+    return tableOf(await resultsOf(targets, gone));
   }
   guesses.check();
   const { inventory, redactor } = await draftInventory(red, body);
@@ -83,14 +83,14 @@ async function test(red: NodeAPI, body: Readonly<JsonObject>, gone: AbortSignal)
     const targets = inventory.select(select);
     const results = await resultsOf(targets, gone);
     guesses.count(mostRefused(targets, results));
-    return redactor.value(tableOf(targets, results));
+    return redactor.value(tableOf(results));
   } finally {
     inventory.close();
   }
 }
 
-function tableOf(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): Record<string, unknown> {
-  const rows = rowsOf(targets, results);
+function tableOf(results: readonly ApplianceResult[]): Record<string, unknown> {
+  const rows = rowsOf(results);
   const failed = rows.filter(({ ok, same }) => !ok || same !== undefined);
   return {
     total: rows.length,
@@ -123,16 +123,15 @@ async function resultsOf(targets: readonly InventoryAppliance[], gone: AbortSign
   }
 }
 
-function rowsOf(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): Row[] {
+function rowsOf(results: readonly ApplianceResult[]): Row[] {
   const bySerial = new Map<unknown, string>();
-  return results.map(({ appliance, ok, data, error, skipped }, index) => {
-    if (!ok)
-      return {
-        appliance: targets[index]?.name ?? appliance,
-        ok,
-        code: error?.code ?? 'ABORTED',
-        message: error?.message ?? (skipped ? 'Not tried.' : ''),
-      };
+  return results.map(({ appliance, ok, data, error, skipped }) => {
+    if (!ok) {
+      const message = error?.message ?? (skipped ? 'Not tried.' : '');
+      // Its name stands beside it already.
+      const own = message.startsWith(`${appliance}: `) ? message.slice(appliance.length + 2) : message;
+      return { appliance, ok, code: error?.code ?? 'ABORTED', message: own };
+    }
     const document = isObject(data) ? (data['system-information'] ?? data) : {};
     const system = isObject(document) ? document : {};
     const serial = system['serial-number'];

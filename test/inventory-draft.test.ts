@@ -105,6 +105,8 @@ describe('a test of all appliances', () => {
         { appliance: 'vpn-001', ok: true },
       ],
     });
+    // Its name stands beside it.
+    expect(answer.rows?.[0]?.message).toMatch(/^What is stored/);
     expect(sent()).toEqual([2, 0]);
     expect(await ask(dialog({ list: list(2), credentials: TYPED }))).toMatchObject({ well: 2 });
   });
