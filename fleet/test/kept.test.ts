@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError, type Outcome } from '../../src';
+import { Moment } from '../ledger/moment';
 import { identityOf, plain } from '../nodes/order';
-import { failed, kept, withoutAddress } from '../worker/outcome';
+import { failed, kept, succeeded, withoutAddress } from '../worker/outcome';
 import { outcomeOf } from '../worker/tasks';
 
 const ODD = ['a\0b', 'half \ud83d of one', '\udc00'];
@@ -12,6 +13,22 @@ const fault = (work: () => unknown): unknown => {
     return thrown;
   }
 };
+
+describe('a moment', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it.each([
+    ['the machine slept', 0, 5000, 5000],
+    ['the clock was set back', 5000, -3_600_000, 5000],
+    ['nothing happened', 5000, 5000, 5000],
+  ])('was so long ago as the later of two clocks says: %s', (_what, steady, wall, ago) => {
+    const clocks = [vi.spyOn(performance, 'now').mockReturnValue(100), vi.spyOn(Date, 'now').mockReturnValue(1e12)];
+    const moment = new Moment();
+    clocks[0]?.mockReturnValue(100 + steady);
+    clocks[1]?.mockReturnValue(1e12 + wall);
+    expect(moment.ago).toBe(ago);
+  });
+});
 
 describe('an order', () => {
   it('takes no name and no input that a table would keep as another one', () => {
@@ -44,9 +61,28 @@ describe('what is kept of an outcome', () => {
     });
   });
 
+  it('holds no address in the words of a failure, of the whole or of a part, and no secret in a plan', () => {
+    const clean = withoutAddress('vpn', 'https://vpn.example.com');
+    const thrown = new GatewayError('CONNECTION', 'vpn.example.com refused the connection.', { sent: false });
+    expect(failed(thrown, clean)).toMatchObject({ message: 'vpn refused the connection.' });
+    const item = { item: 'a', ok: false, error: { code: 'NOT_FOUND', message: 'It is not at vpn.example.com.' } } as const;
+    const plan = [{ method: 'PUT', path: '/a', body: { password: 'planted' } }];
+    const outcome = {
+      data: { a: 1 },
+      many: { total: 2, ok: 1, failed: 1, results: [item] },
+      envelope: { changed: true, plan, requests: 3, retries: 2, logins: 1 },
+    } as unknown as Outcome;
+    const parts = { changed: true, requests: 3, retries: 2, logins: 1, plan: [{ ...plan[0], body: { password: '••••' } }] };
+    const failure = { state: 'failed', code: 'NOT_FOUND', message: '1 of 2 failed: It is not at vpn.' };
+    expect(succeeded(outcome, false, clean)).toEqual({ ...parts, ...failure });
+    expect(succeeded({ ...outcome, many: null }, true, clean)).toEqual({ ...parts, state: 'ok', data: { a: 1 } });
+  });
+
   it('is of a flow what its message says, however its error is written', () => {
     expect(outcomeOf({ payload: 1, error: null })).toEqual({ state: 'ok', changed: null, data: 1 });
     expect(outcomeOf({ payload: 1, error: 'refused' })).toEqual({ state: 'failed', changed: null, code: 'REJECTED', message: 'refused' });
+    expect(outcomeOf({ error: 'x'.repeat(600) }).message).toHaveLength(501);
+    expect(outcomeOf({ error: 'planted is wrong', payload: { password: 'planted' } })).toMatchObject({ message: '•••• is wrong' });
     const error = { message: 'no', code: 'E'.repeat(50) };
     expect(outcomeOf({ error })).toMatchObject({ code: 'E'.repeat(40), message: 'no' });
     for (const odd of [0, false, { message: 5 }, []]) expect(outcomeOf({ error: odd })).toMatchObject({ message: 'The flow failed.' });
