@@ -16,6 +16,24 @@ function clocked(): { coordination: ProcessCoordination; pass: (ms: number) => v
   return { coordination: new ProcessCoordination(() => now), pass: (ms) => (now += ms) };
 }
 
+/** One by which `held` says whether a key is still held. */
+function holding(held: () => Promise<void>): Coordination {
+  const inner = clocked().coordination;
+  return {
+    exclusive: (key, work, options) => inner.exclusive(key, () => work(held), options),
+    remembered: (key) => inner.remembered(key),
+    remember: (key, value, ttlMs) => inner.remember(key, value, ttlMs),
+    update: (key, change, ttlMs) => inner.update(key, change, ttlMs),
+  };
+}
+
+/** Held, until somebody says that it is not. */
+function losing(): { held: () => Promise<void>; lose: () => void } {
+  let isLost = false;
+  const lost = new GatewayError('ABORTED', 'Lost.', { sent: false });
+  return { held: () => (isLost ? Promise.reject(lost) : Promise.resolve()), lose: () => void (isLost = true) };
+}
+
 coordinationSuite('of one process', () => {
   const { coordination, pass } = clocked();
   return { one: coordination, other: coordination, pass: (ms) => Promise.resolve(pass(ms)) };
@@ -35,8 +53,11 @@ describe('of the inventories', () => {
     onTestFinished(() => ends.forEach((end) => end()));
     await inventoryCoordination.remember('key', 'low', 1000);
     expect([await low.remembered('key'), await high.remembered('key')]).toEqual(['low', undefined]);
-    ends[1]?.();
+    // Whoever ends twice ends nobody else.
+    for (let times = 0; times < 2; times++) ends[1]?.();
     expect(await inventoryCoordination.remembered('key')).toBeUndefined();
+    await high.remember('key', 'high', 1000);
+    expect(await inventoryCoordination.remembered('key')).toBe('high');
   });
 
   it('is the latest of those that have one rank: a deploy has made it anew', async () => {
@@ -49,6 +70,31 @@ describe('of the inventories', () => {
     onTestFinished(() => ends.forEach((end) => end()));
     await inventoryCoordination.remember('key', 'after', 1000);
     expect([await before.remembered('key'), await after.remembered('key')]).toEqual([undefined, 'after']);
+  });
+
+  it('is the process where nobody shares with others', async () => {
+    const stop = new Canceller();
+    const held = await Promise.race([
+      inventoryCoordination.exclusive('alone', (held) => Promise.resolve(held), { signal: stop }),
+      new Promise((resolve) => setImmediate(resolve, 'it waits for itself')),
+    ]);
+    stop.abort();
+    expect(held).toBeUndefined();
+  });
+
+  it('says once that it waits, for whomever, and hands on by what it is seen that a key is still held', async () => {
+    const still = (): Promise<void> => Promise.resolve();
+    const inner = holding(still);
+    const exclusive: Coordination['exclusive'] = (key, work, options) => {
+      options?.onWait?.();
+      return inner.exclusive(key, work, options);
+    };
+    onTestFinished(shareBetweenProcesses({ ...inner, exclusive }, 'rank'));
+    let waits = 0;
+    const enter = (): Promise<unknown> =>
+      inventoryCoordination.exclusive('key', (held) => Promise.resolve(held), { onWait: () => waits++ });
+    expect(await Promise.all([enter(), enter()])).toEqual([still, still]);
+    expect(waits).toBe(2);
   });
 
   it('lets one in at a time also when another begins to lead meanwhile', async () => {
@@ -68,25 +114,9 @@ describe('of the inventories', () => {
 });
 
 describe('what a process holds', () => {
-  /** Held, until somebody says that it is not. */
-  function losing(): Coordination & { isLost: boolean } {
-    const inner = clocked().coordination;
-    const losing = {
-      isLost: false,
-      exclusive: <T>(key: string, work: (held?: () => Promise<void>) => Promise<T>) =>
-        inner.exclusive(key, () =>
-          work(() => (losing.isLost ? Promise.reject(new GatewayError('ABORTED', 'Lost.', { sent: false })) : Promise.resolve())),
-        ),
-      remembered: inner.remembered.bind(inner),
-      remember: inner.remember.bind(inner),
-      update: inner.update.bind(inner),
-    };
-    return losing;
-  }
-
   it('is asked for before each write leaves: none does once it is lost', async () => {
-    const coordination = losing();
-    const { simulator, gateway } = await pair({}, {}, { coordination });
+    const { held, lose } = losing();
+    const { simulator, gateway } = await pair({}, {}, { coordination: holding(held) });
     const ensure = (description: string): Promise<unknown> =>
       gateway.run('config.ensure', { path: 'users/user-roles/user-role/Users', body: { description } });
     const writes = (): number => simulator.requests.filter(({ method, path }) => method === 'PUT' && path.startsWith(ROLES)).length;
@@ -96,10 +126,19 @@ describe('what a process holds', () => {
     simulator.fault({
       match: ({ method }) => method === 'GET',
       times: 1,
-      until: Promise.resolve().then(() => void (coordination.isLost = true)),
+      until: Promise.resolve().then(lose),
     });
     expect(await failure(ensure('lost'))).toMatchObject({ code: 'ABORTED', details: { sent: false } });
     expect(writes()).toBe(1);
+  });
+
+  it('is asked for after whatever else a write waits for, in which it may be lost', async () => {
+    const { held, lose } = losing();
+    const { simulator, gateway } = await pair({}, {}, { coordination: holding(held) });
+    const input = { path: 'users/user-roles/user-role/Users', body: { description: 'late' } };
+    const beforeWrite = (): Promise<void> => Promise.resolve().then(lose);
+    expect(await failure(gateway.run('config.ensure', input, { beforeWrite }))).toMatchObject({ code: 'ABORTED' });
+    expect(simulator.requests.filter(({ method }) => method === 'PUT')).toEqual([]);
   });
 });
 

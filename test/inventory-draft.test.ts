@@ -275,18 +275,24 @@ describe('a test of all appliances', () => {
 
   it('tells what is wrong with what all have in common', async () => {
     const proxies = ['p1', 'p2'].map((id) => ({ id, type: 'http proxy', name: 'twice', url: 'http://127.0.0.1:1', noproxy: [] }));
+    // An id goes before a name.
+    const named = { id: 'p0', type: 'http proxy', name: 'p1', url: 'no url', noproxy: [] };
     const file = join(temporaryFolder(), 'large.json');
     writeFileSync(file, '');
     truncateSync(file, 16 * 2 ** 20 + 1);
     const common = { source: 'file', file };
-    await rig.deploy({ nodes: [], more: [{ type: 'gateway-inventory', name: 'ours', ...dialog(common) }, ...proxies], credentials: {} });
+    await rig.deploy({
+      nodes: [],
+      more: [{ type: 'gateway-inventory', name: 'ours', ...dialog(common) }, named, ...proxies],
+      credentials: {},
+    });
     expect(await ask(dialog(common))).toMatchObject(refused('BAD_CONFIG', /larger than 16 MiB/));
     expect(await ask(dialog({ defaults: '[]' }))).toMatchObject(refused('BAD_CONFIG', /has to be an object of properties/));
     expect(await ask(dialog({ sets: 'a b c d e f g h' }))).toMatchObject(refused('BAD_CONFIG', /keeps 7 sets/));
     const [row] = (await ask(dialog({ list: list(1, { proxy: 'twice' }), credentials: TYPED }))).rows ?? [];
     expect(row).toMatchObject(refused('BAD_CONFIG', /Two nodes for http proxy have the name twice/));
-    const [named] = (await ask(dialog({ list: list(1, { proxy: 'p1' }), credentials: TYPED }))).rows ?? [];
-    expect(named).toMatchObject(refused('CONNECTION', /proxy/));
+    const [own] = (await ask(dialog({ list: list(1, { proxy: 'p1' }), credentials: TYPED }))).rows ?? [];
+    expect(own).toMatchObject(refused('CONNECTION', /proxy/));
   });
 
   it('does not pause for what is refused at different addresses', async () => {

@@ -109,6 +109,7 @@ describe('a report', () => {
     expect(envelopeOf([well('a')], { envelopes: [cost(1, [request])], dryRun: true }).summary).toMatch(
       /would send 1 request to 1 appliance\.$/,
     );
+    expect(envelopeOf(results, { envelopes: [cost(1, [])], dryRun: true }).summary).toContain('would send 0 requests to 3 appliances');
     expect(envelope.ms).toBeGreaterThanOrEqual(0);
     expect(Number.isInteger(Math.round((envelope.ms ?? NaN) * 10))).toBe(true);
     expect(envelopeOf(results, { envelopes: [cost(1), cost(1), undefined] })).not.toHaveProperty('plan');
