@@ -7,6 +7,7 @@ import { exampleNames, readExample, type FlowNode } from '../../scripts/demo/exa
 import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
 import type { Demo } from '../../scripts/demo/start.mjs';
 import { inject } from '../../test/examples/running';
+import { LOGIN as PATH } from '../../test/library/appliance';
 import { dialogs } from '../nodes/dialogs.mjs';
 import { Bench, LOGIN, until } from './support/fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
@@ -117,6 +118,18 @@ describe('in a Node-RED', () => {
     const types = (await (await fetch(`${red.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as { types: string[] }[];
     const known = types.flatMap((one) => one.types);
     for (const type of propertiesOf.keys()) expect(known).toContain(type);
+  });
+
+  it('nightly backup: an appliance that fails is named, whichever it is, and the others are backed up', async () => {
+    const place = mkdtempSync(join(folder, 'backups-'));
+    bench.fleet.appliances[0]?.fault({ match: ({ path }) => !path.startsWith(PATH), status: 404, body: '{}', times: Infinity });
+    await press('Nightly', 'Every night at 2', { folder: place, run: 'one fails' });
+    expect(await next('Mail')).toMatchObject({
+      topic: 'Backup of the fleet: something FAILED',
+      text: expect.stringMatching(/2 of 3 appliances; failed: 1 \(berlin-1\)\.\nberlin-1: /) as string,
+    });
+    expect(readdirSync(place).filter((name) => name.endsWith('.xml.gz'))).toHaveLength(2);
+    bench.reset();
   });
 
   it('nightly backup: one report; a second timer is passed over', async () => {

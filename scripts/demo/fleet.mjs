@@ -105,6 +105,9 @@ function setUp({ appliances, backups, folder, database }) {
       case 'gateway-inventory':
         credentials[node.id] = { username, password };
         return { ...node, list: JSON.stringify(appliances.entries) };
+      case 'gateway-fleet-run':
+        // All of these are there: one is tried first, to show it.
+        return { ...node, canary: 1 };
       case 'inject': {
         const props = /** @type {{ p: string }[]} */ (node['props']);
         return { ...node, props: props.map((prop) => (prop.p === 'folder' ? { ...prop, v: backups } : prop)) };
