@@ -108,6 +108,8 @@ export class NodeKeeper {
 
   /** Only what has changed: the outcome of a message stays until then. */
   #show(contained: number, fault: GatewayError | undefined): void {
+    // Nobody would see it: the next look says it.
+    if (!fault && this.#status.isBusy) return;
     const shown = fault ? fault.code : String(contained);
     if (shown === this.#shown) return;
     const first = this.#shown === '';

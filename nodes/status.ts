@@ -47,6 +47,11 @@ export class Status {
     this.#node = node;
   }
 
+  /** What is reported now is not to be seen. */
+  get isBusy(): boolean {
+    return this.#running > 0;
+  }
+
   begin(): void {
     if (this.#running === 0 && performance.now() - this.#idleSince > PAUSE_MS) this.#batch = { total: 0, failed: 0, kinds: new Set() };
     this.#running++;

@@ -41,6 +41,8 @@ export function containing(runtime: Runtime): void {
 
   it('ends new sessions, tells each, goes on after a deploy, and lets in who is released', async () => {
     await deploy([node]);
+    // Looks go on meanwhile, and what they find is said though the outcome of the message is shown after that.
+    rig.sim.fault({ match: ({ path }) => path.includes('active-users'), delayMs: 400 });
     const { out } = await rig.run({ _msgid: 'm1', payload: 'j.doe' });
     const { id } = out[0]?.payload as { id: string };
     const first = signIn();
