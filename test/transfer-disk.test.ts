@@ -163,11 +163,12 @@ describe('a file that is being written', () => {
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const left = (who: string, target = 'x'): string => `${target}.${who}-1.partial`;
     const mine = [left(`${HOST}-${ended}`), left(`${HOST}-${process.pid}`), left('0badcafe-1')];
-    const others = [left(`${HOST}-${process.ppid}`), left('0badcafe-2'), 'x.partial', `${mine[0]}s`, `x${HOST}-${ended}-1.partial`];
+    const others = [left(`${HOST}-${process.ppid}`), left(`0badcafe-${ended}`), 'x.partial', `${mine[0]}s`, `x${HOST}-${ended}-1.partial`];
     for (const name of [...mine, ...others]) writeFileSync(join(place, name), '');
     const past = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
     utimesSync(join(place, left('0badcafe-1')), past(12.1), past(12.1));
-    utimesSync(join(place, left('0badcafe-2')), past(11.9), past(11.9));
+    utimesSync(join(place, left(`0badcafe-${ended}`)), past(11.9), past(11.9));
+    utimesSync(join(place, 'x.partial'), past(100), past(100));
     expect((await leftovers(place)).toSorted()).toEqual(mine.toSorted());
     writeFileSync(join(place, left(`${HOST}-${ended}`, 'y')), '');
     await sweep(join(place, 'x'));

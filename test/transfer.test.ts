@@ -34,7 +34,7 @@ describe('export-xml', () => {
     });
     const [call] = calls(simulator);
     expect(JSON.parse(call?.body ?? '')).toEqual({ section: 'users', password: PASSWORD });
-    expect(call?.headers.accept).toMatch(/xml/);
+    expect(call?.headers.accept).toBe('application/xml, text/xml, */*;q=0.5');
   });
 
   it.each<[string, string, RegExp]>([
@@ -95,6 +95,7 @@ describe('export-binary', () => {
     expect(envelope.verified).toBe('zip');
     expect(lines(simulator)).toEqual([`POST ${BINARY}?export=user_config`]);
     expect(JSON.parse(calls(simulator)[0]?.body ?? '')).toEqual({ Password: PASSWORD });
+    expect(calls(simulator)[0]?.headers.accept).toBe('text/html, */*;q=0.5');
   });
 
   it('refuses what was cut short with status 200', async () => {
@@ -220,16 +221,18 @@ describe('imports', () => {
     const { simulator, gateway } = await pair({ variants: { transferMs: 150 } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     const told: Advance[] = [];
-    const first = gateway.run('transfer.import-xml', { xml });
+    const toldOfFirst: Advance[] = [];
+    const first = gateway.run('transfer.import-xml', { xml }, { onProgress: (advance) => toldOfFirst.push(advance) });
     const second = gateway.run('transfer.import-xml', { xml }, { onProgress: (advance) => told.push(advance) });
     const third = new AbortController();
     const cancelled = failure(gateway.run('transfer.import-xml', { xml }, third.signal));
     await eventually(() => expect(told).toEqual([{ state: 'waiting' }]));
     third.abort();
-    expect((await cancelled).code).toBe('ABORTED');
+    expect(await cancelled).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for another import to end.' });
     await first;
     expect(lines(simulator)).toHaveLength(2);
     await second;
+    expect([toldOfFirst, told]).toEqual([[], [{ state: 'waiting' }, { state: 'moving', bytes: 0 }]]);
     expect(lines(simulator)).toHaveLength(3);
     expect(simulator.state.transfer.waiting).toBe(0);
   });

@@ -26,7 +26,8 @@ const HEAD_CHARACTERS = 8;
 interface Piece {
   readonly memory: Buffer;
   readonly bytes: number;
-  /** Characters of base64 before it. */
+  /** Bytes of text before it, and characters of base64. */
+  readonly at: number;
   readonly before: number;
 }
 
@@ -43,14 +44,13 @@ export class Base64Check {
   #blanks = false;
   #head = '';
   #tail: Piece[] = [];
-  #tailBytes = 0;
 
   write(batch: Buffer): void {
     const before = this.#characters;
     if (this.#head.length < HEAD_CHARACTERS) this.#begin(batch);
     this.#count(batch);
-    this.#bytes += batch.length;
     this.#keep(batch, before);
+    this.#bytes += batch.length;
   }
 
   /** `zipOnly`: nothing else will do. */
@@ -83,15 +83,11 @@ export class Base64Check {
   /** A copy, because the batch is written again; into memory that the tail has no more use for. */
   #keep(batch: Buffer, before: number): void {
     let memory: Buffer | undefined;
-    while (this.#tailBytes - (this.#tail[0]?.bytes ?? 0) >= TAIL_BYTES) {
-      const oldest = this.#tail.shift();
-      this.#tailBytes -= oldest?.bytes ?? 0;
-      memory = oldest?.memory;
-    }
+    // The second reaches back far enough.
+    while (this.#tail[1] && this.#bytes - this.#tail[1].at >= TAIL_BYTES) memory = this.#tail.shift()?.memory;
     if (!memory || memory.length < batch.length) memory = Buffer.allocUnsafeSlow(batch.length);
     batch.copy(memory);
-    this.#tail.push({ memory, bytes: batch.length, before });
-    this.#tailBytes += batch.length;
+    this.#tail.push({ memory, bytes: batch.length, at: this.#bytes, before });
   }
 
   #directory(total: number): ZipEntry[] | undefined {
@@ -104,9 +100,7 @@ export class Base64Check {
 
   /** What the last pieces encode, of at least so many bytes of text where there are so many. */
   #decodedTail(bytes: number): Buffer {
-    let first = this.#tail.length;
-    for (let found = 0; first > 0 && found < bytes;) found += this.#tail[--first]?.bytes ?? 0;
-    const pieces = this.#tail.slice(first);
+    const pieces = this.#tail.filter(({ at, bytes: used }) => at + used > this.#bytes - bytes);
     const text = pieces.map(({ memory, bytes: used }) => memory.toString('latin1', 0, used).replace(/\s/g, '')).join('');
     // Decoding has to begin with a whole group.
     const skip = (4 - ((pieces[0]?.before ?? 0) % 4)) % 4;

@@ -91,7 +91,7 @@ export function targetOfPartial(name: string): string | undefined {
 
 /** Names of the partial files in a folder that nobody writes any more: their process has ended. */
 export async function leftovers(folder: string): Promise<string[]> {
-  const names = (await readdir(folder)).filter((name) => SUFFIX.test(name));
+  const names = await readdir(folder);
   const abandoned = await inParallel(names, LOOKS_AT_ONCE, (name) => isAbandoned(folder, name));
   return names.filter((_name, index) => abandoned[index]);
 }
@@ -105,8 +105,9 @@ export async function sweep(target: string): Promise<void> {
 }
 
 async function isAbandoned(folder: string, name: string): Promise<boolean> {
+  const [, host, pid] = SUFFIX.exec(name) ?? [];
+  if (host === undefined) return false;
   const path = join(folder, name);
-  const [, host = '', pid] = SUFFIX.exec(name) ?? [];
   return !writing.has(path) && (await isOver(path, host, Number(pid)));
 }
 
