@@ -69,6 +69,9 @@ describe('the folder of a snapshot', () => {
       expect(await told('users/new')).toBe(`${join(folder, 'users/new.json')} cannot be written: the disk does not answer (EIO).`);
     });
     expect(filesIn(folder)).toEqual(before);
+    const loop = join(folder, 'users/loop.json');
+    symlinkSync('loop.json', loop);
+    expect(await told('users/loop')).toBe(`${loop} cannot be written: it is a symbolic link, or links lead in a circle (ELOOP).`);
   });
 
   it('gives what its files hold, or says which of them holds none', async () => {
@@ -124,8 +127,10 @@ describe('the folder of a snapshot', () => {
   });
 
   it('loses what is gone, and the folders that are empty then', async () => {
-    const folder = folderOf({ 'users/a/b/c.json': '', 'users/a/d.json': '', 'users/e/f.json/g': '' });
+    const folder = folderOf({ 'users/a/b/c.json': '', 'users/a/d.json': '', 'users/e/f.json/g': '', 'users/h/i/j.json': '' });
     const open = await SnapshotFolder.open(folder);
+    await open.remove(['users', 'h', 'i', 'j.json']);
+    expect(() => statSync(join(folder, 'users/h'))).toThrow('ENOENT');
     await open.remove(['users', 'a', 'b', 'c.json']);
     expect(filesIn(folder)).toEqual([MANIFEST, 'users/a/d.json', 'users/e/f.json/g']);
     await open.remove(['users', 'a', 'd.json']);
@@ -133,6 +138,11 @@ describe('the folder of a snapshot', () => {
     const [message] = [(await failure(open.remove(['users', 'e', 'f.json']))).message];
     expect(message).toContain(`${join(folder, 'users/e/f.json')} cannot be written: `);
     expect(() => statSync(join(folder, 'users/a'))).toThrow('ENOENT');
+    // The folder itself stays.
+    const empty = temporaryFolder();
+    put(empty, { 'x.json': '' });
+    await (await SnapshotFolder.open(empty)).remove(['x.json']);
+    expect(statSync(empty).isDirectory()).toBe(true);
     await open.respell(['users', 'e'], ['users', 'E']);
     expect(filesIn(folder)).toEqual([MANIFEST, 'users/E/f.json/g']);
   });
@@ -199,6 +209,7 @@ describe('turns', () => {
       '/a',
       '/a/b/c',
     ]);
+    expect(await tried({ '/ab/c': undefined, '/a': '/z', '/z': undefined })).toEqual(['/ab/c', '/a?', '/z', '/a']);
     expect(await tried({ '/a/b': undefined, '/a': '/never' })).toEqual(['/a?', '/a/b', '/a!']);
     expect(await tried({ '/a/b/c': '/a/x', '/a/x': undefined, '/a': undefined })).toEqual(['/a', '/a/b/c?', '/a/x', '/a/b/c']);
   });

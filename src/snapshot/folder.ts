@@ -2,7 +2,6 @@ import { mkdir, readdir, readFile, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { badInput } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
-import { CONFIGURATION } from '../model/path';
 import { sentence } from '../model/sentence';
 import { fileFault } from '../transfer/file-fault';
 import { readJsonFile } from '../transfer/json-file';
@@ -51,7 +50,7 @@ export class SnapshotFolder {
   /** Gives what became of the file, and how long it is. */
   async write(place: string, resource: JsonObject, alike: ReadonlySet<string>): Promise<{ stored: Stored; bytes: number }> {
     const names = fileOf(place, alike);
-    const bytes = Buffer.from(textOf(kept(resource)), 'utf8');
+    const bytes = Buffer.from(textOf(kept(resource)));
     const stored = await this.#writeFile(names, bytes);
     if (!tellsPlace(names)) this.#names.set(names.join('/'), place);
     return { stored, bytes: bytes.length };
@@ -119,7 +118,7 @@ export class SnapshotFolder {
         const names = [...folder, entry.name];
         if (folder.length === 0 && !isOurs(entry.name, roots)) continue;
         if (entry.isDirectory()) open.push(names);
-        else if (entry.isFile() && entry.name.endsWith('.json')) yield names;
+        else if (entry.isFile()) yield names;
       }
       if (entries.some(({ name }) => targetOfPartial(name) !== undefined)) await this.#sweep(path);
     }
@@ -155,16 +154,17 @@ export class SnapshotFolder {
   /** The manifest, if it differs from what is there. `names`: those of files that stay from earlier. */
   async writeManifest(manifest: Omit<Manifest, 'names'>, names: Iterable<readonly [string, string]>): Promise<void> {
     const all = new Map([...names, ...this.#names]);
-    await this.#writeFile([MANIFEST], Buffer.from(manifestText({ ...manifest, names: Object.fromEntries(all) }), 'utf8'));
+    await this.#writeFile([MANIFEST], Buffer.from(manifestText({ ...manifest, names: Object.fromEntries(all) })));
   }
 }
 
 /** By the name right below the folder. */
 function isOurs(name: string, roots: ReadonlySet<string>): boolean {
   const place = placeOfFile([name.endsWith('.json') ? name : `${name}.json`]);
-  if (place === CONFIGURATION) return true;
-  const [segment = ''] = place === undefined ? [] : segmentsOf(place);
-  return roots.has(segment);
+  if (place === undefined) return false;
+  // The root itself has none.
+  const [segment] = segmentsOf(place);
+  return segment === undefined || roots.has(segment);
 }
 
 function unlessMissing(error: NodeJS.ErrnoException): undefined {

@@ -46,7 +46,6 @@ export class Turns {
     } catch (thrown) {
       // Of others like it, whoever works on them may not even begin.
       if (!REFUSED.has(asGatewayError(thrown).code)) this.#hopeless = true;
-      if (this.#hopeless) throw thrown;
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
         this.#next();
