@@ -67,12 +67,20 @@ describe('restore', () => {
   });
 
   it('takes the latest that holds what is asked for', async () => {
-    const { gateway } = await named();
+    const { gateway, simulator } = await named();
     const path = folder();
     const binary = await run(gateway, { folder: path, what: 'binary' });
     await run(gateway, { folder: path });
-    const { envelope } = await gateway.run('backup.restore', { folder: path, backup: 'latest', kind: 'binary' });
-    expect(envelope.restored).toBe(binary.backup);
+    const restored = async (input: object): Promise<unknown> =>
+      (await gateway.run('backup.restore', { folder: path, backup: 'latest', 'backup-first': false, ...input })).envelope.restored;
+    expect(await restored({ kind: 'binary' })).toBe(binary.backup);
+    // One that holds both has what is asked for, and XML has a password, binary none.
+    const both = await run(gateway, { folder: path, what: 'both', password: PASSWORD });
+    expect([await restored({ kind: 'binary' }), await restored({ password: PASSWORD })]).toEqual([both.backup, both.backup]);
+    const manifest = JSON.parse(readFileSync(both.manifest, 'utf8')) as Manifest;
+    writeFileSync(both.manifest, JSON.stringify({ ...manifest, files: manifest.files.toReversed() }));
+    await restored({ password: PASSWORD });
+    expect(lines(simulator).at(-1)).toContain('import-xml');
   });
 
   it('waits for another import before it makes the backup', async () => {
@@ -127,7 +135,11 @@ describe('restore', () => {
     const secret = await run(gateway, { folder: path, password: PASSWORD, passphrase: 'p' });
     const restore = (input: Record<string, unknown>): Promise<unknown> =>
       gateway.run('backup.restore', { folder: path, backup: secret.backup, ...input });
+    const before = names(path);
     expect((await failure(restore({ password: PASSWORD }))).message).toContain('give the passphrase');
+    expect(names(path)).toEqual(before);
+    const plain = await run(gateway, { folder: path });
+    expect((await failure(restore({ backup: plain.backup, passphrase: 'p' }))).message).toContain('was made without a passphrase');
     expect((await failure(restore({ passphrase: 'p' }))).message).toContain('made with a password');
     expect((await failure(restore({ passphrase: 'q', password: PASSWORD }))).message).toContain('passphrase is wrong');
     expect((await failure(restore({ kind: 'binary', passphrase: 'p' }))).message).toContain('holds no binary');
@@ -150,6 +162,10 @@ describe('restore', () => {
     const { 'serial-number': serial } = made;
     change(/"serial-number": "[^"]*"/, '"serial-number": "OTHER"');
     expect(await told({})).toBe(`${made.backup} was not restored: it is of the appliance OTHER, this is ${serial}. ${allow}`);
+    const { details } = await failure(gateway.run('backup.restore', { folder: path, backup: made.backup }));
+    expect(details.sent).toBe(false);
+    simulator.fault({ match: ({ path: asked }) => asked === INFO, body: '{"system-information":{}}' });
+    expect(await told({})).toContain('it cannot be told whether it is of this appliance');
     change(/"serial-number": "[^"]*"/, '"serial-number": null');
     expect(await told({})).toBe(`${made.backup} was not restored: it cannot be told whether it is of this appliance. ${allow}`);
     simulator.fault({ match: ({ path: asked }) => asked === INFO, body: '{"system-information":{}}', times: Infinity });

@@ -89,6 +89,7 @@ describe('a stored file', () => {
         expect((await buffer(openStored(handle, file, how.passphrase, hash))).toString()).toBe(CONTENT);
         expect(hash.digest('hex')).toBe(file.sha256);
       }
+      expect((await buffer(openStored(handle, file, how.passphrase))).toString()).toBe(CONTENT);
       if (how.passphrase) expect(() => openStored(handle, file, undefined)).toThrow(`${file.file} is encrypted: give the passphrase.`);
     },
   );
@@ -106,8 +107,22 @@ describe('a stored file', () => {
       expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining(`${join(place, 'x.xml')} cannot be written`)]);
     });
     await output.discard();
+    const other = await StoredOutput.create(join(place, 'y.xml'), false, undefined);
+    await withHandles({ write: () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) }, async () => {
+      const work = async (): Promise<void> => {
+        for (let time = 0; time < 200; time++) await other.write(Buffer.alloc(1 << 16));
+      };
+      expect((await failure(work())).message).toBe(`${join(place, 'y.xml')} cannot be written: the disk does not answer (EIO).`);
+    });
+    await other.discard();
     expect(readdirSync(place)).toEqual([]);
     expect((await failure(StoredOutput.create(join(place, 'none', 'x'), gzip, undefined))).message).toContain('cannot be written');
+  });
+
+  it('is on the disk before it has its name', async () => {
+    let synced = 0;
+    await withHandles({ sync: (own) => (synced++, own()) }, async () => void (await stored()));
+    expect(synced).toBe(1);
   });
 
   it('that is given up leaves nothing', async () => {
@@ -224,6 +239,10 @@ describe('what is sent of a stored file', () => {
     await withHandles({ read: broken }, async () => {
       const error = await failure(buffer(openChecked(file, made.file, undefined)));
       expect([error.code, error.message]).toEqual(['BAD_INPUT', `${made.path} cannot be read: the disk does not answer (EIO).`]);
+    });
+    const again = await opened(made.path);
+    await withHandles({ read: () => Promise.reject(new Error('odd')) }, async () => {
+      expect((await failure(buffer(openChecked(again, made.file, undefined)))).message).toBe(`${made.path} cannot be read: odd.`);
     });
   });
 });
