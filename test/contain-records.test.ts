@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { contain, release } from '../src/contain/contain';
 import type { Hands } from '../src/contain/hands';
 import { isKept, keep, offerSessions, type ContainEvent, type Keeper } from '../src/contain/keeper';
 import { isContained, isOver, whoOf, type Contained } from '../src/contain/record';
@@ -351,75 +352,75 @@ describe('a keeper', () => {
   });
 });
 
-describe('a keeper, look by look', () => {
-  const EVERY = 10;
+const EVERY = 10;
 
-  /** An appliance with sessions and accounts, who keeps people out of it, and a time that the test moves. */
-  function guarding() {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'], now: new Date('2026-11-20T08:00:00.000Z') });
-    onTestFinished(() => void vi.useRealTimers());
-    const here = {
-      sessions: [] as JsonObject[],
-      accounts: new Map<string, boolean>(),
-      /** What was asked, ended and changed. */
-      did: [] as string[],
-      /** What fails, by what is done. */
-      faults: new Map<string, GatewayError>(),
-      /** What happens meanwhile. */
-      meanwhile: (_what: string): void => undefined,
-      planned: false,
-    };
-    const done = (what: string): Promise<void> => {
-      here.did.push(what);
-      here.meanwhile(what);
-      const fault = here.faults.get(what);
-      return fault ? Promise.reject(fault) : Promise.resolve();
-    };
-    const hands = (): Hands => ({
-      appliance: APPLIANCE,
-      planned: here.planned,
-      isEnabled: (server) => Promise.resolve(here.accounts.get(server)),
-      setEnabled: (server, name, enabled) =>
-        done(`${enabled ? 'enable' : 'disable'} ${name} at ${server}`).then(() => void here.accounts.set(server, enabled)),
-      sessions: (name) =>
-        done(`list ${name ?? 'all'}`).then(() => here.sessions.filter((one) => name === undefined || one['active-user-name'] === name)),
-      isOf: (session, who) =>
-        session['active-user-name'] === who.name || (who['source-ip'] !== undefined && session['source-ip'] === who['source-ip']),
-      end: (session) => done(`end ${String(session['session-id'])}`).then(() => session['gone'] !== true),
-      shown: (session) => ({ shown: session['session-id'] }),
-      exclusive: (work) => done('alone').then(work),
-    });
-    const told = { events: [] as ContainEvent[], looks: [] as [number, string | undefined][] };
-    const keeper = (more: Partial<Keeper> = {}): Keeper => ({
-      appliance: APPLIANCE,
-      every: EVERY,
-      contains: true,
-      perform: (work) => work(hands()),
-      onEvent: (event) => told.events.push(event),
-      onLook: (contained, fault) => told.looks.push([contained, fault?.message]),
-      ...more,
-    });
-    const join = (more: Partial<Keeper> = {}): (() => void) => {
-      const stop = keep(keeper(more));
-      onTestFinished(stop);
-      return stop;
-    };
-    const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
-    /** The next look, and what was done in it. */
-    const look = async (): Promise<string[]> => {
-      await pass(EVERY * 1000);
-      return here.did.splice(0);
-    };
-    const memory = placesOf(APPLIANCE).of(undefined);
-    const endedOf = async (): Promise<number[]> => (await allKept(APPLIANCE)).map(({ record }) => record.ended);
-    return { here, hands, told, join, pass, look, memory, endedOf };
-  }
-  const session = (id: string, user: number, more: JsonObject = {}): JsonObject => ({
-    'session-id': id,
-    'active-user-name': `user-${user}`,
+/** An appliance with sessions and accounts, who keeps people out of it, and a time that the test moves. */
+function guarding() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'], now: new Date('2026-11-20T08:00:00.000Z') });
+  onTestFinished(() => void vi.useRealTimers());
+  const here = {
+    sessions: [] as JsonObject[],
+    accounts: new Map<string, boolean>(),
+    /** What was asked, ended and changed. */
+    did: [] as string[],
+    /** What fails, by what is done. */
+    faults: new Map<string, GatewayError>(),
+    /** What happens meanwhile. */
+    meanwhile: (_what: string): void => undefined,
+    planned: false,
+  };
+  const done = (what: string): Promise<void> => {
+    here.did.push(what);
+    here.meanwhile(what);
+    const fault = here.faults.get(what);
+    return fault ? Promise.reject(fault) : Promise.resolve();
+  };
+  const hands = (): Hands => ({
+    appliance: APPLIANCE,
+    planned: here.planned,
+    isEnabled: (server) => Promise.resolve(here.accounts.get(server)),
+    setEnabled: (server, name, enabled) =>
+      done(`${enabled ? 'enable' : 'disable'} ${name} at ${server}`).then(() => void here.accounts.set(server, enabled)),
+    sessions: (name) =>
+      done(`list ${name ?? 'all'}`).then(() => here.sessions.filter((one) => name === undefined || one['active-user-name'] === name)),
+    isOf: (session, who) =>
+      session['active-user-name'] === who.name || (who['source-ip'] !== undefined && session['source-ip'] === who['source-ip']),
+    end: (session) => done(`end ${String(session['session-id'])}`).then(() => session['gone'] !== true),
+    shown: (session) => ({ shown: session['session-id'] }),
+    exclusive: (work) => done('alone').then(work),
+  });
+  const told = { events: [] as ContainEvent[], looks: [] as [number, string | undefined][] };
+  const keeper = (more: Partial<Keeper> = {}): Keeper => ({
+    appliance: APPLIANCE,
+    every: EVERY,
+    contains: true,
+    perform: (work) => work(hands()),
+    onEvent: (event) => told.events.push(event),
+    onLook: (contained, fault) => told.looks.push([contained, fault?.message]),
     ...more,
   });
+  const join = (more: Partial<Keeper> = {}): (() => void) => {
+    const stop = keep(keeper(more));
+    onTestFinished(stop);
+    return stop;
+  };
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+  /** The next look, and what was done in it. */
+  const look = async (): Promise<string[]> => {
+    await pass(EVERY * 1000);
+    return here.did.splice(0);
+  };
+  const memory = placesOf(APPLIANCE).of(undefined);
+  const endedOf = async (): Promise<number[]> => (await allKept(APPLIANCE)).map(({ record }) => record.ended);
+  return { here, hands, told, join, pass, look, memory, endedOf };
+}
+const session = (id: string, user: number, more: JsonObject = {}): JsonObject => ({
+  'session-id': id,
+  'active-user-name': `user-${user}`,
+  ...more,
+});
 
+describe('a keeper, look by look', () => {
   it('ends what is new, tells each once and counts it, also where it is listed for longer', async () => {
     const { here, told, join, pass, look, memory, endedOf } = guarding();
     await memory.put(recordOf(1));
@@ -639,5 +640,66 @@ describe('a keeper, look by look', () => {
     });
     await pass(EVERY * 1000 * 3);
     expect(limits).toEqual([10_000, 10_000, 10_000, 10_000]);
+  });
+});
+
+describe('containing', () => {
+  const wanted = { servers: [], minutes: 60, max: 25 };
+  const user = { ...wanted, name: 'user-1' };
+  const recordsOf = async (): Promise<Contained[]> => (await allKept(APPLIANCE)).map(({ record }) => record);
+
+  it('an address is of that one alone, however often', async () => {
+    const hands = guarding().hands();
+    const one = await contain({ ...wanted, 'source-ip': '203.0.113.1' }, hands);
+    const other = await contain({ ...wanted, 'source-ip': '203.0.113.2' }, hands);
+    expect((await contain({ ...wanted, 'source-ip': '203.0.113.1' }, hands)).id).toBe(one.id);
+    expect((await recordsOf()).map(({ id }) => id)).toEqual([one.id, other.id]);
+    const refused = await failure(contain({ ...user, max: 2 }, hands));
+    expect([refused.code, refused.details.sent]).toEqual(['LIMIT', false]);
+  });
+
+  it('disables what was enabled, each server once, also where somebody has enabled it since', async () => {
+    const { here, hands, memory } = guarding();
+    for (const server of ['s', 't']) here.accounts.set(server, true);
+    here.accounts.set('u', false);
+    expect((await contain({ ...user, servers: ['s', 's', 'u', 'none'] }, hands())).disabled).toEqual(['s']);
+    here.accounts.set('s', true);
+    expect((await contain({ ...user, servers: ['s', 't'] }, hands())).disabled).toEqual(['s', 't']);
+    expect(here.did.filter((what) => what.startsWith('disable'))).toEqual(['disable user-1 at s', 'disable user-1 at t']);
+    // What is written down is what was done.
+    expect((await recordsOf())[0]?.accounts).toEqual(['s', 't'].map((server) => ({ server, state: 'disabled' })));
+    const [record] = await recordsOf();
+    if (record) await memory.put({ ...record, releasing: true });
+    await contain(user, hands());
+    expect(await recordsOf()).toEqual([{ ...record, releasing: false }]);
+  });
+
+  it('that is planned writes nothing down, neither does its end', async () => {
+    const { here, hands, memory } = guarding();
+    here.planned = true;
+    here.accounts.set('s', true);
+    expect(await contain({ ...user, servers: ['s'] }, hands())).toMatchObject({ id: null, disabled: ['s'] });
+    expect(await recordsOf()).toEqual([]);
+    const record = recordOf(1, { accounts: [{ server: 's', state: 'disabled' }] });
+    await memory.put(record);
+    here.accounts.set('s', false);
+    expect((await release({ id: record.id }, hands())).enabled).toEqual(['s']);
+    expect(await recordsOf()).toEqual([record]);
+  });
+
+  it('ends for who is named, and that it does is written down before anything is enabled', async () => {
+    const { here, hands, memory } = guarding();
+    for (const count of [1, 2]) await memory.put(recordOf(count, { accounts: [{ server: 's', state: 'disabled' }] }));
+    here.accounts.set('s', false);
+    for (const none of [{ id: idOf(3) }, { name: 'user-3' }]) {
+      const error = await failure(release(none, hands()));
+      expect([error.code, error.details.sent]).toEqual(['NOT_FOUND', false]);
+    }
+    here.faults.set('enable user-2 at s', new GatewayError('REJECTED', 'Not enabled.'));
+    expect((await failure(release({ name: 'user-2' }, hands()))).code).toBe('REJECTED');
+    expect((await recordsOf()).map(({ releasing }) => releasing)).toEqual([false, true]);
+    here.faults.clear();
+    expect(await release({ id: idOf(2) }, hands())).toEqual({ id: idOf(2), enabled: ['s'], 'ended-meanwhile': 0 });
+    expect((await recordsOf()).map(({ id }) => id)).toEqual([idOf(1)]);
   });
 });

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError, Inventory, runOnMany, type ManyAppliances, type ManyOptions, type ManyOutcome } from '../src';
 import { Gateways } from '../src/inventory';
-import { checkOpenFiles, holding, holds, limitOfFiles } from '../src/inventory/open-files';
+import { checkOpenFiles, holding, holds, limitOfFiles, SYSTEM } from '../src/inventory/open-files';
 import { forgetAccounts } from '../src/login/account-state';
 import { processCoordination } from '../src/model/process-coordination';
 import { startSimulatedFleet, type SimulatedFleet, type Simulator } from '../src/simulator';
@@ -397,6 +397,16 @@ describe('one operation on many appliances', () => {
       expect(fleet.appliances.map(writes)).toEqual(fleet.appliances.map(() => 0));
     });
 
+    it.each([
+      ['a read', SESSIONS, {}],
+      ['a dry run', KILL, { dryRun: true }],
+    ])('does not hold %s, which begins no more after its canary', async (_what, operation, options) => {
+      breaks('vpn-001');
+      const approve = () => Promise.reject(new Error('asked'));
+      const error = await failureOf(on('vpn-00*', operation, { name: 'j.doe' }, { canary: 1, approve, ...options }));
+      expect([error.code, touched()]).toEqual(['NOT_FOUND', ['vpn-001']]);
+    });
+
     it('does nothing when that is declined', async () => {
       someone('vpn-002');
       const declined = new GatewayError('DECLINED', 'No.');
@@ -490,6 +500,11 @@ describe('open files', () => {
     expect(limitOfFiles({ platform, limits: saying(limits), ulimit: saying(ulimit) })).toBe(most);
   });
 
+  it.runIf(process.platform === 'linux')('are told by Linux, and by its shell', () => {
+    expect(SYSTEM.limits()).toMatch(/^Max open files /m);
+    expect(SYSTEM.ulimit()).toMatch(/^(\d+|unlimited)\n$/);
+  });
+
   it('are counted where an appliance more may be one too many, with what else a process opens', () => {
     const files = (most: number) => ({ most: () => most, count: () => 10 });
     checkOpenFiles(32, 0, files(0));
@@ -511,9 +526,9 @@ describe('open files', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const [one, other] = [gatewayFor({ url: 'https://127.0.0.1:1' }), gatewayFor({ url: 'https://127.0.0.1:2' })];
-    expect(holding([one, other, undefined])).toBe(0);
+    expect(holding([one, other])).toBe(0);
     holds(one);
-    expect(holding([one, other, undefined])).toBe(1);
+    expect(holding([one, other])).toBe(1);
     vi.advanceTimersByTime(74_999);
     holds(other);
     expect(holding([one, other])).toBe(2);

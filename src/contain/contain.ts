@@ -71,7 +71,7 @@ async function begun(wanted: Wanted, hands: Hands, store: Store): Promise<Kept> 
   const fresh: Account[] = [];
   for (const server of new Set(wanted.servers)) {
     if (known.some((account) => account.server === server)) continue;
-    if (await hands.isEnabled(server, who.name ?? '')) fresh.push({ server, state: 'wanted' });
+    if (await hands.isEnabled(server, whoOf(who))) fresh.push({ server, state: 'wanted' });
   }
   const now = new Date();
   const until = new Date(now.getTime() + wanted.minutes * 60_000);
@@ -98,7 +98,7 @@ export async function disableWanted(
   for (const { server, state } of record.accounts) {
     if (state !== 'wanted') continue;
     try {
-      await hands.setEnabled(server, record.name ?? '', false);
+      await hands.setEnabled(server, whoOf(record), false);
       if (hands.planned) continue;
       const accounts = latest.accounts.map((account): Account => (account.server === server ? { server, state: 'disabled' } : account));
       latest = { ...latest, accounts };
@@ -152,8 +152,8 @@ export async function enableAgain({ record, store }: Kept, hands: Hands): Promis
   if (!hands.planned && !record.releasing) await store.put(latest);
   for (const { server } of record.accounts) {
     // Somebody else may have enabled or deleted it meanwhile.
-    if ((await hands.isEnabled(server, record.name ?? '')) === false) {
-      await hands.setEnabled(server, record.name ?? '', true);
+    if ((await hands.isEnabled(server, whoOf(record))) === false) {
+      await hands.setEnabled(server, whoOf(record), true);
       enabled.push(server);
     }
     if (hands.planned) continue;

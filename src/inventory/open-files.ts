@@ -26,7 +26,8 @@ export interface System {
   readonly ulimit: () => string;
 }
 
-const SYSTEM: System = {
+/** This one. */
+export const SYSTEM: System = {
   platform: process.platform,
   limits: () => readFileSync('/proc/self/limits', 'utf8'),
   ulimit: () => execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }),
@@ -61,20 +62,19 @@ export function checkOpenFiles(appliances: number, holding: number, files = OWN)
 }
 
 /** How many of these have a socket already. */
-export function holding(gateways: readonly (Gateway | undefined)[]): number {
+export function holding(gateways: readonly Gateway[]): number {
   const now = performance.now();
-  return gateways.filter((gateway) => gateway !== undefined && (heldUntil.get(gateway) ?? 0) > now).length;
+  return gateways.filter((gateway) => (heldUntil.get(gateway) ?? 0) > now).length;
 }
 
 /** Infinity where nothing says how many. */
 export function limitOfFiles({ platform, limits, ulimit }: System): number {
   if (platform === 'win32') return Infinity;
   try {
-    const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(limits()) ?? [];
-    return countOf(soft);
+    return countOf(/Max open files\s+(\d+)/.exec(limits())?.[1]);
   } catch {
     try {
-      return countOf(ulimit().trim());
+      return countOf(ulimit());
     } catch {
       return Infinity;
     }

@@ -142,15 +142,15 @@ class Run {
   }
 
   #checkFiles(): void {
-    const gateways = this.#targets.map((target) => {
+    const gateways = this.#targets.flatMap((target) => {
       try {
-        return target.gateway();
+        return [target.gateway()];
       } catch {
         // It fails when its turn comes.
-        return undefined;
+        return [];
       }
     });
-    checkOpenFiles(gateways.filter((gateway) => gateway !== undefined).length, holding(gateways));
+    checkOpenFiles(gateways.length, holding(gateways));
   }
 
   /** One part after the other; within one, `atOnce` at a time. */
