@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { applianceOf } from '../src/contain/appliance';
 import { contain, release } from '../src/contain/contain';
 import type { Hands } from '../src/contain/hands';
 import { isKept, keep, offerSessions, type ContainEvent, type Keeper } from '../src/contain/keeper';
@@ -32,6 +33,13 @@ const recordOf = (count: number, more: Partial<Contained> = {}): Contained => ({
 });
 
 afterEach(forgetPlaces);
+
+it('an appliance is known by its address, however that is written, and the address is nobody’s business', () => {
+  const one = applianceOf('https://vpn.example.com/');
+  expect(one).toMatch(/^contain:[0-9a-f]{64}$/);
+  expect(applianceOf('https://VPN.example.com/')).toBe(one);
+  expect(applianceOf('https://vpn-2.example.com/')).not.toBe(one);
+});
 
 describe('a record', () => {
   const nameless = Object.fromEntries(Object.entries(recordOf(1)).filter(([key]) => key !== 'name'));
