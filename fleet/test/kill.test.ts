@@ -88,6 +88,17 @@ async function states(run: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
 }
 
+/** So long after a kill what the killed ones had was done by somebody, in seconds by the database's clock. */
+async function takenUp(run: string, since: Date): Promise<string> {
+  const { rows } = await sql.query<{ n: number; seconds: string | null }>(
+    `SELECT count(*)::int AS n, round(extract(epoch FROM max(ended) - $2::timestamptz), 1) AS seconds FROM gateway_fleet.item
+     WHERE run = $1 AND attempt > 1 AND ended > $2`,
+    [run, since],
+  );
+  const [{ n, seconds } = { n: 0, seconds: null }] = rows;
+  return n === 0 ? 'it had none in flight' : `the ${n} that it had in flight were done after ${seconds} s`;
+}
+
 /** When the latest items of a run came to what, in seconds after it was ordered, and what their jobs say. */
 async function slowest(run: string): Promise<string> {
   const since = (column: string): string => `round(extract(epoch FROM ${column} - run.created), 1)`;
@@ -114,6 +125,7 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
     await until(async () => (await states(run))['waiting'] !== undefined || done() > 0, 'the order was not taken');
     await until(() => done() >= at, 'the run did not get so far');
     const killed = both ? reds : [reds[victim]];
+    const [since] = (await sql.query<{ now: Date }>('SELECT now()')).rows;
     await Promise.all(killed.map((red) => red.kill()));
     if (both) await Promise.all(reds.map((red) => red.start()));
     const gap = new Gap(done);
@@ -125,7 +137,7 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
       `no report of ${run} (${JSON.stringify({ both, victim, at, states: await states(run) })})`,
     );
     console.log(
-      `kill ${round}: ${both ? 'both' : 'one'} at ${at} of ${COUNT}; nothing was written for ${gap.longest} ms at most, over after ${gap.all} ms`,
+      `kill ${round}: ${both ? 'both' : 'one'} at ${at} of ${COUNT}; nothing was written for ${gap.longest} ms at most, ${await takenUp(run, since?.now ?? new Date())}, over after ${gap.all} ms`,
     );
     if (gap.all > SLOW_MS) console.log(await slowest(run));
     if (!both) await reds[victim]?.start();
