@@ -1,6 +1,10 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { Pages } from '../src/areas/sessions/pages';
+import { Canceller } from '../src/model/cancelling';
 import type { Simulator } from '../src/simulator';
 import { calls, failure, idsOf, lines, pair, USERS } from './library/appliance';
+import { callOf } from './library/call';
 
 // Pages of a list that are fetched ahead: what comes out is the same, whatever happens on the way.
 const isList = ({ path }: { path: string }): boolean => path.startsWith(`${USERS}?`);
@@ -48,6 +52,8 @@ describe('fetching ahead', () => {
     const stop = new AbortController();
     const cancelled = failure(gateway.run('sessions.list', {}, stop.signal));
     await expect.poll(() => starts(simulator)).toEqual([0, 200, 400, 600, 800, 1000]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(starts(simulator)).toHaveLength(6);
     stop.abort();
     expect(await cancelled).toMatchObject({ code: 'ABORTED' });
   });
@@ -70,6 +76,8 @@ describe('fetching ahead', () => {
   it('sends pages in order, and fails at the page that fails', async () => {
     const { simulator, gateway } = await pair({ sessions: 10_000, variants: { startCountsFrom: 0 } }, { connections: 2 });
     simulator.fault({ match: isPage(600), status: 404, delayMs: 50 });
+    // They would keep both connections.
+    for (const start of [800, 1000]) simulator.fault({ match: isPage(start), hang: true });
     const indexes: number[] = [];
     const error = await failure(gateway.run('sessions.list', { emit: 'page' }, { onPart: (_, { index }) => indexes.push(index) }));
     expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { sent: 3, total: 10_000 } });
@@ -79,6 +87,30 @@ describe('fetching ahead', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(calls(simulator).length).toBeLessThanOrEqual(sent + 1);
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
+  });
+
+  it('is left after a first page that has somebody twice, and so fewer than it should', async () => {
+    const { simulator, gateway } = await pair({ sessions: 1000, variants: { startCountsFrom: 0 } });
+    const [first = '', second = ''] = simulator.state.sessions.ids();
+    simulator.fault({ match: isPage(0), body: (answer) => answer.replace(second, first) });
+    expect(idsOf((await gateway.run('sessions.list')).data).sort()).toEqual(simulator.state.sessions.ids().sort());
+    expect(starts(simulator).slice(0, 3)).toEqual([0, 199, 398]);
+  });
+
+  it('leaves nothing on the signal of its call, and asks nothing once that is cancelled', async () => {
+    const { simulator } = await pair({ sessions: 3 });
+    const cancel = new Canceller();
+    const call = callOf(simulator, { signal: cancel });
+    const pages = new Pages({}, call);
+    const { signal = AbortSignal.abort() } = call;
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    expect((await pages.next(0)).records).toHaveLength(3);
+    pages.end();
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    cancel.abort();
+    const asked = lines(simulator).length;
+    expect((await failure(new Pages({}, call).next(0))).code).toBe('ABORTED');
+    expect(lines(simulator)).toHaveLength(asked);
   });
 
   it('repeats a page whose connection was cut', async () => {

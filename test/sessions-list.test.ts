@@ -235,7 +235,11 @@ describe('a list that is not whole', () => {
   it('is tried once more and then an error when there are fewer than the total', async () => {
     const { simulator, gateway } = await pair({ sessions: 210 });
     simulator.fault({ match: isList, times: 99, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1211') });
-    expect((await failure(gateway.run('sessions.list'))).code).toBe('BAD_RESPONSE');
+    const error = await failure(gateway.run('sessions.list'));
+    expect([error.code, error.details.sent]).toEqual(['BAD_RESPONSE', true]);
+    expect(error.message).toBe(
+      'The appliance counts 211 sessions but listed only 210 different ones, twice. Nothing was concluded from the list.',
+    );
     expect(lines(simulator)).toHaveLength(4);
   });
 
@@ -369,6 +373,14 @@ describe('emit', () => {
     expect(idsOf(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
     expect(records.map(({ part }) => part)).toEqual(Array.from({ length: 201 }, (_, index) => ({ index, count: 201 })));
     expect(streamed).toBe(true);
+  });
+
+  it('sends records of unknown number without one, but for the last page', async () => {
+    const { simulator, gateway } = await pair({ sessions: 201 });
+    simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
+    const { parts: records } = await parts(gateway, { emit: 'record' });
+    expect(records.slice(0, 200).map(({ part }) => part)).toStrictEqual(Array.from({ length: 200 }, (_, index) => ({ index })));
+    expect(records.at(-1)?.part).toEqual({ index: 200, count: 201 });
   });
 
   it('sends one empty page, or no record, when there is nothing', async () => {

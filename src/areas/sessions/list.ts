@@ -98,7 +98,7 @@ async function walk(query: { name?: string }, call: Call, out: Outlet, again = f
 
 /** Whether the second page is the first one, but for those who came or went in between; only at the border may a record come twice. */
 function isAgain({ records }: Page, fresh: number): boolean {
-  return records.length > 0 && fresh * 2 < records.length;
+  return fresh * 2 < records.length;
 }
 
 function isEnd(page: Page, had: number, total: number | undefined): boolean {
