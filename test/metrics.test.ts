@@ -153,7 +153,7 @@ describe('metrics', () => {
 
   it('count what has an odd shape as far as it can be read', async () => {
     const documents: Record<string, unknown> = {
-      'healthcheck?status=all': { 'CPU-UTILIZATION4': ' 5 ', A: 'NO', B: -1, C: 'busy', D: null, E: 0 },
+      'healthcheck?status=all': { 'CPU-UTILIZATION4': ' 5 ', A: 'NO', B: -1, C: 'busy', D: null, E: 0, F: '12.75' },
       'license-server-lease-information': {
         'leased-license-counts': {
           features: {
@@ -175,7 +175,7 @@ describe('metrics', () => {
       return http(200, JSON.stringify(document));
     });
     const { families } = await scrape(gatewayFor(server));
-    expect(values(families, 'gateway_health', 'name')).toEqual({ 'CPU-UTILIZATION': 5, A: 0, E: 0 });
+    expect(values(families, 'gateway_health', 'name')).toEqual({ 'CPU-UTILIZATION': 5, A: 0, E: 0, F: 12.75 });
     expect(values(families, 'gateway_sessions', 'realm')).toEqual({ Staff: 1, '': 2 });
     expect(values(families, 'gateway_license_leased', 'feature')).toEqual({ One: 2, None: 0, Some: 3 });
     expect(values(families, 'gateway_license_total', 'feature')).toEqual({ One: 7 });

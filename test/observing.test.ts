@@ -1,12 +1,16 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Gateway } from '../src/gateway';
 import { History, MOST_EXCHANGES, type Exchanged } from '../src/http/history';
 import { findingsIn } from '../src/areas/support/findings';
+import { versionAbove } from '../src/areas/support/versions';
 import { Counters, counterValues } from '../src/model/counters';
 import { checkSettings, type Settings } from '../src/model/settings';
 import { shownSettings } from '../src/model/shown-settings';
 import { appliance, failure, gatewayFor, INFO, pair, settingsFor } from './library/appliance';
 import { http, wire } from './library/wire';
+import { temporaryFolder } from './support/temporary';
 
 const USERS = '/api/v1/configuration/authentication/auth-servers/auth-server/*/local/users/user/*';
 const USER = 'authentication/auth-servers/auth-server/System Local/local/users/user/planted.name';
@@ -150,6 +154,7 @@ describe('counters', () => {
 
 describe('a support bundle', () => {
   const bundle = (gateway: Gateway) => gateway.run('system.support-bundle');
+  const codesOf = ({ findings }: { findings: readonly { code: string }[] }): string[] => findings.map(({ code }) => code);
 
   const PLANTED = {
     name: 'planted-appliance',
@@ -209,7 +214,7 @@ describe('a support bundle', () => {
     const server = await wire(({ path }) => {
       if (path === INFO) return http(404);
       if (path.endsWith('/role-mapping-rules'))
-        return http(200, JSON.stringify({ rule: [{ roles: ['.A', 7, ''] }, 'x', { roles: '.B' }] }));
+        return http(200, JSON.stringify({ rule: [{ roles: ['.A', 7, ''] }, null, { roles: '.B' }] }));
       return http(200, JSON.stringify({ 'idle-timeout': path.includes('%2EB/') ? '5' : 'none' }));
     });
     const { data } = await bundle(gatewayFor(server));
@@ -232,15 +237,50 @@ describe('a support bundle', () => {
     const server = await wire(({ path }) => (path === INFO ? http(200, body) : http(403)));
     const { data } = await bundle(gatewayFor(server));
     expect(data.appliance).toEqual(appliance);
-    expect(data.findings.some(({ code }) => code === 'short-idle-limit')).toBe(false);
+    expect(codesOf(data)).toEqual(['no-guard-rails']);
+  });
+
+  it('looks at twenty roles at most', async () => {
+    const roles = Array.from({ length: 25 }, (_, index) => `R${index}`);
+    const server = await wire(({ path }) => http(200, path.endsWith('/role-mapping-rules') ? JSON.stringify({ rule: [{ roles }] }) : '{}'));
+    const { data } = await bundle(gatewayFor(server));
+    expect(server.asked.filter(({ path }) => path.endsWith('/session-options'))).toHaveLength(20);
+    expect(codesOf(data)).toEqual(['no-guard-rails']);
+  });
+
+  it.each([INFO, '/role-mapping-rules'])('can be cancelled while %s is asked for', async (end) => {
+    const server = await wire(({ path }) => (path.endsWith(end) ? undefined : http(200, '{}')));
+    const cancel = new AbortController();
+    const run = failure(gatewayFor(server).run('system.support-bundle', {}, cancel.signal));
+    await expect.poll(() => server.asked.at(-1)?.path).toContain(end);
+    cancel.abort();
+    expect((await run).code).toBe('ABORTED');
+  });
+
+  it('names the release of the folder above that is this package', () => {
+    const root = temporaryFolder();
+    const place = (...path: string[]): string => join(root, ...path);
+    mkdirSync(place('a', 'b', 'c', 'd'), { recursive: true });
+    const own = '@gateway-admin/node-red';
+    writeFileSync(place('package.json'), JSON.stringify({ name: own, version: '1.2.3' }));
+    writeFileSync(place('a', 'package.json'), JSON.stringify({ name: 'other', version: '9.9.9' }));
+    writeFileSync(place('a', 'b', 'package.json'), 'null');
+    writeFileSync(place('a', 'b', 'c', 'package.json'), JSON.stringify({ name: own, version: 7 }));
+    writeFileSync(place('a', 'b', 'c', 'd', 'package.json'), '{');
+    expect(versionAbove(place('a', 'b', 'c', 'd'))).toBe('1.2.3');
+    expect(versionAbove(temporaryFolder())).toBe('unknown');
   });
 
   it('asks nothing more of one that refuses the login, nor about roles where there is no realm, and can be cancelled', async () => {
     const { simulator, gateway } = await pair({}, { password: 'wrong' });
-    expect((await bundle(gateway)).data.appliance).toMatchObject({ code: 'LOGIN_REJECTED' });
+    const refused = (await bundle(gateway)).data;
+    expect([refused.appliance['code'], codesOf(refused)]).toEqual(['LOGIN_REJECTED', ['no-guard-rails']]);
     expect(simulator.logins).toBe(1);
     const server = await wire(() => http(200, '{}'));
-    await bundle(gatewayFor(server, { login: 'key', apiKey: 'x', realm: '' }));
+    expect(codesOf((await bundle(gatewayFor(server, { login: 'key', apiKey: 'x', realm: '' }))).data)).toEqual([
+      'pasted-key',
+      'no-guard-rails',
+    ]);
     expect(server.asked.map(({ path }) => path)).toEqual([INFO]);
     const cancelled = gatewayFor(server).run('system.support-bundle', {}, AbortSignal.abort());
     expect((await failure(cancelled)).code).toBe('ABORTED');

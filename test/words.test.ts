@@ -45,5 +45,8 @@ describe('the brand', () => {
     expect(await brandOf(callOf(simulator, {}, { brand: 'ZENITH' }))).toBe('ZENITH');
     expect(simulator.requests).toEqual([]);
     expect(await brandOf(callOf(simulator))).toBe('Apex');
+    const sessions = [{ 'session-id': 'a' }, { 'session-id': 'b', 'zed-client-version': '1' }];
+    const list = { 'active-users': { 'active-user-records': { 'active-user-record': sessions } } };
+    expect(await brandOf(callOf(await wire(() => http(200, JSON.stringify(list)))))).toBe('Zed');
   });
 });

@@ -8,16 +8,16 @@ const PACKAGE = '@gateway-admin/node-red';
 /** What this runs on, and by which releases. */
 export function versions(): Record<string, string> {
   return {
-    package: ownVersion(),
+    package: versionAbove(__dirname),
     node: process.version,
     undici: versionIn(createRequire(__filename).resolve('undici/package.json')) ?? 'unknown',
     platform: `${process.platform} ${process.arch}`,
   };
 }
 
-/** From the folder above that is ours: compiled it is one further down. */
-function ownVersion(): string {
-  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
+/** Ours, of the folder above that is this package: compiled it is one further down. */
+export function versionAbove(from: string): string {
+  for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
     const version = versionIn(join(folder, 'package.json'), PACKAGE);
     if (version !== undefined) return version;
   }
