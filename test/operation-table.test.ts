@@ -50,14 +50,15 @@ const OFFERED: Readonly<Record<string, string>> = {
   'policy.name of delete-snmp-client': 'text, names snmp-client, such as "Switch 7"',
   'policy.client': 'object, such as {"name":"Switch 3/1","location-group":"Default"}',
   'policy.missing-ok': 'boolean',
-  'sessions.name': 'text, names session-user, such as "j.doe"',
+  'sessions.name of list': 'text, names session-user, such as "j.doe", filter',
+  'sessions.name of kill-user': 'text, names session-user, such as "j.doe"',
   'sessions.limit': 'number, range count',
   'sessions.emit': 'choice, one of array page record, default "array"',
   'sessions.session-id': 'records, names session, such as "sid1a2b3c"',
   'sessions.max': 'amount, rule amount, range count, default 25, such as "10%"',
   'sessions.filter':
     'object, editor session-filter, such as {"authentication-realm":"Contractors","source-ip":"203.0.113.0/24","older-than":"8 h"}',
-  'license.client-kind': 'text, names client-kind, such as "gateway"',
+  'license.client-kind': 'text, names client-kind, such as "gateway", filter',
   'license.users': 'list, names named-user, such as ["j.doe"]',
   'license.delete-active-sessions': 'boolean',
   'certificates.cert': 'data, secret',
@@ -132,10 +133,10 @@ const OFFERED: Readonly<Record<string, string>> = {
   'snapshot.with':
     'object, such as {"format":"gateway-snapshot/1","appliance":"vpn-1","path":"/api/v1/configuration/users","resources":{}}',
   'snapshot.other': 'text, names appliance, such as "vpn-2"',
-  'journal.since': 'text',
-  'journal.until': 'text',
-  'journal.operation-name': 'text, names operation, such as "users.disable"',
-  'journal.actor': 'text, names journal-actor',
+  'journal.since': 'text, filter',
+  'journal.until': 'text, filter',
+  'journal.operation-name': 'text, names operation, such as "users.disable", filter',
+  'journal.actor': 'text, names journal-actor, filter',
   'journal.limit': 'number, range count',
   'journal.id': 'records, names journal-entry, such as "20261121-5f0c1a2b-4711-0a1b2c3d4e5f-17"',
   'request.path': 'path, names path, such as "system/status/overview"',
@@ -149,7 +150,7 @@ const OFFERED: Readonly<Record<string, string>> = {
 
 /** In the words of the rows. */
 function offered(field: Field): string {
-  const { kind, names, rule, range, known, choices, editor, secret, numberPayload, default: usual, example } = field;
+  const { kind, names, rule, range, known, choices, editor, filter, secret, numberPayload, default: usual, example } = field;
   const parts: [unknown, string][] = [
     [names, `names ${names}`],
     [rule, `rule ${rule}`],
@@ -160,6 +161,7 @@ function offered(field: Field): string {
     [usual !== undefined, `default ${JSON.stringify(usual)}`],
     [example !== undefined, `such as ${JSON.stringify(example)}`],
     [numberPayload, 'a number payload too'],
+    [filter, 'filter'],
     [secret, 'secret'],
   ];
   return [kind, ...parts.flatMap(([has, words]) => (has ? [words] : []))].join(', ');
@@ -258,6 +260,23 @@ describe('what an operation does not take', () => {
         `There is no operation ${JSON.stringify(name)}. There are: ${[...operations.keys()].join(', ')}.`,
       );
   });
+});
+
+it.each(single)('%s says what it did, would do or found no need to do', (_name, { effect, fields, summary = {} }) => {
+  const said = Object.keys(summary);
+  expect(said.some((key) => ['done', 'found'].includes(key))).toBe(true);
+  if (effect !== 'read') expect(said).toContain('planned-one');
+  if (fields['missing-ok']) expect(said).toContain('unchanged');
+});
+
+it('gives a query to a resource that is read, and nothing else', () => {
+  const path = '/api/v1/configuration/users';
+  expect(asking('config.get', { path: 'users', query: { expand: true, key: 'a b' } })()).toEqual({
+    method: 'GET',
+    path,
+    query: { expand: true, key: 'a b' },
+  });
+  expect(asking('config.get', { path: 'users' })()).toStrictEqual({ method: 'GET', path });
 });
 
 it('takes a licence from users, with their sessions where it is said', () => {
