@@ -310,6 +310,21 @@ describe('undo', () => {
     );
   });
 
+  it('is BAD_CONFIG where there is no journal; and a time that is none is told by its field', async () => {
+    const { simulator, gateway } = await journalled();
+    const bare = await failure(gatewayFor(simulator, { name: 'vpn-3' }).run('journal.verify'));
+    expect([bare.code, bare.message, bare.details.sent]).toEqual([
+      'BAD_CONFIG',
+      'The appliance vpn-3 has no journal. Enter a folder in the appliance node.',
+      false,
+    ]);
+    for (const field of ['since', 'until']) {
+      const error = await failure(gateway.run('journal.list', { [field]: 'soon' }));
+      expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(new RegExp(`^${field} `))]);
+    }
+    expect((await gateway.run('journal.undo', { id: [] })).envelope).not.toHaveProperty('incomplete');
+  });
+
   it('says why there is none', async () => {
     const { simulator, gateway } = await journalled({ sessions: 1 });
     const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
