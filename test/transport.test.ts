@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { MOST_BYTES } from '../src/http/budget';
+import { MOST_BYTES, Share } from '../src/http/budget';
 import type { Exchange, Reply } from '../src/http/exchange';
 import type { Exchanged } from '../src/http/history';
 import { poolOf, sharingOf, SharedPool } from '../src/http/shared-pool';
@@ -101,7 +101,8 @@ describe('a request', () => {
     await ask({});
     await ask({}, 'LOCALHOST');
     await ask({ tls: { ca: certificate.cert, servername: 'localhost' } });
-    expect(seen).toEqual([false, 'localhost', 'localhost']);
+    await ask({ proxy: { url: (await proxy()).url } }, 'localhost');
+    expect(seen).toEqual([false, 'localhost', 'localhost', 'localhost']);
   });
 });
 
@@ -112,14 +113,20 @@ describe('an answer', () => {
       http(404, ''),
       http(200, '', {}),
       `HTTP/1.1 200 OK\r\nretry-after: 1\r\nretry-after: 2\r\ncontent-length: 0\r\n\r\n`,
+      // Neither is the page of a server that wants TLS.
+      http(400, 'odd'),
+      http(200, 'plain HTTP'),
     ];
     const { send } = await driven(() => answers.shift() ?? '');
-    const replies = [await send(), await send(), await send(), await send()];
+    const replies: Reply[] = [];
+    while (answers.length > 0) replies.push(await send());
     expect(replies.map(({ status, contentType, retryAfter }) => [status, contentType, retryAfter])).toEqual([
       [207, 'text/x-test', '7'],
       [404, 'application/json', undefined],
       [200, '', undefined],
       [200, '', undefined],
+      [400, 'application/json', undefined],
+      [200, 'application/json', undefined],
     ]);
     expect(replies[0]?.body.text()).toBe('one');
     for (const reply of replies) expect(reply).not.toHaveProperty('streamed');
@@ -157,6 +164,26 @@ describe('an answer', () => {
       expect((await send({ sink })).streamed).toBe(true);
       expect([sink.total, sink.text]).toEqual([total, text]);
     }
+  });
+
+  it('begins once to stream, whatever comes before it', async () => {
+    const { send } = await driven(() => `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${http(200, 'bytes')}`);
+    let begun = 0;
+    const sink: Sink = { start: () => begun++, write: () => undefined };
+    expect([(await send({ sink })).streamed, begun]).toEqual([true, 1]);
+  });
+
+  it('counts among those that are read whole, unless it goes elsewhere', async () => {
+    const { send } = await driven(() => http(200, 'bytes'));
+    const others = new Share();
+    onTestFinished(() => others.giveBack());
+    others.add(2 * MOST_BYTES - 2);
+    const sink: Sink = { keeps: true, start: () => undefined, write: () => undefined };
+    for (const more of [{}, { sink }])
+      expect((await failure(send(more))).message).toContain('more than 64 MiB of answers are under way in this process');
+    expect((await send({ sink: new Texts() })).streamed).toBe(true);
+    others.giveBack();
+    for (const more of [{}, { sink }]) expect((await send(more)).status).toBe(200);
   });
 
   it('ends where its sink fails, with that error, and the connection with it', async () => {
@@ -223,7 +250,8 @@ describe('an exchange', () => {
     const listening = (): number => getEventListeners(signal, 'abort').length;
     await send({ path: '/whole', signal });
     expect(listening()).toBe(0);
-    const [some, waits] = [failure(send({ path: '/some', signal })), failure(send({ path: '/none', signal }))];
+    const some = failure(send({ path: '/some', signal }));
+    const waits = failure(send({ path: '/none', signal }));
     await expect.poll(() => server.asked.length).toBe(2);
     expect(listening()).toBe(2);
     stop.abort();
@@ -231,9 +259,11 @@ describe('an exchange', () => {
     expect(await some).toMatchObject({ ...words, details: { sent: true } });
     expect(await waits).toMatchObject({ ...words, details: { sent: false } });
     expect(await failure(send({ signal }))).toMatchObject({ ...words, details: { sent: false } });
-    expect([listening(), server.asked.length]).toEqual([0, 2]);
-    // What was cancelled while it waited does not hold up whoever comes after it.
+    expect(listening()).toBe(0);
+    // What was cancelled while it waited does not hold up whoever comes after it, nor leave later.
     expect((await send({ path: '/whole' })).status).toBe(200);
+    expect(server.asked.map(({ path }) => path)).toEqual(['/whole', '/some', '/whole']);
+    expect(transport.history.list().map(({ status, code }) => status ?? code)).toEqual([200, 'ABORTED', 'ABORTED', 200]);
     expect(transport.load).toEqual({ open: 1, waiting: 0 });
     expect(transport.opened).toBe(2);
   });
@@ -252,6 +282,29 @@ describe('an exchange', () => {
     });
     expect((await failure(send({ path: '/some', seconds }))).message).toContain('its answer did not end within 0.2 s.');
     expect(server.asked).toHaveLength(3);
+  });
+
+  it('does not count the wait for a connection as long as the appliance answers others', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const held: (() => void)[] = [];
+    const { server, send } = await driven((_asked, socket) => void held.push(() => socket.write(http(200))));
+    const asked = async (count: number): Promise<void> => {
+      while (server.asked.length < count) await new Promise(setImmediate);
+    };
+    const runs = [1, 2, 3].map(() => send({ seconds: 10 }));
+    for (const count of [1, 2, 3]) {
+      await asked(count);
+      vi.advanceTimersByTime(9000);
+      held.pop()?.();
+      expect((await runs[count - 1])?.status).toBe(200);
+    }
+    const [answered, waits] = [1, 2].map(() => failure(send({ seconds: 10 })));
+    await asked(4);
+    vi.advanceTimersByTime(10_001);
+    expect((await answered)?.message).toContain('it did not answer within 10 s.');
+    expect((await waits)?.message).toContain('no connection was free or could be opened within 10 s.');
+    expect(server.asked).toHaveLength(4);
   });
 
   it('that gets no connection was not sent', async () => {

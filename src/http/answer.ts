@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { ONCE } from '../model/cancelling';
 import { GatewayError } from '../model/error';
 import { ours, sentence } from '../model/sentence';
 import type { Sink } from '../model/stream';
@@ -54,7 +55,7 @@ export class Answer implements Tenant, Bounded {
   ) {
     this.started = performance.now();
     this.deadline = this.started + seconds * 1000;
-    exchange.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    exchange.signal?.addEventListener('abort', this.#onAbort, ONCE);
   }
 
   expire(): void {
@@ -96,7 +97,7 @@ export class Answer implements Tenant, Bounded {
     const total = length ? Number(length) : undefined;
     const { sink } = this.exchange;
     if (sink && status < 300) this.#stream(sink, controller, total);
-    else if (total !== undefined && total > MOST_BYTES) this.#fail(tooLong(this.origin.host));
+    else if ((total ?? 0) > MOST_BYTES) this.#fail(tooLong(this.origin.host));
   }
 
   #stream(sink: Sink, controller: Dispatcher.DispatchController, total: number | undefined): void {

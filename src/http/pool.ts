@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { buildConnector, Pool } from 'undici';
 import { Connections, type SocketEvents } from './connections';
@@ -19,14 +19,14 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
   const undici = await import('undici');
   const { origin, tls = {}, timeout } = settings;
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
-  const host = new URL(origin).hostname;
   const connect = {
     // One context for all connections: building it from a CA costs more than a request.
     // Whoever names a certificate that another one signed means that very one: an appliance need not show who is above it.
     secureContext: contextOf({ ca, allowPartialTrustChain: Boolean(ca), cert, key, pfx, passphrase }),
     // Said explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind the user's back.
     rejectUnauthorized: rejectUnauthorized ?? true,
-    ...(servername ? { servername } : isIP(host.replace(/^\[|\]$/g, '')) === 0 && { servername: host }),
+    // Without it, that of the host, if it has a name.
+    ...(servername && { servername }),
     timeout: Math.min(CONNECT_MS, timeout * 1000),
   };
   // Time limits are ours (undici's timers are coarse); it only has to keep connections.

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
-import type { Cancellable } from '../model/cancelling';
+import { ONCE, type Cancellable } from '../model/cancelling';
 import { GatewayError } from '../model/error';
 import type { ServedCertificate, ShownCertificate } from '../model/served';
 import { ours, sentence } from '../model/sentence';
@@ -61,7 +61,7 @@ export async function showChain(
     }, limit);
     leave = () => reject(new GatewayError('ABORTED', 'Cancelled before the handshake was done.', { sent: false }));
     if (signal?.aborted) leave();
-    signal?.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', leave, ONCE);
   });
   try {
     const handshake = async (): Promise<Handshake> => {

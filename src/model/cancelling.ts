@@ -9,7 +9,7 @@ export interface Cancellable {
 }
 
 /** Nobody is cancelled twice. */
-const ONCE = { once: true } as const;
+export const ONCE = { once: true } as const;
 
 /**
  * An `AbortController` for the many messages of which hardly one is ever cancelled: making a real one, with its signal's weak

@@ -1,4 +1,4 @@
-import type { Cancellable } from './cancelling';
+import { ONCE, type Cancellable } from './cancelling';
 import type { Coordination, ExclusiveOptions, Remembered } from './coordination';
 import { GatewayError } from './error';
 import { ours } from './sentence';
@@ -121,7 +121,7 @@ function turnIn(waiting: Set<() => void>, signal: Cancellable | undefined, cance
       reject(abortedBefore(cancelled));
     };
     waiting.add(begin);
-    signal?.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', leave, ONCE);
   });
 }
 
