@@ -18,6 +18,13 @@ describe('proxy', () => {
     expect(simulator.requests.every(({ headers }) => !('proxy-authorization' in headers))).toBe(true);
   });
 
+  it('may know whoever asks by a name alone', async () => {
+    const simulator = await appliance();
+    const { url, authorizations } = await proxy();
+    await gatewayFor(simulator, { connections: 1, proxy: { url, username: 'me' } }).run('system.info');
+    expect(authorizations).toEqual([`Basic ${Buffer.from('me:').toString('base64')}`]);
+  });
+
   it('still verifies the appliance', async () => {
     const simulator = await appliance();
     const { url } = await proxy();
@@ -45,7 +52,7 @@ describe('proxy', () => {
     for (const how of ['closes at once', 'agrees, and closes', 'answers what is no HTTP'] as const) {
       between.asked = 0;
       between.conduct = CONDUCTS[how];
-      expect((await failure(gateway.run('sessions.kill-all'))).code).toBe('CONNECTION');
+      expect(await failure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'CONNECTION', details: { sent: false } });
       expect(between.asked, how).toBe(1);
     }
     expect(simulator.requests).toEqual([]);

@@ -93,7 +93,11 @@ describe('TLS', () => {
     const gateway = gatewayFor(simulator, { tls: { ca: certificate.cert, cert: 'no certificate', key: 'no key' } });
     for (let attempt = 0; attempt < 2; attempt++) {
       const error = await failure(gateway.run('sessions.kill-all'));
-      expect(error).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringContaining('TLS configuration') as string });
+      expect(error).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringContaining('TLS configuration') as string,
+        details: { sent: false },
+      });
     }
     expect(simulator.totalConnections).toBe(0);
   });

@@ -6,6 +6,7 @@ import type { Exchange, Reply } from '../src/http/exchange';
 import type { Exchanged } from '../src/http/history';
 import { poolOf, sharingOf, SharedPool } from '../src/http/shared-pool';
 import { Transport } from '../src/http/transport';
+import { counterValues } from '../src/model/counters';
 import { GatewayError } from '../src/model/error';
 import { checkSettings, type CheckedSettings, type Settings } from '../src/model/settings';
 import type { Flow, Sink } from '../src/model/stream';
@@ -336,6 +337,24 @@ describe('an exchange', () => {
     const [get, all] = [transport.counters.requests.get('GET'), transport.history.list()];
     expect([get?.codes.get(503)?.n, all]).toEqual([1, told]);
     for (const { ms } of told) expect(ms).toBeLessThan(60_000);
+    expect(counterValues(transport.counters, { ...transport.load, opened: 0 }).seconds['GET']?.sum).toBeLessThan(60);
+  });
+
+  it('leaves its connection for the next one, for longer than a minute', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { server, transport, send } = await driven(() => http(200));
+    await send();
+    const pass = async (seconds: number): Promise<number> => {
+      for (let second = 0; second < seconds; second++) {
+        vi.advanceTimersByTime(1000);
+        await new Promise(setImmediate);
+      }
+      return transport.load.open;
+    };
+    expect(await pass(65)).toBe(1);
+    await send();
+    expect([server.sockets.size, transport.opened]).toEqual([1, 1]);
   });
 
   it('does not come about once it is closed, nor a handshake', async () => {

@@ -56,13 +56,11 @@ export async function createPool(settings: CheckedSettings, proxy: ProxySettings
 function watched(connector: buildConnector.connector, { onOpened, onEnding }: SocketEvents): buildConnector.connector {
   return (options, callback) =>
     connector(options, (...outcome) => {
-      const [fault] = outcome;
+      const [fault, socket] = outcome;
       if (fault) return callback(lasting(fault), null);
-      if (outcome[1]) {
-        onOpened();
-        watch(outcome[1], onEnding);
-      }
-      callback(...outcome);
+      onOpened();
+      watch(socket, onEnding);
+      callback(null, socket);
     });
 }
 

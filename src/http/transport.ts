@@ -78,7 +78,7 @@ export class Transport {
       this.#inFlight.add(answer);
       const headers: Record<string, string> = { authorization: exchange.authorization, accept: 'application/json' };
       if (exchange.body !== undefined) headers['content-type'] = 'application/json';
-      if (exchange.headers) Object.assign(headers, exchange.headers);
+      Object.assign(headers, exchange.headers);
       const { method, path, body = null } = exchange;
       connections.dispatch({ origin: this.#settings.origin, method, path, headers, body }, answer);
     });
