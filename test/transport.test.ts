@@ -269,6 +269,20 @@ describe('an exchange', () => {
     expect(transport.opened).toBe(2);
   });
 
+  it('that is cancelled while its connection is opened does not leave', async () => {
+    const { server, send } = await driven(({ path }) => (path === '/whole' ? http(200) : undefined), { connections: 2 });
+    await send({ path: '/whole' });
+    const [hold, stop] = [new AbortController(), new AbortController()];
+    const held = failure(send({ path: '/held', signal: hold.signal }));
+    const cut = failure(send({ path: '/cut', signal: stop.signal }));
+    stop.abort();
+    expect(await cut).toMatchObject({ code: 'ABORTED', details: { sent: false } });
+    await send({ path: '/whole' });
+    hold.abort();
+    await held;
+    expect(server.asked.map(({ path }) => path)).toEqual(['/whole', '/held', '/whole']);
+  });
+
   it('has a time limit of its own, if need be', async () => {
     const { server, send } = await driven(({ path }, socket) => {
       if (path === '/some') socket.write(`${bytes(10)}x`);
@@ -302,10 +316,22 @@ describe('an exchange', () => {
     }
     const [answered, waits] = [1, 2].map(() => failure(send({ seconds: 10 })));
     await asked(4);
-    vi.advanceTimersByTime(10_001);
+    vi.advanceTimersByTime(10_000);
     expect((await answered)?.message).toContain('it did not answer within 10 s.');
     expect((await waits)?.message).toContain('no connection was free or could be opened within 10 s.');
     expect(server.asked).toHaveLength(4);
+  });
+
+  it('that has its connection does not wait longer because others are answered', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { server, send } = await driven(({ path }) => (path === '/whole' ? http(200) : undefined), { connections: 2 });
+    const waits = failure(send({ seconds: 10 }));
+    while (server.asked.length === 0) await new Promise(setImmediate);
+    vi.advanceTimersByTime(5000);
+    await send({ path: '/whole' });
+    vi.advanceTimersByTime(5000);
+    expect(await waits).toMatchObject({ code: 'TIMEOUT', details: { sent: true } });
   });
 
   it('that gets no connection was not sent', async () => {
