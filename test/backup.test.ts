@@ -18,6 +18,7 @@ describe('a backup', () => {
     expect(made.backup).toMatch(NAME);
     expect(names(path)).toEqual([`${made.backup}.bin`, `${made.backup}.json`, `${made.backup}.xml`]);
     expect(made).toMatchObject({ folder: path, appliance: 'vpn-1', changed: true, previous: null, rotated: [], cleaned: [] });
+    expect(made.bytes).toBe(made.files.reduce((sum, { file }) => sum + statSync(join(path, file)).size, 0));
     const manifest = manifestOf(made);
     expect(manifest).toMatchObject({ backup: made.backup, time: made.time, 'password-protected': true, format: 'gateway-backup/1' });
     expect([manifest['serial-number'], manifest.release]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);

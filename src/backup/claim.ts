@@ -62,9 +62,7 @@ async function create(path: string): Promise<boolean> {
 }
 
 async function isUsed(base: string): Promise<boolean> {
-  const endings = ['.json', '.xml', '.bin'].flatMap((kind) =>
-    kind === '.json' ? [kind] : [kind, `${kind}.gz`, `${kind}.enc`, `${kind}.gz.enc`],
-  );
-  const present = await Promise.all(endings.map((ending) => lstat(base + ending).then(Boolean, () => false)));
+  const endings = ['.xml', '.bin'].flatMap((kind) => ['', '.gz', '.enc', '.gz.enc'].map((more) => kind + more));
+  const present = await Promise.all(['.json', ...endings].map((ending) => lstat(base + ending).then(Boolean, () => false)));
   return present.includes(true);
 }
