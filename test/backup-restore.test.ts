@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeDocument } from '../src/simulator/document';
 import type { Simulator } from '../src/simulator';
-import type { Manifest } from '../src/backup/manifest';
+import type { BackupFile, Manifest } from '../src/backup/manifest';
 import { failure, gatewayFor, INFO, lines, pair } from './library/appliance';
 import { change, NAME, named, run } from './library/backup';
 import { folder, names, PASSWORD } from './library/transfer';
@@ -222,4 +222,44 @@ it('a second appliance takes the backup of the first', async () => {
   await second.gateway.run('backup.restore', { folder: path, backup: made.backup, password: PASSWORD, 'any-appliance': true });
   expect((await run(second.gateway, { folder: path, password: PASSWORD })).appliance).toBe('vpn-2');
   expect(gatewayFor(second.simulator).name).not.toBe('vpn-2');
+});
+
+describe('what a run is compared with', () => {
+  it('is the last that its passphrase made, each file with that of its kind', async () => {
+    const { gateway } = await named();
+    const path = folder();
+    const made = async (passphrase?: string) => run(gateway, { folder: path, what: 'both', gzip: true, ...(passphrase && { passphrase }) });
+    const first = await made('p');
+    expect(first.files.map(({ file }) => file)).toEqual(['xml', 'bin'].map((kind) => `${first.backup}.${kind}.gz.enc`));
+    expect(first.backup).toContain(`_${String(first['serial-number'])}_`);
+    const second = await made('p');
+    expect([first.previous, second.previous, second.changed]).toEqual([null, first.backup, false]);
+    expect((await made('another')).previous).toBeNull();
+    const [plain, next] = [await made(), await made()];
+    expect([next.previous, next.changed, plain.files[0]?.file]).toEqual([plain.backup, false, `${plain.backup}.xml.gz`]);
+    // Of the one before, one of two has become another.
+    const manifest = JSON.parse(readFileSync(next.manifest, 'utf8')) as Manifest;
+    const [xml, binary] = manifest.files as [BackupFile, BackupFile];
+    writeFileSync(
+      next.manifest,
+      JSON.stringify({ ...manifest, files: [xml, { ...binary, content: { ...binary.content, fingerprint: 'x' } }] }),
+    );
+    expect(await made()).toMatchObject({ previous: next.backup, changed: true });
+  });
+
+  it('cannot be told where a manifest is damaged, but the backup is there', async () => {
+    const { gateway, simulator } = await named();
+    const path = folder();
+    writeFileSync((await run(gateway, { folder: path })).manifest, '{');
+    simulator.fault({ match: ({ path: asked }) => asked === INFO, body: '{"system-information":{}}' });
+    const error = await failure(gateway.run('backup.run', { folder: path }));
+    expect(error.message).toMatch(
+      /^The backup vpn-1_unknown_\S+ was made, but it could not be compared with the others, or an old one not be removed: .* cannot be used: /,
+    );
+    expect(names(path).filter((name) => name.endsWith('.xml'))).toHaveLength(2);
+    // What is no ZIP is no backup without a password.
+    const body = Buffer.from('no archive at all, but long enough').toString('base64');
+    simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), body });
+    expect((await failure(gateway.run('backup.run', { folder: folder(), what: 'binary' }))).message).toContain('it is no ZIP');
+  });
 });
