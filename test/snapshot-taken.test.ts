@@ -1,9 +1,13 @@
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { referenceOfMessage } from '../src/snapshot/reference';
 import { takeSnapshot, type Taken } from '../src/snapshot/take';
-import { failure, gatewayFor, INFO } from './library/appliance';
+import { INFO, failure, gatewayFor, many } from './library/appliance';
 import { callOf } from './library/call';
+import { http, wire } from './library/wire';
+import type { JsonObject } from '../src/model/json';
+import { manifestText } from '../src/snapshot/manifest';
 import { filesIn, MANIFEST, resourceIn, serve, to, TREE as T, type Tree } from './library/snapshot';
 import { temporaryFolder } from './support/temporary';
 
@@ -128,4 +132,83 @@ describe('a snapshot', () => {
     let reads = 0;
     return { '/a': { p: to('/a/p'), s: to('/a/s') }, '/a/p': () => (reads++ === 0 ? { v: 2, q: to('/a/p/q') } : 404), '/a/s': { s: 1 } };
   }
+});
+
+describe('what is put back', () => {
+  /** An appliance whose resources can be written, and a snapshot of it as these files tell it. */
+  async function reverted(tree: Record<string, JsonObject>, files: Record<string, JsonObject>, path: string) {
+    const server = await wire(({ method, path: asked, body }) => {
+      if (asked === INFO) return http(200, '{"system-information":{"serial-number":"S1"}}');
+      const place = asked.slice(T.length + 1);
+      if (method === 'PUT') tree[place] = JSON.parse(body) as JsonObject;
+      if (method === 'PUT') return http(200, '{"result":{"info":[{"message":"Done."}]}}');
+      return tree[place] ? http(200, JSON.stringify(tree[place])) : http(404, '{"result":{"errors":[{"message":"No."}]}}');
+    });
+    const folder = temporaryFolder();
+    const manifest = { appliance: 'vpn', 'serial-number': 'S1', release: null, path: T, ignore: [], roots: ['a', 'b'], names: {} };
+    writeFileSync(join(folder, MANIFEST), manifestText(manifest));
+    for (const [name, resource] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, `${name}.json`), JSON.stringify(resource));
+    }
+    const { data, envelope } = await gatewayFor(server, { name: 'vpn' }).run('snapshot.revert', { folder, path });
+    const puts = server.asked.filter(({ method }) => method === 'PUT');
+    return {
+      items: many(data).results.map(({ item }) => item),
+      envelope,
+      puts: puts.map((one) => one.path.slice(T.length + 1)),
+      tree,
+      folder,
+    };
+  }
+
+  it('is what was kept, with the secrets that are there, also those of items that are as they were', async () => {
+    const stored = {
+      v: 1,
+      password: '***',
+      inner: { secret: '***', v: 1 },
+      items: [{ name: 'x', 'api-key': '***' }, { name: 'y', v: 1 }, { name: 'z', 'api-key': '***', v: 1 }, 'text'],
+      links: [],
+      none: [],
+    };
+    const present = {
+      v: 2,
+      password: 'now',
+      inner: { secret: 'mine', v: 2 },
+      items: [
+        { name: 'x', 'api-key': 'key' },
+        { name: 'y', v: 2 },
+        { name: 'z', 'api-key': 'lost', v: 2 },
+      ],
+      links: [{ name: 'l', href: `${T}/a/links/l` }],
+      none: ['one'],
+      came: 7,
+    };
+    const { tree, envelope, puts } = await reverted({ a: present }, { a: stored }, 'a');
+    expect(puts).toEqual(['a']);
+    expect(tree['a']).toMatchObject({
+      v: 1,
+      password: 'now',
+      inner: { secret: 'mine', v: 1 },
+      items: [{ name: 'x', 'api-key': 'key' }, { name: 'y', v: 1 }, { name: 'z', v: 1 }, 'text'],
+      none: [],
+      came: 7,
+    });
+    expect(JSON.stringify(tree)).not.toContain('***');
+    const fields = (envelope.incomplete as { field: string }[]).map(({ field }) => field).sort();
+    expect(fields).toEqual(['/came', '/inner/secret', '/items/2/api-key', '/password']);
+  });
+
+  it('comes in the order of places, and is nothing where nothing differs', async () => {
+    const same = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: '***' }, a: { v: 1 }, 'a/none': { list: [] }, 'a/full': { list: [] } };
+    const tree = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: 'p' }, a: { v: 1 }, 'a/full': { list: [] } };
+    const { items, envelope, puts } = await reverted({ ...tree }, same, 'a');
+    expect(items).toEqual(['a', 'a/b', 'a/full', 'a/none', 'a/z'].map((place) => `${T}/${place}`));
+    expect([envelope.changed, puts]).toEqual([false, []]);
+    expect(envelope).not.toHaveProperty('incomplete');
+    // A list of nothing that has something now is one of nothing again.
+    expect((await reverted({ ...tree, 'a/full': { list: [1] } }, same, 'a')).puts).toEqual(['a/full']);
+    const error = await failure(reverted(tree, same, 'b'));
+    expect(error.message).toMatch(/ holds nothing of \/api\/v1\/configuration\/b\. Nothing was sent\.$/);
+  });
 });
