@@ -108,6 +108,7 @@ describe('a snapshot', () => {
         { path: `${T}/a/y`, before: 3 },
       ],
     });
+    expect(await compare(tree, { '/a/x': { v: 2 }, '/a/y': { v: 1 }, '/a/z': { v: 1 } })).toMatchObject({ equal: false, added: [] });
     expect(await compare({ ...tree, '/a/x': 403 }, { ...same, '/a/x/deep': { v: 1 } })).toMatchObject({ equal: true });
     expect(await compare(tree, { ...same, '/a/log': { v: 1 } }, { ignore: ['log'] })).toMatchObject({ equal: true });
     expect(await compare(tree, { ...same, '/a/log': { v: 1 } }, {}, { ignore: ['/a/log'] })).toMatchObject({ equal: true });

@@ -66,7 +66,7 @@ const TESTS = [
   [/^snapshot\/(?:turns|folder)\./, 'snapshot-files'],
   [/^snapshot\/(?:crawl|read-texts)\./, 'snapshot-crawl snapshot-parts'],
   [/^snapshot\/(?:take|compare|reference)\./, 'snapshot-taken snapshot-crawl snapshot-compare'],
-  [/^snapshot\/revert\./, 'snapshot-revert'],
+  [/^snapshot\/revert\./, 'snapshot-taken snapshot-revert'],
   [/^snapshot\//, 'snapshot snapshot-folder snapshot-compare snapshot-revert'],
   [/^backup\/(?:names|manifest|catalogue|folder|list)\./, 'backup-parts'],
   [/^backup\/(?:fingerprint|zip-fingerprint)\./, 'backup-fingerprint'],
