@@ -87,13 +87,12 @@ class Reverting {
     };
     const ensured = await ensure({ path: place, body }, call);
     this.#ensured.set(place, ensured);
-    if (ensured.differs) this.#incomplete.set(place, [...incomplete, ...besides(place, stored, ensured.resource)]);
+    if (ensured.differs) this.#incomplete.set(place, [...incomplete, ...besides(place, stored, ensured.resource ?? {})]);
   }
 }
 
 /** Fields that came since, which no write of the others takes away. */
-function besides(place: string, stored: JsonObject, now: JsonObject | undefined): Place[] {
-  if (!now) return [];
+function besides(place: string, stored: JsonObject, now: JsonObject): Place[] {
   return compareWhole(place, stored, kept(now))
     .filter(({ before, after }) => before === null && after !== SECRET)
     .map(({ path, field }) => ({ path, field }));
