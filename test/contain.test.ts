@@ -2,10 +2,12 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ContainEvent } from '../src/contain/keeper';
+import { handsOf } from '../src/areas/contain/hands';
 import { forgetPlaces } from '../src/contain/store';
-import type { GatewayError } from '../src/model/error';
+import { GatewayError } from '../src/model/error';
 import type { Simulator } from '../src/simulator';
-import { failure, gatewayFor, lines, pair, settingsFor, writes, type AnyGateway } from './library/appliance';
+import { failure, gatewayFor, lines, pair, refusalOf, settingsFor, writes, type AnyGateway } from './library/appliance';
+import { callOf } from './library/call';
 import { child } from './library/transfer';
 import { eventually } from './support/eventually';
 import { temporaryFolder as emptyFolder } from './support/temporary';
@@ -601,5 +603,62 @@ describe('with a folder', () => {
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
     await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
     await eventually(() => expect(kept.faults[0]?.code).toBe('BAD_CONFIG'));
+  });
+});
+
+describe('the hands of who keeps people out', () => {
+  const session = { 'session-id': 'a', 'active-user-name': NAME, 'source-ip': ' FE80::1 ' };
+
+  it.each<[object, object, boolean]>([
+    [{}, { name: NAME }, true],
+    [{}, { name: 'a.smit' }, false],
+    [{ 'active-user-name': 'API-Admin' }, { name: 'API-Admin' }, false],
+    [{}, { 'source-ip': 'fe80::1' }, true],
+    [{ 'source-ip': '203.0.113.9' }, { 'source-ip': '203.0.113.9' }, true],
+    [{ 'source-ip': '203.0.113.9' }, { 'source-ip': '203.0.113.90' }, false],
+    [{ 'source-ip': 'vpn' }, { 'source-ip': 'vpn' }, true],
+    [{ 'source-ip': 7 }, { 'source-ip': '7' }, false],
+    [{ 'source-ip': undefined }, {}, false],
+  ])('know a session of whom they look for: %j, %j', (more, who, expected) => {
+    const hands = handsOf(callOf({ url: 'https://127.0.0.1:1' }, {}, { username: 'api-admin' }));
+    expect(hands.isOf({ ...session, ...more }, who)).toBe(expected);
+  });
+
+  it('ask for the sessions of one by name, and whether an account may sign in', async () => {
+    const { simulator } = await pair();
+    const hands = handsOf(callOf(simulator));
+    expect(await hands.sessions('nobody')).toEqual([]);
+    expect((await hands.sessions(undefined)).length).toBe(simulator.state.sessions.count);
+    expect(lines(simulator).map((line) => line.includes('name=nobody'))).toEqual([true, false]);
+    const answers: [string, boolean][] = [
+      ['{"username":"a"}', true],
+      ['{"enabled":"true"}', true],
+      ['{"enabled":"FALSE"}', false],
+      ['{"enabled":false}', false],
+      ['{"enabled":"disabled"}', false],
+    ];
+    for (const [body, enabled] of answers) {
+      simulator.fault({ status: 200, body });
+      expect(await hands.isEnabled(SERVER, 'contractor1'), body).toBe(enabled);
+    }
+  });
+
+  it('leave to a later look a session that nobody has approved, and nothing else', async () => {
+    const refusing = (error: GatewayError) => handsOf(callOf({ url: 'https://127.0.0.1:1' }, { around: () => Promise.reject(error) }));
+    expect(await refusing(new GatewayError('CONFLICT', 'Not approved.', { sent: false })).end(session)).toBe(false);
+    for (const error of [
+      new GatewayError('CONFLICT', 'Another one.', { sent: true }),
+      new GatewayError('LIMIT', 'Too many.', { sent: false }),
+    ])
+      expect((await failure(refusing(error).end(session))).code).toBe(error.code);
+  });
+
+  it.each([0, -1, Number.NaN, 86_401])('do not look every %s seconds', (every) => {
+    const keep = () => gatewayFor({ url: 'https://127.0.0.1:1' }).keepContained({ every });
+    expect(refusalOf(keep)).toMatchObject({ code: 'BAD_INPUT', message: 'every has to be more than 0 and at most 86400 seconds.' });
+  });
+
+  it('look once a day, too', () => {
+    gatewayFor({ url: 'https://127.0.0.1:1' }).keepContained({ every: 86_400 })();
   });
 });

@@ -27,7 +27,7 @@ export const proveFields = {
 };
 
 /** The fingerprint of the certificate that a bundle would make the appliance serve. Errors: `BAD_INPUT`; nothing was sent. */
-export function fingerprintOf(bytes: Buffer, password = ''): string {
+export function fingerprintOf(bytes: Buffer, password?: string): string {
   try {
     return bytes.includes('-----BEGIN') || isCertificate(bytes) ? new X509Certificate(bytes).fingerprint256 : inPkcs12(bytes, password);
   } catch (error) {
@@ -88,7 +88,7 @@ function isCertificate(bytes: Buffer): boolean {
 }
 
 /** Node.js has no reader for PKCS#12; a socket that never connects tells which certificate it would present. */
-function inPkcs12(pfx: Buffer, passphrase: string): string {
+function inPkcs12(pfx: Buffer, passphrase: string | undefined): string {
   const secureContext = createSecureContext({ pfx, passphrase });
   const socket = new TLSSocket(new Duplex({ read: () => undefined, write: () => undefined }), { secureContext, isServer: true });
   const certificate = socket.getCertificate() as { fingerprint256?: string } | null;
