@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { referenceOfMessage } from '../src/snapshot/reference';
@@ -60,6 +60,22 @@ describe('a snapshot', () => {
       );
     expect((await named('vpn-2', 'S2')).message).toBe(`${folder} holds the snapshot of vpn-1. Give vpn-2 a folder of its own.`);
     expect((await named('vpn-2', null)).message).toContain('holds the snapshot of vpn-1');
+  });
+
+  it('keeps the names of files that do not tell their place, and knows an appliance without a serial number by its name', async () => {
+    const folder = join(temporaryFolder(), 'new');
+    const nobody = { [INFO]: { 'system-information': {} } };
+    const take = async (tree: Tree, path = '/', name = 'vpn-1') =>
+      takeSnapshot({ path, folder }, callOf(await serve({ ...tree, ...nobody }), {}, { name }));
+    const whole: Tree = { '': { a: to('/a'), x: to('/b/x'), X: to('/b/X') }, '/a': { v: 1 }, '/b/x': { v: 1 }, '/b/X': { v: 1 } };
+    await take(whole);
+    const names = (): unknown => Object.values(resourceIn(folder, MANIFEST)['names'] ?? {}).sort();
+    expect([names(), statSync(folder).mode & 0o777]).toEqual([[`${T}/b/X`, `${T}/b/x`], 0o700]);
+    expect(await take({ '/a': { v: 2 } }, 'a')).toMatchObject({ changed: 1, removed: 0 });
+    expect(names()).toEqual([`${T}/b/X`, `${T}/b/x`]);
+    expect(await take({ ...whole, '/b/x': 403 })).toMatchObject({ removed: 0 });
+    expect(names()).toEqual([`${T}/b/X`, `${T}/b/x`]);
+    expect((await failure(take(whole, '/', 'vpn-2'))).message).toContain('holds the snapshot of vpn-1');
   });
 
   it('of one part is not taken into the folder of another', async () => {
