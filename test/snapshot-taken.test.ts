@@ -235,8 +235,10 @@ describe('what is put back', () => {
     const places = ['a', ...Array.from({ length: 20 }, (_, index) => `a/x${(index * 7) % 20}`)];
     const all = (v: number) => Object.fromEntries(places.map((place) => [place, { v }]));
     // Two at a time: what lies in another comes after it, the rest as it may.
-    const { puts: written } = await reverted(all(2), all(1), 'a');
+    const { puts: written, items: told } = await reverted(all(2), all(1), 'a');
     expect([written[0], written.toSorted()]).toEqual(['a', places.toSorted()]);
+    // They are told in the order of places all the same.
+    expect(told).toEqual(places.toSorted().map((place) => `${T}/${place}`));
     // A list of nothing that has something now is one of nothing again.
     expect((await reverted({ ...tree, 'a/full': { list: [1] } }, same, 'a')).puts).toEqual(['a/full']);
     const error = await failure(reverted(tree, same, 'b'));
