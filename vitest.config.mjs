@@ -33,7 +33,8 @@ export const whole = [
 
 /** What takes longest: begun last, it would run alone at the end. */
 const LONG = [
-  ...['nodes.test', 'time-limits', 'watch.test', 'faults', 'contain.test', 'repeats', 'fleet.test', 'awkward'],
+  ...['nodes.test', 'time-limits', 'contain.test', 'transfer-file', 'fleet.test', 'repeats', 'faults', 'second-factor', 'watch.test', 'reach'],
+  ...['backup-folder', 'watch-node', 'login-pauses', 'awkward', 'sentences', 'snapshot'],
   ...['browser/dialogs', 'browser/languages', 'fault-suite', 'red-kill', 'browser/', 'bench', 'secrets', 'snapshot-large', 'linear'],
 ];
 
@@ -73,7 +74,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // Most of their time they wait for a pause or a time limit to pass.
-          maxWorkers: 5,
+          maxWorkers: 7,
           sequence: { groupOrder: 0 },
         },
       },
