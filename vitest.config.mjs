@@ -14,6 +14,7 @@ export const whole = [
   'test/fault-suite*.test.ts',
   'test/*-kill.test.ts',
   'test/journal-shared.test.ts',
+  'test/simulator-cli.test.ts',
   'test/watch-memory.test.ts',
   'test/backup-passphrase.test.ts',
   'test/backup-processes.test.ts',
