@@ -34,7 +34,18 @@ export const whole = [
 
 /** What takes longest: begun last, it would run alone at the end. */
 const LONG = [
-  ...['nodes.test', 'time-limits', 'contain.test', 'transfer-file', 'fleet.test', 'repeats', 'faults', 'second-factor', 'watch.test', 'reach'],
+  ...[
+    'nodes.test',
+    'time-limits',
+    'contain.test',
+    'transfer-file',
+    'fleet.test',
+    'repeats',
+    'faults',
+    'second-factor',
+    'watch.test',
+    'reach',
+  ],
   ...['backup-folder', 'watch-node', 'login-pauses', 'awkward', 'sentences', 'snapshot'],
   ...['browser/dialogs', 'browser/languages', 'fault-suite', 'red-kill', 'browser/', 'bench', 'secrets', 'snapshot-large', 'linear'],
 ];
