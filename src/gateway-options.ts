@@ -44,8 +44,8 @@ export interface OptionsOf<G> {
   onExchange?: ((exchange: Exchanged, appliance: string) => void) | undefined;
   /** What whoever runs this adds to a support bundle. */
   host?: (() => HostFacts) | undefined;
-  /** The other appliances, by name, for operations on two; throws a `GatewayError` for a name that is none. Default: there are none. */
-  others?: ((name: string) => G) | undefined;
+  /** The other appliances, by name, for operations on two; undefined, or a `GatewayError` that says why, for a name that is none. Default: there are none. */
+  others?: ((name: string) => G | undefined) | undefined;
 }
 
 export interface Outcome<D = unknown> {

@@ -231,11 +231,7 @@ describe('a run', () => {
 describe('a run at another appliance', () => {
   async function both(): Promise<{ one: Awaited<ReturnType<typeof pair>>; two: Awaited<ReturnType<typeof pair>> }> {
     const two = await pair({}, { name: 'vpn-2' });
-    const one = await pair(
-      {},
-      { name: 'vpn-1' },
-      { others: (name) => (name === 'vpn-2' ? two.gateway : (undefined as unknown as Gateway)) },
-    );
+    const one = await pair({}, { name: 'vpn-1' }, { others: (name) => (name === 'vpn-2' ? two.gateway : undefined) });
     return { one, two };
   }
 

@@ -1,26 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Base64Decoder } from '../src/transfer/base64';
-import { contentCheck } from '../src/transfer/content';
-import { Malformed } from '../src/transfer/malformed';
 import { XmlCheck } from '../src/transfer/xml';
 import { completeCharacters, endOfName, Names } from '../src/transfer/xml-bytes';
 import { Carried, OpenNames } from '../src/transfer/xml-memory';
 import { isCharacter, isDeclaredUtf8, readDoctype } from '../src/transfer/xml-prolog';
+import { verdict } from './library/verdict';
 
 // What the checks of a configuration make of single bytes: of base64, of a ZIP's directory, of what stands before and in the tags of XML.
-
-/** What is said of it, or what it was taken for. */
-function verdict(text: string | Buffer, pieces = 1 << 20, zipOnly = false): string {
-  const bytes = Buffer.from(text);
-  const check = contentCheck('binary', { zipOnly });
-  try {
-    for (let at = 0; at < bytes.length; at += pieces) check.write(Buffer.from(bytes.subarray(at, at + pieces)));
-    return check.end().verified;
-  } catch (error) {
-    if (error instanceof Malformed) return error.message;
-    throw error;
-  }
-}
 
 describe('base64', () => {
   it.each([

@@ -1,22 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { contentCheck } from '../src/transfer/content';
-import { Malformed } from '../src/transfer/malformed';
 import { beginsLikeZip, isPlain, readDirectory, type ZipEntry } from '../src/transfer/zip';
+import { verdict } from './library/verdict';
 
 // How the directory at the end of a ZIP is found and read.
-
-/** What is said of it, or what it was taken for. */
-function verdict(text: string, pieces = 1 << 20): string {
-  const bytes = Buffer.from(text);
-  const check = contentCheck('binary');
-  try {
-    for (let at = 0; at < bytes.length; at += pieces) check.write(Buffer.from(bytes.subarray(at, at + pieces)));
-    return check.end().verified;
-  } catch (error) {
-    if (error instanceof Malformed) return error.message;
-    throw error;
-  }
-}
 
 interface Written extends Partial<Record<'flags' | 'method' | 'crc' | 'packed' | 'size' | 'offset', number>> {
   readonly name?: string;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError, type Outcome } from '../../src';
+import { GatewayError } from '../../src';
 import { Moment } from '../ledger/moment';
 import { identityOf, plain } from '../nodes/order';
 import { failed, kept, succeeded, withoutAddress } from '../worker/outcome';
@@ -71,7 +71,7 @@ describe('what is kept of an outcome', () => {
       data: { a: 1 },
       many: { total: 2, ok: 1, failed: 1, results: [item] },
       envelope: { changed: true, plan, requests: 3, retries: 2, logins: 1 },
-    } as unknown as Outcome;
+    };
     const parts = { changed: true, requests: 3, retries: 2, logins: 1, plan: [{ ...plan[0], body: { password: '••••' } }] };
     const failure = { state: 'failed', code: 'NOT_FOUND', message: '1 of 2 failed: It is not at vpn.' };
     expect(succeeded(outcome, false, clean)).toEqual({ ...parts, ...failure });

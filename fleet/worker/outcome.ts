@@ -2,6 +2,7 @@ import {
   asGatewayError,
   partlyFailed,
   withoutSecrets,
+  type Costs,
   type Envelope,
   type ErrorCode,
   type GatewayError,
@@ -22,7 +23,10 @@ export function withoutAddress(name: string, url: string | undefined): Clean {
   return (text) => addresses.reduce((clean, address) => clean.replaceAll(address, () => name), text);
 }
 
-export function succeeded({ data, many, envelope }: Outcome, keepsData: boolean, clean: Clean): ItemOutcome {
+/** What of an outcome is kept. */
+type Came = Pick<Outcome, 'data' | 'many'> & { readonly envelope: Costs & Pick<Envelope, 'changed'> };
+
+export function succeeded({ data, many, envelope }: Came, keepsData: boolean, clean: Clean): ItemOutcome {
   const { changed, plan } = envelope;
   const error = partlyFailed(many);
   return {
@@ -50,7 +54,7 @@ export function isFailureOf(thrown: unknown, code: ErrorCode): thrown is Gateway
   return asGatewayError(thrown).code === code;
 }
 
-const costs = (envelope: Envelope | undefined): Pick<ItemOutcome, 'requests' | 'retries' | 'logins'> =>
+const costs = (envelope: Costs | undefined): Pick<ItemOutcome, 'requests' | 'retries' | 'logins'> =>
   envelope ? { requests: envelope.requests, retries: envelope.retries, logins: envelope.logins } : {};
 
 export const short = (text: string): string => (text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text);

@@ -1,0 +1,15 @@
+import { contentCheck } from '../../src/transfer/content';
+import { Malformed } from '../../src/transfer/malformed';
+
+/** What is said of a binary configuration that comes in pieces of so many bytes, or what it was taken for. */
+export function verdict(text: string | Buffer, pieces = 1 << 20, zipOnly = false): string {
+  const bytes = Buffer.from(text);
+  const check = contentCheck('binary', { zipOnly });
+  try {
+    for (let at = 0; at < bytes.length; at += pieces) check.write(Buffer.from(bytes.subarray(at, at + pieces)));
+    return check.end().verified;
+  } catch (error) {
+    if (error instanceof Malformed) return error.message;
+    throw error;
+  }
+}
