@@ -4,12 +4,12 @@ import { createRequire } from 'node:module';
 import process from 'node:process';
 
 /** @type {typeof import('../src/simulator/index.js')} */
-const { startFastAppliance } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
+const { startBenchmarkAppliance } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
 
-const appliance = await startFastAppliance();
+const appliance = await startBenchmarkAppliance();
 process.on('disconnect', () => process.exit());
 process.on('message', (/** @type {{ id: number, set?: { delayMs?: number, sessions?: number, policies?: number } }} */ { id, set }) => {
-  const { requests, opened, mostUsed } = appliance.counts;
+  const { requests, opened, maxUsed: mostUsed } = appliance.counts;
   const { user, system } = process.cpuUsage();
   process.send?.({ id, value: { requests, opened, mostUsed, cpuSeconds: (user + system) / 1e6 } });
   if (!set) return;

@@ -4,17 +4,21 @@ import { createRequire } from 'node:module';
 import process from 'node:process';
 
 /** @type {typeof import('../src/simulator/index.js')} */
-const { startFastFleet } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
+const { startBenchmarkFleet } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
 
 const { count, delayMs, sessions } = JSON.parse(process.argv[2] ?? '{}');
-const fleet = await startFastFleet(count, { delayMs, sessions });
+const fleet = await startBenchmarkFleet(count, { delayMs, sessions });
 process.on('disconnect', () => process.exit());
 process.on('message', (/** @type {{ id: number, reset?: boolean }} */ { id, reset }) => {
-  const sum = (/** @type {(one: import('../src/simulator/index.js').FastAppliance) => number} */ of) =>
+  const sum = (/** @type {(one: import('../src/simulator/index.js').BenchmarkAppliance) => number} */ of) =>
     fleet.reduce((all, one) => all + of(one), 0);
   process.send?.({
     id,
-    value: { requests: sum(({ counts }) => counts.requests), opened: sum(({ counts }) => counts.opened), open: sum(({ open }) => open) },
+    value: {
+      requests: sum(({ counts }) => counts.requests),
+      opened: sum(({ counts }) => counts.opened),
+      open: sum(({ openConnections }) => openConnections),
+    },
   });
   if (reset) for (const one of fleet) one.reset();
 });

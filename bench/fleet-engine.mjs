@@ -20,15 +20,15 @@ const SLOW = { items: 800, ms: 500 };
 const TICK_MS = 10;
 
 /** @typedef {(options: { beforeWrite?: () => Promise<void> }) => Promise<unknown>} Work */
-/** @typedef {{ start(): Promise<void>, stop(): Promise<void>, order(order: object): Promise<void>, listen(listener: object): () => void }} Engine */
+/** @typedef {{ start(): Promise<void>, stop(): Promise<void>, startRun(order: object): Promise<void>, addListener(listener: object): () => void }} Engine */
 
 const busy = (loadavg()[0] ?? 0).toFixed(1);
 ensureFleetBuilt();
 const require = createRequire(import.meta.url);
 /** @type {{ Engine: new (options: object) => Engine }} */
 const { Engine } = require(join(root, 'fleet', 'dist', 'engine', 'index.js'));
-/** @type {{ embeddedCluster(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
-const { embeddedCluster } = require(join(root, 'fleet', 'dist', 'engine', 'embedded.js'));
+/** @type {{ createEmbeddedPostgres(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
+const { createEmbeddedPostgres } = require(join(root, 'fleet', 'dist', 'engine', 'npm-postgres.js'));
 
 /** What appliances do, by their operation. @type {Record<string, Work>} */
 const works = {
@@ -80,7 +80,7 @@ async function run(engine, operation, items, more = {}) {
   const id = `bench-${count++}`;
   /** @type {Promise<number>} */
   const reported = new Promise((resolve) => {
-    const stop = engine.listen({
+    const stop = engine.addListener({
       name: id,
       report: () => {
         stop();
@@ -89,7 +89,7 @@ async function run(engine, operation, items, more = {}) {
     });
   });
   const begun = performance.now();
-  await engine.order({
+  await engine.startRun({
     ...{ id, kind: 'operation', operation, input: {}, selection: '*', dryRun: false, urgent: false, withData: false, repeats: true },
     ...{ canary: 0, ends: [items], maxFailures: Infinity, node: id, initiator: {}, ...more },
     items: Array.from({ length: items }, (_, index) => ({ appliance: `vpn-${index}` })),
@@ -107,7 +107,7 @@ async function costs(folder, work) {
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-fleet-engine-'));
 chmodSync(folder, 0o711);
-const cluster = embeddedCluster(folder);
+const cluster = createEmbeddedPostgres(folder);
 try {
   const gateway = (/** @type {string} */ name) => ({
     run: (/** @type {string} */ operation, /** @type {object} */ _input, /** @type {object} */ options) => works[operation]?.(options),
@@ -115,7 +115,7 @@ try {
   });
   const engine = new Engine({
     url: await cluster.start(),
-    appliances: { named: (/** @type {string} */ name) => ({ name, gateway: () => gateway(name) }), secretOf: () => '' },
+    appliances: { findAppliance: (/** @type {string} */ name) => ({ name, gateway: () => gateway(name) }), getSecret: () => '' },
   });
   await engine.start();
   await run(engine, 'sessions.list', 200);

@@ -23,12 +23,12 @@ async function settled() {
 
 // What is loaded once is no cost of an appliance.
 const warm = new Inventory(settings);
-await warm.take(entries.slice(0, 1));
+await warm.loadEntries(entries.slice(0, 1));
 await runOnMany(warm.appliances, 'sessions.list', {});
 const before = await settled();
 const inventory = new Inventory(settings);
 const started = performance.now();
-await inventory.take(entries);
+await inventory.loadEntries(entries);
 const readMs = performance.now() - started;
 const unused = await settled();
 const { data } = await runOnMany(inventory.appliances, 'sessions.list', {}, { withData: false });

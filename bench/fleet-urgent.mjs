@@ -19,7 +19,7 @@ import { root } from '../scripts/tools.mjs';
 
 /** @typedef {import('../src/model/coordination.js').Coordination} Coordination */
 /** Not by its own types: what the second package depends on may not be installed yet. */
-/** @typedef {{ coordination: Coordination, start(): Promise<void>, order(order: object): Promise<void>, listen(listener: object): () => void }} Engine */
+/** @typedef {{ coordination: Coordination, start(): Promise<void>, startRun(order: object): Promise<void>, addListener(listener: object): () => void }} Engine */
 
 const require = createRequire(import.meta.url);
 const DELAY_MS = 50;
@@ -33,7 +33,7 @@ async function appliances({ count }) {
   /** @type {typeof import('../src/simulator/index.js')} */
   const { startSimulatedFleet } = fromDist('simulator', 'index.js');
   const fleet = await startSimulatedFleet(count, { delayMs: DELAY_MS, sessions: 20 });
-  const left = () => fleet.appliances.filter(({ state }) => state.sessions.numbers({ name: USER, prefix: false }).length > 0).length;
+  const left = () => fleet.appliances.filter(({ state }) => state.sessions.findNumbers({ name: USER, prefix: false }).length > 0).length;
   const add = () => fleet.appliances.forEach(({ state }) => state.sessions.add({ 'active-user-name': USER }));
   process.on('message', (what) => {
     if (what === 'add') add();
@@ -49,25 +49,28 @@ async function member({ entries, ca, url }) {
   /** @type {typeof import('../src/index.js')} */
   const { Inventory } = fromDist('index.js');
   /** @type {typeof import('../src/inventory/index.js')} */
-  const { Gateways } = fromDist('inventory', 'index.js');
+  const { GatewayRegistry } = fromDist('inventory', 'index.js');
   /** @type {Engine | undefined} */
   let engine = undefined;
   const shared = () => /** @type {Engine} */ (engine).coordination;
-  const gateways = new Gateways({
+  const gateways = new GatewayRegistry({
     coordination: {
-      exclusive: (...args) => shared().exclusive(...args),
-      remembered: (...args) => shared().remembered(...args),
-      remember: (...args) => shared().remember(...args),
+      runExclusive: (...args) => shared().runExclusive(...args),
+      get: (...args) => shared().get(...args),
+      set: (...args) => shared().set(...args),
       update: (...args) => shared().update(...args),
     },
   });
   const credentials = { default: { username: 'api-admin', password: 'simulator' } };
   const inventory = new Inventory({ defaults: { realm: 'Admin Users', tls: { ca } }, credentials, gateways });
-  await inventory.take(entries);
-  const own = new Engine({ url, appliances: { named: (/** @type {string} */ name) => inventory.named(name), secretOf: () => '' } });
+  await inventory.loadEntries(entries);
+  const own = new Engine({
+    url,
+    appliances: { findAppliance: (/** @type {string} */ name) => inventory.findAppliance(name), getSecret: () => '' },
+  });
   engine = own;
   await own.start();
-  own.listen({
+  own.addListener({
     name: 'bench',
     report: (/** @type {{ data: { run: string, ok: number } }} */ { data: { run, ok } }) => process.send?.({ run, ok }),
   });
@@ -75,7 +78,7 @@ async function member({ entries, ca, url }) {
   process.on('message', (order) => {
     const usual = { kind: 'operation', items, selection: '*', dryRun: false, urgent: false, withData: false, repeats: true };
     const pace = { canary: 0, ends: [items.length], maxFailures: Infinity, node: 'bench', initiator: {} };
-    void own.order(Object.assign(usual, pace, order));
+    void own.startRun(Object.assign(usual, pace, order));
   });
   return {};
 }
@@ -93,11 +96,11 @@ async function bench() {
   const busy = (loadavg()[0] ?? 0).toFixed(1);
   ensureBuilt();
   ensureFleetBuilt();
-  /** @type {{ embeddedCluster(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
-  const { embeddedCluster } = require(join(root, 'fleet', 'dist', 'engine', 'embedded.js'));
+  /** @type {{ createEmbeddedPostgres(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
+  const { createEmbeddedPostgres } = require(join(root, 'fleet', 'dist', 'engine', 'npm-postgres.js'));
   const folder = mkdtempSync(join(tmpdir(), 'gateway-fleet-urgent-'));
   chmodSync(folder, 0o711);
-  const cluster = embeddedCluster(folder);
+  const cluster = createEmbeddedPostgres(folder);
   /** @type {import('node:child_process').ChildProcess[]} */
   const children = [];
   /** @type {(fault: Error) => void} */

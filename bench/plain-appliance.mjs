@@ -8,17 +8,17 @@ import process from 'node:process';
 const require = createRequire(import.meta.url);
 /** @type {typeof import('../src/simulator/certificate.js')} */
 const { selfSigned } = require('../dist/src/simulator/certificate.js');
-/** @type {typeof import('../src/simulator/fast.js')} */
-const { FAST_INFORMATION, FAST_KEY } = require('../dist/src/simulator/fast.js');
+/** @type {typeof import('../src/simulator/benchmark-appliance.js')} */
+const { BENCHMARK_SYSTEM_INFORMATION, BENCHMARK_KEY } = require('../dist/src/simulator/benchmark-appliance.js');
 /** @type {typeof import('../src/simulator/options.js')} */
-const { settle } = require('../dist/src/simulator/options.js');
-/** @type {typeof import('../src/simulator/people.js')} */
-const { generateSession } = require('../dist/src/simulator/people.js');
+const { resolveOptions } = require('../dist/src/simulator/options.js');
+/** @type {typeof import('../src/simulator/generated-sessions.js')} */
+const { generateSession } = require('../dist/src/simulator/generated-sessions.js');
 
 const tls = selfSigned(['127.0.0.1']);
-const settings = settle({});
+const settings = resolveOptions({});
 const basic = (/** @type {string} */ text) => `Basic ${Buffer.from(text).toString('base64')}`;
-const authorization = basic(`${FAST_KEY}:`);
+const authorization = basic(`${BENCHMARK_KEY}:`);
 const credentials = basic(`${settings.username}:${settings.password}`);
 const set = { delayMs: 0, sessions: 0 };
 const counts = { requests: 0, opened: 0, used: 0, mostUsed: 0 };
@@ -51,11 +51,11 @@ const server = createServer({ ...tls, noDelay: true, keepAliveTimeout: 75_000 },
   }
   const answer = () => {
     const isLogin = request.url === '/api/v1/realm_auth' && request.headers.authorization === credentials;
-    if (isLogin) return void response.setHeader('content-type', 'application/json').end(JSON.stringify({ api_key: FAST_KEY }));
+    if (isLogin) return void response.setHeader('content-type', 'application/json').end(JSON.stringify({ api_key: BENCHMARK_KEY }));
     if (request.headers.authorization !== authorization) return void response.writeHead(401).end();
     if (request.method === 'DELETE') return void response.writeHead(204).end();
     const url = request.url ?? '';
-    let body = FAST_INFORMATION;
+    let body = BENCHMARK_SYSTEM_INFORMATION;
     if (url.startsWith('/api/v1/system/active-users')) {
       body = pages.get(url) ?? page(new URL(url, 'https://appliance').searchParams);
       pages.set(url, body);

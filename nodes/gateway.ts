@@ -1,31 +1,31 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { areas } from '../src/areas';
 import type { Area } from '../src/model/operation';
-import { registerAccount } from './account';
-import { Action } from './action';
-import { Appliance, APPLIANCE, APPLIANCE_CREDENTIALS, type Credentials } from './appliance';
-import { registerTest } from './appliance-test';
-import { registerHelp } from './help';
-import { INVENTORY, INVENTORY_CREDENTIALS, InventoryNode, listedAppliances } from './inventory';
-import { registerInventory } from './inventory-admin';
-import { observing, registerCounters } from './observe';
-import { registerPickers } from './pickers';
-import { Watch, WATCH } from './watch';
-import { registerPreview } from './preview';
+import { registerAccountRoute } from './admin/account-capabilities';
+import { ActionNode } from './action/action-node';
+import { ApplianceNode, APPLIANCE_TYPE, APPLIANCE_CREDENTIALS, type ApplianceCredentials } from './appliance/appliance-node';
+import { registerTestRoute } from './admin/test-connection';
+import { registerHelpRoute } from './admin/help-route';
+import { INVENTORY_TYPE, INVENTORY_CREDENTIALS, InventoryNode, listInventoryAppliances } from './inventory/inventory-node';
+import { registerInventoryRoutes } from './admin/inventory-routes';
+import { createDiagnosticsOptions, registerCountersRoute } from './diagnostics/observe';
+import { registerLookupRoutes } from './admin/lookup-routes';
+import { WatchNode, WATCH_TYPE } from './watch/watch-node';
+import { registerPreviewRoutes } from './admin/preview-route';
 
 /** Registers the appliance node and one action node for each area of the registry; called by Node-RED once. */
 export default function gatewayNodes(red: NodeAPI): void {
   red.nodes.registerType(
-    APPLIANCE,
-    function (this: Node<Credentials>, definition: NodeDef) {
+    APPLIANCE_TYPE,
+    function (this: Node<ApplianceCredentials>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
-      new Appliance(red, this, definition, observing(this.id));
+      new ApplianceNode(red, this, definition, createDiagnosticsOptions(this.id));
     },
     { credentials: APPLIANCE_CREDENTIALS },
   );
   red.nodes.registerType(
-    INVENTORY,
+    INVENTORY_TYPE,
     function (this: Node<Record<string, unknown>>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
@@ -34,17 +34,17 @@ export default function gatewayNodes(red: NodeAPI): void {
     { credentials: INVENTORY_CREDENTIALS },
   );
   for (const area of areas) registerArea(red, area);
-  red.nodes.registerType(WATCH, function (this: Node, definition: NodeDef) {
+  red.nodes.registerType(WATCH_TYPE, function (this: Node, definition: NodeDef) {
     red.nodes.createNode(this, definition);
-    new Watch(red, this, definition);
+    new WatchNode(red, this, definition);
   });
-  registerTest(red);
-  registerCounters(red, listedAppliances);
-  registerAccount(red);
-  registerPickers(red);
-  registerInventory(red);
-  registerPreview(red);
-  registerHelp(red);
+  registerTestRoute(red);
+  registerCountersRoute(red, listInventoryAppliances);
+  registerAccountRoute(red);
+  registerLookupRoutes(red);
+  registerInventoryRoutes(red);
+  registerPreviewRoutes(red);
+  registerHelpRoute(red);
 }
 
 function registerArea(red: NodeAPI, area: Area): void {
@@ -53,14 +53,14 @@ function registerArea(red: NodeAPI, area: Area): void {
     function (this: Node<Record<string, unknown>>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
-      new Action(red, this, area, definition);
+      new ActionNode(red, this, area, definition);
     },
-    { credentials: secretsOf(area) },
+    { credentials: createCredentialDefinitions(area) },
   );
 }
 
 /** Secret fields of all operations of an area are typed into the dialog as credentials, under their own names. */
-function secretsOf(area: Area): Record<string, { type: 'password' }> {
+function createCredentialDefinitions(area: Area): Record<string, { type: 'password' }> {
   const fields = Object.values(area.operations).flatMap(({ fields }) => Object.entries(fields));
   return Object.fromEntries(fields.filter(([, { secret }]) => secret).map(([name]) => [name, { type: 'password' }]));
 }

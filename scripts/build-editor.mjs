@@ -13,7 +13,7 @@ import { Translation } from './editor/translate.mjs';
 const inBrowser = {
   name: 'in-browser',
   setup: ({ onResolve, initialOptions }) => {
-    onResolve({ filter: /^node:net$/ }, () => ({ path: `${initialOptions.absWorkingDir}/nodes/editor/net.ts` }));
+    onResolve({ filter: /^node:net$/ }, () => ({ path: `${initialOptions.absWorkingDir}/nodes/editor/node-net-shim.ts` }));
   },
 };
 
@@ -96,7 +96,7 @@ function writeLocale(out, language, catalogue, help) {
 
 /** @param {string} compiled @returns {readonly string[]} */
 function sessionFields(compiled) {
-  return createRequire(import.meta.url)(`${compiled}/src/areas/sessions/filter.js`).SESSION_FIELDS;
+  return createRequire(import.meta.url)(`${compiled}/src/areas/sessions/session-filter.js`).SESSION_FILTER_FIELDS;
 }
 
 /** Writes the editor half for the library compiled in `compiled` to the directory `out`. @param {{ root: string, compiled: string, out: string }} places */
@@ -122,8 +122,8 @@ export async function buildEditor({ root, compiled, out }) {
   const pages = Object.fromEntries(['appliance', 'inventory', 'watch'].map((name) => [`gateway-${name}`, text(name)]));
   for (const words of inEveryLanguage(root, catalogue, buildHelp(areas, pages, sessionFields(compiled)))) writeLocale(out, ...words);
   writeFileSync(
-    `${out}/late.js`,
-    await bundle(root, 'late.ts', 'gatewayLate', { LATE_STYLE: JSON.stringify(await styleOf(root, 'late.css')) }),
+    `${out}/panels.js`,
+    await bundle(root, 'panels/index.ts', 'gatewayPanels', { PANEL_STYLE: JSON.stringify(await styleOf(root, 'panels/panels.css')) }),
   );
   cpSync(`${root}/icons`, `${out}/icons`, { recursive: true });
 }

@@ -45,7 +45,7 @@ export function ensureBuilt() {
 export function ensureFleetBuilt() {
   ensureBuilt();
   installFleet();
-  const sources = ['coordinator', 'engine', 'icons', 'ledger', 'nodes', 'scripts', 'worker', 'package.json', 'tsconfig.json'];
+  const sources = ['coordinator', 'engine', 'icons', 'store', 'nodes', 'scripts', 'worker', 'package.json', 'tsconfig.json'];
   if (newest(['fleet/dist']) <= newest(sources.map((name) => `fleet/${name}`))) buildFleet();
 }
 

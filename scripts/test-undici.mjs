@@ -7,7 +7,9 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { root, toolFolder } from './tools.mjs';
 
-const TESTS = ['answers', 'connections', 'faults', 'proxy', 'tls', 'sessions-ahead', 'undici'].map((name) => `test/${name}.test.ts`);
+const TESTS = ['http/answers', 'http/connections', 'http/proxy', 'http/tls', 'http/undici', 'areas/sessions-ahead'].map(
+  (name) => `test/unit/${name}.test.ts`,
+);
 
 const folder = join(toolFolder('undici'), 'node_modules');
 const load = createRequire(import.meta.url);
@@ -24,6 +26,6 @@ for (const which of ['oldest', 'newest']) {
   if (tested.has(version)) continue;
   tested.add(version);
   const env = { ...process.env, GATEWAY_UNDICI: join(folder, which, 'index.js'), GATEWAY_UNDICI_VERSION: version };
-  const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', 'parts', ...TESTS], { cwd: root, env, stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', 'quick', ...TESTS], { cwd: root, env, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Database } from '../ledger/database';
-import type { Ledger } from '../ledger/ledger';
+import type { Database } from '../store/database';
+import type { RunStore } from '../store/run-store';
 
-const TICK_MS = 250;
+const STEP_INTERVAL_MS = 250;
 
 export interface CoordinatorOptions {
   readonly database: Database;
-  readonly ledger: Ledger;
+  readonly store: RunStore;
   /** Jobs may have been sent, or a run may be over. */
   readonly onStep: (isOver: boolean) => void;
 }
@@ -24,17 +24,17 @@ export class Coordinator {
     this.#stop.abort();
   }
 
-  async lead(run: string): Promise<'done' | 'later'> {
-    const { database, ledger, onStep } = this.#options;
+  async leadRun(run: string): Promise<'done' | 'later'> {
+    const { database, store, onStep } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const isOver = await database.lasting(
-        () => ledger.advance(run),
+      const isOver = await database.retryUntilAvailable(
+        () => store.advanceRun(run),
         () => signal.aborted,
       );
       onStep(isOver);
       if (isOver) return 'done';
-      await pause(TICK_MS, undefined, { signal }).catch(() => undefined);
+      await pause(STEP_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
     }
     return 'later';
   }

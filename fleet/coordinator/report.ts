@@ -1,5 +1,12 @@
-import { manyReport, type ApplianceResult, type Costs, type Envelope, type ErrorCode, type RunOptions } from '@gateway-admin/node-red';
-import type { ItemRow, RunRow } from '../ledger/rows';
+import {
+  createManyReport,
+  type ApplianceResult,
+  type EnvelopeCosts,
+  type Envelope,
+  type ErrorCode,
+  type RunOptions,
+} from '@gateway-admin/node-red';
+import type { ItemRow, RunRow } from '../store/rows';
 
 /** As of a run on many appliances in one Node-RED; a write of which nobody knows whether it happened is told apart. */
 export interface FleetReport {
@@ -12,22 +19,22 @@ export interface FleetReport {
   results: (ApplianceResult & { unknown?: true })[];
 }
 
-export function reportOf(
+export function createReport(
   run: RunRow,
   items: readonly ItemRow[],
-  say: NonNullable<RunOptions['say']> = english,
+  translate: NonNullable<RunOptions['translate']> = fillPlaceholders,
 ): { data: FleetReport; envelope: Envelope } {
-  const results = items.map(resultOf);
-  const { data, envelope } = manyReport({
+  const results = items.map(toApplianceResult);
+  const { data, envelope } = createManyReport({
     operation: run.operation,
     selection: run.selection,
     input: run.input,
     results,
-    envelopes: items.map(costsOf),
+    envelopes: items.map(toCosts),
     dryRun: run.dry_run,
     stopped: run.stopped ?? undefined,
     started: performance.now(),
-    say,
+    translate,
   });
   const unknown = results.filter((result) => result.unknown).length;
   const { total, ok, failed, skipped } = data;
@@ -36,7 +43,7 @@ export function reportOf(
   return { data: { run: run.id, total, ok, failed: failed - unknown, unknown, skipped, results }, envelope };
 }
 
-function resultOf(item: ItemRow): ApplianceResult & { unknown?: true } {
+function toApplianceResult(item: ItemRow): ApplianceResult & { unknown?: true } {
   const { appliance, state, changed, code, message, data } = item;
   if (state === 'waiting' || state === 'skipped') return { appliance, ok: false, skipped: true };
   return {
@@ -49,11 +56,11 @@ function resultOf(item: ItemRow): ApplianceResult & { unknown?: true } {
   };
 }
 
-function costsOf({ state, requests, retries, logins, plan }: ItemRow): Costs | undefined {
+function toCosts({ state, requests, retries, logins, plan }: ItemRow): EnvelopeCosts | undefined {
   if (state === 'waiting' || state === 'skipped') return undefined;
   return { requests, retries, logins, ...(plan && { plan }) };
 }
 
-function english(_key: string, text: string, values: Readonly<Record<string, string | number>>): string {
+function fillPlaceholders(_key: string, text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/__([\w-]+?)__/g, (_all, name: string) => String(values[name] ?? ''));
 }

@@ -1,8 +1,8 @@
-export { Engine, IN_FLIGHT, URGENT_IN_FLIGHT, type EngineOptions, type NewOrder } from './engine';
-export type { Delivered, Listener } from './reports';
+export { Engine, DEFAULT_IN_FLIGHT, DEFAULT_URGENT_IN_FLIGHT, type EngineOptions, type NewRun } from './engine';
+export type { DeliveredReport, ReportListener } from './report-delivery';
 export type { FleetReport } from '../coordinator/report';
-export { Database } from '../ledger/database';
-export { LeaseCoordination } from '../ledger/lease';
-export { migrate } from '../ledger/schema';
-export type { ItemOutcome, ItemRow, Progress, RunRow } from '../ledger/rows';
-export type { Appliances, FleetTarget } from '../worker/worker';
+export { Database } from '../store/database';
+export { LeaseCoordination } from '../store/lease-coordination';
+export { migrate } from '../store/schema';
+export type { ItemOutcome, ItemRow, RunProgress, RunRow } from '../store/rows';
+export type { ApplianceSource, FleetTarget } from '../worker/item-worker';

@@ -1,33 +1,33 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { asGatewayError, badInput, GatewayError, sentence } from '@gateway-admin/node-red';
+import { asGatewayError, badInput, GatewayError, safeMessage } from '@gateway-admin/node-red';
 import {
   badConfig,
-  failureEnvelope,
-  onMessage,
-  owned,
-  plainFailure,
-  Properties,
-  sayForOthers,
-  type Done,
+  createEarlyFailureEnvelope,
+  onInput,
+  normalizeMessage,
+  toPlainFailure,
+  NodeProperties,
+  translatorForPackage,
+  type DoneCallback,
   type Message,
-  type Send,
+  type SendCallback,
 } from '@gateway-admin/node-red/nodes';
 import type { Engine } from '../engine';
-import { engineOf } from './engine-node';
-import { actorOf, again, identityOf } from './order';
-import { statusText, titleText } from './texts';
+import { getEngine } from './engine-node';
+import { readActor, copyError, readRunId } from './run-request';
+import { getStatusText, getTitle } from './i18n';
 
-export const CONTROL = 'gateway-fleet-control';
-export const CONTROLS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed'] as const;
-type What = (typeof CONTROLS)[number];
+export const CONTROL_TYPE = 'gateway-fleet-control';
+export const CONTROL_ACTIONS = ['list', 'get', 'approve', 'pause', 'resume', 'cancel', 'repeat-failed'] as const;
+type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
-const LISTED = 100;
-const MOST_LISTED = 10_000;
+const DEFAULT_LIST_LIMIT = 100;
+const MAX_LIST_LIMIT = 10_000;
 
-interface Setup {
+interface NodeConfig {
   readonly engine: string;
   /** Undefined: the message says it. */
-  readonly operation: What | undefined;
+  readonly operation: ControlAction | undefined;
   readonly limit: number;
 }
 
@@ -35,72 +35,72 @@ interface Setup {
 export class ControlNode {
   readonly #red: NodeAPI;
   readonly #node: Node;
-  readonly #setup: Setup | GatewayError;
+  readonly #config: NodeConfig | GatewayError;
 
   constructor(red: NodeAPI, node: Node, definition: NodeDef) {
     this.#red = red;
     this.#node = node;
-    this.#setup = read({ ...definition });
-    if (this.#setup instanceof GatewayError) this.#show('red', 'not-configured');
-    onMessage(node, (message, send, done) => this.#receive(message, send, done));
+    this.#config = readConfig({ ...definition });
+    if (this.#config instanceof GatewayError) this.#show('red', 'not-configured');
+    onInput(node, (message, send, done) => this.#receive(message, send, done));
   }
 
-  async #receive(received: Message, send: Send, done: Done): Promise<void> {
-    const message = owned(received, ['payload', 'run']);
-    let what: What | undefined;
+  async #receive(received: Message, send: SendCallback, done: DoneCallback): Promise<void> {
+    const message = normalizeMessage(received, ['payload', 'run']);
+    let action: ControlAction | undefined;
     try {
-      if (this.#setup instanceof GatewayError) throw again(this.#setup);
-      what = this.#setup.operation ?? controlOf((message as { operation?: unknown }).operation);
-      const { engine } = await engineOf(this.#setup.engine);
-      const found = await perform(engine, what, message, this.#setup.limit);
-      Object.assign(message, found);
+      if (this.#config instanceof GatewayError) throw copyError(this.#config);
+      action = this.#config.operation ?? parseAction((message as { operation?: unknown }).operation);
+      const { engine } = await getEngine(this.#config.engine);
+      const result = await performAction(engine, action, message, this.#config.limit);
+      Object.assign(message, result);
       this.#show('green', 'ok');
       send(message);
       done();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      const title = titleText(this.#red, what ? `control.operation.${what}` : 'control.title');
-      error.cause ??= failureEnvelope(what ? `fleet.${what}` : 'fleet', '', error, title, sayForOthers(this.#red));
+      const title = getTitle(this.#red, action ? `control.operation.${action}` : 'control.title');
+      error.cause ??= createEarlyFailureEnvelope(action ? `fleet.${action}` : 'fleet', '', error, title, translatorForPackage(this.#red));
       Object.assign(message, { envelope: error.cause });
       this.#show('red', 'failed');
-      done(plainFailure(error));
+      done(toPlainFailure(error));
     }
   }
 
   #show(fill: 'green' | 'red', key: 'ok' | 'failed' | 'not-configured'): void {
-    this.#node.status({ fill, shape: fill === 'green' ? 'dot' : 'ring', text: statusText(this.#red, key) });
+    this.#node.status({ fill, shape: fill === 'green' ? 'dot' : 'ring', text: getStatusText(this.#red, key) });
   }
 }
 
-async function perform(engine: Engine, what: What, message: Message, limit: number): Promise<object> {
-  if (what === 'list') return { payload: (await engine.ledger.list(limit)).map(shown) };
-  const run = runOf(message);
+async function performAction(engine: Engine, action: ControlAction, message: Message, limit: number): Promise<object> {
+  if (action === 'list') return { payload: (await engine.store.listRuns(limit)).map(toListedRun) };
+  const run = requireRunId(message);
   const report = await engine.report(run);
   if (!report)
     throw new GatewayError(
       'NOT_FOUND',
-      sentence`There is no run ${run}. Runs are kept for 30 days, of a node that begins very many for one.`,
+      safeMessage`There is no run ${run}. Runs are kept for 30 days, of a node that begins very many for one.`,
       { sent: false },
     );
-  if (what === 'get') return { run, payload: { ...report.data, ...stateOf(report.run) }, envelope: report.envelope };
+  if (action === 'get') return { run, payload: { ...report.data, ...toRunState(report.run) }, envelope: report.envelope };
   const { as } = message as { as?: unknown };
-  if (what === 'approve') {
+  if (action === 'approve') {
     // The same for each answer: a plan is approved once.
-    const id = identityOf(as, () => `${run}~approved`);
-    return { run: id, payload: { run: id, planOf: run, total: await engine.approve(run, id, actorOf(message).actor ?? null) } };
+    const id = readRunId(as, () => `${run}~approved`);
+    return { run: id, payload: { run: id, planOf: run, total: await engine.approve(run, id, readActor(message).actor ?? null) } };
   }
-  if (what === 'repeat-failed') {
-    const id = identityOf(as, () => `${run}~${new Date().toISOString()}`);
+  if (action === 'repeat-failed') {
+    const id = readRunId(as, () => `${run}~${new Date().toISOString()}`);
     return { run: id, payload: { run: id, repeatOf: run, total: await engine.repeatFailed(run, id) } };
   }
-  if (!(await engine.ledger.control(run, what)))
-    throw new GatewayError('CONFLICT', sentence`The run ${run} is over: there is nothing to ${what}.`, { sent: false });
-  return { run, payload: { run, ...stateOf((await engine.ledger.run(run)) ?? report.run) } };
+  if (!(await engine.store.controlRun(run, action)))
+    throw new GatewayError('CONFLICT', safeMessage`The run ${run} is over: there is nothing to ${action}.`, { sent: false });
+  return { run, payload: { run, ...toRunState((await engine.store.findRun(run)) ?? report.run) } };
 }
 
-type Row = NonNullable<Awaited<ReturnType<Engine['report']>>>['run'];
+type ReportedRun = NonNullable<Awaited<ReturnType<Engine['report']>>>['run'];
 
-const stateOf = ({ state, stopped, created, ended, repeat_of, approved }: Row): object => ({
+const toRunState = ({ state, stopped, created, ended, repeat_of, approved }: ReportedRun): object => ({
   state,
   ...(stopped && { stopped }),
   started: created.toISOString(),
@@ -109,34 +109,34 @@ const stateOf = ({ state, stopped, created, ended, repeat_of, approved }: Row): 
   ...(approved && { planOf: approved.plan }),
 });
 
-function shown(row: Awaited<ReturnType<Engine['ledger']['list']>>[number]): object {
+function toListedRun(row: Awaited<ReturnType<Engine['store']['listRuns']>>[number]): object {
   const { id, operation, selection, total, ok, failed, unknown, skipped, open } = row;
-  return { run: id, operation, selection, ...stateOf(row), total, ok, failed, unknown, skipped, open };
+  return { run: id, operation, selection, ...toRunState(row), total, ok, failed, unknown, skipped, open };
 }
 
 /** A run by its identity: `msg.run`, or a payload that is a text. */
-function runOf({ payload, ...message }: Message): string {
-  const given = (message as { run?: unknown }).run ?? (typeof payload === 'string' ? payload : undefined);
-  return identityOf(given, () => {
+function requireRunId({ payload, ...message }: Message): string {
+  const value = (message as { run?: unknown }).run ?? (typeof payload === 'string' ? payload : undefined);
+  return readRunId(value, () => {
     throw badInput('msg.run is missing: the identity of the run, as it was started or as list tells it.');
   });
 }
 
-function controlOf(given: unknown): What {
-  const found = CONTROLS.find((one) => one === given);
+function parseAction(value: unknown): ControlAction {
+  const found = CONTROL_ACTIONS.find((one) => one === value);
   if (found) return found;
-  throw badInput(`msg.operation has to be one of ${CONTROLS.join(', ')}.`);
+  throw badInput(`msg.operation has to be one of ${CONTROL_ACTIONS.join(', ')}.`);
 }
 
-function read(definition: Readonly<Record<string, unknown>>): Setup | GatewayError {
+function readConfig(definition: Readonly<Record<string, unknown>>): NodeConfig | GatewayError {
   try {
-    const properties = new Properties(definition);
+    const properties = new NodeProperties(definition);
     const engine = properties.text('engine');
     if (engine === undefined) throw badConfig('No engine is chosen. Open the node and choose one.');
-    const limit = properties.number('limit') ?? LISTED;
-    if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
-      throw badConfig(`limit has to be a whole number from 1 to ${MOST_LISTED}.`);
-    const operation = properties.choice('operation', [...CONTROLS, 'msg']);
+    const limit = properties.number('limit') ?? DEFAULT_LIST_LIMIT;
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIST_LIMIT)
+      throw badConfig(`limit has to be a whole number from 1 to ${MAX_LIST_LIMIT}.`);
+    const operation = properties.choice('operation', [...CONTROL_ACTIONS, 'msg']);
     return { engine, operation: operation === 'msg' ? undefined : operation, limit };
   } catch (thrown) {
     return asGatewayError(thrown);

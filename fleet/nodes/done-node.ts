@@ -1,22 +1,22 @@
 import type { Node, NodeAPI } from 'node-red';
 import { asGatewayError } from '@gateway-admin/node-red';
-import { failureEnvelope, onMessage, plainFailure, sayForOthers, type Message } from '@gateway-admin/node-red/nodes';
-import { endTask, noTask, outcomeOf } from '../worker/tasks';
-import { titleText } from './texts';
+import { createEarlyFailureEnvelope, onInput, toPlainFailure, translatorForPackage, type Message } from '@gateway-admin/node-red/nodes';
+import { endTask, createUnknownTaskError, toTaskOutcome } from '../worker/task-runner';
+import { getTitle } from './i18n';
 
-export const DONE = 'gateway-fleet-done';
+export const DONE_TYPE = 'gateway-fleet-done';
 
 /** The runtime of one `gateway-fleet-done` node: ends the task of the message that comes, well or, with an error on it, not. */
 export class DoneNode {
   constructor(red: NodeAPI, node: Node) {
-    onMessage(node, (message, _send, done) => {
+    onInput(node, (message, _send, done) => {
       try {
-        endTaskOf(message);
+        endTaskOfMessage(message);
         done();
       } catch (thrown) {
         const fault = asGatewayError(thrown);
-        fault.cause ??= failureEnvelope('fleet', '', fault, titleText(red, 'done.title'), sayForOthers(red));
-        done(plainFailure(fault));
+        fault.cause ??= createEarlyFailureEnvelope('fleet', '', fault, getTitle(red, 'done.title'), translatorForPackage(red));
+        done(toPlainFailure(fault));
       }
       return Promise.resolve();
     });
@@ -24,7 +24,7 @@ export class DoneNode {
 }
 
 /** Errors: those of `noTask`. */
-function endTaskOf(message: Message & { task?: unknown }): void {
+function endTaskOfMessage(message: Message & { task?: unknown }): void {
   const { task } = message;
-  if (typeof task !== 'string' || !endTask(task, outcomeOf(message))) throw noTask();
+  if (typeof task !== 'string' || !endTask(task, toTaskOutcome(message))) throw createUnknownTaskError();
 }

@@ -1,32 +1,35 @@
 import { spawnSync } from 'node:child_process';
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import { asGatewayError, GatewayError, ours, sentence } from '@gateway-admin/node-red';
+import { asGatewayError, GatewayError, trusted, safeMessage } from '@gateway-admin/node-red';
 import {
   badConfig,
   inventoryById,
-  Properties,
-  sayForOthers,
+  NodeProperties,
+  translatorForPackage,
   shareBetweenProcesses,
   type InventoryNode,
 } from '@gateway-admin/node-red/nodes';
-import { Engine, type Listener } from '../engine';
-import type { Cluster } from '../engine/cluster';
-import { embeddedCluster } from '../engine/embedded';
-import type { Appliances } from '../worker/worker';
-import { saidText, statusText, type Key } from './texts';
+import { Engine, type ReportListener } from '../engine';
+import type { EmbeddedPostgres } from '../engine/embedded-postgres';
+import { createEmbeddedPostgres } from '../engine/npm-postgres';
+import type { ApplianceSource } from '../worker/item-worker';
+import { getSentence, getStatusText, type StatusKey } from './i18n';
 
-export const ENGINE = 'gateway-fleet-engine';
+export const ENGINE_TYPE = 'gateway-fleet-engine';
 export const ENGINE_CREDENTIALS = { url: { type: 'password' } } as const;
 
-type Look = Pick<NodeStatus, 'fill' | 'shape'>;
+type StatusAppearance = Pick<NodeStatus, 'fill' | 'shape'>;
 
 /** Every engine that is deployed. */
-const deployed = new Map<string, EngineNode>();
+const deployedEngines = new Map<string, EngineNode>();
 /** PostgreSQL that was started here, by folder: it ends with the process, not with a deploy. */
-const clusters = new Map<string, { cluster: Cluster; url: Promise<string> }>();
+const embeddedServers = new Map<string, { server: EmbeddedPostgres; url: Promise<string> }>();
 
-const WRONG: Look = { fill: 'red', shape: 'ring' };
-const LOOKS: Partial<Record<Key, Look>> = { ready: { fill: 'green', shape: 'dot' }, starting: { fill: 'grey', shape: 'ring' } };
+const ERROR_APPEARANCE: StatusAppearance = { fill: 'red', shape: 'ring' };
+const APPEARANCES: Partial<Record<StatusKey, StatusAppearance>> = {
+  ready: { fill: 'green', shape: 'dot' },
+  starting: { fill: 'grey', shape: 'ring' },
+};
 
 /** The runtime of one `gateway-fleet-engine` node. */
 export class EngineNode {
@@ -39,19 +42,19 @@ export class EngineNode {
   #inventory = '';
   /** Which database it is, once it runs. */
   #database: string | undefined;
-  #unshare: (() => void) | undefined;
+  #stopSharing: (() => void) | undefined;
   #closed = false;
   #isEmbedded = false;
-  #isReviving = false;
-  #shown: Key | undefined;
+  #isRestarting = false;
+  #shownStatus: StatusKey | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
     this.#red = red;
     this.#node = node;
     this.id = node.id;
-    deployed.set(this.id, this);
+    deployedEngines.set(this.id, this);
     this.#show('starting');
-    this.ready = this.#start(new Properties({ ...definition }));
+    this.ready = this.#start(new NodeProperties({ ...definition }));
     this.ready.catch((thrown: unknown) => {
       if (this.#closed) return;
       const error = asGatewayError(thrown);
@@ -72,26 +75,26 @@ export class EngineNode {
   }
 
   /** As they are at the time: an inventory may be deployed anew. */
-  get appliances(): Appliances {
-    return { named: (name) => this.inventory.named(name), secretOf: (set) => this.inventory.secretOf(set) };
+  get appliances(): ApplianceSource {
+    return { findAppliance: (name) => this.inventory.findAppliance(name), getSecret: (set) => this.inventory.getPassword(set) };
   }
 
   get inventoryId(): string {
     return this.#inventory;
   }
 
-  async #start(properties: Properties): Promise<Engine> {
+  async #start(properties: NodeProperties): Promise<Engine> {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
     if (major < 22 || (major === 22 && minor < 12))
       throw badConfig(`The fleet needs Node.js 22.12 or newer; this is ${process.versions.node}.`);
     this.#inventory = properties.text('inventory') ?? '';
     if (this.#inventory === '') throw badConfig('No inventory is chosen. Open the engine and choose one.');
-    const inFlight = atLeastOne('inFlight', properties.number('inFlight'));
-    const urgentInFlight = atLeastOne('urgentInFlight', properties.number('urgentInFlight'));
+    const inFlight = requireInFlight('inFlight', properties.number('inFlight'));
+    const urgentInFlight = requireInFlight('urgentInFlight', properties.number('urgentInFlight'));
     // The nodes that it refers to may start after this one.
     await new Promise((resolve) => setImmediate(resolve));
     await this.inventory.ready;
-    const url = new Properties({ ...this.#node.credentials }).secret('url') ?? (await this.#embedded());
+    const url = new NodeProperties({ ...this.#node.credentials }).secret('url') ?? (await this.#startEmbedded());
     if (!/^postgres(ql)?:\/\//.test(url))
       throw badConfig('The address of the database has to begin with postgresql://. Open the engine and enter it.');
     const engine = new Engine({
@@ -99,124 +102,124 @@ export class EngineNode {
       appliances: this.appliances,
       inFlight,
       urgentInFlight,
-      say: sayForOthers(this.#red),
-      onFault: (fault) => this.#fault(fault),
-      onWell: () => this.#show('ready'),
+      translate: translatorForPackage(this.#red),
+      onFault: (fault) => this.#handleFault(fault),
+      onRecovered: () => this.#show('ready'),
     });
     this.#engine = engine;
-    if (this.#closed) throw closed();
+    if (this.#closed) throw createClosedError();
     await engine.start();
     // A deploy may have ended it meanwhile.
-    if (this.#closed as boolean) throw closed();
+    if (this.#closed as boolean) throw createClosedError();
     // By its id, which is the same wherever this flow runs.
-    this.#unshare = shareBetweenProcesses(engine.coordination, this.id);
-    this.#database = placeOf(url);
-    this.#warnOfOthers();
+    this.#stopSharing = shareBetweenProcesses(engine.coordination, this.id);
+    this.#database = toDatabaseKey(url);
+    this.#warnAboutOtherDatabases();
     return engine;
   }
 
-  async #embedded(): Promise<string> {
+  async #startEmbedded(): Promise<string> {
     this.#isEmbedded = true;
     const userDir = this.#red.settings.userDir ?? '.';
-    let kept = clusters.get(userDir);
+    let running = embeddedServers.get(userDir);
     try {
-      if (!kept) {
-        const cluster = embeddedCluster(userDir);
-        clusters.set(userDir, (kept = { cluster, url: cluster.start() }));
-        process.once('exit', () => endNow(cluster));
-      } else if (!(await kept.cluster.isRunning())) kept.url = kept.cluster.start();
-      return await kept.url;
+      if (!running) {
+        const server = createEmbeddedPostgres(userDir);
+        embeddedServers.set(userDir, (running = { server, url: server.start() }));
+        process.once('exit', () => stopNow(server));
+      } else if (!(await running.server.isRunning())) running.url = running.server.start();
+      return await running.url;
     } catch (thrown) {
-      clusters.delete(userDir);
-      throw badConfig(sentence`${ours(thrown instanceof Error ? thrown.message : 'PostgreSQL could not be started.')}`);
+      embeddedServers.delete(userDir);
+      throw badConfig(safeMessage`${trusted(thrown instanceof Error ? thrown.message : 'PostgreSQL could not be started.')}`);
     }
   }
 
   /** Two databases know nothing of each other. */
-  #warnOfOthers(): void {
-    const others = [...deployed.values()].filter((one) => one.#database !== undefined && one.#database !== this.#database);
+  #warnAboutOtherDatabases(): void {
+    const others = [...deployedEngines.values()].filter((one) => one.#database !== undefined && one.#database !== this.#database);
     if (others.length === 0) return;
     const leader = [this, ...others].map(({ id }) => id).sort()[0] ?? '';
-    this.#node.warn(saidText(this.#red, 'fleet.said.databases', { engine: leader }));
+    this.#node.warn(getSentence(this.#red, 'fleet.said.databases', { engine: leader }));
   }
 
-  #fault(fault: GatewayError): void {
-    if (this.#shown !== 'away' && !this.#closed) this.#node.warn(fault.message);
+  #handleFault(fault: GatewayError): void {
+    if (this.#shownStatus !== 'away' && !this.#closed) this.#node.warn(fault.message);
     this.#show('away');
-    if (this.#isEmbedded && !this.#closed) this.#revive();
+    if (this.#isEmbedded && !this.#closed) this.#restartEmbedded();
   }
 
   /** One of our own that has ended is started again, where it was. */
-  #revive(): void {
-    if (this.#isReviving) return;
-    this.#isReviving = true;
-    this.#embedded()
+  #restartEmbedded(): void {
+    if (this.#isRestarting) return;
+    this.#isRestarting = true;
+    this.#startEmbedded()
       .catch((thrown: unknown) => {
         if (!this.#closed) this.#node.warn(asGatewayError(thrown).message);
       })
-      .finally(() => (this.#isReviving = false));
+      .finally(() => (this.#isRestarting = false));
   }
 
-  #show(key: Key): void {
-    if (this.#shown === key || this.#closed) return;
-    this.#shown = key;
-    this.#node.status({ ...(LOOKS[key] ?? WRONG), text: statusText(this.#red, key) });
+  #show(key: StatusKey): void {
+    if (this.#shownStatus === key || this.#closed) return;
+    this.#shownStatus = key;
+    this.#node.status({ ...(APPEARANCES[key] ?? ERROR_APPEARANCE), text: getStatusText(this.#red, key) });
   }
 
   async #close(): Promise<void> {
     this.#closed = true;
     // A node of the same id may be there already.
-    if (deployed.get(this.id) === this) deployed.delete(this.id);
+    if (deployedEngines.get(this.id) === this) deployedEngines.delete(this.id);
     try {
       await this.#engine?.stop();
     } finally {
-      this.#unshare?.();
+      this.#stopSharing?.();
     }
   }
 }
 
 /** The engine that another node refers to, once it runs. Errors: `BAD_CONFIG`. */
-export async function engineOf(id: string): Promise<{ node: EngineNode; engine: Engine }> {
-  const node = deployed.get(id);
+export async function getEngine(id: string): Promise<{ node: EngineNode; engine: Engine }> {
+  const node = deployedEngines.get(id);
   if (!node) throw badConfig('The engine that this node refers to is missing or disabled. Open the node and choose one.');
   return { node, engine: await node.ready };
 }
 
 /** Listens at an engine as soon as it runs, until the answer is called. */
-export function listenAt(id: string, listener: Listener): () => void {
+export function listenToEngine(id: string, listener: ReportListener): () => void {
   let unlisten: (() => void) | undefined;
-  let isOver = false;
+  let isStopped = false;
   // The engine may start after the node.
   setImmediate(() => {
-    void deployed.get(id)?.ready.then(
+    void deployedEngines.get(id)?.ready.then(
       (engine) => {
-        if (!isOver) unlisten = engine.listen(listener);
+        if (!isStopped) unlisten = engine.addListener(listener);
       },
       () => undefined,
     );
   });
   return () => {
-    isOver = true;
+    isStopped = true;
     unlisten?.();
   };
 }
 
-function atLeastOne(name: string, number: number | undefined): number | undefined {
+function requireInFlight(name: string, number: number | undefined): number | undefined {
   if (number === undefined || (Number.isInteger(number) && number >= 1 && number <= 256)) return number;
-  throw badConfig(sentence`${ours(name)} has to be a whole number from 1 to 256. Open the engine and enter it again.`);
+  throw badConfig(safeMessage`${trusted(name)} has to be a whole number from 1 to 256. Open the engine and enter it again.`);
 }
 
 /** Without whoever uses it. */
-function placeOf(url: string): string {
+function toDatabaseKey(url: string): string {
   return URL.canParse(url) ? new URL(url).host + new URL(url).pathname : url;
 }
 
-function closed(): GatewayError {
-  return new GatewayError('ABORTED', ours('The engine was closed while it started.'), { sent: false });
+function createClosedError(): GatewayError {
+  return new GatewayError('ABORTED', trusted('The engine was closed while it started.'), { sent: false });
 }
 
 /** While a process ends nothing can be waited for. */
-function endNow(cluster: Cluster): void {
-  const { command, args, options } = cluster.ending;
+function stopNow(server: EmbeddedPostgres): void {
+  const { command, args, options } = server.stopCommand;
   spawnSync(command, args, options);
 }

@@ -1,17 +1,17 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { hideCredentials } from '@gateway-admin/node-red/nodes';
-import { CONTROL, ControlNode } from './control-node';
-import { DONE, DoneNode } from './done-node';
-import { ENGINE, ENGINE_CREDENTIALS, EngineNode } from './engine-node';
-import { RUN, RunNode } from './run-node';
-import { TASK, TaskNode } from './task-node';
+import { CONTROL_TYPE, ControlNode } from './control-node';
+import { DONE_TYPE, DoneNode } from './done-node';
+import { ENGINE_TYPE, ENGINE_CREDENTIALS, EngineNode } from './engine-node';
+import { RUN_TYPE, RunNode } from './run-node';
+import { TASK_TYPE, TaskNode } from './task-node';
 
-type Plain = Node<Record<string, unknown>>;
+type AnyNode = Node<Record<string, unknown>>;
 
 /** Registers the five nodes; called by Node-RED once. */
 export default function fleetNodes(red: NodeAPI): void {
   red.nodes.registerType(
-    ENGINE,
+    ENGINE_TYPE,
     function (this: Node<Record<string, unknown>>, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       hideCredentials(this);
@@ -19,13 +19,13 @@ export default function fleetNodes(red: NodeAPI): void {
     },
     { credentials: ENGINE_CREDENTIALS },
   );
-  const register = (type: string, start: (node: Plain, definition: NodeDef) => void): void =>
-    red.nodes.registerType(type, function (this: Plain, definition: NodeDef) {
+  const register = (type: string, start: (node: AnyNode, definition: NodeDef) => void): void =>
+    red.nodes.registerType(type, function (this: AnyNode, definition: NodeDef) {
       red.nodes.createNode(this, definition);
       start(this, definition);
     });
-  register(RUN, (node, definition) => void new RunNode(red, node, definition));
-  register(TASK, (node, definition) => void new TaskNode(red, node, definition));
-  register(DONE, (node) => void new DoneNode(red, node));
-  register(CONTROL, (node, definition) => void new ControlNode(red, node, definition));
+  register(RUN_TYPE, (node, definition) => void new RunNode(red, node, definition));
+  register(TASK_TYPE, (node, definition) => void new TaskNode(red, node, definition));
+  register(DONE_TYPE, (node) => void new DoneNode(red, node));
+  register(CONTROL_TYPE, (node, definition) => void new ControlNode(red, node, definition));
 }

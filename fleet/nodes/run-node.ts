@@ -1,40 +1,40 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { areas, asGatewayError, GatewayError, operations, sentence, type Target } from '@gateway-admin/node-red';
+import { areas, asGatewayError, GatewayError, operations, safeMessage, type ApplianceTarget } from '@gateway-admin/node-red';
 import {
   badConfig,
-  Canceller,
-  failureEnvelope,
-  Fleet,
-  isOurs,
-  Operations,
-  onMessage,
-  owned,
-  placeOf,
-  plainFailure,
-  Properties,
-  sayForOthers,
-  titleOf,
-  type Chosen,
-  type Done,
+  LightAbortController,
+  createEarlyFailureEnvelope,
+  ManyAppliancesRunner,
+  isGatewayFailure,
+  OperationSelector,
+  onInput,
+  normalizeMessage,
+  getNodeOrigin,
+  toPlainFailure,
+  NodeProperties,
+  translatorForPackage,
+  createOperationTitle,
+  type SelectedOperation,
+  type DoneCallback,
   type Message,
-  type Send,
+  type SendCallback,
 } from '@gateway-admin/node-red/nodes';
-import type { Delivered, NewOrder, Progress } from '../engine';
-import { engineOf, listenAt } from './engine-node';
-import { actorOf, again, identityOf, keptInput, paceIn, partsOf, type PaceSetup } from './order';
-import { reported } from './reported';
+import type { DeliveredReport, NewRun, RunProgress } from '../engine';
+import { getEngine, listenToEngine } from './engine-node';
+import { readActor, copyError, readRunId, toStorableInput, readRolloutConfig, planRolloutParts, type RolloutConfig } from './run-request';
+import { toReportMessage } from './report-message';
 import { RunStatus } from './run-status';
-import { titleText } from './texts';
+import { getTitle } from './i18n';
 
-export const RUN = 'gateway-fleet-run';
+export const RUN_TYPE = 'gateway-fleet-run';
 /** As of an action node: a destroying operation reaches no more unless the dialog says so. */
-const MOST_DESTROYED = 25;
+const MAX_DESTROYED_APPLIANCES = 25;
 
-interface Setup {
+interface NodeConfig {
   readonly engine: string;
-  readonly operations: Operations;
-  readonly properties: Properties;
-  readonly pace: PaceSetup;
+  readonly operations: OperationSelector;
+  readonly properties: NodeProperties;
+  readonly rollout: RolloutConfig;
   readonly maxAppliances: number | undefined;
   readonly urgent: boolean;
   readonly dryRun: boolean;
@@ -43,35 +43,35 @@ interface Setup {
 }
 
 /** A message whose run is under way, for the node of its id, which a deploy may have made anew. */
-interface Waiting {
+interface WaitingMessage {
   readonly message: Message;
-  readonly done: Done;
+  readonly done: DoneCallback;
 }
-const waiting = new Map<string, Waiting>();
+const waitingMessages = new Map<string, WaitingMessage>();
 
 /** The runtime of one `gateway-fleet-run` node. */
 export class RunNode {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
-  readonly #setup: Setup | GatewayError;
+  readonly #config: NodeConfig | GatewayError;
   readonly #status: RunStatus;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
     this.#red = red;
     this.#node = node;
     this.#status = new RunStatus(red, node);
-    this.#setup = this.#read({ ...definition });
-    if (this.#setup instanceof GatewayError) this.#status.wrong();
+    this.#config = this.#readConfig({ ...definition });
+    if (this.#config instanceof GatewayError) this.#status.showNotConfigured();
     const unlisten =
-      this.#setup instanceof GatewayError
+      this.#config instanceof GatewayError
         ? undefined
-        : listenAt(this.#setup.engine, {
+        : listenToEngine(this.#config.engine, {
             name: this.#name,
             id: this.#node.id,
             report: (delivered) => this.#report(delivered),
             progress: (progress) => this.#progress(progress),
           });
-    onMessage(node, (message, send, done) => this.#receive(message, send, done));
+    onInput(node, (message, send, done) => this.#receive(message, send, done));
     node.on('close', (_removed: boolean, done: () => void) => {
       unlisten?.();
       this.#status.close();
@@ -84,95 +84,103 @@ export class RunNode {
     return this.#node.name || this.#node.id;
   }
 
-  async #receive(received: Message, _send: Send, done: Done): Promise<void> {
-    const message = owned(received, ['payload', 'run']);
-    const told = { operation: 'fleet', selection: '' };
+  async #receive(received: Message, _send: SendCallback, done: DoneCallback): Promise<void> {
+    const message = normalizeMessage(received, ['payload', 'run']);
+    const summary = { operation: 'fleet', selection: '' };
     try {
-      if (this.#setup instanceof GatewayError) throw again(this.#setup);
-      const order = await this.#order(message, this.#setup, told);
-      const { engine } = await engineOf(this.#setup.engine);
-      Object.assign(message, { run: order.id });
-      const before = waiting.get(order.id);
-      if (!before) waiting.set(order.id, { message, done });
+      if (this.#config instanceof GatewayError) throw copyError(this.#config);
+      const newRun = await this.#createRun(message, this.#config, summary);
+      const { engine } = await getEngine(this.#config.engine);
+      Object.assign(message, { run: newRun.id });
+      const earlier = waitingMessages.get(newRun.id);
+      if (!earlier) waitingMessages.set(newRun.id, { message, done });
       try {
-        await engine.order(order);
-        this.#status.begin(order.id, order.items.length);
+        await engine.startRun(newRun);
+        this.#status.showStarted(newRun.id, newRun.items.length);
       } catch (thrown) {
-        if (!before) waiting.delete(order.id);
+        if (!earlier) waitingMessages.delete(newRun.id);
         throw thrown;
       }
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      error.cause ??= failureEnvelope(told.operation, told.selection, error, this.#titleOf(told.operation), sayForOthers(this.#red));
+      error.cause ??= createEarlyFailureEnvelope(
+        summary.operation,
+        summary.selection,
+        error,
+        this.#getOperationTitle(summary.operation),
+        translatorForPackage(this.#red),
+      );
       Object.assign(message, { envelope: error.cause });
-      this.#status.failed();
-      done(plainFailure(error));
+      this.#status.showNotStarted();
+      done(toPlainFailure(error));
     }
   }
 
   /** What people call an operation; before one is chosen, the node. */
-  #titleOf(name: string): string {
+  #getOperationTitle(name: string): string {
     const operation = operations.get(name);
-    return operation ? titleOf({ name, operation, input: {}, mask: String }, sayForOthers(this.#red)) : titleText(this.#red, 'run.title');
+    return operation
+      ? createOperationTitle({ name, operation, input: {}, mask: String }, translatorForPackage(this.#red))
+      : getTitle(this.#red, 'run.title');
   }
 
-  async #order(message: Message, setup: Setup, told: { operation: string; selection: string }): Promise<NewOrder> {
-    const { node } = await engineOf(setup.engine);
-    const choice = setup.operations.choose(message);
+  async #createRun(message: Message, config: NodeConfig, summary: { operation: string; selection: string }): Promise<NewRun> {
+    const { node } = await getEngine(config.engine);
+    const choice = config.operations.select(message);
     const chosen = choice instanceof Promise ? await choice : choice;
-    told.operation = chosen.name;
-    const fleet = new Fleet(this.#red, this.#node, node.inventoryId, setup.properties);
-    const { targets, selection } = await fleet.select(message, chosen.operation.effect, new Canceller());
-    told.selection = selection;
-    const dryRun = setup.dryRun || (message as { dryRun?: unknown }).dryRun === true;
-    const { maxAppliances = chosen.operation.effect === 'destroy' ? MOST_DESTROYED : Infinity } = setup;
+    summary.operation = chosen.name;
+    const fleet = new ManyAppliancesRunner(this.#red, this.#node, node.inventoryId, config.properties);
+    const { targets, selection } = await fleet.select(message, chosen.operation.effect, new LightAbortController());
+    summary.selection = selection;
+    const dryRun = config.dryRun || (message as { dryRun?: unknown }).dryRun === true;
+    const { maxAppliances = chosen.operation.effect === 'destroy' ? MAX_DESTROYED_APPLIANCES : Infinity } = config;
     if (targets.length > maxAppliances && !dryRun) {
       throw new GatewayError(
         'LIMIT',
-        sentence`${targets.length} appliances fit the selection; at most ${maxAppliances} may be reached by this operation (maxAppliances). Nothing was started.`,
+        safeMessage`${targets.length} appliances fit the selection; at most ${maxAppliances} may be reached by this operation (maxAppliances). Nothing was started.`,
         { sent: false },
       );
     }
     return {
-      id: identityOf((message as { run?: unknown }).run, () => `${this.#name}-${new Date().toISOString()}-${this.#red.util.generateId()}`),
+      id: readRunId((message as { run?: unknown }).run, () => `${this.#name}-${new Date().toISOString()}-${this.#red.util.generateId()}`),
       kind: 'operation',
       operation: chosen.name,
-      ...(await inputsOf(chosen, message, targets, setup.credentials)),
+      ...(await readInputs(chosen, message, targets, config.credentials)),
       selection,
-      credentials: setup.credentials,
+      credentials: config.credentials,
       dryRun,
-      urgent: setup.urgent,
-      withData: setup.withData,
+      urgent: config.urgent,
+      withData: config.withData,
       repeats: true,
-      ...partsOf(setup.pace, targets.length),
+      ...planRolloutParts(config.rollout, targets.length),
       node: this.#name,
       nodeId: this.#node.id,
-      initiator: { ...placeOf(this.#red, this.#node), ...actorOf(message) },
+      initiator: { ...getNodeOrigin(this.#red, this.#node), ...readActor(message) },
     };
   }
 
-  #report(delivered: Delivered): void {
+  #report(delivered: DeliveredReport): void {
     const { run, data } = delivered;
-    const kept = waiting.get(run.id);
-    waiting.delete(run.id);
-    const message: Message = kept?.message ?? { _msgid: this.#red.util.generateId() };
+    const waitingMessage = waitingMessages.get(run.id);
+    waitingMessages.delete(run.id);
+    const message: Message = waitingMessage?.message ?? { _msgid: this.#red.util.generateId() };
     delete (message as { redelivered?: unknown }).redelivered;
-    Object.assign(message, reported(this.#red, delivered));
-    if (isOurs((message as { error?: unknown }).error)) delete (message as { error?: unknown }).error;
-    this.#status.end(run.id, data);
+    Object.assign(message, toReportMessage(this.#red, delivered));
+    if (isGatewayFailure((message as { error?: unknown }).error)) delete (message as { error?: unknown }).error;
+    this.#status.showResult(run.id, data);
     this.#node.send([message, null]);
-    kept?.done();
+    waitingMessage?.done();
   }
 
-  #progress(progress: Progress): void {
-    this.#status.advance(progress);
+  #progress(progress: RunProgress): void {
+    this.#status.showProgress(progress);
     const { run, ...payload } = progress;
     this.#node.send([null, { run, payload }]);
   }
 
-  #read(definition: Readonly<Record<string, unknown>>): Setup | GatewayError {
+  #readConfig(definition: Readonly<Record<string, unknown>>): NodeConfig | GatewayError {
     try {
-      const properties = new Properties(definition);
+      const properties = new NodeProperties(definition);
       const engine = properties.text('engine');
       if (engine === undefined) throw badConfig('No engine is chosen. Open the node and choose one.');
       const operation = properties.text('operation') ?? '';
@@ -182,9 +190,9 @@ export class RunNode {
       const credentials = properties.text('credentialSet');
       return {
         engine,
-        operations: new Operations(this.#red, this.#node, area, definition),
+        operations: new OperationSelector(this.#red, this.#node, area, definition),
         properties,
-        pace: paceIn(properties),
+        rollout: readRolloutConfig(properties),
         maxAppliances: properties.number('maxAppliances'),
         urgent: properties.flag('urgent'),
         dryRun: properties.flag('dryRun'),
@@ -198,14 +206,16 @@ export class RunNode {
 }
 
 /** What each appliance is given: kept once where it is the same for all. */
-async function inputsOf(
-  chosen: Chosen,
+async function readInputs(
+  chosen: SelectedOperation,
   message: Message,
-  targets: readonly Target[],
+  targets: readonly ApplianceTarget[],
   credentials: string | undefined,
-): Promise<Pick<NewOrder, 'input' | 'items'>> {
+): Promise<Pick<NewRun, 'input' | 'items'>> {
   const inputs = await Promise.all(
-    targets.map(async ({ name }) => keptInput(chosen.name, await chosen.fields.read({ ...message, appliance: name }), credentials)),
+    targets.map(async ({ name }) =>
+      toStorableInput(chosen.name, await chosen.inputReader.read({ ...message, appliance: name }), credentials),
+    ),
   );
   const isSame = inputs.every((one) => JSON.stringify(one) === JSON.stringify(inputs[0]));
   if (isSame) return { input: inputs[0] ?? {}, items: targets.map(({ name }) => ({ appliance: name })) };

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { FleetReport, Progress } from '../engine';
-import { statusText, type Key } from './texts';
+import type { FleetReport, RunProgress } from '../engine';
+import { getStatusText, type StatusKey } from './i18n';
 
 /** The line below a node that starts runs: how far the latest one is, and what came of it. */
 export class RunStatus {
@@ -14,20 +14,20 @@ export class RunStatus {
     this.#node = node;
   }
 
-  wrong(): void {
+  showNotConfigured(): void {
     this.#show('red', 'ring', 'not-configured');
   }
 
-  failed(): void {
+  showNotStarted(): void {
     this.#show('red', 'ring', 'not-started');
   }
 
-  begin(run: string, n: number): void {
+  showStarted(run: string, total: number): void {
     this.#run = run;
-    this.#show('blue', 'dot', 'progress', { done: 0, n });
+    this.#show('blue', 'dot', 'progress', { done: 0, n: total });
   }
 
-  advance({ run, state, total, ok, failed, unknown, skipped }: Progress): void {
+  showProgress({ run, state, total, ok, failed, unknown, skipped }: RunProgress): void {
     // One that was started by another node: what an approval or a repeat has begun.
     if (this.#run === '') this.#run = run;
     if (run !== this.#run) return;
@@ -37,7 +37,7 @@ export class RunStatus {
     else this.#show('blue', 'dot', 'progress', { done, n: total });
   }
 
-  end(run: string, { ok, total }: FleetReport): void {
+  showResult(run: string, { ok, total }: FleetReport): void {
     if (this.#run !== '' && run !== this.#run) return;
     this.#run = '';
     this.#show(ok === total ? 'green' : ok === 0 ? 'red' : 'yellow', 'dot', 'done', { ok, n: total });
@@ -47,7 +47,7 @@ export class RunStatus {
     this.#closed = true;
   }
 
-  #show(fill: 'red' | 'green' | 'yellow' | 'blue', shape: 'ring' | 'dot', key: Key, values: Record<string, number> = {}): void {
-    if (!this.#closed) this.#node.status({ fill, shape, text: statusText(this.#red, key, values) });
+  #show(fill: 'red' | 'green' | 'yellow' | 'blue', shape: 'ring' | 'dot', key: StatusKey, values: Record<string, number> = {}): void {
+    if (!this.#closed) this.#node.status({ fill, shape, text: getStatusText(this.#red, key, values) });
   }
 }

@@ -1,39 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { asGatewayError, GatewayError, ours, sentence } from '@gateway-admin/node-red';
+import { asGatewayError, GatewayError, trusted, safeMessage } from '@gateway-admin/node-red';
 import {
   badConfig,
-  Canceller,
-  failureEnvelope,
-  Fleet,
-  onMessage,
-  owned,
-  placeOf,
-  plainFailure,
-  Properties,
-  sayForOthers,
-  type Done,
+  LightAbortController,
+  createEarlyFailureEnvelope,
+  ManyAppliancesRunner,
+  onInput,
+  normalizeMessage,
+  getNodeOrigin,
+  toPlainFailure,
+  NodeProperties,
+  translatorForPackage,
+  type DoneCallback,
   type Message,
 } from '@gateway-admin/node-red/nodes';
-import type { Delivered, Progress } from '../engine';
-import { Tasks } from '../worker/tasks';
-import { engineOf, listenAt } from './engine-node';
-import { again, identityOf, paceIn, partsOf, plain, type PaceSetup } from './order';
-import { reported } from './reported';
+import type { DeliveredReport, RunProgress } from '../engine';
+import { TaskRunner } from '../worker/task-runner';
+import { getEngine, listenToEngine } from './engine-node';
+import { copyError, readRunId, readRolloutConfig, planRolloutParts, toPlainInput, type RolloutConfig } from './run-request';
+import { toReportMessage } from './report-message';
 import { RunStatus } from './run-status';
-import { saidText, titleText } from './texts';
+import { getSentence, getTitle } from './i18n';
 
-export const TASK = 'gateway-fleet-task';
-const AT_ONCE = 4;
-const MINUTES = 60;
+export const TASK_TYPE = 'gateway-fleet-task';
+const DEFAULT_CONCURRENCY = 4;
+const DEFAULT_MINUTES = 60;
 /** Longer a timer cannot be. */
-const MOST_MINUTES = 35_000;
+const MAX_MINUTES = 35_000;
 
-interface Setup {
+interface NodeConfig {
   readonly engine: string;
-  readonly properties: Properties;
-  readonly pace: PaceSetup;
-  readonly atOnce: number;
+  readonly properties: NodeProperties;
+  readonly rollout: RolloutConfig;
+  readonly concurrency: number;
   readonly minutes: number;
   readonly urgent: boolean;
   readonly repeats: boolean;
@@ -44,40 +44,40 @@ interface Setup {
 export class TaskNode {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
-  readonly #setup: Setup | GatewayError;
+  readonly #config: NodeConfig | GatewayError;
   readonly #status: RunStatus;
-  #end: (() => Promise<void>) | undefined;
+  #stopServing: (() => Promise<void>) | undefined;
   #closed = false;
   /** Another node has its name. */
-  #clash: GatewayError | undefined;
+  #nameConflict: GatewayError | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
     this.#red = red;
     this.#node = node;
     this.#status = new RunStatus(red, node);
-    this.#setup = this.#read({ ...definition });
-    const setup = this.#setup;
+    this.#config = this.#readConfig({ ...definition });
+    const config = this.#config;
     let unlisten: (() => void) | undefined;
-    if (setup instanceof GatewayError) this.#status.wrong();
+    if (config instanceof GatewayError) this.#status.showNotConfigured();
     else {
-      const report = (delivered: Delivered): void => this.#report(delivered);
-      unlisten = listenAt(setup.engine, { name: this.#name, id: node.id, report, progress: (progress) => this.#progress(progress) });
+      const report = (delivered: DeliveredReport): void => this.#report(delivered);
+      unlisten = listenToEngine(config.engine, { name: this.#name, id: node.id, report, progress: (progress) => this.#progress(progress) });
       // The engine may start after this node; what keeps it from starting, it tells itself.
       setImmediate(() => {
-        this.#serve(setup).catch((thrown: unknown) => {
-          this.#status.wrong();
+        this.#serve(config).catch((thrown: unknown) => {
+          this.#status.showNotConfigured();
           if (asGatewayError(thrown).code !== 'CONFLICT') return;
-          this.#clash = new GatewayError('CONFLICT', this.#sameName, { sent: false });
-          node.error(this.#clash.message);
+          this.#nameConflict = new GatewayError('CONFLICT', this.#sameNameMessage, { sent: false });
+          node.error(this.#nameConflict.message);
         });
       });
     }
-    onMessage(node, (message, _send, done) => this.#receive(message, done));
+    onInput(node, (message, _send, done) => this.#receive(message, done));
     node.on('close', (_removed: boolean, done: () => void) => {
       this.#closed = true;
       unlisten?.();
       this.#status.close();
-      (this.#end?.() ?? Promise.resolve()).then(done, done);
+      (this.#stopServing?.() ?? Promise.resolve()).then(done, done);
     });
   }
 
@@ -85,109 +85,110 @@ export class TaskNode {
     return this.#node.name || this.#node.id;
   }
 
-  get #sameName(): GatewayError['sentence'] {
-    return sentence`${ours(saidText(this.#red, 'fleet.said.same-name', { name: this.#name }))}`;
+  get #sameNameMessage(): GatewayError['safeMessage'] {
+    return safeMessage`${trusted(getSentence(this.#red, 'fleet.said.same-name', { name: this.#name }))}`;
   }
 
   /** Takes the items of this flow, of whomever has ordered them. */
-  async #serve({ engine: id, atOnce, minutes }: Setup): Promise<void> {
-    const { engine, node } = await engineOf(id);
+  async #serve({ engine: id, concurrency, minutes }: NodeConfig): Promise<void> {
+    const { engine, node } = await getEngine(id);
     if (this.#closed) return;
-    const tasks = new Tasks({
+    const taskRunner = new TaskRunner({
       database: engine.database,
-      ledger: engine.ledger,
+      store: engine.store,
       appliances: node.appliances,
       holder: engine.id,
       timeLimitMs: minutes * 60_000,
-      newToken: randomUUID,
-      begin: ({ run, appliance, input, token }) => {
+      createToken: randomUUID,
+      startFlow: ({ run, appliance, input, token }) => {
         const message = { _msgid: this.#red.util.generateId(), run, appliance, payload: input, task: token };
         this.#node.send([message, null, null]);
       },
     });
-    const unserve = await engine.serve(this.#name, atOnce, (key) => tasks.work(key));
-    this.#end = async () => {
-      tasks.stop();
-      await unserve();
+    const endService = await engine.serveTask(this.#name, concurrency, (key) => taskRunner.work(key));
+    this.#stopServing = async () => {
+      taskRunner.stop();
+      await endService();
     };
-    if (this.#closed as boolean) await this.#end();
+    if (this.#closed as boolean) await this.#stopServing();
   }
 
-  async #receive(received: Message, done: Done): Promise<void> {
-    const message = owned(received, ['run']);
-    let selected = '';
+  async #receive(received: Message, done: DoneCallback): Promise<void> {
+    const message = normalizeMessage(received, ['run']);
+    let usedSelection = '';
     try {
-      if (this.#setup instanceof GatewayError) throw again(this.#setup);
-      if (this.#clash) throw again(this.#clash);
-      const { engine: id, properties, pace, urgent, repeats, withData } = this.#setup;
-      const { engine, node } = await engineOf(id);
-      const fleet = new Fleet(this.#red, this.#node, node.inventoryId, properties);
-      const { targets, selection } = await fleet.select(message, 'write', new Canceller());
-      selected = selection;
+      if (this.#config instanceof GatewayError) throw copyError(this.#config);
+      if (this.#nameConflict) throw copyError(this.#nameConflict);
+      const { engine: id, properties, rollout, urgent, repeats, withData } = this.#config;
+      const { engine, node } = await getEngine(id);
+      const fleet = new ManyAppliancesRunner(this.#red, this.#node, node.inventoryId, properties);
+      const { targets, selection } = await fleet.select(message, 'write', new LightAbortController());
+      usedSelection = selection;
       const { payload } = message;
-      const run = identityOf(
+      const run = readRunId(
         (message as { run?: unknown }).run,
         () => `${this.#name}-${new Date().toISOString()}-${this.#red.util.generateId()}`,
       );
-      await engine.order({
+      await engine.startRun({
         id: run,
         kind: 'task',
         operation: this.#name,
-        input: typeof payload === 'object' && payload !== null ? plain(payload as Record<string, unknown>) : {},
+        input: typeof payload === 'object' && payload !== null ? toPlainInput(payload as Record<string, unknown>) : {},
         items: targets.map(({ name }) => ({ appliance: name })),
         selection,
         dryRun: false,
         urgent,
         withData,
         repeats,
-        ...partsOf(pace, targets.length),
+        ...planRolloutParts(rollout, targets.length),
         node: this.#name,
         nodeId: this.#node.id,
-        initiator: placeOf(this.#red, this.#node),
+        initiator: getNodeOrigin(this.#red, this.#node),
       });
-      this.#status.begin(run, targets.length);
+      this.#status.showStarted(run, targets.length);
       done();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      error.cause ??= failureEnvelope(
+      error.cause ??= createEarlyFailureEnvelope(
         'fleet',
-        selected,
+        usedSelection,
         error,
-        this.#node.name || titleText(this.#red, 'task.title'),
-        sayForOthers(this.#red),
+        this.#node.name || getTitle(this.#red, 'task.title'),
+        translatorForPackage(this.#red),
       );
       Object.assign(message, { envelope: error.cause });
-      this.#status.failed();
-      done(plainFailure(error));
+      this.#status.showNotStarted();
+      done(toPlainFailure(error));
     }
   }
 
-  #report(delivered: Delivered): void {
-    const message = { _msgid: this.#red.util.generateId(), ...reported(this.#red, delivered) };
-    this.#status.end(message.run, message.payload);
+  #report(delivered: DeliveredReport): void {
+    const message = { _msgid: this.#red.util.generateId(), ...toReportMessage(this.#red, delivered) };
+    this.#status.showResult(message.run, message.payload);
     this.#node.send([null, message, null]);
   }
 
-  #progress(progress: Progress): void {
-    this.#status.advance(progress);
+  #progress(progress: RunProgress): void {
+    this.#status.showProgress(progress);
     const { run, ...payload } = progress;
     this.#node.send([null, null, { run, payload }]);
   }
 
-  #read(definition: Readonly<Record<string, unknown>>): Setup | GatewayError {
+  #readConfig(definition: Readonly<Record<string, unknown>>): NodeConfig | GatewayError {
     try {
-      const properties = new Properties({ ...definition, allowDestroy: true });
+      const properties = new NodeProperties({ ...definition, allowDestroy: true });
       const engine = properties.text('engine');
       if (engine === undefined) throw badConfig('No engine is chosen. Open the node and choose one.');
-      const minutes = properties.number('minutes') ?? MINUTES;
-      if (!(minutes > 0 && minutes <= MOST_MINUTES)) throw badConfig(`minutes has to be a number above 0, at most ${MOST_MINUTES}.`);
-      const atOnce = properties.number('atOnce') ?? AT_ONCE;
-      if (!Number.isInteger(atOnce) || atOnce < 1 || atOnce > 256) throw badConfig('atOnce has to be a whole number from 1 to 256.');
+      const minutes = properties.number('minutes') ?? DEFAULT_MINUTES;
+      if (!(minutes > 0 && minutes <= MAX_MINUTES)) throw badConfig(`minutes has to be a number above 0, at most ${MAX_MINUTES}.`);
+      const concurrency = properties.number('atOnce') ?? DEFAULT_CONCURRENCY;
+      if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 256)
+        throw badConfig('atOnce has to be a whole number from 1 to 256.');
       return {
         engine,
         properties,
-        pace: paceIn(properties),
-        atOnce,
+        rollout: readRolloutConfig(properties),
+        concurrency,
         minutes,
         urgent: false,
         repeats: properties.choice('repeat', ['begin-again', 'ask']) === 'begin-again',

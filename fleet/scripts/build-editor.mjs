@@ -63,7 +63,7 @@ function registration(dialog) {
   const defaults = dialog.properties
     .filter(({ kind }) => kind !== 'credential')
     .map(({ name, kind, value, type, required }) => {
-      const check = `validate: function (value, opt) { return gatewayFleet.check(this, value, '${name}', opt); }`;
+      const check = `validate: function (value, opt) { return gatewayFleet.checkProperty(this, value, '${name}', opt); }`;
       const parts = kind === 'config' ? [`value: ''`, `type: '${type}'`, `required: ${required === true}`] : [`value: ${json(value)}`];
       const checked = ['number', 'share', 'selection', 'operation', 'fields'].includes(kind) ? [check] : [];
       return `      ${name}: { ${[...parts, ...checked].join(', ')} }`;
@@ -72,7 +72,7 @@ function registration(dialog) {
   const ports = isConfig(dialog) ? '' : `\n    inputs: ${dialog.inputs},\n    outputs: ${dialog.outputs.length},`;
   const look = isConfig(dialog)
     ? ''
-    : `\n    color: '${dialog.color}',\n    icon: 'gateway-fleet.svg',\n    paletteLabel: function () { return this._('${dialog.name}.palette'); },\n    outputLabels: function (index) { return gatewayFleet.outputLabel(this, index); },`;
+    : `\n    color: '${dialog.color}',\n    icon: 'gateway-fleet.svg',\n    paletteLabel: function () { return this._('${dialog.name}.palette'); },\n    outputLabels: function (index) { return gatewayFleet.getOutputLabel(this, index); },`;
   return `<script type="text/javascript">
   RED.nodes.registerType('${typeOf(dialog)}', {
     ${category},${look}
@@ -80,11 +80,11 @@ function registration(dialog) {
 ${[`      name: { value: '' }`, ...defaults].join(',\n')}
     },
     credentials: {${credentials.map(({ name }) => ` ${name}: { type: 'password' } `).join(',')}},${ports}
-    label: function () { return gatewayFleet.label(this); },
+    label: function () { return gatewayFleet.getNodeLabel(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
-    oneditprepare: function () { gatewayFleet.open(this); },
-    oneditsave: function () { gatewayFleet.save(this); },
-    oneditcancel: function () { gatewayFleet.close(); }
+    oneditprepare: function () { gatewayFleet.openDialog(this); },
+    oneditsave: function () { gatewayFleet.saveDialog(this); },
+    oneditcancel: function () { gatewayFleet.closeDialog(); }
   });
 </script>`;
 }
@@ -107,7 +107,7 @@ function helpOf(dialog) {
 const out = `${folder}dist/nodes`;
 mkdirSync(out, { recursive: true });
 const script = (await bundle(folder, 'index.ts', 'gatewayFleet')).trimEnd();
-const code = `${script}\ngatewayFleet.use(${json(table)});`.replaceAll('</script', '<\\/script');
+const code = `${script}\ngatewayFleet.setDialogs(${json(table)});`.replaceAll('</script', '<\\/script');
 const html = [
   `<script type="text/javascript">\n${code}\n</script>`,
   ...dialogs.flatMap((dialog) => [template(dialog), registration(dialog)]),

@@ -2,15 +2,15 @@ import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
-import { until } from './support/fleet';
-import { Red } from './support/node-red';
+import { waitUntil } from './support/test-fleet';
+import { FleetNodeRed } from './support/node-red';
 
 let fleet: SimulatedFleet;
-let red: Red;
+let red: FleetNodeRed;
 
 beforeAll(async () => {
   fleet = await startSimulatedFleet(10);
-  red = new Red('', fleet, { operation: 'system.info', fields: {} });
+  red = new FleetNodeRed('', fleet, { operation: 'system.info', fields: {} });
   // PostgreSQL runs as another user where the tests run as root.
   chmodSync(red.folder, 0o755);
   await red.start();
@@ -26,9 +26,9 @@ const runs = async (): Promise<unknown[]> => (await red.post('/control', { opera
 
 describe('an engine without an address', () => {
   it('has a PostgreSQL of its own in the user folder, whose password nobody else can read', async () => {
-    await red.begin('first');
-    await until(() => red.reports('first').length > 0, red.output());
-    expect(red.reports('first')).toMatchObject([{ total: 10, ok: 10 }]);
+    await red.startRun('first');
+    await waitUntil(() => red.readReports('first').length > 0, red.output());
+    expect(red.readReports('first')).toMatchObject([{ total: 10, ok: 10 }]);
     expect(existsSync(place('data', 'PG_VERSION'))).toBe(true);
     const password = readFileSync(place('password'), 'utf8').trim();
     expect(password.length).toBeGreaterThan(20);
@@ -38,18 +38,18 @@ describe('an engine without an address', () => {
   it('starts it again when it has ended, and goes on', async () => {
     process.kill(pid(), 'SIGKILL');
     // Until it is back a run may be refused: then it has not been started.
-    await until(async () => {
-      await red.begin('second');
+    await waitUntil(async () => {
+      await red.startRun('second');
       await new Promise((resolve) => setTimeout(resolve, 1000));
-      return red.reports('second').length > 0;
+      return red.readReports('second').length > 0;
     }, red.output());
-    expect(red.reports('second')).toMatchObject([{ total: 10, ok: 10 }]);
+    expect(red.readReports('second')).toMatchObject([{ total: 10, ok: 10 }]);
   });
 
   it('ends it with Node-RED, and finds everything there at the next start', async () => {
     const before = pid();
     await red.stop();
-    await until(() => {
+    await waitUntil(() => {
       try {
         process.kill(before, 0);
         return false;
@@ -58,6 +58,6 @@ describe('an engine without an address', () => {
       }
     }, 'PostgreSQL outlived its Node-RED');
     await red.start();
-    await until(async () => (await runs().catch(() => [])).length >= 2, red.output());
+    await waitUntil(async () => (await runs().catch(() => [])).length >= 2, red.output());
   });
 });

@@ -1,25 +1,25 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { paceOf } from '../../src';
-import { failure } from '../../test/library/appliance';
-import type { Delivered, Listener } from '../engine';
-import { Reports } from '../engine/reports';
-import { Ledger } from '../ledger/ledger';
-import { Bench, ROLE, SETTING, until, type Member } from './support/fleet';
-import { rowsOf, startPostgres, type TestPostgres } from './support/postgres';
+import { planRollout } from '../../src';
+import { expectFailure } from '../../test/helpers/simulated-appliance';
+import type { DeliveredReport, ReportListener } from '../engine';
+import { ReportDelivery } from '../engine/report-delivery';
+import { RunStore } from '../store/run-store';
+import { TestFleet, ROLE_PATH, ENSURE_INPUT, waitUntil, type FleetMember } from './support/test-fleet';
+import { dumpRows, startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 60;
 let postgres: TestPostgres;
-let bench: Bench;
-let one: Member;
-let other: Member;
+let bench: TestFleet;
+let one: FleetMember;
+let other: FleetMember;
 let runs = 0;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  bench = await Bench.start(await postgres.database(), COUNT);
+  bench = await TestFleet.start(await postgres.createDatabase(), COUNT);
   [one, other] = await Promise.all([
-    bench.member({ secrets: { people: { password: 'planted-S3cret' } } }),
-    bench.member({ node: 'other' }),
+    bench.startMember({ secrets: { people: { password: 'planted-S3cret' } } }),
+    bench.startMember({ node: 'other' }),
   ]);
 });
 afterEach(() => bench.reset());
@@ -28,42 +28,42 @@ afterAll(async () => {
   await postgres?.close();
 });
 
-type More = Partial<Parameters<Bench['order']>[1]> & { pace?: Parameters<typeof paceOf>[0] };
+type More = Partial<Parameters<TestFleet['createRun']>[1]> & { pace?: Parameters<typeof planRollout>[0] };
 
 /** Orders a run and gives its report. */
-async function run(operation: string, input: object, { pace = {}, ...more }: More = {}): Promise<Delivered> {
+async function run(operation: string, input: object, { pace = {}, ...more }: More = {}): Promise<DeliveredReport> {
   const id = `run-${runs++}`;
   const total = more.items?.length ?? COUNT;
-  const { canary, ends, maxFailures } = paceOf(pace, total);
-  await one.engine.order(bench.order(id, { operation, input: { ...input }, canary, ends, maxFailures, ...more }));
-  await until(() => one.delivered.some(({ run }) => run.id === id));
-  return one.delivered.find(({ run }) => run.id === id) as Delivered;
+  const { canary, ends, maxFailures } = planRollout(pace, total);
+  await one.engine.startRun(bench.createRun(id, { operation, input: { ...input }, canary, ends, maxFailures, ...more }));
+  await waitUntil(() => one.delivered.some(({ run }) => run.id === id));
+  return one.delivered.find(({ run }) => run.id === id) as DeliveredReport;
 }
 
 const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
 const breaks = (...indices: number[]): void => {
   for (const index of indices) bench.fleet.appliances[index]?.fault({ match: isPut, status: 500, body: '{}', times: Infinity });
 };
-const written = (): number => [...bench.writes().values()].filter((count) => count > 0).length;
+const written = (): number => [...bench.countWritesByAppliance().values()].filter((count) => count > 0).length;
 
 describe('a run over a fleet', () => {
   it('writes to each appliance once, by both processes, and reports once', async () => {
-    const { data, envelope } = await run('config.ensure', SETTING);
+    const { data, envelope } = await run('config.ensure', ENSURE_INPUT);
     expect(data).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 });
-    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+    expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
     expect(data.results[7]).toMatchObject({ appliance: 'vpn-008', ok: true, changed: true });
     expect(envelope).toMatchObject({ ok: true, operation: 'config.ensure', appliance: '*', changed: true, dryRun: false });
     expect(envelope.requests).toBeGreaterThanOrEqual(COUNT * 3);
-    const holders = new Set((await one.engine.ledger.items(data.run)).map(({ holder }) => holder));
+    const holders = new Set((await one.engine.store.listItems(data.run)).map(({ holder }) => holder));
     expect([...holders].sort()).toEqual([one.engine.id, other.engine.id].sort());
     expect(other.delivered).toEqual([]);
   });
 
   it('is refused a second time, by whomever, and nothing is done', async () => {
-    const { run: before } = await run('config.ensure', SETTING);
+    const { run: before } = await run('config.ensure', ENSURE_INPUT);
     bench.reset();
-    const again = bench.order(before.id, { operation: 'config.ensure', input: SETTING });
-    expect(await failure(other.engine.order(again))).toMatchObject({ code: 'CONFLICT' });
+    const again = bench.createRun(before.id, { operation: 'config.ensure', input: ENSURE_INPUT });
+    expect(await expectFailure(other.engine.startRun(again))).toMatchObject({ code: 'CONFLICT' });
     expect(written()).toBe(0);
   });
 
@@ -77,7 +77,7 @@ describe('a run over a fleet', () => {
 
   it('touches no more than its canary when that fails', async () => {
     breaks(1);
-    const { data, envelope } = await run('config.ensure', SETTING, { pace: { canary: 3 } });
+    const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { canary: 3 } });
     expect(data).toMatchObject({ total: COUNT, failed: 1, skipped: COUNT - 3 });
     expect(written()).toBeLessThanOrEqual(3);
     expect(envelope).toMatchObject({ ok: false, stopped: 'canary' });
@@ -85,7 +85,7 @@ describe('a run over a fleet', () => {
 
   it('stops when more have failed than may, over all batches and processes', async () => {
     breaks(...Array.from({ length: 20 }, (_, index) => index * 3));
-    const { data, envelope } = await run('config.ensure', SETTING, { pace: { maxFailures: 5, batch: 20 } });
+    const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { maxFailures: 5, batch: 20 } });
     expect(envelope).toMatchObject({ stopped: 'failures' });
     // Beyond it only what was in flight.
     expect(data.failed).toBeGreaterThan(5);
@@ -98,28 +98,28 @@ describe('a run over a fleet', () => {
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     for (const appliance of bench.fleet.appliances) appliance.fault({ match: isPut, until: held, times: 1 });
-    const slow = bench.order('slow', { operation: 'config.ensure', input: SETTING });
-    await one.engine.order(slow);
-    await until(() => written() >= 32);
+    const slow = bench.createRun('slow', { operation: 'config.ensure', input: ENSURE_INPUT });
+    await one.engine.startRun(slow);
+    await waitUntil(() => written() >= 32);
     const { data } = await run('system.info', {}, { urgent: true });
     expect(data).toMatchObject({ total: COUNT, ok: COUNT });
     expect(one.delivered.some(({ run }) => run.id === 'slow')).toBe(false);
     answer();
-    await until(() => one.delivered.some(({ run }) => run.id === 'slow'));
-    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+    await waitUntil(() => one.delivered.some(({ run }) => run.id === 'slow'));
+    expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
   });
 
   it('lets one work at an appliance where only one may, of all processes', async () => {
     // Each makes the same setting something else: two at a time would end in a conflict.
-    const bodies = Array.from({ length: 8 }, (_, index) => ({ path: ROLE, body: { description: `turn ${index}` } }));
+    const bodies = Array.from({ length: 8 }, (_, index) => ({ path: ROLE_PATH, body: { description: `turn ${index}` } }));
     const items = bodies.map((input) => ({ appliance: 'vpn-009', input }));
     const { data } = await run('config.ensure', {}, { items });
     expect(data).toMatchObject({ total: 8, ok: 8 });
-    expect(bench.writes().get('vpn-009')).toBe(8);
+    expect(bench.countWritesByAppliance().get('vpn-009')).toBe(8);
   });
 
   it('plans without sending', async () => {
-    const { data, envelope } = await run('config.ensure', SETTING, { dryRun: true });
+    const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { dryRun: true });
     expect(data.ok).toBe(COUNT);
     expect(envelope).toMatchObject({ dryRun: true, changed: null });
     expect(envelope.plan).toHaveLength(COUNT);
@@ -136,12 +136,14 @@ describe('a run over a fleet', () => {
   it('takes a secret from its credential set, and keeps neither that nor an address in any table', async () => {
     const input = { server: 'System Local', username: 'temp', fullname: 'Temp' };
     const items = [{ appliance: 'vpn-005' }, { appliance: 'vpn-006' }];
-    bench.fleet.named('vpn-006').fault({ match: ({ method, path }) => method === 'POST' && path.includes('local'), cut: 'before-headers' });
+    bench.fleet
+      .getAppliance('vpn-006')
+      .fault({ match: ({ method, path }) => method === 'POST' && path.includes('local'), cut: 'before-headers' });
     const { data } = await run('users.create', input, { items, credentials: 'people', withData: true });
     expect(data.results[0]).toMatchObject({ ok: true });
-    const sent = bench.fleet.named('vpn-005').requests.find(({ method, path }) => method === 'POST' && path.includes('local'));
+    const sent = bench.fleet.getAppliance('vpn-005').requests.find(({ method, path }) => method === 'POST' && path.includes('local'));
     expect(sent?.body).toContain('planted-S3cret');
-    const text = await rowsOf(bench.url);
+    const text = await dumpRows(bench.url);
     expect(text).toContain('"username": "temp"');
     expect(text).not.toContain('planted-S3cret');
     expect(text).not.toContain(Buffer.from('planted-S3cret').toString('base64'));
@@ -156,30 +158,30 @@ describe('a database whose disk is full', () => {
 
   it('is waited for: what was written is noted when there is space again, and is not written anew', async () => {
     await one.engine.database.query(DISK);
-    const ended = run('config.ensure', SETTING);
-    await until(() => written() >= 32);
+    const ended = run('config.ensure', ENSURE_INPUT);
+    await waitUntil(() => written() >= 32);
     await one.engine.database.query('DROP TRIGGER full_disk ON gateway_fleet.item');
     expect((await ended).data).toMatchObject({ total: COUNT, ok: COUNT });
-    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
+    expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
   });
 });
 
 describe('a plan that is approved', () => {
   const four = ['vpn-001', 'vpn-002', 'vpn-003', 'vpn-004'].map((appliance) => ({ appliance }));
   const role = (name: string): Map<string, unknown> =>
-    bench.fleet.named(name).state.configuration.resource('users', 'user-roles', 'user-role', 'Users').values;
-  const approve = async (plan: string): Promise<Delivered> => {
+    bench.fleet.getAppliance(name).state.configuration.resource('users', 'user-roles', 'user-role', 'Users').values;
+  const approve = async (plan: string): Promise<DeliveredReport> => {
     expect(await one.engine.approve(plan, `${plan}~approved`, 'anna')).toBe(4);
-    await until(() => one.delivered.some(({ run }) => run.id === `${plan}~approved`));
-    return one.delivered.find(({ run }) => run.id === `${plan}~approved`) as Delivered;
+    await waitUntil(() => one.delivered.some(({ run }) => run.id === `${plan}~approved`));
+    return one.delivered.find(({ run }) => run.id === `${plan}~approved`) as DeliveredReport;
   };
 
   it('is what is sent, once; where anything else would be sent by now, nothing is', async () => {
-    bench.fleet.named('vpn-004').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
-    const { run: plan, data: planned } = await run('config.ensure', SETTING, { items: four, dryRun: true });
+    bench.fleet.getAppliance('vpn-004').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
+    const { run: plan, data: planned } = await run('config.ensure', ENSURE_INPUT, { items: four, dryRun: true });
     expect(planned).toMatchObject({ total: 4, ok: 3, failed: 1 });
     role('vpn-002').set('added', 'by somebody else');
-    role('vpn-003').set('description', SETTING.body.description);
+    role('vpn-003').set('description', ENSURE_INPUT.body.description);
     const { data, envelope } = await approve(plan.id);
     role('vpn-002').delete('added');
     expect(data.results).toMatchObject([
@@ -191,12 +193,12 @@ describe('a plan that is approved', () => {
       { ok: true, changed: false },
       { ok: false, error: { code: 'CONFLICT', message: expect.stringContaining('has nothing for vpn-004') as string } },
     ]);
-    expect([...bench.writes().values()].slice(0, 4)).toEqual([1, 0, 0, 0]);
+    expect([...bench.countWritesByAppliance().values()].slice(0, 4)).toEqual([1, 0, 0, 0]);
     expect(envelope).toMatchObject({ dryRun: false, approved: { by: 'anna' } });
-    expect(await failure(one.engine.approve(plan.id, `${plan.id}~approved`, null))).toMatchObject({ code: 'CONFLICT' });
+    expect(await expectFailure(one.engine.approve(plan.id, `${plan.id}~approved`, null))).toMatchObject({ code: 'CONFLICT' });
     // What is repeated is bound to the plan as well.
     expect(await one.engine.repeatFailed(`${plan.id}~approved`, 'bound')).toBe(2);
-    await until(() => one.delivered.some(({ run }) => run.id === 'bound'));
+    await waitUntil(() => one.delivered.some(({ run }) => run.id === 'bound'));
     expect(one.delivered.find(({ run }) => run.id === 'bound')?.data.results).toMatchObject([
       { appliance: 'vpn-002', ok: true },
       { appliance: 'vpn-004', ok: false, error: { code: 'CONFLICT' } },
@@ -204,99 +206,106 @@ describe('a plan that is approved', () => {
   });
 
   it('has to be one that was made, is over and was not stopped', async () => {
-    const of = (id: string): Promise<unknown> => failure(one.engine.approve(id, 'approved anyhow', null));
+    const of = (id: string): Promise<unknown> => expectFailure(one.engine.approve(id, 'approved anyhow', null));
     expect(await of('none at all')).toMatchObject({ code: 'NOT_FOUND' });
-    const { run: real } = await run('config.ensure', SETTING, { items: four });
+    const { run: real } = await run('config.ensure', ENSURE_INPUT, { items: four });
     expect(await of(real.id)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is no plan') as string });
-    bench.fleet.named('vpn-001').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
-    const { run: stopped } = await run('config.ensure', SETTING, { items: four, dryRun: true, pace: { canary: 1 } });
+    bench.fleet.getAppliance('vpn-001').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
+    const { run: stopped } = await run('config.ensure', ENSURE_INPUT, { items: four, dryRun: true, pace: { canary: 1 } });
     expect(await of(stopped.id)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('was stopped') as string });
   });
 });
 
 describe('a drawn flow', () => {
   it('has its name for itself in a Node-RED, until it ends', async () => {
-    const serve = (): Promise<() => Promise<void>> => one.engine.serve('twice', 1, () => Promise.resolve('done'));
+    const serve = (): Promise<() => Promise<void>> => one.engine.serveTask('twice', 1, () => Promise.resolve('done'));
     const end = await serve();
-    expect(await failure(serve())).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is called twice too') as string });
+    expect(await expectFailure(serve())).toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('is called twice too') as string,
+    });
     // Made anew while the one before it ends.
     const [, endOther] = await Promise.all([end(), serve()]);
-    expect(await failure(serve())).toMatchObject({ code: 'CONFLICT' });
+    expect(await expectFailure(serve())).toMatchObject({ code: 'CONFLICT' });
     await endOther();
   });
 });
 
 describe('a report', () => {
-  const info = (id: string, more: object): ReturnType<Bench['order']> =>
-    bench.order(id, { operation: 'system.info', items: [{ appliance: 'vpn-001' }], ...more });
+  const info = (id: string, more: object): ReturnType<TestFleet['createRun']> =>
+    bench.createRun(id, { operation: 'system.info', items: [{ appliance: 'vpn-001' }], ...more });
   const told: string[] = [];
-  const listens = (as: string, who: Pick<Listener, 'name' | 'id'>): (() => void) =>
-    one.engine.listen({ ...who, report: ({ run }) => told.push(`${as} ${run.id}`), progress: ({ run }) => told.push(`${as} on ${run}`) });
+  const listens = (as: string, who: Pick<ReportListener, 'name' | 'id'>): (() => void) =>
+    one.engine.addListener({
+      ...who,
+      report: ({ run }) => told.push(`${as} ${run.id}`),
+      progress: ({ run }) => told.push(`${as} on ${run}`),
+    });
 
   it('and its progress go to the node that the message came in at, though another has its name', async () => {
     const ends = [listens('first', { name: 'same', id: 'n1' }), listens('second', { name: 'same', id: 'n2' })];
-    await one.engine.order(info('of the second', { node: 'same', nodeId: 'n2' }));
-    await until(() => told.some((line) => /^\w+ of the second$/.test(line)));
+    await one.engine.startRun(info('of the second', { node: 'same', nodeId: 'n2' }));
+    await waitUntil(() => told.some((line) => /^\w+ of the second$/.test(line)));
     for (const end of ends) end();
     expect(told).toContain('second of the second');
     expect(told.filter((line) => line.startsWith('first'))).toEqual([]);
   });
 
   it('is not asked after for ever where its node is gone', async () => {
-    await one.engine.order(info('gone', { node: 'nobody' }));
-    await until(async () => (await one.engine.ledger.run('gone'))?.state === 'done');
+    await one.engine.startRun(info('gone', { node: 'nobody' }));
+    await waitUntil(async () => (await one.engine.store.findRun('gone'))?.state === 'done');
     const unsent = (): Promise<never> => Promise.reject(new Error('Nothing is to be sent.'));
-    const ledger = new Ledger(one.engine.database, { items: unsent, coordinator: unsent });
-    const asked = vi.spyOn(ledger, 'progress');
-    const reports = new Reports({
-      ledger,
+    const ledger = new RunStore(one.engine.database, { sendItems: unsent, sendCoordinator: unsent });
+    const asked = vi.spyOn(ledger, 'listProgress');
+    const reports = new ReportDelivery({
+      store: ledger,
       holder: one.engine.id,
-      report: (id) => one.engine.report(id),
-      lasting: (work) => work(),
+      loadReport: (id) => one.engine.report(id),
+      retryUntilAvailable: (work) => work(),
     });
     const told: string[] = [];
     const follower = { name: 'nobody else', report: () => undefined, progress: ({ run }: { run: string }) => told.push(run) };
     reports.listen(follower);
-    reports.follow({ id: 'gone', node: follower.name });
-    await reports.look();
-    await reports.look();
+    reports.trackRun({ id: 'gone', node: follower.name });
+    await reports.deliverPending();
+    await reports.deliverPending();
     expect(asked).toHaveBeenCalledTimes(1);
     expect(told).toEqual(['gone']);
   });
 
   it('that cannot be read keeps no engine from ending', async () => {
-    await one.engine.order(info('unread', { node: 'reader' }));
-    await until(async () => (await one.engine.ledger.run('unread'))?.state === 'done');
-    const reports = new Reports({
-      ledger: one.engine.ledger,
+    await one.engine.startRun(info('unread', { node: 'reader' }));
+    await waitUntil(async () => (await one.engine.store.findRun('unread'))?.state === 'done');
+    const reports = new ReportDelivery({
+      store: one.engine.store,
       holder: one.engine.id,
-      report: () => Promise.reject(new Error('on purpose')),
-      lasting: (work) => work(),
+      loadReport: () => Promise.reject(new Error('on purpose')),
+      retryUntilAvailable: (work) => work(),
     });
     reports.listen({ name: 'reader', report: () => undefined });
-    const looked = expect(reports.look()).rejects.toThrow('on purpose');
-    await reports.end();
+    const looked = expect(reports.deliverPending()).rejects.toThrow('on purpose');
+    await reports.whenIdle();
     await looked;
   });
 
   it('waits for its node where a deploy closes that in this very moment', async () => {
-    await one.engine.order(info('closing', { node: 'closing' }));
-    await until(async () => (await one.engine.ledger.run('closing'))?.state === 'done');
-    const reports = new Reports({
-      ledger: one.engine.ledger,
+    await one.engine.startRun(info('closing', { node: 'closing' }));
+    await waitUntil(async () => (await one.engine.store.findRun('closing'))?.state === 'done');
+    const reports = new ReportDelivery({
+      store: one.engine.store,
       holder: one.engine.id,
-      report: (id) => one.engine.report(id),
-      lasting: async (work) => {
+      loadReport: (id) => one.engine.report(id),
+      retryUntilAvailable: async (work) => {
         const result = await work();
         close();
         return result;
       },
     });
     const close = reports.listen({ name: 'closing', report: () => told.push('closed one') });
-    await reports.look();
+    await reports.deliverPending();
     expect(told).not.toContain('closed one');
     const end = listens('new', { name: 'closing' });
-    await until(() => told.includes('new closing'));
+    await waitUntil(() => told.includes('new closing'));
     end();
   });
 });

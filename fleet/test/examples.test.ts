@@ -7,9 +7,9 @@ import { exampleNames, readExample, type FlowNode } from '../../scripts/demo/exa
 import { startNodeRed, type NodeRed } from '../../scripts/demo/node-red.mjs';
 import type { Demo } from '../../scripts/demo/start.mjs';
 import { inject } from '../../test/examples/running';
-import { LOGIN as PATH } from '../../test/library/appliance';
+import { LOGIN_PATH as PATH } from '../../test/helpers/simulated-appliance';
 import { dialogs } from '../nodes/dialogs.mjs';
-import { Bench, LOGIN, until } from './support/fleet';
+import { TestFleet, ADMIN_LOGIN, waitUntil } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 // Every example is imported into a Node-RED with nothing changed but what its comment says, and does what it says.
@@ -78,13 +78,13 @@ describe.each(names)('%s', (name) => {
 describe('in a Node-RED', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-examples-'));
   let postgres: TestPostgres;
-  let bench: Bench;
+  let bench: TestFleet;
   let red: NodeRed;
   let debug: Awaited<ReturnType<typeof watchDebug>>;
 
   beforeAll(async () => {
     postgres = await startPostgres();
-    bench = await Bench.start(await postgres.database(), APPLIANCES.length);
+    bench = await TestFleet.start(await postgres.createDatabase(), APPLIANCES.length);
     const ca = join(folder, 'ca.pem');
     writeFileSync(ca, bench.fleet.ca);
     const list = bench.fleet.entries.map((entry, index) => ({ ...entry, name: APPLIANCES[index] }));
@@ -93,7 +93,7 @@ describe('in a Node-RED', () => {
     const flows = [...new Map(names.flatMap(readExample).map((node) => [node.id, node])).values()].map((node) => {
       if (node.type === 'tls-config') return { ...node, ca };
       if (node.type === 'gateway-fleet-engine') credentials[node.id] = { url: bench.url };
-      if (node.type === 'gateway-inventory') credentials[node.id] = LOGIN;
+      if (node.type === 'gateway-inventory') credentials[node.id] = ADMIN_LOGIN;
       return node.type === 'gateway-inventory' ? { ...node, list: JSON.stringify(list) } : node;
     });
     red = await startNodeRed({ userDir: join(folder, 'user'), version: 5, nodesDir: [ROOT, join(ROOT, 'fleet')], flows, credentials });
@@ -150,7 +150,7 @@ describe('in a Node-RED', () => {
 
   it('end a user: on all, in the urgent lane', async () => {
     const all = bench.fleet.appliances.map(({ state }) => state.sessions);
-    for (const sessions of all) sessions.endOf(new Set(['j.doe']));
+    for (const sessions of all) sessions.endUsers(new Set(['j.doe']));
     const before = all.map((sessions) => sessions.ids());
     for (const sessions of all) sessions.add({ 'active-user-name': 'j.doe' });
     await press('End a user', 'Click: end j.doe everywhere');
@@ -181,7 +181,7 @@ describe('in a Node-RED', () => {
     expect(await next('Done')).toContain('1 of 1');
     expect(writes()).toEqual([1, 1, 2]);
     await press(part, '3. Click: pause');
-    await until(() => failed().length > 0);
+    await waitUntil(() => failed().length > 0);
     expect(failed()).toMatchObject([{ code: 'CONFLICT' }]);
   });
 

@@ -5,10 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import type { FleetReport } from '../engine';
 import { Gateway } from '../../src';
-import { Bench, LOGIN, SETTING, until } from './support/fleet';
-import { Red, type FlowNode } from './support/node-red';
+import { TestFleet, ADMIN_LOGIN, ENSURE_INPUT, waitUntil } from './support/test-fleet';
+import { FleetNodeRed, type FlowNode } from './support/node-red';
 import { startPostgres, type TestPostgres } from './support/postgres';
-import { seeded } from './support/seeded';
+import { createSeededRandom } from './support/seeded-random';
 
 const COUNT = Number(process.env['FLEET_ITEMS'] ?? 120);
 const KILLS = Number(process.env['FLEET_KILLS'] ?? 3);
@@ -19,7 +19,7 @@ const field = (value: unknown): object => ({
 });
 /** Of a round that took longer it is told what held it up. */
 const SLOW_MS = 30_000;
-const ENSURE = { operation: 'config.ensure', fields: { path: field(SETTING.path), body: field(SETTING.body) } };
+const ENSURE = { operation: 'config.ensure', fields: { path: field(ENSURE_INPUT.path), body: field(ENSURE_INPUT.body) } };
 
 /** A flow for each appliance with a write of ours in its middle. `repeat`: what becomes of one that its Node-RED has left. */
 const drawn = (name: string, repeat: 'ask' | 'begin-again'): FlowNode[] => [
@@ -31,7 +31,7 @@ const drawn = (name: string, repeat: 'ask' | 'begin-again'): FlowNode[] => [
   },
   {
     ...{ id: `${name}-write`, type: 'gateway-config', operation: 'update', appliance: '', applianceFrom: 'msg' },
-    fields: { path: field(SETTING.path), body: field({ description: `by ${name}` }) },
+    fields: { path: field(ENSURE_INPUT.path), body: field({ description: `by ${name}` }) },
     wires: [[`${name}-done`]],
   },
   { id: `${name}-catch`, type: 'catch', scope: [`${name}-write`], uncaught: false, wires: [[`${name}-done`]] },
@@ -51,21 +51,21 @@ const MORE = [...backups, ...drawn('asking', 'ask'), ...drawn('repeating', 'begi
 const rounds = Array.from({ length: KILLS }, (_, round) => round);
 
 let postgres: TestPostgres;
-let bench: Bench;
-let reds: [Red, Red];
+let bench: TestFleet;
+let reds: [FleetNodeRed, FleetNodeRed];
 let sql: Client;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  bench = await Bench.start(await postgres.database(), COUNT, { delayMs: 40 });
-  reds = [new Red(bench.url, bench.fleet, ENSURE, MORE), new Red(bench.url, bench.fleet, ENSURE, MORE)];
+  bench = await TestFleet.start(await postgres.createDatabase(), COUNT, { delayMs: 40 });
+  reds = [new FleetNodeRed(bench.url, bench.fleet, ENSURE, MORE), new FleetNodeRed(bench.url, bench.fleet, ENSURE, MORE)];
   await Promise.all(reds.map((red) => red.start()));
   sql = new Client({ connectionString: bench.url });
   await sql.connect();
 });
 afterEach(async () => {
   // What failed in one round is that round's alone.
-  await Promise.all(reds.filter((red) => !red.running).map((red) => red.start()));
+  await Promise.all(reds.filter((red) => !red.isRunning).map((red) => red.start()));
   bench.reset();
 });
 afterAll(async () => {
@@ -76,9 +76,9 @@ afterAll(async () => {
   rmSync(BACKUPS, { recursive: true, force: true, maxRetries: 5 });
 });
 
-const counts = (): number[] => [...bench.writes().values()];
+const counts = (): number[] => [...bench.countWritesByAppliance().values()];
 const done = (): number => counts().filter(Boolean).length;
-const reports = (run: string): unknown[] => reds.flatMap((red) => red.reports(run));
+const reports = (run: string): unknown[] => reds.flatMap((red) => red.readReports(run));
 
 async function states(run: string): Promise<Record<string, number>> {
   const { rows } = await sql.query<{ state: string; n: number }>(
@@ -115,21 +115,21 @@ async function slowest(run: string): Promise<string> {
 
 describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
   it.each(rounds)('are written once each, none twice, none missed: kill %i', async (round) => {
-    const random = seeded(SEED + round);
+    const random = createSeededRandom(SEED + round);
     const run = `killed-${round}`;
     const both = random() < 0.25;
     const victim = random() < 0.5 ? 0 : 1;
     const at = Math.floor(random() * COUNT * 0.9);
-    await reds[Math.floor(random() * 2)]?.begin(run);
+    await reds[Math.floor(random() * 2)]?.startRun(run);
     // Before that there is no run, and the message is gone with its Node-RED.
-    await until(async () => (await states(run))['waiting'] !== undefined || done() > 0, 'the order was not taken');
-    await until(() => done() >= at, 'the run did not get so far');
+    await waitUntil(async () => (await states(run))['waiting'] !== undefined || done() > 0, 'the order was not taken');
+    await waitUntil(() => done() >= at, 'the run did not get so far');
     const killed = both ? reds : [reds[victim]];
     const [since] = (await sql.query<{ now: Date }>('SELECT now()')).rows;
     await Promise.all(killed.map((red) => red.kill()));
     if (both) await Promise.all(reds.map((red) => red.start()));
     const gap = new Gap(done);
-    await until(
+    await waitUntil(
       () => {
         gap.look();
         return reports(run).length > 0;
@@ -157,17 +157,17 @@ describe(`drawn flows under kills (FLEET_SEED=${SEED})`, () => {
   const some = (name: string): number => sent(name).filter(Boolean).length;
 
   it.each(rounds)('ask what became of those that were under way, or begin them again: kill %i', async (round) => {
-    const random = seeded(SEED + 500 + round);
+    const random = createSeededRandom(SEED + 500 + round);
     const victim = random() < 0.5 ? 0 : 1;
     // Later than the order: before that there is no run, and the message is gone with its Node-RED.
     const at = Math.ceil((0.05 + random() * 0.65) * COUNT);
     const [asking, repeating] = [`asking-${round}`, `repeating-${round}`];
     await reds[0].post('/asking', { run: asking });
     await reds[1].post('/repeating', { run: repeating });
-    await until(() => Math.min(some('asking'), some('repeating')) >= at, 'the runs did not get so far');
+    await waitUntil(() => Math.min(some('asking'), some('repeating')) >= at, 'the runs did not get so far');
     await reds[victim]?.kill();
     const begun = performance.now();
-    await until(() => [asking, repeating].every((run) => reports(run).length > 0), 'no report');
+    await waitUntil(() => [asking, repeating].every((run) => reports(run).length > 0), 'no report');
     console.log(`kill ${round}: one at ${at} of ${COUNT}; over after ${Math.round(performance.now() - begun)} ms`);
 
     expect(await states(repeating)).toEqual({ ok: COUNT });
@@ -187,7 +187,7 @@ describe(`drawn flows under kills (FLEET_SEED=${SEED})`, () => {
     const alive = reds[1 - victim];
     const again = `${asking} again`;
     expect(await alive?.post('/control', { operation: 'repeat-failed', run: asking, as: again })).toMatchObject({ total: unknown });
-    await until(() => reports(again).length > 0, 'no report of what was repeated');
+    await waitUntil(() => reports(again).length > 0, 'no report of what was repeated');
     expect(reports(again)).toMatchObject([{ total: unknown, ok: unknown }]);
     expect(Math.min(...sent('asking'))).toBe(1);
     for (const run of [asking, repeating]) expect(reports(run)).toHaveLength(1);
@@ -208,21 +208,21 @@ describe('a report under kills', () => {
 
   it('that was taken and not given, or given and not noted, is given again and says so', async () => {
     const told = (run: string): unknown[] =>
-      reds.flatMap((red) => red.told('report').flatMap((one) => (one.run === run ? [one.redelivered === true] : [])));
+      reds.flatMap((red) => red.readLog('report').flatMap((one) => (one.run === run ? [one.redelivered === true] : [])));
     await sql.query(HELD);
-    await reds[0].begin('given');
-    await reds[1].begin('taken');
+    await reds[0].startRun('given');
+    await reds[1].startRun('taken');
     const waits = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND NOT granted`;
-    await until(async () => told('given').length > 0 && (await sql.query(waits)).rows.length > 0, 'no report, or none taken');
+    await waitUntil(async () => told('given').length > 0 && (await sql.query(waits)).rows.length > 0, 'no report, or none taken');
     await Promise.all(reds.map((red) => red.kill()));
     // What a dead one has asked for is done all the same.
     await sql.query(FREE);
     expect([told('given'), told('taken')]).toEqual([[false], []]);
     await Promise.all(reds.map((red) => red.start()));
     const noted = `SELECT FROM gateway_fleet.run WHERE id IN ('given', 'taken') AND reported IS NOT NULL`;
-    await until(async () => (await sql.query(noted)).rows.length === 2, 'the reports were not given again');
+    await waitUntil(async () => (await sql.query(noted)).rows.length === 2, 'the reports were not given again');
     expect([told('given').sort(), told('taken')]).toEqual([[false, true], [true]]);
-    const [again] = reds.flatMap((red) => red.told('report')).filter(({ redelivered }) => redelivered);
+    const [again] = reds.flatMap((red) => red.readLog('report')).filter(({ redelivered }) => redelivered);
     expect(again).toMatchObject({
       payload: { total: COUNT, ok: COUNT },
       envelope: { text: expect.stringMatching(/^This report may/) as string },
@@ -232,7 +232,7 @@ describe('a report under kills', () => {
 
 describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
   it('are one of each appliance at least, all of them whole', async () => {
-    const random = seeded(SEED + 900);
+    const random = createSeededRandom(SEED + 900);
     const kills = Math.min(KILLS, 4);
     const first = random() < 0.5 ? 0 : 1;
     const begun = performance.now();
@@ -240,16 +240,16 @@ describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
     // In turn: one of them leads, the other one only works.
     for (let kill = 0; kill < kills; kill++) {
       const at = Math.floor(((kill + random()) / kills) * COUNT * 0.9);
-      await until(async () => ((await states('backups'))['ok'] ?? -1) >= at, 'the backups did not get so far');
+      await waitUntil(async () => ((await states('backups'))['ok'] ?? -1) >= at, 'the backups did not get so far');
       const victim = reds[(first + kill) % 2];
       await victim?.kill();
       await victim?.start();
     }
-    await until(() => reports('backups').length > 0, 'no report of the backups');
+    await waitUntil(() => reports('backups').length > 0, 'no report of the backups');
     const seconds = Math.round((performance.now() - begun) / 1000);
     expect(reports('backups')).toMatchObject([{ total: COUNT, ok: COUNT }]);
     const { ca, entries } = bench.fleet;
-    const gateway = new Gateway({ url: entries[0]?.url ?? '', realm: 'Admin Users', ...LOGIN, tls: { ca } });
+    const gateway = new Gateway({ url: entries[0]?.url ?? '', realm: 'Admin Users', ...ADMIN_LOGIN, tls: { ca } });
     const { data } = await gateway.run('backup.verify', { folder: BACKUPS });
     gateway.close();
     const results = data.results as { item: { backup: string; checked: string }; ok: boolean }[];

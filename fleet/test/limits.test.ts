@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Bench, SETTING, until, type Member } from './support/fleet';
+import { TestFleet, ENSURE_INPUT, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 300;
 const IN_FLIGHT = 16;
 let postgres: TestPostgres;
-let bench: Bench;
-let one: Member;
+let bench: TestFleet;
+let one: FleetMember;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  bench = await Bench.start(await postgres.database(), COUNT, { delayMs: 5 });
-  one = await bench.member({ inFlight: IN_FLIGHT });
-  await bench.member({ inFlight: IN_FLIGHT, node: 'other' });
+  bench = await TestFleet.start(await postgres.createDatabase(), COUNT, { delayMs: 5 });
+  one = await bench.startMember({ inFlight: IN_FLIGHT });
+  await bench.startMember({ inFlight: IN_FLIGHT, node: 'other' });
 });
 afterEach(() => bench.reset());
 afterAll(async () => {
@@ -20,9 +20,9 @@ afterAll(async () => {
   await postgres?.close();
 });
 
-const touched = (): number => [...bench.writes().values()].filter(Boolean).length;
+const touched = (): number => [...bench.countWritesByAppliance().values()].filter(Boolean).length;
 const report = async (id: string) => {
-  await until(() => one.delivered.some(({ run }) => run.id === id));
+  await waitUntil(() => one.delivered.some(({ run }) => run.id === id));
   return one.delivered.find(({ run }) => run.id === id)!.data;
 };
 
@@ -33,7 +33,7 @@ describe('300 appliances, 20 of them bad, by two processes', () => {
       for (let index = 0; index < 20; index++)
         bench.fleet.appliances[index * 5]?.fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: Infinity });
       const id = `limit-${ends.length}`;
-      await one.engine.order(bench.order(id, { operation: 'config.ensure', input: SETTING, maxFailures: 10, ends }));
+      await one.engine.startRun(bench.createRun(id, { operation: 'config.ensure', input: ENSURE_INPUT, maxFailures: 10, ends }));
       const { ok, failed, skipped } = await report(id);
       expect(failed).toBeGreaterThan(10);
       expect(failed).toBeLessThanOrEqual(11 + 2 * IN_FLIGHT);
@@ -45,7 +45,7 @@ describe('300 appliances, 20 of them bad, by two processes', () => {
 
   it('touch their canary alone when that fails', async () => {
     bench.fleet.appliances[2]?.fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: Infinity });
-    await one.engine.order(bench.order('canary', { operation: 'config.ensure', input: SETTING, canary: 5, ends: [5, COUNT] }));
+    await one.engine.startRun(bench.createRun('canary', { operation: 'config.ensure', input: ENSURE_INPUT, canary: 5, ends: [5, COUNT] }));
     expect(await report('canary')).toMatchObject({ failed: 1, skipped: COUNT - 5 });
     expect(touched()).toBeLessThanOrEqual(5);
   });

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Bench, SETTING, until } from './support/fleet';
-import { Red, type FlowNode } from './support/node-red';
-import { rowsOf, startPostgres, type TestPostgres } from './support/postgres';
+import { TestFleet, ENSURE_INPUT, waitUntil } from './support/test-fleet';
+import { FleetNodeRed, type FlowNode } from './support/node-red';
+import { dumpRows, startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 40;
 const field = (value: unknown): object => ({
   type: typeof value === 'string' ? 'str' : 'json',
   value: typeof value === 'string' ? value : JSON.stringify(value),
 });
-const ENSURE = { operation: 'config.ensure', fields: { path: field(SETTING.path), body: field(SETTING.body) } };
+const ENSURE = { operation: 'config.ensure', fields: { path: field(ENSURE_INPUT.path), body: field(ENSURE_INPUT.body) } };
 
 /** A flow for each appliance, drawn by hand: reads it, and ends well or, with what the Catch node brings, not. */
 const TASK: FlowNode[] = [
@@ -63,15 +63,15 @@ const clashing = (url: string): FlowNode[] => [
 ];
 
 let postgres: TestPostgres;
-let bench: Bench;
-let one: Red;
-let other: Red;
+let bench: TestFleet;
+let one: FleetNodeRed;
+let other: FleetNodeRed;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  bench = await Bench.start(await postgres.database(), COUNT);
-  one = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING]);
-  other = new Red(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING, ...clashing(await postgres.database())], 'de');
+  bench = await TestFleet.start(await postgres.createDatabase(), COUNT);
+  one = new FleetNodeRed(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING]);
+  other = new FleetNodeRed(bench.url, bench.fleet, ENSURE, [...TASK, ...LEAKING, ...clashing(await postgres.createDatabase())], 'de');
   await Promise.all([one.start(), other.start()]);
 });
 afterEach(() => bench.reset());
@@ -83,37 +83,37 @@ afterAll(async () => {
 
 describe('two Node-REDs', () => {
   it('do a run together; it is reported once, where the message came in, with progress on the way', async () => {
-    await one.begin('together');
-    await until(() => one.reports('together').length > 0, one.output());
-    expect(one.reports('together')).toMatchObject([{ run: 'together', total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 }]);
-    expect([...bench.writes().values()]).toEqual(new Array(COUNT).fill(1));
-    expect(other.reports('together')).toEqual([]);
-    const [{ envelope } = {}] = one.told('report');
+    await one.startRun('together');
+    await waitUntil(() => one.readReports('together').length > 0, one.output());
+    expect(one.readReports('together')).toMatchObject([{ run: 'together', total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 }]);
+    expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
+    expect(other.readReports('together')).toEqual([]);
+    const [{ envelope } = {}] = one.readLog('report');
     expect(envelope).toMatchObject({ ok: true, changed: true, summary: expect.stringMatching(/done on 40 of 40 appliances/) as string });
-    expect(one.told('progress').some(({ run }) => run === 'together')).toBe(true);
+    expect(one.readLog('progress').some(({ run }) => run === 'together')).toBe(true);
   });
 
   it('refuse a second start of the same, wherever it comes', async () => {
-    await one.begin('nightly');
-    await until(() => one.reports('nightly').length > 0);
+    await one.startRun('nightly');
+    await waitUntil(() => one.readReports('nightly').length > 0);
     bench.reset();
-    await other.begin('nightly');
-    await until(() => other.told('error').length > 0);
-    expect(other.told('error').at(-1)).toMatchObject({ run: 'nightly', error: { code: 'CONFLICT' } });
-    expect([...bench.writes().values()].some(Boolean)).toBe(false);
+    await other.startRun('nightly');
+    await waitUntil(() => other.readLog('error').length > 0);
+    expect(other.readLog('error').at(-1)).toMatchObject({ run: 'nightly', error: { code: 'CONFLICT' } });
+    expect([...bench.countWritesByAppliance().values()].some(Boolean)).toBe(false);
   });
 
   it('tell it in the language of each: what goes to a mail is written where the message came in', async () => {
-    await other.begin('auf-deutsch');
-    await until(() => other.reports('auf-deutsch').length > 0, other.output());
-    const said = other.told('report').find(({ run }) => run === 'auf-deutsch');
+    await other.startRun('auf-deutsch');
+    await waitUntil(() => other.readReports('auf-deutsch').length > 0, other.output());
+    const said = other.readLog('report').find(({ run }) => run === 'auf-deutsch');
     expect(said?.envelope?.['summary']).toMatch(/^Ressource sicherstellen \(.*\): auf 40 von 40 Appliances erledigt\.$/);
-    await until(() => other.told('status').some(({ status }) => status?.text === '40 von 40 OK'), other.output());
+    await waitUntil(() => other.readLog('status').some(({ status }) => status?.text === '40 von 40 OK'), other.output());
     await expect(other.post('/control', { operation: 'get', run: 'none' })).rejects.toThrow('NOT_FOUND');
-    expect(other.told('error').at(-1)?.envelope?.['summary']).toBe('Lauf abrufen: fehlgeschlagen (NOT_FOUND).');
-    await other.begin('auf-deutsch');
-    await until(() => other.told('error').at(-1)?.run === 'auf-deutsch');
-    expect(other.told('error').at(-1)?.envelope?.['summary']).toBe('Ressource sicherstellen: fehlgeschlagen (CONFLICT).');
+    expect(other.readLog('error').at(-1)?.envelope?.['summary']).toBe('Lauf abrufen: fehlgeschlagen (NOT_FOUND).');
+    await other.startRun('auf-deutsch');
+    await waitUntil(() => other.readLog('error').at(-1)?.run === 'auf-deutsch');
+    expect(other.readLog('error').at(-1)?.envelope?.['summary']).toBe('Ressource sicherstellen: fehlgeschlagen (CONFLICT).');
   });
 
   it('say in the language of each what is wrong with engines and tasks', async () => {
@@ -121,16 +121,16 @@ describe('two Node-REDs', () => {
       /Eine andere Flottenaufgabe dieses Node-RED heißt ebenfalls doubled,/,
       /Engines mit verschiedenen Datenbanken.* abgestimmt, eng:/,
     ];
-    for (const said of SAID) await until(() => said.test(other.output()), `${String(said)}\n${other.output()}`);
+    for (const said of SAID) await waitUntil(() => said.test(other.output()), `${String(said)}\n${other.output()}`);
   });
 
   it('run a drawn flow for each appliance; the error that a Catch node brings fails it', async () => {
     bench.fleet
-      .named('vpn-007')
+      .getAppliance('vpn-007')
       .fault({ match: ({ path }) => path.includes('system-information'), status: 404, body: '{}', times: Infinity });
     await one.post('/task', { run: 'drawn' });
-    await until(() => one.reports('drawn').length > 0, one.output());
-    const [report] = one.reports('drawn');
+    await waitUntil(() => one.readReports('drawn').length > 0, one.output());
+    const [report] = one.readReports('drawn');
     expect(report).toMatchObject({ total: COUNT, ok: COUNT - 1, failed: 1 });
     expect(report?.results[6]).toMatchObject({ appliance: 'vpn-007', ok: false, error: { code: 'NOT_FOUND' } });
     expect(JSON.stringify(report?.results[0])).toContain('"data"');
@@ -140,25 +140,25 @@ describe('two Node-REDs', () => {
 
   it('keep of what a drawn flow says all but what is secret, whatever type that has', async () => {
     await one.post('/leak', { run: 'leaking' });
-    await until(() => one.reports('leaking').length > 0, one.output());
-    const [report] = one.reports('leaking');
+    await waitUntil(() => one.readReports('leaking').length > 0, one.output());
+    const [report] = one.readReports('leaking');
     expect(report).toMatchObject({ total: 2, ok: 1, failed: 1 });
     expect(report?.results[0]?.data).toMatchObject({ kept: 'all else', file: { bytes: 15 } });
     expect(report?.results[1]?.error).toMatchObject({ code: 'REJECTED', message: expect.stringContaining(' was refused by ') as string });
-    const rows = await rowsOf(bench.url);
+    const rows = await dumpRows(bench.url);
     expect(rows).toContain('all else');
     expect(rows).toContain(' was refused by ');
     for (const secret of ['planted', '81726354', Buffer.from('planted').toString('base64').slice(0, 9)]) expect(rows).not.toContain(secret);
   });
 
   it('list runs, pause, resume and cancel them, and repeat what failed', async () => {
-    bench.fleet.named('vpn-003').fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: 1 });
-    await one.begin('mended');
-    await until(() => one.reports('mended').length > 0);
-    expect(one.reports('mended')).toMatchObject([{ ok: COUNT - 1, failed: 1 }]);
+    bench.fleet.getAppliance('vpn-003').fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: 1 });
+    await one.startRun('mended');
+    await waitUntil(() => one.readReports('mended').length > 0);
+    expect(one.readReports('mended')).toMatchObject([{ ok: COUNT - 1, failed: 1 }]);
     expect(await other.post('/control', { operation: 'repeat-failed', run: 'mended', as: 'mended-2' })).toMatchObject({ total: 1 });
-    await until(() => other.reports('mended-2').length > 0);
-    expect(other.reports('mended-2')).toMatchObject([{ total: 1, ok: 1, results: [{ appliance: 'vpn-003', ok: true }] }]);
+    await waitUntil(() => other.readReports('mended-2').length > 0);
+    expect(other.readReports('mended-2')).toMatchObject([{ total: 1, ok: 1, results: [{ appliance: 'vpn-003', ok: true }] }]);
     const runs = (await one.post('/control', { operation: 'list' })) as { run: string; state: string; ok: number }[];
     expect(runs.find(({ run }) => run === 'mended')).toMatchObject({ state: 'done', ok: COUNT - 1, failed: 1 });
     expect(await one.post('/control', { operation: 'get', run: 'mended' })).toMatchObject({ run: 'mended', state: 'done', total: COUNT });
@@ -169,19 +169,19 @@ describe('two Node-REDs', () => {
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     for (const appliance of bench.fleet.appliances) appliance.fault({ match: ({ method }) => method === 'PUT', until: held, times: 1 });
-    await one.begin('held');
-    const written = (): number => [...bench.writes().values()].filter(Boolean).length;
-    await until(() => written() >= 32);
+    await one.startRun('held');
+    const written = (): number => [...bench.countWritesByAppliance().values()].filter(Boolean).length;
+    await waitUntil(() => written() >= 32);
     expect(await one.post('/control', { operation: 'pause', run: 'held' })).toMatchObject({ state: 'paused' });
     answer();
-    await until(
+    await waitUntil(
       async () =>
         ((await one.post('/control', { operation: 'list' })) as { run: string; open: number }[]).find(({ run }) => run === 'held')?.open ===
         0,
     );
     expect(written()).toBe(32);
     expect(await one.post('/control', { operation: 'cancel', run: 'held' })).toMatchObject({ run: 'held' });
-    await until(() => one.reports('held').length > 0);
-    expect(one.reports('held')).toMatchObject([{ ok: 32, skipped: COUNT - 32 }]);
+    await waitUntil(() => one.readReports('held').length > 0);
+    expect(one.readReports('held')).toMatchObject([{ ok: 32, skipped: COUNT - 32 }]);
   });
 });

@@ -1,42 +1,50 @@
-import { shareForm } from './form';
-import { shareSets } from './inventory';
-import { followHelp } from './help';
-import { readOldFlows } from './old-flows';
-import { addSearchWords } from './palette';
-import { hasArea, use, type AreaInfo } from './table';
+import { fillFormTemplates } from './dialogs/shared-form';
+import { addSetsToTemplate } from './dialogs/inventory';
+import { installHelpLoader } from './help';
+import { migrateOldFlows } from './migrate-inputs';
+import { addSearchWords } from './palette-search';
+import { hasArea, setOperationTable, type AreaInfo } from './operation-table';
 
 /** Everything that gateway.html calls, as members of the global `gatewayEditor`. */
-export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './appliance';
-export { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkWaiting } from './appliance-check';
-export { checkAppliance } from './check';
-export { on, valid } from './definition';
-export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, openInventory } from './inventory';
-export { addAction } from './label';
-export { checkWatch, closeWatch, openWatch, watchLabel } from './watch';
+export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './dialogs/appliance';
+export {
+  checkConnections,
+  checkCredential,
+  checkRate,
+  checkRealm,
+  checkSeconds,
+  checkUrl,
+  checkMaxQueued,
+} from './dialogs/appliance-validators';
+export { checkAppliance } from './dialogs/action-validators';
+export { handlers, validators } from './dialogs/action-definition';
+export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, openInventory } from './dialogs/inventory';
+export { presetAppliance } from './dialogs/action-label';
+export { checkWatch, closeWatch, openWatch, watchLabel } from './dialogs/watch';
 
 /** What the dialogs of another package of this project are made of. */
-export { checkFields } from './check';
-export { FieldRow } from './field';
-export { defaultWords, entriesIn } from './sources';
-export { setOpen } from './state';
-export { operationsOf, everyField, areaNames } from './table';
-export { Tools } from './tools';
-export { tell } from './words';
+export { checkFields } from './dialogs/action-validators';
+export { FieldRow } from './fields/field-row';
+export { describeDefaultSource, readValueSources } from './fields/value-types';
+export { setOpenNode } from './dialog-state';
+export { getOperations, getAllFields, getAreaNames } from './operation-table';
+export { FieldTools } from './fields/field-tools';
+export { showError } from './text';
 
 /** Called once, by the line that the build adds, with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {
-  use(table);
-  shareForm();
-  shareSets();
-  readOldFlows();
+  setOperationTable(table);
+  fillFormTemplates();
+  addSetsToTemplate();
+  migrateOldFlows();
   addSearchWords();
-  followHelp();
-  followWires();
+  installHelpLoader();
+  revalidateOnWireChange();
 }
 
 /** Whether a field comes from nowhere depends on what is wired to the node. */
-function followWires(): void {
-  const look = (link: unknown): void => {
+function revalidateOnWireChange(): void {
+  const revalidateTarget = (link: unknown): void => {
     const { target } = link as { target?: RedNode };
     // While a flow is loaded, nodes are validated when all of it is there.
     if (!target || !hasArea(target.type) || typeof target.valid !== 'boolean') return;
@@ -44,6 +52,6 @@ function followWires(): void {
     // Its label tells what is missing.
     target.dirty = true;
   };
-  RED.events.on('links:add', look);
-  RED.events.on('links:remove', look);
+  RED.events.on('links:add', revalidateTarget);
+  RED.events.on('links:remove', revalidateTarget);
 }

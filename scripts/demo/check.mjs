@@ -23,7 +23,7 @@ export async function checkWebhook({ simulator, nodeRed, token, user }) {
   };
   const { sessions } = simulator.state;
   const before = sessions.ids();
-  const own = before.filter((_, index) => sessions.record(sessions.numbers()[index] ?? -1)['active-user-name'] === user);
+  const own = before.filter((_, index) => sessions.record(sessions.findNumbers()[index] ?? -1)['active-user-name'] === user);
   const others = before.filter((id) => !own.includes(id));
 
   const refused = await post(nodeRed.url, 'a wrong secret', user);

@@ -63,11 +63,11 @@ export async function startFleetDemo({ onEnd } = {}) {
  */
 async function startDatabase(folder, cleanups) {
   // Not by their own types: what the second package depends on may not be installed yet.
-  /** @type {{ embeddedCluster(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
-  const { embeddedCluster } = require(join(root, 'fleet', 'dist', 'engine', 'embedded.js'));
+  /** @type {{ createEmbeddedPostgres(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
+  const { createEmbeddedPostgres } = require(join(root, 'fleet', 'dist', 'engine', 'npm-postgres.js'));
   /** @type {{ Database: new (url: string, most: number) => { query(sql: string): Promise<Record<string, unknown>[]>, close(): Promise<void> } }} */
   const { Database } = require(join(root, 'fleet', 'dist', 'engine', 'index.js'));
-  const cluster = embeddedCluster(folder);
+  const cluster = createEmbeddedPostgres(folder);
   cleanups.push(() => cluster.stop());
   const url = await cluster.start();
   const database = new Database(url, 1);
@@ -81,7 +81,7 @@ async function startAppliances(cleanups) {
   const { startSimulatedFleet } = require(join(root, 'dist', 'src', 'simulator', 'index.js'));
   const fleet = await startSimulatedFleet(COUNT, { delayMs: DELAY_MS });
   cleanups.push(() => fleet.close());
-  await fleet.named(OFF).close();
+  await fleet.getAppliance(OFF).close();
   return fleet;
 }
 

@@ -37,7 +37,7 @@ function fullName(name) {
 export function settle(simulator, all) {
   const { sessions, settings } = simulator.state;
   const users = accounts(simulator);
-  const names = new Set(sessions.numbers().map((index) => String(sessions.record(index)['active-user-name'])));
+  const names = new Set(sessions.findNumbers().map((index) => String(sessions.record(index)['active-user-name'])));
   // Of the administrators' own server.
   names.delete('admin');
   names.delete(settings.username);
@@ -52,9 +52,9 @@ export function settle(simulator, all) {
   simulator.fault({
     match: ({ method, path }) => method === 'PUT' && path.endsWith(`/user/${USER}/enabled`),
     times: Infinity,
-    meanwhile: () => {
+    sideEffect: () => {
       const enabled = users.items.get(USER)?.text('enabled') === 'true';
-      if (enabled && sessions.numbers({ name: USER, prefix: false }).length === 0) signIn(simulator);
+      if (enabled && sessions.findNumbers({ name: USER, prefix: false }).length === 0) signIn(simulator);
     },
   });
 }

@@ -23,9 +23,9 @@ function actionRegistration(area) {
   const secrets = secretsOf(area);
   const approval = mayWrite(area)
     ? `      approval: { value: false },
-      approvalMinutes: { value: 60, validate: gatewayEditor.valid.minutes },\n`
+      approvalMinutes: { value: 60, validate: gatewayEditor.validators.minutes },\n`
     : '';
-  const every = area.events ? `      every: { value: ${area.events.every}, validate: gatewayEditor.valid.every },\n` : '';
+  const every = area.events ? `      every: { value: ${area.events.every}, validate: gatewayEditor.validators.every },\n` : '';
   const credentials = secrets.map((name) => `      ${json(name)}: { type: 'password' }`).join(',\n');
   return `<script type="text/javascript">
   RED.nodes.registerType('gateway-${area.name}', {
@@ -35,22 +35,22 @@ function actionRegistration(area) {
     paletteLabel: function () { return this._('${area.name}.palette'); },
     defaults: {
       name: { value: '' },
-      appliance: { value: '', type: 'gateway-appliance', validate: gatewayEditor.valid.appliance },
+      appliance: { value: '', type: 'gateway-appliance', validate: gatewayEditor.validators.appliance },
       applianceFrom: { value: '' },
-      inventory: { value: '', type: 'gateway-inventory', required: false, validate: gatewayEditor.valid.inventory },
-      select: { value: '', validate: gatewayEditor.valid.select },
+      inventory: { value: '', type: 'gateway-inventory', required: false, validate: gatewayEditor.validators.inventory },
+      select: { value: '', validate: gatewayEditor.validators.select },
       selectType: { value: 'str' },
-      atOnce: { value: 16, validate: gatewayEditor.valid.pace },
-      canary: { value: '', validate: gatewayEditor.valid.pace },
-      batch: { value: '', validate: gatewayEditor.valid.pace },
-      maxFailures: { value: '', validate: gatewayEditor.valid.pace },
-      maxAppliances: { value: '', validate: gatewayEditor.valid.pace },
+      atOnce: { value: 16, validate: gatewayEditor.validators.pace },
+      canary: { value: '', validate: gatewayEditor.validators.pace },
+      batch: { value: '', validate: gatewayEditor.validators.pace },
+      maxFailures: { value: '', validate: gatewayEditor.validators.pace },
+      maxAppliances: { value: '', validate: gatewayEditor.validators.pace },
       each: { value: false },
       data: { value: 'all' },
-      operation: { value: '${firstOperation(area)}', validate: gatewayEditor.valid.operation },
+      operation: { value: '${firstOperation(area)}', validate: gatewayEditor.validators.operation },
       operationType: { value: 'op' },
-      fields: { value: {}, validate: gatewayEditor.valid.fields },
-      output: { value: 'payload', validate: gatewayEditor.valid.output },
+      fields: { value: {}, validate: gatewayEditor.validators.fields },
+      output: { value: 'payload', validate: gatewayEditor.validators.output },
       failures: { value: 'catch' },
       dryRun: { value: false },
       allowDestroy: { value: false },
@@ -60,14 +60,14 @@ ${approval}${every}      outputs: { value: ${area.events ? 2 : 1} }
     inputs: 1,
     outputs: ${2 + Number(mayWrite(area)) + Number(area.events !== undefined)},
     autoedit: true,
-    inputLabels: gatewayEditor.on.inputLabel,
-    outputLabels: gatewayEditor.on.outputLabel,
-    label: gatewayEditor.on.label,
-    labelStyle: gatewayEditor.on.labelStyle,
-    onadd: gatewayEditor.on.add,
-    oneditprepare: gatewayEditor.on.prepare,
-    oneditsave: gatewayEditor.on.save,
-    oneditcancel: gatewayEditor.on.cancel
+    inputLabels: gatewayEditor.handlers.inputLabel,
+    outputLabels: gatewayEditor.handlers.outputLabel,
+    label: gatewayEditor.handlers.label,
+    labelStyle: gatewayEditor.handlers.labelStyle,
+    onadd: gatewayEditor.handlers.add,
+    oneditprepare: gatewayEditor.handlers.prepare,
+    oneditsave: gatewayEditor.handlers.save,
+    oneditcancel: gatewayEditor.handlers.cancel
   });
 </script>`;
 }
@@ -95,7 +95,7 @@ const applianceRegistration = `<script type="text/javascript">
       permissions: { value: 'full' },
       pin: { value: '' },
       rate: { value: '', validate: function (value, opt) { return gatewayEditor.checkRate(this, value, opt); } },
-      waiting: { value: '', validate: function (value, opt) { return gatewayEditor.checkWaiting(this, value, opt); } }
+      waiting: { value: '', validate: function (value, opt) { return gatewayEditor.checkMaxQueued(this, value, opt); } }
     },
     credentials: {
       username: { type: 'text', validate: function (value, opt) { return gatewayEditor.checkCredential(this, value, 'username'); } },
@@ -167,7 +167,7 @@ const watchRegistration = `<script type="text/javascript">
     outputs: 1,
     label: function () { return gatewayEditor.watchLabel(this); },
     labelStyle: function () { return this.name ? 'node_label_italic' : ''; },
-    onadd: function () { gatewayEditor.addAction(this); },
+    onadd: function () { gatewayEditor.presetAppliance(this); },
     oneditprepare: function () { gatewayEditor.openWatch(this); },
     oneditsave: function () { gatewayEditor.closeWatch(); },
     oneditcancel: function () { gatewayEditor.closeWatch(); }

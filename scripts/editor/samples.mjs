@@ -1,6 +1,6 @@
 // @ts-check
 // A sample of what goes into an operation and what comes out. What only a run can tell comes from samples.json, which
-// test/samples.test.ts makes and holds against a new run; the result of a write is always the same.
+// test/editor/samples.test.ts makes and holds against a new run; the result of a write is always the same.
 import { readFileSync } from 'node:fs';
 import { pretty } from '../pretty.mjs';
 

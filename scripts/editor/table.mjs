@@ -2,7 +2,7 @@
 // What the dialogs need of the operation table, as data, and the table's texts as part of the locale catalogue.
 
 /** @import { Area, Field } from '../../src/model/operation.js' */
-/** @import { AreaInfo, FieldInfo } from '../../nodes/editor/table-info.js' */
+/** @import { AreaInfo, FieldInfo } from '../../nodes/editor/operation-table-types.js' */
 /** @typedef {{ [key: string]: string | Texts }} Texts the catalogue, as it is nested */
 
 /** Names become keys of the catalogue, where these two characters have a meaning. @param {string} name */

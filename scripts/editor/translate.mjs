@@ -1,6 +1,6 @@
 // @ts-check
 // Other languages: a dictionary from the English texts, sentence by sentence, to those of a language. What a text is changes in one
-// place, and a translation that does not know it any more shows (test/locales.test.ts).
+// place, and a translation that does not know it any more shows (test/editor/locales.test.ts).
 
 /** @typedef {import('./table.mjs').Texts} Texts */
 

@@ -1,15 +1,15 @@
 // @ts-check
-// What Stryker runs: tests of the quick half alone, one file at a time, those that are asked for.
+// What Stryker runs: the quick tests, one file at a time, those that are asked for.
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
-import { whole } from '../../vitest.config.mjs';
+import { SLOW } from '../../vitest.config.mjs';
 
 const tests = process.env['GATEWAY_MUTATION_TESTS'];
 
 export default defineConfig({
   test: {
     include: ['scripts/mutation/loads.test.ts', ...(tests ? tests.split(',') : ['test/**/*.test.ts'])],
-    exclude: whole,
+    exclude: SLOW,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

@@ -1,15 +1,15 @@
 import { proveLoginField } from '../change/lock-out';
-import { area, object, op, required, subject, text } from '../model/operation';
-import { at } from '../model/path';
+import { defineArea, objectField, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { encodedPath } from '../model/path';
 import { type JsonObject } from '../model/json';
-import { truths } from '../model/json-text';
+import { withBooleanTexts } from '../model/json-text';
 
-const realm = required(text('Realm', 'Name of the admin realm.', { example: 'Admin Users', names: 'admin-realm' }));
-const sourceIp = (realm: string): string =>
-  at`/api/v1/configuration/administrators/admin-realms/realm/${realm}/authentication-policy/source-ip`;
+const realmField = requiredField(textField('Realm', 'Name of the admin realm.', { example: 'Admin Users', names: 'admin-realm' }));
+const sourceIpPath = (realm: string): string =>
+  encodedPath`/api/v1/configuration/administrators/admin-realms/realm/${realm}/authentication-policy/source-ip`;
 
-const REALM = '/api/v1/configuration/administrators/admin-realms/realm/Admin%20Users';
-const rules: JsonObject = {
+const REALM_PATH = '/api/v1/configuration/administrators/admin-realms/realm/Admin%20Users';
+const exampleRules: JsonObject = {
   'user-selects-role': 'false',
   'user-selects-roleset': 'false',
   rule: [
@@ -23,14 +23,14 @@ const rules: JsonObject = {
 };
 
 /** Admin realms and roles (appliance-api.md, "Admin realm objects"). */
-export const administrators = area({
+export const administratorsArea = defineArea({
   name: 'administrators',
   label: 'Gateway administrators',
   help: 'Sets from where administrators may sign in, which role they get, and how long their sessions last.',
   icon: 'gateway-administrators.svg',
   color: '#83B9A5',
   operations: {
-    'set-source-ip-mode': op({
+    'set-source-ip-mode': defineOperation({
       effect: 'destroy',
       label: 'Set the source address mode',
       help: 'Chooses from which addresses administrators may sign in. Add the address of Node-RED and your own first: `selected-ip` shuts out every other.',
@@ -40,10 +40,10 @@ export const administrators = area({
       },
       data: 'result',
       fields: {
-        realm,
-        customized: subject(
-          required(
-            text('Mode', 'The mode; `selected-ip` admits only the addresses that were added.', {
+        realm: realmField,
+        customized: subjectField(
+          requiredField(
+            textField('Mode', 'The mode; `selected-ip` admits only the addresses that were added.', {
               example: 'selected-ip',
               known: ['any-ip', 'selected-ip'],
             }),
@@ -51,14 +51,14 @@ export const administrators = area({
         ),
         'prove-login': proveLoginField,
       },
-      request: ({ realm, customized }) => ({ method: 'PUT', path: `${sourceIp(realm)}/customized`, body: { customized } }),
+      request: ({ realm, customized }) => ({ method: 'PUT', path: `${sourceIpPath(realm)}/customized`, body: { customized } }),
       example: {
         input: { realm: 'Admin Users', customized: 'selected-ip' },
-        request: `PUT ${REALM}/authentication-policy/source-ip/customized`,
+        request: `PUT ${REALM_PATH}/authentication-policy/source-ip/customized`,
         body: { customized: 'selected-ip' },
       },
     }),
-    'add-source-ip': op({
+    'add-source-ip': defineOperation({
       effect: 'write',
       label: 'Add a source address',
       help: 'Adds one address or network that the mode `selected-ip` goes by.',
@@ -68,11 +68,13 @@ export const administrators = area({
       },
       data: 'result',
       fields: {
-        realm,
-        access: text('Access', 'What becomes of administrators who come from there.', { default: 'allow', known: ['allow', 'deny'] }),
-        address: subject(required(text('Address', 'Address of the host or network.', { example: '198.51.100.0', rule: 'address' }))),
-        netmask: required(
-          text('Netmask', 'Netmask of the network; 255.255.255.255 for one host.', {
+        realm: realmField,
+        access: textField('Access', 'What becomes of administrators who come from there.', { default: 'allow', known: ['allow', 'deny'] }),
+        address: subjectField(
+          requiredField(textField('Address', 'Address of the host or network.', { example: '198.51.100.0', rule: 'address' })),
+        ),
+        netmask: requiredField(
+          textField('Netmask', 'Netmask of the network; 255.255.255.255 for one host.', {
             example: '255.255.255.0',
             rule: 'mask',
           }),
@@ -81,61 +83,67 @@ export const administrators = area({
       },
       request: ({ realm, access, address, netmask }) => ({
         method: 'POST',
-        path: `${sourceIp(realm)}/ips/ip`,
+        path: `${sourceIpPath(realm)}/ips/ip`,
         body: { access, address, netmask },
       }),
       example: {
         input: { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' },
-        request: `POST ${REALM}/authentication-policy/source-ip/ips/ip`,
+        request: `POST ${REALM_PATH}/authentication-policy/source-ip/ips/ip`,
         body: { access: 'allow', address: '198.51.100.0', netmask: '255.255.255.0' },
       },
     }),
-    'set-role-mapping': op({
+    'set-role-mapping': defineOperation({
       effect: 'destroy',
       label: 'Set the role mapping',
       help: 'Replaces all role-mapping rules of an admin realm.',
       summary: { done: 'Set the role mapping of __realm__.', 'planned-one': 'Would set the role mapping of __realm__.' },
       data: 'result',
       fields: {
-        realm,
-        rules: subject(required(object('Rules', 'The whole role-mapping object with its rules.', { example: rules }))),
+        realm: realmField,
+        rules: subjectField(
+          requiredField(objectField('Rules', 'The whole role-mapping object with its rules.', { example: exampleRules })),
+        ),
         'prove-login': proveLoginField,
       },
       request: ({ realm, rules }) => ({
         method: 'PUT',
-        path: at`/api/v1/configuration/administrators/admin-realms/realm/${realm}/role-mapping-rules`,
-        body: truths(rules),
+        path: encodedPath`/api/v1/configuration/administrators/admin-realms/realm/${realm}/role-mapping-rules`,
+        body: withBooleanTexts(rules),
       }),
-      example: { input: { realm: 'Admin Users', rules }, request: `PUT ${REALM}/role-mapping-rules`, body: rules },
+      example: {
+        input: { realm: 'Admin Users', rules: exampleRules },
+        request: `PUT ${REALM_PATH}/role-mapping-rules`,
+        body: exampleRules,
+      },
     }),
-    'set-session-options': op({
+    'set-session-options': defineOperation({
       effect: 'write',
       label: 'Set session options',
       help: 'Sets how long an administrator’s session, and with it an API key of that role, may be idle.',
       summary: { done: 'Set the session options of __role__.', 'planned-one': 'Would set the session options of __role__.' },
       data: 'result',
       fields: {
-        role: required(
-          text('Role', 'Name of the admin role; a leading dot is part of it.', {
+        role: requiredField(
+          textField('Role', 'Name of the admin role; a leading dot is part of it.', {
             example: '.Administrators',
             names: 'admin-role',
           }),
         ),
-        'idle-timeout': subject(
-          required(
-            text('Idle timeout', 'Idle time after which a session ends, in the unit that the appliance’s own pages show.', {
+        'idle-timeout': subjectField(
+          requiredField(
+            textField('Idle timeout', 'Idle time after which a session ends, in the unit that the appliance’s own pages show.', {
               example: '20',
               numberPayload: true,
             }),
           ),
         ),
-        'max-timeout': text('Longest session', 'Time after which a session ends in any case, in the same unit.'),
-        'reminder-time': text('Reminder', 'Time before the end at which the administrator is reminded.'),
+        'max-timeout': textField('Longest session', 'Time after which a session ends in any case, in the same unit.'),
+        'reminder-time': textField('Reminder', 'Time before the end at which the administrator is reminded.'),
         'prove-login': proveLoginField,
       },
       request: ({ role, 'prove-login': _prove, ...options }) => ({
         method: 'PUT',
-        path: at`/api/v1/configuration/administrators/admin-roles/admin-role/${role}/general/session-options`,
+        path: encodedPath`/api/v1/configuration/administrators/admin-roles/admin-role/${role}/general/session-options`,
         body: options,
       }),
       example: {

@@ -1,18 +1,31 @@
-import { area, boolean, choice, list, number, op, required, subject, text } from '../model/operation';
+import {
+  defineArea,
+  booleanField,
+  choiceField,
+  listField,
+  numberField,
+  defineOperation,
+  requiredField,
+  subjectField,
+  textField,
+} from '../model/operation';
 
 // Loaded by the first backup, not by every start of Node-RED.
-const backups = () => import('../backup/index.js');
+const loadBackup = () => import('../backup/index.js');
 
-const folder = required(
-  text('Folder', 'Folder of the backups, on the machine that runs Node-RED. It has to be there.', {
+const folderField = requiredField(
+  textField('Folder', 'Folder of the backups, on the machine that runs Node-RED. It has to be there.', {
     guard: true,
     example: '/var/backups/gateway',
     check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
   }),
 );
 // Guards: what a webhook sends must not lock the backups of this machine with a secret that nobody here has.
-const password = text('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', { secret: true, guard: true });
-const passphrase = text(
+const passwordField = textField('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', {
+  secret: true,
+  guard: true,
+});
+const passphraseField = textField(
   'Passphrase',
   'Encrypts the file itself, in the format of `openssl enc`. Restoring and checking need the same, and with it take only what it made.',
   {
@@ -21,79 +34,84 @@ const passphrase = text(
     check: (value) => (value === '' ? 'is empty.' : undefined),
   },
 );
-const SYSTEM = 'GET /api/v1/system/system-information';
+const EXAMPLE_REQUEST = 'GET /api/v1/system/system-information';
 
 /** Backups in a folder: made of exports, checked, rotated, and imported again. */
-export const backup = area({
+export const backupArea = defineArea({
   name: 'backup',
   label: 'Gateway backup',
   help: 'Makes backups of the configuration in a folder, lists, checks and restores them.',
   icon: 'gateway-backup.svg',
   color: '#56E1E6',
   operations: {
-    run: op({
+    run: defineOperation({
       effect: 'read',
       label: 'Make a backup',
       help: 'Exports the configuration, checks that it is whole, and stores it with a manifest; a failure leaves the earlier backups as they are. `changed` tells whether the configuration differs from the last good backup.',
       summary: { done: 'Made a backup.' },
       data: '`{ backup, folder, appliance, serial-number, release, time, changed, previous, bytes, files, manifest, rotated, cleaned }`',
       fields: {
-        folder,
-        what: choice('What', 'XML, the binary configuration, or both.', ['xml', 'binary', 'both'], { guard: true, default: 'xml' }),
-        keep: number('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, range: 'count' }),
-        'keep-days': number('Keep days', 'Backups that are older go. The last good one always stays.', { guard: true, range: 'positive' }),
-        gzip: boolean('Compress', 'Compresses the files (gzip).', { guard: true, default: false }),
-        passphrase,
-        password,
-        ignore: list('Ignore', 'Names of XML elements that do not count as a change, beside times and encrypted secrets.', { guard: true }),
+        folder: folderField,
+        what: choiceField('What', 'XML, the binary configuration, or both.', ['xml', 'binary', 'both'], { guard: true, default: 'xml' }),
+        keep: numberField('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, range: 'count' }),
+        'keep-days': numberField('Keep days', 'Backups that are older go. The last good one always stays.', {
+          guard: true,
+          range: 'positive',
+        }),
+        gzip: booleanField('Compress', 'Compresses the files (gzip).', { guard: true, default: false }),
+        passphrase: passphraseField,
+        password: passwordField,
+        ignore: listField('Ignore', 'Names of XML elements that do not count as a change, beside times and encrypted secrets.', {
+          guard: true,
+        }),
       },
-      run: async (input, call) => (await backups()).runBackup(input, call),
-      example: { input: { folder: '/var/tmp', keep: 30 }, request: SYSTEM },
+      run: async (input, call) => (await loadBackup()).runBackup(input, call),
+      example: { input: { folder: '/var/tmp', keep: 30 }, request: EXAMPLE_REQUEST },
     }),
-    list: op({
+    list: defineOperation({
       effect: 'read',
       label: 'List backups',
       help: 'The backups in the folder, the newest first. Nothing is asked of the appliance.',
       summary: { found: '__n__ backups.', 'found-one': '1 backup.' },
       data: 'array of `{ backup, folder, appliance, serial-number, release, time, bytes, files }`',
-      fields: { folder },
-      run: async ({ folder: place }) => (await backups()).listBackups(place),
+      fields: { folder: folderField },
+      run: async ({ folder: folderPath }) => (await loadBackup()).listBackups(folderPath),
       example: { input: { folder: '/var/tmp' }, request: '' },
     }),
-    verify: op({
+    verify: defineOperation({
       effect: 'read',
       label: 'Check backups',
       help: 'Reads one backup again, or all in the folder, and checks that they are whole and, with a passphrase, that it made them. Encrypted ones without the passphrase are checked by their hash only.',
       summary: { many: '__ok__ of __total__ backups are whole', none: 'There is no backup to check.' },
       data: 'many',
       fields: {
-        folder,
-        backup: subject(
-          text('Backup', 'Name of a backup or of one of its files, or `latest`. Nothing: all in the folder.', { names: 'backup' }),
+        folder: folderField,
+        backup: subjectField(
+          textField('Backup', 'Name of a backup or of one of its files, or `latest`. Nothing: all in the folder.', { names: 'backup' }),
         ),
-        passphrase,
+        passphrase: passphraseField,
       },
-      run: async (input, call) => (await backups()).verifyBackups(input, call),
+      run: async (input, call) => (await loadBackup()).verifyBackups(input, call),
       example: { input: { folder: '/var/tmp' }, request: '' },
     }),
-    restore: op({
+    restore: defineOperation({
       effect: 'destroy',
       label: 'Restore a backup',
       help: 'Imports a backup, after it was checked and found to be of this appliance, and after a fresh backup was made. With a passphrase, only one that it made.',
       summary: { done: 'Restored the backup __backup__.', 'planned-one': 'Would restore the backup __backup__.' },
       data: 'result',
       fields: {
-        folder,
-        backup: subject(
-          required(
-            text('Backup', 'Name of the backup or of one of its files, or `latest`: the newest of this appliance.', {
+        folder: folderField,
+        backup: subjectField(
+          requiredField(
+            textField('Backup', 'Name of the backup or of one of its files, or `latest`: the newest of this appliance.', {
               example: 'latest',
               names: 'backup',
             }),
           ),
         ),
-        kind: choice('Kind', 'Which of its files. Nothing chosen: XML where there is one.', ['xml', 'binary'], { guard: true }),
-        import: choice(
+        kind: choiceField('Kind', 'Which of its files. Nothing chosen: XML where there is one.', ['xml', 'binary'], { guard: true }),
+        import: choiceField(
           'Mode',
           'For binary: `normal` leaves IP, network and cluster configuration as they are, `full` replaces everything.',
           ['normal', 'full'],
@@ -101,16 +119,16 @@ export const backup = area({
             guard: true,
           },
         ),
-        'backup-first': boolean('Backup first', 'Makes a fresh backup before.', { guard: true, default: true }),
-        'any-appliance': boolean('Any appliance', 'Restores it although its serial number is that of another appliance.', {
+        'backup-first': booleanField('Backup first', 'Makes a fresh backup before.', { guard: true, default: true }),
+        'any-appliance': booleanField('Any appliance', 'Restores it although its serial number is that of another appliance.', {
           guard: true,
           default: false,
         }),
-        password,
-        passphrase,
+        password: passwordField,
+        passphrase: passphraseField,
       },
-      run: async (input, call) => (await backups()).restoreBackup(input, call),
-      example: { input: { folder: '/var/tmp', backup: 'latest' }, request: SYSTEM },
+      run: async (input, call) => (await loadBackup()).restoreBackup(input, call),
+      example: { input: { folder: '/var/tmp', backup: 'latest' }, request: EXAMPLE_REQUEST },
     }),
   },
 });

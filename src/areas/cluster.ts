@@ -1,15 +1,15 @@
-import { missingOk } from '../change/missing-ok';
-import { area, op, required, subject, text } from '../model/operation';
-import { at } from '../model/path';
+import { missingOkField } from '../change/delete-if-exists';
+import { defineArea, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { encodedPath } from '../model/path';
 
 const CLUSTER = '/api/v1/cluster';
-const name = required(text('Cluster', 'Name of the cluster.', { example: 'Edge' }));
-const password = required(text('Password', 'Password that members join with.', { secret: true }));
+const clusterNameField = requiredField(textField('Cluster', 'Name of the cluster.', { example: 'Edge' }));
+const passwordField = requiredField(textField('Password', 'Password that members join with.', { secret: true }));
 
-const address = (label: string, help: string, example: string) => required(text(label, help, { example, rule: 'ipv4' }));
-const netmask = (label: string, help: string) => required(text(label, help, { example: '255.255.255.0', rule: 'netmask' }));
+const addressField = (label: string, help: string, example: string) => requiredField(textField(label, help, { example, rule: 'ipv4' }));
+const netmaskField = (label: string, help: string) => requiredField(textField(label, help, { example: '255.255.255.0', rule: 'netmask' }));
 
-const member = {
+const exampleMember = {
   'member-name': 'node-b',
   'member-ip': '10.0.0.12',
   'member-netmask': '255.255.255.0',
@@ -20,14 +20,14 @@ const member = {
 };
 
 /** The cluster and its members (appliance-api.md, "Cluster"). */
-export const cluster = area({
+export const clusterArea = defineArea({
   name: 'cluster',
   label: 'Gateway cluster',
   help: 'Reads the cluster, manages its members and fails the virtual address over.',
   icon: 'gateway-cluster.svg',
   color: '#56BBE6',
   operations: {
-    status: op({
+    status: defineOperation({
       effect: 'read',
       label: 'Cluster status',
       help: 'Mode, members with their state, and in Active/Passive mode who owns the virtual addresses.',
@@ -37,16 +37,16 @@ export const cluster = area({
       request: () => ({ method: 'GET', path: CLUSTER }),
       example: { input: {}, request: `GET ${CLUSTER}` },
     }),
-    create: op({
+    create: defineOperation({
       effect: 'destroy',
       label: 'Create a cluster',
       help: 'Makes this appliance the first member of a new cluster.',
       summary: { done: 'Created the cluster __cluster-name__.', 'planned-one': 'Would create the cluster __cluster-name__.' },
       data: 'result',
       fields: {
-        'cluster-name': name,
-        'cluster-password': password,
-        'member-name': required(text('Member', 'Name of this appliance in the cluster.', { example: 'node-a' })),
+        'cluster-name': clusterNameField,
+        'cluster-password': passwordField,
+        'member-name': requiredField(textField('Member', 'Name of this appliance in the cluster.', { example: 'node-a' })),
       },
       request: (input) => ({ method: 'PUT', path: CLUSTER, body: { ...input, action: 'create' } }),
       example: {
@@ -55,17 +55,17 @@ export const cluster = area({
         body: { 'cluster-name': 'Edge', 'cluster-password': 'correct horse', 'member-name': 'node-a', action: 'create' },
       },
     }),
-    join: op({
+    join: defineOperation({
       effect: 'destroy',
       label: 'Join a cluster',
       help: 'Makes this appliance a member of a cluster that exists. Its configuration is replaced by that of the cluster.',
       summary: { done: 'Joined the cluster __cluster-name__.', 'planned-one': 'Would join the cluster __cluster-name__.' },
       data: 'result',
       fields: {
-        'cluster-name': name,
-        'cluster-password': password,
-        'member-address': required(
-          text('Member address', 'Address of a member that is in the cluster.', { example: '10.0.0.11', rule: 'host' }),
+        'cluster-name': clusterNameField,
+        'cluster-password': passwordField,
+        'member-address': requiredField(
+          textField('Member address', 'Address of a member that is in the cluster.', { example: '10.0.0.11', rule: 'host' }),
         ),
       },
       request: (input) => ({ method: 'PUT', path: CLUSTER, body: { ...input, action: 'join' } }),
@@ -75,25 +75,25 @@ export const cluster = area({
         body: { 'cluster-name': 'Edge', 'cluster-password': 'correct horse', 'member-address': '10.0.0.11', action: 'join' },
       },
     }),
-    'add-member': op({
+    'add-member': defineOperation({
       effect: 'write',
       label: 'Add a member',
       help: 'Announces a new member with its internal and external addresses; it can join afterwards.',
       summary: { done: 'Added the member __member-name__.', 'planned-one': 'Would add the member __member-name__.' },
       data: 'result',
       fields: {
-        'member-name': required(text('Member', 'Name of the new member.', { example: 'node-b' })),
-        'member-ip': address('Internal address', 'Internal address of the member.', '10.0.0.12'),
-        'member-netmask': netmask('Internal netmask', 'Netmask of the internal network.'),
-        'member-gateway': address('Internal gateway', 'Gateway of the internal network.', '10.0.0.1'),
-        'member-external-ip': address('External address', 'External address of the member.', '192.0.2.12'),
-        'member-external-netmask': netmask('External netmask', 'Netmask of the external network.'),
-        'member-external-gateway': address('External gateway', 'Gateway of the external network.', '192.0.2.1'),
+        'member-name': requiredField(textField('Member', 'Name of the new member.', { example: 'node-b' })),
+        'member-ip': addressField('Internal address', 'Internal address of the member.', '10.0.0.12'),
+        'member-netmask': netmaskField('Internal netmask', 'Netmask of the internal network.'),
+        'member-gateway': addressField('Internal gateway', 'Gateway of the internal network.', '10.0.0.1'),
+        'member-external-ip': addressField('External address', 'External address of the member.', '192.0.2.12'),
+        'member-external-netmask': netmaskField('External netmask', 'Netmask of the external network.'),
+        'member-external-gateway': addressField('External gateway', 'Gateway of the external network.', '192.0.2.1'),
       },
       request: (body) => ({ method: 'POST', path: `${CLUSTER}/members`, body }),
-      example: { input: member, request: `POST ${CLUSTER}/members`, body: member },
+      example: { input: exampleMember, request: `POST ${CLUSTER}/members`, body: exampleMember },
     }),
-    'remove-member': op({
+    'remove-member': defineOperation({
       effect: 'destroy',
       label: 'Remove a member',
       help: 'Removes a member from the cluster.',
@@ -104,13 +104,15 @@ export const cluster = area({
       },
       data: 'result',
       fields: {
-        'member-name': subject(required(text('Member', 'Name of the member.', { example: 'node-b', names: 'cluster-member' }))),
-        'missing-ok': missingOk,
+        'member-name': subjectField(
+          requiredField(textField('Member', 'Name of the member.', { example: 'node-b', names: 'cluster-member' })),
+        ),
+        'missing-ok': missingOkField,
       },
-      request: ({ 'member-name': name }) => ({ method: 'DELETE', path: at`/api/v1/cluster/members/${name}` }),
+      request: ({ 'member-name': name }) => ({ method: 'DELETE', path: encodedPath`/api/v1/cluster/members/${name}` }),
       example: { input: { 'member-name': 'node-b' }, request: `DELETE ${CLUSTER}/members/node-b` },
     }),
-    failover: op({
+    failover: defineOperation({
       effect: 'destroy',
       label: 'Fail the virtual address over',
       help: 'Moves the virtual addresses to the other member. Only in Active/Passive mode; an Active/Active cluster refuses.',

@@ -1,73 +1,75 @@
-import type { Area, Fields, Given, Operation } from '../model/operation';
+import type { Area, Fields, RawInput, Operation } from '../model/operation';
 import { badInput } from '../model/error';
-import { administrators } from './administrators';
-import { backup } from './backup';
-import { certificates } from './certificates';
-import { cluster } from './cluster';
-import { config } from './config';
-import { contain } from './contain';
+import { administratorsArea } from './administrators';
+import { backupArea } from './backup';
+import { certificatesArea } from './certificates';
+import { clusterArea } from './cluster';
+import { configArea } from './config';
+import { containArea } from './contain';
 import { groupsArea } from './groups';
-import { journal } from './journal';
-import { license } from './license';
-import { login } from './login';
-import { policy } from './policy';
-import { request } from './request';
-import { users } from './users';
-import { sessions } from './sessions';
-import { snapshot } from './snapshot';
-import { system } from './system';
-import { transfer } from './transfer';
-import { ours, sentence } from '../model/sentence';
+import { journalArea } from './journal';
+import { licenseArea } from './license';
+import { loginArea } from './login';
+import { policyArea } from './policy';
+import { requestArea } from './request';
+import { usersArea } from './users';
+import { sessionsArea } from './sessions';
+import { snapshotArea } from './snapshot';
+import { systemArea } from './system';
+import { transferArea } from './transfer';
+import { trusted, safeMessage } from '../model/safe-message';
 
 /** The only registry: what stands here has a node, a dialog, help, a README table and tests. */
-const all = [
-  config,
-  users,
+const allAreas = [
+  configArea,
+  usersArea,
   groupsArea,
-  administrators,
-  policy,
-  sessions,
-  license,
-  certificates,
-  system,
-  cluster,
-  transfer,
-  backup,
-  contain,
-  snapshot,
-  journal,
-  request,
-  login,
+  administratorsArea,
+  policyArea,
+  sessionsArea,
+  licenseArea,
+  certificatesArea,
+  systemArea,
+  clusterArea,
+  transferArea,
+  backupArea,
+  containArea,
+  snapshotArea,
+  journalArea,
+  requestArea,
+  loginArea,
 ] as const;
 
 /** The same, for whoever needs no more than to go through them. */
-export const areas: readonly Area[] = all;
+export const areas: readonly Area[] = allAreas;
 
 /** All operations under the names that a script uses: `sessions.list`. */
 export const operations: ReadonlyMap<string, Operation> = new Map(
   areas.flatMap((area) => Object.entries(area.operations).map(([name, operation]) => [`${area.name}.${name}`, operation] as const)),
 );
 
-type ByArea = { readonly [A in (typeof all)[number] as A['name']]: A['operations'] };
+type OperationsByArea = { readonly [A in (typeof allAreas)[number] as A['name']]: A['operations'] };
 
 /** Full names of all operations: `sessions.list`. */
-export type OperationName = { [A in keyof ByArea]: `${A}.${keyof ByArea[A] & string}` }[keyof ByArea];
+export type OperationName = { [A in keyof OperationsByArea]: `${A}.${keyof OperationsByArea[A] & string}` }[keyof OperationsByArea];
 
-type Named<N extends OperationName> = N extends `${infer A extends keyof ByArea}.${infer O}` ? ByArea[A][O & keyof ByArea[A]] : never;
+type OperationByName<N extends OperationName> = N extends `${infer A extends keyof OperationsByArea}.${infer O}`
+  ? OperationsByArea[A][O & keyof OperationsByArea[A]]
+  : never;
 
 /** What may be given to an operation, by its full name. */
-export type OperationInput<N extends OperationName> = Named<N> extends Operation<infer F> ? Given<F> : never;
+export type OperationInput<N extends OperationName> = OperationByName<N> extends Operation<infer F> ? RawInput<F> : never;
 
 /** What an operation gives, by its full name. */
-export type OperationData<N extends OperationName> = Named<N> extends Operation<Fields, infer D> ? D : never;
+export type OperationData<N extends OperationName> = OperationByName<N> extends Operation<Fields, infer D> ? D : never;
 
 /** The operation of that full name. Errors: `BAD_INPUT` listing the names that there are. */
-export function operationNamed(name: string): Operation {
+export function getOperation(name: string): Operation {
   const operation = operations.get(name);
   if (operation) return operation;
   const area = name.split('.')[0] ?? '';
-  const near = [...operations.keys()].filter((known) => known.startsWith(`${area}.`));
+  const sameAreaNames = [...operations.keys()].filter((known) => known.startsWith(`${area}.`));
   throw badInput(
-    sentence`There is no operation ${JSON.stringify(name)}. There are: ${ours((near.length > 0 ? near : [...operations.keys()]).join(', '))}.`,
+    safeMessage`There is no operation ${JSON.stringify(name)}. There are: ${trusted((sameAreaNames.length > 0 ? sameAreaNames : [...operations.keys()]).join(', '))}.`,
   );
 }

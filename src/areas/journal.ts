@@ -1,94 +1,105 @@
-import { KeptStore } from '../journal/kept';
-import { findEntries, listEntries, momentOf, type Found } from '../journal/read';
-import { undo } from '../journal/undo';
-import { verifyJournal } from '../journal/verify';
-import type { Place } from '../change/compare';
-import { Turns } from '../change/turns';
-import type { Many } from '../model/envelope';
+import { UndoStore } from '../journal/undo-store';
+import { findJournalEntries, listJournalEntries, parseTime, type EntryWithUndo } from '../journal/read-entries';
+import { undoWrite } from '../journal/undo-write';
+import { verifyJournal } from '../journal/verify-journal';
+import type { FieldLocation } from '../change/compare';
+import { OrderedTasks } from '../change/ordered-tasks';
+import type { BulkResult } from '../model/envelope';
 import { badInput, GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
-import { area, number, op, records, required, subject, text, type Call } from '../model/operation';
-import { sentence } from '../model/sentence';
+import {
+  defineArea,
+  numberField,
+  defineOperation,
+  recordsField,
+  requiredField,
+  subjectField,
+  textField,
+  type OperationContext,
+} from '../model/operation';
+import { safeMessage } from '../model/safe-message';
 
 /** Errors: `BAD_CONFIG` for an appliance without a journal. */
-function folderOf(call: Call): string {
+function getJournalFolder(call: OperationContext): string {
   const { journal, name } = call.settings;
   if (journal) return journal;
-  throw new GatewayError('BAD_CONFIG', sentence`The appliance ${name} has no journal. Enter a folder in the appliance node.`, {
+  throw new GatewayError('BAD_CONFIG', safeMessage`The appliance ${name} has no journal. Enter a folder in the appliance node.`, {
     sent: false,
   });
 }
 
-function idOf(item: string | JsonObject): string {
+function readEntryId(item: string | JsonObject): string {
   const id = isObject(item) ? item['id'] : item;
   if (typeof id === 'string' && id !== '') return id;
   throw badInput('id has to be the id of an entry, an entry, or an array of them.');
 }
 
-interface Item {
+interface UndoItem {
   readonly id: string;
-  readonly found: Found | undefined;
+  readonly found: EntryWithUndo | undefined;
 }
 
 /** The newest first, one after the other. */
-async function undoAll(given: string | JsonObject | readonly (string | JsonObject)[], call: Call): Promise<Many> {
-  const folder = folderOf(call);
-  const ids = [...new Set((Array.isArray(given) ? (given as (string | JsonObject)[]) : [given as string | JsonObject]).map(idOf))];
-  const found = await findEntries(folder, ids);
-  const order = new Map((await listEntries(folder, { appliance: call.settings.name })).map(({ id }, index) => [id, index]));
-  const items = ids.map((id, index): Item => ({ id, found: found[index] }));
+async function undoAll(entries: string | JsonObject | readonly (string | JsonObject)[], call: OperationContext): Promise<BulkResult> {
+  const folder = getJournalFolder(call);
+  const ids = [
+    ...new Set((Array.isArray(entries) ? (entries as (string | JsonObject)[]) : [entries as string | JsonObject]).map(readEntryId)),
+  ];
+  const found = await findJournalEntries(folder, ids);
+  const order = new Map((await listJournalEntries(folder, { appliance: call.settings.name })).map(({ id }, index) => [id, index]));
+  const items = ids.map((id, index): UndoItem => ({ id, found: found[index] }));
   items.sort((one, other) => (order.get(one.id) ?? Infinity) - (order.get(other.id) ?? Infinity));
-  const turns = new Turns(items);
-  const store = new KeptStore(folder);
-  const incomplete: Place[] = [];
-  const work = async ({ id, found }: Item, own: Call): Promise<void> => {
-    if (!found) throw badInput(sentence`There is no entry ${JSON.stringify(id)} in the journal of this appliance.`);
+  const orderedTasks = new OrderedTasks(items);
+  const store = new UndoStore(folder);
+  const incomplete: FieldLocation[] = [];
+  const undoItem = async ({ id, found }: UndoItem, itemCall: OperationContext): Promise<void> => {
+    if (!found) throw badInput(safeMessage`There is no entry ${JSON.stringify(id)} in the journal of this appliance.`);
     if (!order.has(id))
-      throw badInput(sentence`${id} is an entry of the appliance ${JSON.stringify(found.entry.appliance)}: undo it there.`);
-    incomplete.push(...(await undo(store, found, own)));
+      throw badInput(safeMessage`${id} is an entry of the appliance ${JSON.stringify(found.entry.appliance)}: undo it there.`);
+    incomplete.push(...(await undoWrite(store, found, itemCall)));
   };
   try {
-    return await call.eachBy(
+    return await call.runEach(
       items,
-      (item, own) => turns.take(item, () => work(item, own)),
+      (item, itemCall) => orderedTasks.run(item, () => undoItem(item, itemCall)),
       ({ id }) => id,
     );
   } finally {
-    if (incomplete.length > 0) call.note({ incomplete });
+    if (incomplete.length > 0) call.addToEnvelope({ incomplete });
   }
 }
 
-const entry = '20261121-5f0c1a2b-4711-0a1b2c3d4e5f-17';
+const exampleEntryId = '20261121-5f0c1a2b-4711-0a1b2c3d4e5f-17';
 
 /** What was written, by whom, and back again. */
-export const journal = area({
+export const journalArea = defineArea({
   name: 'journal',
   label: 'Gateway journal',
   help: 'Shows the journal of an appliance, proves that nobody changed it, and undoes writes.',
   icon: 'gateway-journal.svg',
   color: '#31B9AC',
   operations: {
-    list: op({
+    list: defineOperation({
       effect: 'read',
       label: 'List entries',
       help: 'The writes that left for this appliance, the newest first. All that is given has to fit.',
       data: 'array of entries',
       fields: {
-        since: text('Since', 'Time from which on, such as `2026-11-20T08:00:00Z`.', { filter: true }),
-        until: text('Until', 'Time up to which.', { filter: true }),
-        'operation-name': text('Operation', 'Full name of the operation, such as `users.disable`.', {
+        since: textField('Since', 'Time from which on, such as `2026-11-20T08:00:00Z`.', { filter: true }),
+        until: textField('Until', 'Time up to which.', { filter: true }),
+        'operation-name': textField('Operation', 'Full name of the operation, such as `users.disable`.', {
           filter: true,
           example: 'users.disable',
           names: 'operation',
         }),
-        actor: text('Actor', 'Who did it, as `msg.actor` said.', { filter: true, names: 'journal-actor' }),
-        limit: number('Limit', 'Most entries.', { guard: true, range: 'count' }),
+        actor: textField('Actor', 'Who did it, as `msg.actor` said.', { filter: true, names: 'journal-actor' }),
+        limit: numberField('Limit', 'Most entries.', { guard: true, range: 'count' }),
       },
       run: ({ since, until, 'operation-name': operation, actor, limit }, call) =>
-        listEntries(folderOf(call), {
+        listJournalEntries(getJournalFolder(call), {
           appliance: call.settings.name,
-          since: momentOf('since', since),
-          until: momentOf('until', until),
+          since: parseTime('since', since),
+          until: parseTime('until', until),
           operation,
           actor,
           limit,
@@ -96,7 +107,7 @@ export const journal = area({
       summary: { found: '__n__ entries of the journal.', 'found-one': '1 entry of the journal.' },
       example: { input: { 'operation-name': 'users.disable' }, request: '' },
     }),
-    verify: op({
+    verify: defineOperation({
       effect: 'read',
       label: 'Verify the journal',
       help: 'Checks every line of every file: what was changed, added or taken out is named with file and line.',
@@ -106,10 +117,10 @@ export const journal = area({
       },
       data: '`{ files, entries, ok, broken }`; `broken` is an array of `{ file, line, why }`',
       fields: {},
-      run: (_input, call) => verifyJournal(folderOf(call)),
+      run: (_input, call) => verifyJournal(getJournalFolder(call)),
       example: { input: {}, request: '' },
     }),
-    undo: op({
+    undo: defineOperation({
       effect: 'destroy',
       label: 'Undo writes',
       help: 'Puts back what was there before one or several writes, the newest first, if what is there now is what they left. What cannot come back, such as a password, is named in `msg.envelope.incomplete`.',
@@ -121,12 +132,14 @@ export const journal = area({
       },
       data: 'many; `item` is the id',
       fields: {
-        id: subject(
-          required(records('Entry', 'Id of an entry, an entry, or an array of them.', { example: entry, names: 'journal-entry' })),
+        id: subjectField(
+          requiredField(
+            recordsField('Entry', 'Id of an entry, an entry, or an array of them.', { example: exampleEntryId, names: 'journal-entry' }),
+          ),
         ),
       },
       run: ({ id }, call) => undoAll(id, call),
-      example: { input: { id: entry }, request: '' },
+      example: { input: { id: exampleEntryId }, request: '' },
     }),
   },
 });

@@ -1,14 +1,14 @@
-import { area, op, required, subject, text } from '../model/operation';
+import { defineArea, defineOperation, requiredField, subjectField, textField } from '../model/operation';
 
 /** Explicit login, when a person or another system supplies the second factor (appliance-api.md, "Authentication" 6). */
-export const login = area({
+export const loginArea = defineArea({
   name: 'login',
   label: 'Gateway login',
   help: 'Logs in where a person or another system supplies the second factor.',
   icon: 'gateway-login.svg',
   color: '#46CE9C',
   operations: {
-    login: op({
+    login: defineOperation({
       effect: 'write',
       label: 'Log in',
       help: 'Starts a login. `pending` means that the appliance waits for a code; a login that is pending is not started again.',
@@ -18,20 +18,20 @@ export const login = area({
       run: (_input, call) => call.login.start(),
       example: { input: {}, request: 'POST /api/v1/realm_auth' },
     }),
-    resume: op({
+    resume: defineOperation({
       effect: 'write',
       label: 'Answer with a code',
       help: 'Gives the code to the login that is pending. A code is sent once; when it is refused, log in again.',
       summary: { done: 'Answered with a code.' },
       data: '`{ state: "ready" }`',
       fields: {
-        code: subject(required(text('Code', 'The one-time code or second password.', { secret: true }))),
-        resumeId: text('Resume id', 'The `resumeId` of the login that the code is for; without it the one that is pending.'),
+        code: subjectField(requiredField(textField('Code', 'The one-time code or second password.', { secret: true }))),
+        resumeId: textField('Resume id', 'The `resumeId` of the login that the code is for; without it the one that is pending.'),
       },
       run: ({ code, resumeId }, call) => call.login.resume(code, resumeId),
       example: { input: { code: '123456', resumeId: 'r1' }, request: 'POST /api/v1/realm_auth' },
     }),
-    forget: op({
+    forget: defineOperation({
       effect: 'write',
       label: 'Forget the key',
       help: 'Drops the key that is held in memory. On the appliance it stays valid until it expires.',

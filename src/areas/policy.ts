@@ -1,25 +1,26 @@
-import { ensureOne } from '../change/ensure';
-import { missingOk } from '../change/missing-ok';
-import { area, object, op, required, subject, text } from '../model/operation';
-import { at } from '../model/path';
-import { vendorOf } from './vendor';
-import { links } from './links';
+import { ensureOneResource } from '../change/ensure';
+import { missingOkField } from '../change/delete-if-exists';
+import { defineArea, objectField, defineOperation, requiredField, subjectField, textField } from '../model/operation';
+import { encodedPath } from '../model/path';
+import { resolveVendor } from './vendor-and-brand';
+import { readLinks } from './links';
 
 const UAC = '/api/v1/configuration/uac';
-const radius = required(text('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1', names: 'radius-client' }));
-const radiusClient = (name: string): string => at`/api/v1/configuration/uac/network-access/radius-clients/radius-client/${name}`;
-const client = { name: 'Switch 3/1', 'location-group': 'Default' };
-const radiusSettings = object('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: client });
+const radiusNameField = requiredField(textField('Client', 'Name of the RADIUS client.', { example: 'Switch 3/1', names: 'radius-client' }));
+const radiusClientPath = (name: string): string =>
+  encodedPath`/api/v1/configuration/uac/network-access/radius-clients/radius-client/${name}`;
+const exampleClient = { name: 'Switch 3/1', 'location-group': 'Default' };
+const radiusSettingsField = objectField('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: exampleClient });
 
 /** The policy appliance's own subtree (appliance-api.md, "Configuration root"). */
-export const policy = area({
+export const policyArea = defineArea({
   name: 'policy',
   label: 'Gateway policy',
   help: 'Manages enforcers, RADIUS clients and SNMP clients of the network policy appliance.',
   icon: 'gateway-policy.svg',
   color: '#7AEBE0',
   operations: {
-    list: op({
+    list: defineOperation({
       effect: 'read',
       label: 'List the policy tree',
       help: 'What the `uac` subtree holds. The gateway itself has none and answers that it does not exist.',
@@ -27,27 +28,31 @@ export const policy = area({
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: {},
       request: () => ({ method: 'GET', path: UAC }),
-      read: links,
+      read: readLinks,
       example: { input: {}, request: `GET ${UAC}` },
     }),
-    'add-enforcer': op({
+    'add-enforcer': defineOperation({
       effect: 'write',
       label: 'Add an enforcer',
       help: 'Adds an enforcer connection. The object is sent as it is, its device-OS part included.',
       summary: { done: 'Added an enforcer.', 'planned-one': 'Would add an enforcer.' },
       data: 'result',
       fields: {
-        enforcer: subject(
-          required(
-            object('Enforcer', 'The whole enforcer connection: `name`, `serial-number` and what else the appliance takes.', {
+        enforcer: subjectField(
+          requiredField(
+            objectField('Enforcer', 'The whole enforcer connection: `name`, `serial-number` and what else the appliance takes.', {
               example: { name: 'Edge', 'serial-number': ['0123456789'] },
             }),
           ),
         ),
       },
       run: async ({ enforcer }, call) => {
-        const element = `${await vendorOf(call)}-enforcer`;
-        return call.write({ method: 'POST', path: at`/api/v1/configuration/uac/${element}/connections/${element}/`, body: enforcer });
+        const element = `${await resolveVendor(call)}-enforcer`;
+        return call.write({
+          method: 'POST',
+          path: encodedPath`/api/v1/configuration/uac/${element}/connections/${element}/`,
+          body: enforcer,
+        });
       },
       // As it is for the vendor that the settings give; without one the subtree is read first.
       example: {
@@ -56,34 +61,34 @@ export const policy = area({
         body: { name: 'Edge', 'serial-number': ['0123456789'] },
       },
     }),
-    'get-radius-client': op({
+    'get-radius-client': defineOperation({
       effect: 'read',
       label: 'Get a RADIUS client',
       help: 'One RADIUS client, such as a switch.',
       summary: { done: 'Read the RADIUS client __name__.' },
       data: 'client',
-      fields: { name: subject(radius) },
-      request: ({ name }) => ({ method: 'GET', path: radiusClient(name) }),
+      fields: { name: subjectField(radiusNameField) },
+      request: ({ name }) => ({ method: 'GET', path: radiusClientPath(name) }),
       example: { input: { name: 'Switch 3/1' }, request: `GET ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1` },
     }),
-    'set-radius-client': op({
+    'set-radius-client': defineOperation({
       effect: 'write',
       label: 'Set a RADIUS client',
       help: 'Creates a RADIUS client or changes the one of that name.',
       summary: { done: 'Set the RADIUS client __name__.', 'planned-one': 'Would set the RADIUS client __name__.' },
       data: 'result',
       fields: {
-        name: radius,
-        client: subject(required(radiusSettings)),
+        name: radiusNameField,
+        client: subjectField(requiredField(radiusSettingsField)),
       },
-      request: ({ name, client }) => ({ method: 'PUT', path: radiusClient(name), body: client }),
+      request: ({ name, client }) => ({ method: 'PUT', path: radiusClientPath(name), body: client }),
       example: {
-        input: { name: 'Switch 3/1', client },
+        input: { name: 'Switch 3/1', client: exampleClient },
         request: `PUT ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1`,
-        body: client,
+        body: exampleClient,
       },
     }),
-    'ensure-radius-client': op({
+    'ensure-radius-client': defineOperation({
       effect: 'write',
       label: 'Ensure a RADIUS client',
       help: 'Makes a RADIUS client so: writes only if it is missing or something of what is given differs. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
@@ -94,12 +99,15 @@ export const policy = area({
         none: 'The RADIUS client __name__ is as given already.',
       },
       data: 'client as it stands afterwards',
-      fields: { name: radius, client: subject(required(radiusSettings)) },
+      fields: { name: radiusNameField, client: subjectField(requiredField(radiusSettingsField)) },
       run: ({ name, client }, call) =>
-        ensureOne({ path: radiusClient(name), body: (present) => (present ? client : { name, ...client }) }, call),
-      example: { input: { name: 'Switch 3/1', client }, request: `GET ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1` },
+        ensureOneResource({ path: radiusClientPath(name), body: (present) => (present ? client : { name, ...client }) }, call),
+      example: {
+        input: { name: 'Switch 3/1', client: exampleClient },
+        request: `GET ${UAC}/network-access/radius-clients/radius-client/Switch%203%2F1`,
+      },
     }),
-    'delete-snmp-client': op({
+    'delete-snmp-client': defineOperation({
       effect: 'destroy',
       label: 'Delete an SNMP client',
       help: 'Deletes one client of SNMP enforcement.',
@@ -110,10 +118,10 @@ export const policy = area({
       },
       data: 'result',
       fields: {
-        name: subject(required(text('Client', 'Name of the SNMP client.', { example: 'Switch 7', names: 'snmp-client' }))),
-        'missing-ok': missingOk,
+        name: subjectField(requiredField(textField('Client', 'Name of the SNMP client.', { example: 'Switch 7', names: 'snmp-client' }))),
+        'missing-ok': missingOkField,
       },
-      request: ({ name }) => ({ method: 'DELETE', path: at`/api/v1/configuration/uac/snmpEnforcement/clients/client/${name}` }),
+      request: ({ name }) => ({ method: 'DELETE', path: encodedPath`/api/v1/configuration/uac/snmpEnforcement/clients/client/${name}` }),
       example: { input: { name: 'Switch 7' }, request: `DELETE ${UAC}/snmpEnforcement/clients/client/Switch%207` },
     }),
   },

@@ -1,115 +1,119 @@
-import { area, choice, data, object, op, subject, text } from '../model/operation';
-import { BINARY, CHECKS, MAINTENANCE } from '../transfer/names';
+import { defineArea, choiceField, dataField, objectField, defineOperation, subjectField, textField } from '../model/operation';
+import { BINARY_CONFIGURATION_PATH, CHECK_LEVELS, MAINTENANCE_PATH } from '../transfer/constants';
 
 // Checks, files and forms are loaded by the first transfer, not by every start of Node-RED.
-const exporting = () => import('../transfer/export.js');
-const importing = () => import('../transfer/import.js');
+const loadExport = () => import('../transfer/export.js');
+const loadImport = () => import('../transfer/import.js');
 
-const toFile = text('File', 'Path of a file to write instead of the message. It appears, or changes, only when the export is whole.', {
-  guard: true,
-  check: notBlank,
-});
-const fromFile = text('File', 'Path of a file to send instead of the message.', { guard: true, check: notBlank });
-const check = choice(
+const toFileField = textField(
+  'File',
+  'Path of a file to write instead of the message. It appears, or changes, only when the export is whole.',
+  {
+    guard: true,
+    check: notBlank,
+  },
+);
+const fromFileField = textField('File', 'Path of a file to send instead of the message.', { guard: true, check: notBlank });
+const checkField = choiceField(
   'Check',
   'What comes back is checked and hashed while it streams (`content`). `hash` leaves the check out, `none` the hash as well, for speed.',
-  CHECKS,
+  CHECK_LEVELS,
   { guard: true, default: 'content' },
 );
 
 /** Configuration import and export (appliance-api.md, rows below "System" and "Binary-configuration rules"). */
-export const transfer = area({
+export const transferArea = defineArea({
   name: 'transfer',
   label: 'Gateway transfer',
   help: 'Exports and imports the configuration, as XML or binary, from and to messages or files.',
   icon: 'gateway-transfer.svg',
   color: '#58BBB1',
   operations: {
-    'export-xml': op({
+    'export-xml': defineOperation({
       effect: 'read',
       label: 'Export XML',
       help: 'Exports the configuration as an XML document and checks that it is whole: `msg.envelope.verified` is then `xml`.',
       summary: { done: 'Exported the configuration as XML.' },
       data: 'the XML (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
-        password: text('Password', 'Encrypts the secrets in the document; the import needs the same.', { secret: true }),
-        options: object('Options', 'Other attributes of the export, sent as they are.', { guard: true }),
-        file: toFile,
-        check,
+        password: textField('Password', 'Encrypts the secrets in the document; the import needs the same.', { secret: true }),
+        options: objectField('Options', 'Other attributes of the export, sent as they are.', { guard: true }),
+        file: toFileField,
+        check: checkField,
       },
       run: async (input, call) => {
-        const { exportConfiguration } = await exporting();
+        const { exportConfiguration } = await loadExport();
         const { password, options } = input;
         const body = { ...options, ...(password !== undefined && { password }) };
-        return exportConfiguration('xml', { method: 'POST', path: `${MAINTENANCE}/export-xml`, body }, input, call);
+        return exportConfiguration('xml', { method: 'POST', path: `${MAINTENANCE_PATH}/export-xml`, body }, input, call);
       },
       example: {
         input: { password: 'correct horse' },
-        request: `POST ${MAINTENANCE}/export-xml`,
+        request: `POST ${MAINTENANCE_PATH}/export-xml`,
         body: { password: 'correct horse' },
       },
     }),
-    'import-xml': op({
+    'import-xml': defineOperation({
       effect: 'destroy',
       label: 'Import XML',
       help: 'Imports an XML document: what is in it replaces what the appliance has. Imports to one appliance wait for each other, and none is sent twice.',
       summary: { done: 'Imported an XML configuration.', 'planned-one': 'Would import an XML configuration.' },
       data: 'result',
       fields: {
-        xml: subject(data('XML', 'The document: a Buffer or text. Or give File.', { example: '<configuration/>' })),
-        file: fromFile,
-        password: text('Password', 'The password of the export.', { secret: true }),
+        xml: subjectField(dataField('XML', 'The document: a Buffer or text. Or give File.', { example: '<configuration/>' })),
+        file: fromFileField,
+        password: textField('Password', 'The password of the export.', { secret: true }),
       },
       run: async ({ xml, file, password }, call) => {
-        const { importXml, sourceOf } = await importing();
-        return importXml(sourceOf('xml', xml, file), password, call);
+        const { importXml, createConfigurationSource } = await loadImport();
+        return importXml(createConfigurationSource('xml', xml, file), password, call);
       },
-      example: { input: { xml: '<configuration/>' }, request: `POST ${MAINTENANCE}/import-xml` },
+      example: { input: { xml: '<configuration/>' }, request: `POST ${MAINTENANCE_PATH}/import-xml` },
     }),
-    'export-binary': op({
+    'export-binary': defineOperation({
       effect: 'read',
       label: 'Export binary',
       help: 'Exports the binary configuration as base64 text and checks that it is whole: `msg.envelope.verified` is then `zip`, or `base64` where a password made something else of it.',
       summary: { done: 'Exported the binary configuration.' },
       data: 'the base64 text (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
-        export: choice('What', 'Only a part. Nothing chosen: system and user configuration in one.', ['system_config', 'user_config']),
-        password: text('Password', 'Protects the export. It goes in the body, never in the URL.', { secret: true }),
-        file: toFile,
-        check,
+        export: choiceField('What', 'Only a part. Nothing chosen: system and user configuration in one.', ['system_config', 'user_config']),
+        password: textField('Password', 'Protects the export. It goes in the body, never in the URL.', { secret: true }),
+        file: toFileField,
+        check: checkField,
       },
       run: async (input, call) => {
-        const { exportConfiguration } = await exporting();
+        const { exportConfiguration } = await loadExport();
         const { export: part, password } = input;
         const more = { ...(part && { query: { export: part } }), ...(password !== undefined && { body: { Password: password } }) };
-        return exportConfiguration('binary', { method: 'POST', path: BINARY, ...more }, input, call);
+        return exportConfiguration('binary', { method: 'POST', path: BINARY_CONFIGURATION_PATH, ...more }, input, call);
       },
       example: {
         input: { export: 'system_config', password: 'correct horse' },
-        request: `POST ${BINARY}?export=system_config`,
+        request: `POST ${BINARY_CONFIGURATION_PATH}?export=system_config`,
         body: { Password: 'correct horse' },
       },
     }),
-    'import-binary': op({
+    'import-binary': defineOperation({
       effect: 'destroy',
       label: 'Import binary',
       help: 'Imports a binary configuration. `normal` leaves IP, network and cluster configuration as they are, `full` replaces everything.',
       summary: { done: 'Imported a binary configuration.', 'planned-one': 'Would import a binary configuration.' },
       data: 'result',
       fields: {
-        data: subject(
-          data('Data', 'The base64 text of an export: a Buffer or text, in lines or not. Or give File.', { example: 'UEsDBA==' }),
+        data: subjectField(
+          dataField('Data', 'The base64 text of an export: a Buffer or text, in lines or not. Or give File.', { example: 'UEsDBA==' }),
         ),
-        file: fromFile,
-        import: choice('Mode', 'What is imported; the appliance takes `normal` when nothing is chosen.', ['normal', 'full'], {
+        file: fromFileField,
+        import: choiceField('Mode', 'What is imported; the appliance takes `normal` when nothing is chosen.', ['normal', 'full'], {
           guard: true,
         }),
       },
       run: async ({ data: text, file, import: mode }, call) => {
-        const { importBinary, sourceOf } = await importing();
-        return importBinary(sourceOf('data', text, file), mode, call);
+        const { importBinary, createConfigurationSource } = await loadImport();
+        return importBinary(createConfigurationSource('data', text, file), mode, call);
       },
-      example: { input: { data: 'UEsDBA==', import: 'normal' }, request: `PUT ${BINARY}?import=normal` },
+      example: { input: { data: 'UEsDBA==', import: 'normal' }, request: `PUT ${BINARY_CONFIGURATION_PATH}?import=normal` },
     }),
   },
 });

@@ -2,124 +2,124 @@ import { createCipheriv, createDecipheriv, createHmac, pbkdf2, randomBytes } fro
 import { Transform, type TransformCallback } from 'node:stream';
 import { promisify } from 'node:util';
 import { badInput } from '../model/error';
-import { sameCode } from './same-code';
+import { macEquals } from './mac-equals';
 
 /**
  * The format of `openssl enc -aes-256-cbc -pbkdf2 -iter 600000 -md sha256`: `Salted__`, 8 bytes of salt, the ciphertext. Key and
  * initialisation vector are the first 48 bytes of PBKDF2-HMAC-SHA256. That format does not notice changes, so the manifest holds
  * HMAC-SHA256 of the whole file under the 32 bytes that follow.
  */
-export const ENCRYPTION = 'openssl-enc-aes-256-cbc-pbkdf2-sha256-600000';
+export const ENCRYPTION_METHOD = 'openssl-enc-aes-256-cbc-pbkdf2-sha256-600000';
 
-export const NOT_DECRYPTED = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
+export const DECRYPTION_FAILED = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
 const CIPHER = 'aes-256-cbc';
-export const ROUNDS = 600_000;
+export const PBKDF2_ITERATIONS = 600_000;
 const MAGIC = Buffer.from('Salted__', 'latin1');
 const SALT_BYTES = 8;
 const HEADER_BYTES = MAGIC.length + SALT_BYTES;
 
-interface Keys {
+interface DerivedKeys {
   readonly key: Buffer;
   readonly iv: Buffer;
   readonly mac: Buffer;
 }
 
-async function deriveKeys(passphrase: string, salt: Buffer): Promise<Keys> {
-  const bytes = await promisify(pbkdf2)(passphrase, salt, ROUNDS, 80, 'sha256');
+async function deriveKeys(passphrase: string, salt: Buffer): Promise<DerivedKeys> {
+  const bytes = await promisify(pbkdf2)(passphrase, salt, PBKDF2_ITERATIONS, 80, 'sha256');
   return { key: bytes.subarray(0, 32), iv: bytes.subarray(32, 48), mac: bytes.subarray(48) };
 }
 
 /** Encrypts what goes through; `mac` is known when it has ended. */
-export class Encryption extends Transform {
+export class EncryptionStream extends Transform {
   readonly #cipher: ReturnType<typeof createCipheriv>;
   readonly #hmac: ReturnType<typeof createHmac>;
   mac: string | undefined;
 
-  private constructor({ key, iv, mac }: Keys, header: Buffer) {
+  private constructor({ key, iv, mac }: DerivedKeys, header: Buffer) {
     super();
     this.#cipher = createCipheriv(CIPHER, key, iv);
     this.#hmac = createHmac('sha256', mac);
-    this.#give(header);
+    this.#pushBytes(header);
   }
 
-  static async create(passphrase: string): Promise<Encryption> {
+  static async create(passphrase: string): Promise<EncryptionStream> {
     const salt = randomBytes(SALT_BYTES);
-    return new Encryption(await deriveKeys(passphrase, salt), Buffer.concat([MAGIC, salt]));
+    return new EncryptionStream(await deriveKeys(passphrase, salt), Buffer.concat([MAGIC, salt]));
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#give(this.#cipher.update(chunk));
+    this.#pushBytes(this.#cipher.update(chunk));
     done();
   }
 
   override _flush(done: TransformCallback): void {
-    this.#give(this.#cipher.final());
+    this.#pushBytes(this.#cipher.final());
     this.mac = this.#hmac.digest('hex');
     done();
   }
 
-  #give(bytes: Buffer): void {
+  #pushBytes(bytes: Buffer): void {
     this.#hmac.update(bytes);
     this.push(bytes);
   }
 }
 
 /** What the salt at the beginning was needed for. */
-interface Reading {
+interface DecryptionState {
   readonly decipher: ReturnType<typeof createDecipheriv>;
   readonly hmac: ReturnType<typeof createHmac>;
 }
 
 /** The way back. Ends with `BAD_INPUT` when the passphrase is wrong or the file was changed. */
-export class Decryption extends Transform {
+export class DecryptionStream extends Transform {
   readonly #passphrase: string;
-  readonly #expected: string | undefined;
+  readonly #expectedMac: string | undefined;
   #head = Buffer.alloc(0);
-  #reading: Reading | undefined;
+  #state: DecryptionState | undefined;
 
   constructor(passphrase: string, expectedMac: string | undefined) {
     super();
     this.#passphrase = passphrase;
-    this.#expected = expectedMac;
+    this.#expectedMac = expectedMac;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    if (this.#reading) {
-      this.#give(this.#reading, chunk);
+    if (this.#state) {
+      this.#pushBytes(this.#state, chunk);
       done();
       return;
     }
     this.#head = Buffer.concat([this.#head, chunk]);
     if (this.#head.length < HEADER_BYTES) done();
-    else this.#begin(this.#head).then(() => done(), done);
+    else this.#readHeader(this.#head).then(() => done(), done);
   }
 
   override _flush(done: TransformCallback): void {
-    const reading = this.#reading;
-    if (!reading || !this.#isExpected(reading)) return done(badInput(NOT_DECRYPTED));
+    const state = this.#state;
+    if (!state || !this.#isMacExpected(state)) return done(badInput(DECRYPTION_FAILED));
     try {
-      this.push(reading.decipher.final());
+      this.push(state.decipher.final());
       done();
     } catch {
-      done(badInput(NOT_DECRYPTED));
+      done(badInput(DECRYPTION_FAILED));
     }
   }
 
-  async #begin(head: Buffer): Promise<void> {
+  async #readHeader(head: Buffer): Promise<void> {
     if (!head.subarray(0, MAGIC.length).equals(MAGIC)) throw badInput('The backup cannot be decrypted: it is no file of openssl enc.');
     const { key, iv, mac } = await deriveKeys(this.#passphrase, head.subarray(MAGIC.length, HEADER_BYTES));
-    this.#reading = {
+    this.#state = {
       decipher: createDecipheriv(CIPHER, key, iv),
       hmac: createHmac('sha256', mac).update(head.subarray(0, HEADER_BYTES)),
     };
-    this.#give(this.#reading, head.subarray(HEADER_BYTES));
+    this.#pushBytes(this.#state, head.subarray(HEADER_BYTES));
   }
 
-  #isExpected({ hmac }: Reading): boolean {
-    return this.#expected === undefined || sameCode(hmac.digest('hex'), this.#expected);
+  #isMacExpected({ hmac }: DecryptionState): boolean {
+    return this.#expectedMac === undefined || macEquals(hmac.digest('hex'), this.#expectedMac);
   }
 
-  #give({ decipher, hmac }: Reading, bytes: Buffer): void {
+  #pushBytes({ decipher, hmac }: DecryptionState, bytes: Buffer): void {
     hmac.update(bytes);
     this.push(decipher.update(bytes));
   }

@@ -1,19 +1,19 @@
-import type { Kind, Verified } from '../transfer/content';
+import type { ConfigurationKind, VerificationLevel } from '../transfer/content-check';
 import { isObject } from '../model/json';
-import { backupOfFile } from './names';
+import { parseBackupFileName } from './names';
 
 /** Without a passphrase. */
-export const FORMAT = 'gateway-backup/1';
+export const BACKUP_FORMAT = 'gateway-backup/1';
 /** With one: a code of it over the manifest is in `authentication`. */
-export const AUTHENTICATED_FORMAT = 'gateway-backup/2';
-export const AUTHENTICATION = 'hmac-sha256-pbkdf2-sha256-600000';
+export const AUTHENTICATED_BACKUP_FORMAT = 'gateway-backup/2';
+export const AUTHENTICATION_METHOD = 'hmac-sha256-pbkdf2-sha256-600000';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** One file of a backup. `bytes` and `sha256` are those of the file as it lies there, `content` is what was exported. */
 export interface BackupFile {
   readonly file: string;
-  readonly kind: Kind;
+  readonly kind: ConfigurationKind;
   readonly bytes: number;
   readonly sha256: string;
   readonly compression: 'gzip' | null;
@@ -22,15 +22,15 @@ export interface BackupFile {
   readonly content: {
     readonly bytes: number;
     readonly sha256: string;
-    readonly verified: Verified;
+    readonly verified: VerificationLevel;
     /** The same as long as the configuration is, whatever the time of the export. */
     readonly fingerprint: string;
   };
 }
 
 /** What stands in `<backup>.json`. It holds no secret. Times are ISO 8601 in UTC. */
-export interface Manifest {
-  readonly format: typeof FORMAT | typeof AUTHENTICATED_FORMAT;
+export interface BackupManifest {
+  readonly format: typeof BACKUP_FORMAT | typeof AUTHENTICATED_BACKUP_FORMAT;
   readonly backup: string;
   readonly appliance: string;
   readonly 'serial-number': string | null;
@@ -42,22 +42,22 @@ export interface Manifest {
   readonly 'password-protected': boolean;
   readonly files: readonly BackupFile[];
   /** Of the passphrase, over everything else here; the salt is hexadecimal. */
-  readonly authentication?: { readonly method: typeof AUTHENTICATION; readonly salt: string; readonly 'hmac-sha256': string };
+  readonly authentication?: { readonly method: typeof AUTHENTICATION_METHOD; readonly salt: string; readonly 'hmac-sha256': string };
 }
 
 /** Undefined for JSON that claims to be nothing of ours. Throws an `Error` that says what is wrong with what does. */
-export function parseManifest(text: string, backup: string): Manifest | undefined {
-  const value = parse(text);
+export function parseBackupManifest(text: string, backup: string): BackupManifest | undefined {
+  const value = parseJson(text);
   if (!isObject(value) || typeof value.format !== 'string' || !value.format.startsWith('gateway-backup/')) return undefined;
-  if (value.format !== FORMAT && value.format !== AUTHENTICATED_FORMAT) {
+  if (value.format !== BACKUP_FORMAT && value.format !== AUTHENTICATED_BACKUP_FORMAT) {
     throw new Error(`its format is ${JSON.stringify(value.format.slice(0, 40))}, which this version does not know`);
   }
   if (value.backup !== backup) throw new Error('it was made for another name');
-  if (!isManifest(value)) throw new Error('it is damaged');
+  if (!isBackupManifest(value)) throw new Error('it is damaged');
   return value;
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -65,50 +65,50 @@ function parse(text: string): unknown {
   }
 }
 
-function isManifest(value: object): value is Manifest {
+function isBackupManifest(value: object): value is BackupManifest {
   const { backup, time, appliance, files, authentication, ...rest } = value as Record<string, unknown>;
   return (
-    [backup, time, appliance].every(isText) &&
+    [backup, time, appliance].every(isString) &&
     TIME.test(time as string) &&
-    ['serial-number', 'host-name', 'hardware-model', 'release'].every((name) => rest[name] === null || isText(rest[name])) &&
+    ['serial-number', 'host-name', 'hardware-model', 'release'].every((name) => rest[name] === null || isString(rest[name])) &&
     typeof rest['password-protected'] === 'boolean' &&
     (authentication === undefined || isAuthentication(authentication)) &&
     Array.isArray(files) &&
     files.length > 0 &&
     files.length <= 2 &&
     // A manifest that was tampered with must not lead to a file outside of the folder, nor to one that is not ours.
-    files.every((file: unknown) => isFile(file) && backupOfFile(file.file) === backup)
+    files.every((file: unknown) => isBackupFile(file) && parseBackupFileName(file.file) === backup)
   );
 }
 
-function isFile(file: unknown): file is BackupFile {
+function isBackupFile(file: unknown): file is BackupFile {
   return (
     isObject(file) &&
-    isText(file.file) &&
+    isString(file.file) &&
     (file.kind === 'xml' || file.kind === 'binary') &&
-    isCount(file.bytes) &&
-    isText(file.sha256) &&
+    isByteCount(file.bytes) &&
+    isString(file.sha256) &&
     (file.compression === null || file.compression === 'gzip') &&
-    (file.encryption === null || isText(file.encryption)) &&
-    (file['hmac-sha256'] === undefined || isText(file['hmac-sha256'])) &&
+    (file.encryption === null || isString(file.encryption)) &&
+    (file['hmac-sha256'] === undefined || isString(file['hmac-sha256'])) &&
     isContent(file.content)
   );
 }
 
 function isContent(content: unknown): boolean {
-  return isObject(content) && isText(content.sha256) && isCount(content.bytes) && isText(content.fingerprint);
+  return isObject(content) && isString(content.sha256) && isByteCount(content.bytes) && isString(content.fingerprint);
 }
 
 function isAuthentication(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { method, salt, 'hmac-sha256': code } = value;
-  return method === AUTHENTICATION && isText(salt) && /^[0-9a-f]{32}$/.test(salt) && isText(code);
+  const { method, salt, 'hmac-sha256': mac } = value;
+  return method === AUTHENTICATION_METHOD && isString(salt) && /^[0-9a-f]{32}$/.test(salt) && isString(mac);
 }
 
-function isText(value: unknown): value is string {
+function isString(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-function isCount(value: unknown): boolean {
+function isByteCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -6,32 +6,32 @@ const MANIFEST = new RegExp(`^(${BASE})\\.json$`);
 const CLAIM = new RegExp(`^${BASE}\\.claim$`);
 
 /** What Windows takes for a device, whatever stands behind the dot. */
-const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])\./i;
+const WINDOWS_DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])\./i;
 
-let last = 0;
+let lastTime = 0;
 
 /** Never the same twice in one process: two messages may come in the same millisecond. `claimName` sees to other processes. */
-export function uniqueTime(): Date {
-  last = Math.max(Date.now(), last + 1);
-  return new Date(last);
+export function nextUniqueTime(): Date {
+  lastTime = Math.max(Date.now(), lastTime + 1);
+  return new Date(lastTime);
 }
 
 /** `time` in UTC to the millisecond, so that names sort by age. */
-export function backupName(appliance: string, serial: string, time: Date): string {
+export function createBackupName(appliance: string, serial: string, time: Date): string {
   const stamp = time.toISOString().replaceAll(/[-:]/g, '');
-  return `${plain(appliance)}_${plain(serial)}_${stamp}`;
+  return `${toSafeName(appliance)}_${toSafeName(serial)}_${stamp}`;
 }
 
 /** The backup that a file or manifest with that name belongs to; undefined for names that are not ours. */
-export function backupOfFile(name: string): string | undefined {
+export function parseBackupFileName(name: string): string | undefined {
   return FILE.exec(name)?.[1];
 }
 
-export function backupOfManifest(name: string): string | undefined {
+export function parseManifestFileName(name: string): string | undefined {
   return MANIFEST.exec(name)?.[1];
 }
 
-export function isClaim(name: string): boolean {
+export function isClaimFileName(name: string): boolean {
   return CLAIM.test(name);
 }
 
@@ -40,11 +40,11 @@ export function isBackupName(name: string): boolean {
 }
 
 /** Only letters and digits of ASCII, dots and dashes: good on every file system, and no separator of ours. */
-function plain(text: string): string {
+function toSafeName(text: string): string {
   // Cut first: nobody's word is worth more, and the ends are looked for in time that grows with the square.
-  const kept = text
+  const safeText = text
     .slice(0, 200)
     .normalize('NFKD')
     .replace(/[^A-Za-z0-9.-]+/g, '-');
-  return (kept.replace(/^[.-]+|[.-]+$/g, '').slice(0, 60) || 'unknown').replace(DEVICE, '$1-');
+  return (safeText.replace(/^[.-]+|[.-]+$/g, '').slice(0, 60) || 'unknown').replace(WINDOWS_DEVICE, '$1-');
 }

@@ -1,31 +1,31 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
-import { sentence } from '../model/sentence';
-import type { Call } from '../model/operation';
-import { contentCheck, type Kind } from '../transfer/content';
-import { ACCEPT, download } from '../transfer/export';
+import { safeMessage } from '../model/safe-message';
+import type { OperationContext } from '../model/operation';
+import { createContentCheck, type ConfigurationKind } from '../transfer/content-check';
+import { ACCEPT_HEADERS, downloadConfiguration } from '../transfer/export';
 import { readIdentity } from '../run/identity';
-import { fileFault } from '../transfer/file-fault';
-import { checkFolder } from '../transfer/folder';
-import { meter } from '../transfer/meter';
-import { BINARY, MAINTENANCE } from '../transfer/names';
-import { Receiver } from '../transfer/receiver';
+import { toFileError } from '../files/file-error';
+import { checkFolderWritable } from '../files/check-writable';
+import { createProgressReporter } from '../transfer/progress-reporter';
+import { BINARY_CONFIGURATION_PATH, MAINTENANCE_PATH } from '../transfer/constants';
+import { ConfigurationReceiver } from '../transfer/configuration-receiver';
 import type { ZipEntry } from '../transfer/zip';
-import { requireAuthentic, withCode } from './authenticity';
-import { readManifests } from './catalogue';
-import { claimName, type Claim } from './claim';
-import { ENCRYPTION } from './encryption';
-import { XmlFingerprint } from './fingerprint';
-import { commitBackup, lastGood, recover, rotate } from './folder';
-import { AUTHENTICATED_FORMAT, FORMAT, type BackupFile, type Manifest } from './manifest';
-import { openRegular } from './regular-file';
-import { openStored, StoredOutput, type Stored } from './store';
-import { binaryFingerprint } from './zip-fingerprint';
-import { unlessAborted } from '../model/cancelling';
+import { requireAuthentic, signManifest } from './authenticity';
+import { readBackupManifests } from './backup-index';
+import { claimBackupName, type NameClaim } from './name-claim';
+import { ENCRYPTION_METHOD } from './encryption';
+import { XmlFingerprint } from './xml-fingerprint';
+import { commitBackup, findLastGoodBackup, recoverBackupFolder, rotateBackups } from './backup-folder';
+import { AUTHENTICATED_BACKUP_FORMAT, BACKUP_FORMAT, type BackupFile, type BackupManifest } from './manifest';
+import { openRegularFile } from '../files/open-regular-file';
+import { openStoredContent, StoredOutput, type StoredFileInfo } from './stored-file';
+import { computeBinaryFingerprint } from './binary-fingerprint';
+import { rejectOnAbort } from '../model/abort';
 import type { Request } from '../model/request';
 
-export interface RunInput {
+export interface BackupInput {
   readonly folder: string;
   readonly what?: 'xml' | 'binary' | 'both';
   readonly gzip?: boolean;
@@ -37,7 +37,7 @@ export interface RunInput {
 }
 
 /** Data of a run. Names are those in `folder`; `changed` is against the last good backup, `previous` its name or null. */
-export interface RunResult {
+export interface BackupResult {
   readonly backup: string;
   readonly folder: string;
   readonly appliance: string;
@@ -53,14 +53,14 @@ export interface RunResult {
   readonly cleaned: readonly string[];
 }
 
-interface Exported {
+interface ExportedFile {
   readonly output: StoredOutput;
   readonly file: BackupFile;
 }
 
 /** A backup that is in the folder, whole. */
-export interface Made {
-  readonly manifest: Manifest;
+export interface CreatedBackup {
+  readonly manifest: BackupManifest;
   /** Path of the manifest. */
   readonly path: string;
   readonly cleaned: readonly string[];
@@ -72,18 +72,18 @@ export interface Made {
  * One backup: exports, checks and stores what was asked for, then the manifest, then compares and rotates. Errors: those of an export and
  * of `fileFault`; the backups that were there stay as they are, nothing half-written has a good name.
  */
-export async function runBackup(input: RunInput, call: Call): Promise<RunResult> {
-  const { manifest, path, cleaned, before } = await makeBackup(input, call);
+export async function runBackup(input: BackupInput, call: OperationContext): Promise<BackupResult> {
+  const { manifest, path, cleaned, before } = await createBackup(input, call);
   const folder = resolve(input.folder);
   const { passphrase, keep: count, 'keep-days': days } = input;
   try {
-    const present = await readManifests(folder);
-    const previous = await comparable(folder, manifest, present, passphrase);
+    const existing = await readBackupManifests(folder);
+    const previous = await findComparableBackup(folder, manifest, existing, passphrase);
     // Of two that are made at the same moment each would remove the other.
-    const earlier = present.filter(({ backup }) => before.has(`${backup}.json`));
-    const rotated = await rotate(folder, manifest, earlier, { count, days }, new Date(manifest.time));
+    const earlier = existing.filter(({ backup }) => before.has(`${backup}.json`));
+    const rotated = await rotateBackups(folder, manifest, earlier, { count, days }, new Date(manifest.time));
     return {
-      ...summary(folder, manifest),
+      ...toBackupSummary(folder, manifest),
       changed: isChanged(manifest, previous),
       previous: previous?.backup ?? null,
       manifest: path,
@@ -91,32 +91,34 @@ export async function runBackup(input: RunInput, call: Call): Promise<RunResult>
       cleaned,
     };
   } catch (thrown) {
-    const fault = fileFault(thrown, folder, 'read');
+    const fault = toFileError(thrown, folder, 'read');
     throw new GatewayError(
       fault.code,
-      sentence`The backup ${manifest.backup} was made, but it could not be compared with the others, or an old one not be removed: ${fault}`,
+      safeMessage`The backup ${manifest.backup} was made, but it could not be compared with the others, or an old one not be removed: ${fault}`,
       fault.details,
     );
   }
 }
 
 /** Without a look at the backups that are there. Errors: those of `runBackup`. */
-export async function makeBackup(input: RunInput, call: Call): Promise<Made> {
+export async function createBackup(input: BackupInput, call: OperationContext): Promise<CreatedBackup> {
   const folder = resolve(input.folder);
   const { what = 'xml', passphrase, password } = input;
-  await checkFolder(folder);
+  await checkFolderWritable(folder);
   const identity = await readIdentity(call);
-  const { cleaned, before, claim } = await prepare(folder, call.settings.name, identity['serial-number'] ?? '').catch((error: unknown) => {
-    throw fileFault(error, folder, 'written');
-  });
+  const { cleaned, before, claim } = await prepareFolder(folder, call.settings.name, identity['serial-number'] ?? '').catch(
+    (error: unknown) => {
+      throw toFileError(error, folder, 'written');
+    },
+  );
   const { backup, time } = claim;
-  const exported: Exported[] = [];
+  const exported: ExportedFile[] = [];
   try {
     for (const kind of what === 'both' ? (['xml', 'binary'] as const) : [what]) {
-      exported.push(await exportOne(kind, join(folder, backup), input, call));
+      exported.push(await exportKind(kind, join(folder, backup), input, call));
     }
-    const plain: Manifest = {
-      format: passphrase === undefined ? FORMAT : AUTHENTICATED_FORMAT,
+    const unsigned: BackupManifest = {
+      format: passphrase === undefined ? BACKUP_FORMAT : AUTHENTICATED_BACKUP_FORMAT,
       backup,
       appliance: call.settings.name,
       ...identity,
@@ -124,7 +126,7 @@ export async function makeBackup(input: RunInput, call: Call): Promise<Made> {
       'password-protected': password !== undefined,
       files: exported.map(({ file }) => file),
     };
-    const manifest = passphrase === undefined ? plain : await withCode(plain, passphrase);
+    const manifest = passphrase === undefined ? unsigned : await signManifest(unsigned, passphrase);
     const outputs = exported.map(({ output }) => output);
     return { manifest, path: await commitBackup(folder, manifest, outputs), cleaned, before };
   } finally {
@@ -134,20 +136,24 @@ export async function makeBackup(input: RunInput, call: Call): Promise<Made> {
   }
 }
 
-async function prepare(folder: string, appliance: string, serial: string): Promise<Pick<Made, 'cleaned' | 'before'> & { claim: Claim }> {
-  const cleaned = await recover(folder);
+async function prepareFolder(
+  folder: string,
+  appliance: string,
+  serial: string,
+): Promise<Pick<CreatedBackup, 'cleaned' | 'before'> & { claim: NameClaim }> {
+  const cleaned = await recoverBackupFolder(folder);
   const before = new Set(await readdir(folder));
-  return { cleaned, before, claim: await claimName(folder, appliance, serial) };
+  return { cleaned, before, claim: await claimBackupName(folder, appliance, serial) };
 }
 
 /** With a passphrase only one that it made: whoever can write to the folder must not hide a change. */
-async function comparable(
+async function findComparableBackup(
   folder: string,
-  manifest: Manifest,
-  present: readonly Manifest[],
+  manifest: BackupManifest,
+  existing: readonly BackupManifest[],
   passphrase: string | undefined,
-): Promise<Manifest | undefined> {
-  const candidate = await lastGood(folder, manifest, present);
+): Promise<BackupManifest | undefined> {
+  const candidate = await findLastGoodBackup(folder, manifest, existing);
   if (!candidate || passphrase === undefined) return candidate;
   return requireAuthentic(folder, candidate, passphrase).then(
     () => candidate,
@@ -156,7 +162,10 @@ async function comparable(
 }
 
 /** What a list, a run and a restore tell of a backup. */
-export function summary(folder: string, manifest: Manifest): Omit<RunResult, 'changed' | 'previous' | 'manifest' | 'rotated' | 'cleaned'> {
+export function toBackupSummary(
+  folder: string,
+  manifest: BackupManifest,
+): Omit<BackupResult, 'changed' | 'previous' | 'manifest' | 'rotated' | 'cleaned'> {
   const { backup, appliance, release, time, files } = manifest;
   return {
     backup,
@@ -170,27 +179,27 @@ export function summary(folder: string, manifest: Manifest): Omit<RunResult, 'ch
   };
 }
 
-function isChanged(manifest: Manifest, previous: Manifest | undefined): boolean {
+function isChanged(manifest: BackupManifest, previous: BackupManifest | undefined): boolean {
   return !previous || manifest.files.some(({ content }, index) => content.fingerprint !== previous.files[index]?.content.fingerprint);
 }
 
-async function exportOne(kind: Kind, base: string, input: RunInput, call: Call): Promise<Exported> {
+async function exportKind(kind: ConfigurationKind, base: string, input: BackupInput, call: OperationContext): Promise<ExportedFile> {
   const { gzip = false, passphrase, ignore = [] } = input;
   const name = `${base}.${kind === 'xml' ? 'xml' : 'bin'}${gzip ? '.gz' : ''}${passphrase === undefined ? '' : '.enc'}`;
   let output: StoredOutput | undefined;
   let fingerprint = new XmlFingerprint(ignore);
-  const received = await download(kind, exportRequest(kind, input), call, async () => {
+  const received = await downloadConfiguration(kind, exportRequest(kind, input), call, async () => {
     output = await StoredOutput.create(name, gzip, passphrase);
     fingerprint = new XmlFingerprint(ignore);
-    return new Receiver<Stored>({
-      accept: ACCEPT[kind],
+    return new ConfigurationReceiver<StoredFileInfo>({
+      accept: ACCEPT_HEADERS[kind],
       output,
-      check: contentCheck(kind, { events: fingerprint, zipOnly: true }),
-      hash: true,
-      onBytes: meter(call),
+      check: createContentCheck(kind, { events: fingerprint, zipOnly: true }),
+      shouldHash: true,
+      onBytes: createProgressReporter(call),
     });
   });
-  const { bytes, sha256, checked, stored } = received;
+  const { bytes, sha256, checkResult, stored } = received;
   const written = output as StoredOutput;
   const file = {
     file: basename(name),
@@ -198,13 +207,13 @@ async function exportOne(kind: Kind, base: string, input: RunInput, call: Call):
     bytes: stored.bytes,
     sha256: stored.sha256,
     compression: gzip ? 'gzip' : null,
-    encryption: passphrase === undefined ? null : ENCRYPTION,
+    encryption: passphrase === undefined ? null : ENCRYPTION_METHOD,
     ...(stored.mac !== undefined && { 'hmac-sha256': stored.mac }),
-    content: { bytes, sha256: sha256 ?? '', verified: checked?.verified ?? 'base64', fingerprint: '' },
+    content: { bytes, sha256: sha256 ?? '', verified: checkResult?.verified ?? 'base64', fingerprint: '' },
   } as const satisfies BackupFile;
   try {
-    const print = kind === 'xml' ? fingerprint.digest() : await binaryPrint(written, file, checked?.entries, input, call);
-    return { output: written, file: { ...file, content: { ...file.content, fingerprint: print } } };
+    const digest = kind === 'xml' ? fingerprint.digest() : await fingerprintBinary(written, file, checkResult?.entries, input, call);
+    return { output: written, file: { ...file, content: { ...file.content, fingerprint: digest } } };
   } catch (error) {
     await written.discard();
     throw asGatewayError(error);
@@ -212,25 +221,25 @@ async function exportOne(kind: Kind, base: string, input: RunInput, call: Call):
 }
 
 /** Unlike XML it is read once more, which takes its time where it is large. */
-async function binaryPrint(
+async function fingerprintBinary(
   { partial }: StoredOutput,
   file: BackupFile,
   entries: readonly ZipEntry[] | undefined,
-  { passphrase, ignore = [] }: RunInput,
-  call: Call,
+  { passphrase, ignore = [] }: BackupInput,
+  call: OperationContext,
 ): Promise<string> {
-  const { handle } = await openRegular(partial.path);
-  const text = openStored(handle, file, passphrase);
+  const { handle } = await openRegularFile(partial.path);
+  const text = openStoredContent(handle, file, passphrase);
   try {
-    return await unlessAborted(binaryFingerprint(text, entries, ignore), call.signal, 'Cancelled while the backup was compared.');
+    return await rejectOnAbort(computeBinaryFingerprint(text, entries, ignore), call.signal, 'Cancelled while the backup was compared.');
   } finally {
     text.destroy();
     await handle.close();
   }
 }
 
-function exportRequest(kind: Kind, { password }: RunInput): Request {
+function exportRequest(kind: ConfigurationKind, { password }: BackupInput): Request {
   // A binary export with a password could not be imported again over the interface, whose import takes none.
-  if (kind === 'binary') return { method: 'POST', path: BINARY };
-  return { method: 'POST', path: `${MAINTENANCE}/export-xml`, body: password === undefined ? {} : { password } };
+  if (kind === 'binary') return { method: 'POST', path: BINARY_CONFIGURATION_PATH };
+  return { method: 'POST', path: `${MAINTENANCE_PATH}/export-xml`, body: password === undefined ? {} : { password } };
 }

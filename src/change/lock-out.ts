@@ -1,36 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
-import { boolean, type Call } from '../model/operation';
-import { CONFIGURATION } from '../model/path';
+import { booleanField, type OperationContext } from '../model/operation';
+import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
-import { ours, sentence } from '../model/sentence';
-import type { Written } from '../run/sender';
-import type { AroundWrite } from '../run/writes';
-import { putBack } from './put-back';
-import { stateBefore, stateNow, type Found } from './state';
+import { trusted, safeMessage } from '../model/safe-message';
+import type { WriteResponse } from '../run/sender';
+import type { WriteInterceptor } from '../run/write-runner';
+import { restoreState } from './restore-state';
+import { readStateBefore, readCurrentState, type WriteBaseline } from './resource-state';
 
 /** Field of the operations that may write what administrators get in by. */
-export const proveLoginField = boolean(
+export const proveLoginField = booleanField(
   'Prove the login',
   'After a change of what administrators get in by, a login of its own proves that this account still does; if not, what was there is put back.',
   { guard: true, default: true },
 );
 
-export interface LockOutParts {
-  readonly call: Call;
+export interface LockOutGuardOptions {
+  readonly call: OperationContext;
   /** For putting back: not cancelled with the run, and nobody has to approve it. */
-  readonly mending: () => Call;
+  readonly createRestoreCall: () => OperationContext;
   /** False where the field switches it off. */
-  readonly wanted: boolean;
+  readonly isEnabled: boolean;
   /** A login of its own; undefined where none can prove anything. */
-  readonly login: (() => Promise<void>) | undefined;
+  readonly proveLogin: (() => Promise<void>) | undefined;
 }
 
-const ADMINISTRATORS = `${CONFIGURATION}/administrators`;
+const ADMINISTRATORS = `${CONFIGURATION_ROOT}/administrators`;
 /** Of the connection rather than of the account: looked at twice. */
-const PASSING = new Set<ErrorCode>(['CONNECTION', 'TIMEOUT', 'BAD_RESPONSE', 'APPLIANCE_ERROR']);
-const PAUSE_MS = 1000;
+const TRANSIENT_CODES = new Set<ErrorCode>(['CONNECTION', 'TIMEOUT', 'BAD_RESPONSE', 'APPLIANCE_ERROR']);
+const RETRY_DELAY_MS = 1000;
 
 /** Whether a write may change who gets in. */
 export function mayLockOut({ method, path }: Request): boolean {
@@ -42,61 +42,70 @@ export function mayLockOut({ method, path }: Request): boolean {
  * key that is still good (contract, section 6). One such write at a time. Errors: `LOCKED_OUT`, `cause.restored` telling whether it is as
  * it was.
  */
-export function guardLogin({ call, mending, wanted, login }: LockOutParts): AroundWrite {
-  return (write, proceed) => {
-    if (!wanted || !mayLockOut(write.request)) return proceed();
-    if (!login) {
-      call.note({ unproved: true });
-      return proceed();
+export function createLockOutGuard({ call, createRestoreCall, isEnabled, proveLogin }: LockOutGuardOptions): WriteInterceptor {
+  return (write, next) => {
+    if (!isEnabled || !mayLockOut(write.request)) return next();
+    if (!proveLogin) {
+      call.addToEnvelope({ unproved: true });
+      return next();
     }
-    let waited = false;
-    const work = async (): Promise<Written> => {
-      const found = await stateBefore(write.request, call, !waited);
+    let hasWaited = false;
+    const work = async (): Promise<WriteResponse> => {
+      const baseline = await readStateBefore(write.request, call, !hasWaited);
       try {
-        const written = await proceed();
-        const refusal = await refusalOf(login);
+        const written = await next();
+        const refusal = await tryLogin(proveLogin);
         if (!refusal) return written;
-        throw await lockedOut(refusal, found, write.request, mending());
+        throw await createLockedOutError(refusal, baseline, write.request, createRestoreCall());
       } catch (thrown) {
         const error = asGatewayError(thrown);
         // It may have happened all the same.
-        const refusal = error.code === 'OUTCOME_UNKNOWN' ? await refusalOf(login) : undefined;
-        throw refusal ? await lockedOut(refusal, found, write.request, mending()) : error;
+        const refusal = error.code === 'OUTCOME_UNKNOWN' ? await tryLogin(proveLogin) : undefined;
+        throw refusal ? await createLockedOutError(refusal, baseline, write.request, createRestoreCall()) : error;
       }
     };
-    return call.exclusive('administrators', work, { onWait: () => (waited = true), brief: true });
+    return call.runExclusive('administrators', work, { onWait: () => (hasWaited = true), isBrief: true });
   };
 }
 
-async function refusalOf(login: () => Promise<void>): Promise<GatewayError | undefined> {
+async function tryLogin(proveLogin: () => Promise<void>): Promise<GatewayError | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      await login();
+      await proveLogin();
       return undefined;
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      if (tries === 2 || !PASSING.has(error.code)) return error;
-      await sleep(PAUSE_MS);
+      if (tries === 2 || !TRANSIENT_CODES.has(error.code)) return error;
+      await sleep(RETRY_DELAY_MS);
     }
   }
 }
 
-async function lockedOut(refusal: GatewayError, found: Found | undefined, request: Request, call: Call): Promise<GatewayError> {
-  const why = sentence`After this change the account does not get in any more (${refusal})`;
-  const lost = await restore(found, request, call);
-  if (!lost) {
-    const words = sentence`${why} What was there before was put back. Check that the change still admits ${ours('the account and the address of this machine')}.`;
+async function createLockedOutError(
+  refusal: GatewayError,
+  baseline: WriteBaseline | undefined,
+  request: Request,
+  call: OperationContext,
+): Promise<GatewayError> {
+  const reason = safeMessage`After this change the account does not get in any more (${refusal})`;
+  const restoreError = await tryRestore(baseline, request, call);
+  if (!restoreError) {
+    const words = safeMessage`${reason} What was there before was put back. Check that the change still admits ${trusted('the account and the address of this machine')}.`;
     return new GatewayError('LOCKED_OUT', words, { sent: true, extra: { restored: true, changed: false, refused: refusal.code } });
   }
-  const words = sentence`${why} It could not be put back: ${lost} Put it back by hand, while the key of this login is still good.`;
+  const words = safeMessage`${reason} It could not be put back: ${restoreError} Put it back by hand, while the key of this login is still good.`;
   return new GatewayError('LOCKED_OUT', words, { sent: true, extra: { restored: false, changed: true, refused: refusal.code } });
 }
 
 /** What kept it from being as it was, if anything did. */
-async function restore(found: Found | undefined, { body }: Request, call: Call): Promise<GatewayError | undefined> {
-  if (!found || found.subject.paths.length === 0) return new GatewayError('CONFLICT', 'what was there before could not be read.');
+async function tryRestore(
+  baseline: WriteBaseline | undefined,
+  { body }: Request,
+  call: OperationContext,
+): Promise<GatewayError | undefined> {
+  if (!baseline || baseline.subject.paths.length === 0) return new GatewayError('CONFLICT', 'what was there before could not be read.');
   try {
-    await putBack({ ...found, ...(body && { body }) }, await stateNow(found.subject, call), call);
+    await restoreState({ ...baseline, ...(body && { body }) }, await readCurrentState(baseline.subject, call), call);
     return undefined;
   } catch (thrown) {
     return asGatewayError(thrown);

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { Cancellable } from '../model/cancelling';
+import type { AbortSignalLike } from '../model/abort';
 import type { Sink } from '../model/stream';
-import type { Body } from './body';
+import type { ResponseBody } from './response-body';
 
 /** One exchange, ready to send. `path` holds the base URL's prefix and the query. */
 export interface Exchange {
@@ -14,8 +14,8 @@ export interface Exchange {
   /** Takes the body of a 2xx as it comes, unless that is JSON: then the appliance has something to say instead. */
   sink?: Sink;
   /** Time limit of this exchange instead of the usual one. */
-  seconds?: number;
-  signal?: Cancellable | undefined;
+  timeoutSeconds?: number;
+  signal?: AbortSignalLike | undefined;
 }
 
 /** What came back, whole; the body is empty when it `streamed` into the sink. */
@@ -24,6 +24,6 @@ export interface Reply {
   contentType: string;
   /** As it came; undefined when it did not. */
   retryAfter?: string | undefined;
-  body: Body;
+  body: ResponseBody;
   streamed?: boolean;
 }

@@ -1,5 +1,5 @@
 /** Words of the interface in its addresses (appliance-api.md, field-notes.md): whatever else stands in one may be somebody's name. */
-const WORDS = new Set(
+const INTERFACE_WORDS = new Set(
   (
     'api v1 auth realm_auth configuration administrators admin-realms admin-roles authentication auth-servers ad ldap local users ' +
     'server-catalog groups user-roles user-realms endpoint host-checker esaps authentication-policy source-ip customized ips ' +
@@ -12,34 +12,34 @@ const WORDS = new Set(
   ).split(' '),
 );
 /** What stands behind one of these is a name, whatever it reads like. */
-const ITEMS = new Set(
+const SEGMENTS_BEFORE_A_NAME = new Set(
   (
     'auth-server user admin-role user-role realm radius-client client ip rule session named-users members device-certificates ' +
     'device-certificate-csrs totp endpoints'
   ).split(' '),
 );
-const QUERY = new Set('number start name status all expand export import action config-type operation'.split(' '));
-const VALUES = new Set('all sbr system_config user_config normal full'.split(' '));
-const MOST_SEGMENTS = 40;
+const QUERY_PARAMETERS = new Set('number start name status all expand export import action config-type operation'.split(' '));
+const QUERY_VALUES = new Set('all sbr system_config user_config normal full'.split(' '));
+const MAX_SEGMENTS = 40;
 
 /** The address of a request as it may be shown to anybody: words of the interface, and `*` for the rest. `prefix` is the path of the base URL. */
-export function pathTemplate(path: string, prefix: string): string {
-  const own = path.startsWith(prefix) ? path.slice(prefix.length) : path;
-  const question = own.indexOf('?');
-  const segments = (question < 0 ? own : own.slice(0, question)).split('/', MOST_SEGMENTS);
-  const shown = segments.map((segment, index) => {
-    const isWord = segment === '' || (WORDS.has(segment) && !ITEMS.has(segments[index - 1] ?? ''));
+export function toPathTemplate(path: string, prefix: string): string {
+  const relative = path.startsWith(prefix) ? path.slice(prefix.length) : path;
+  const question = relative.indexOf('?');
+  const segments = (question < 0 ? relative : relative.slice(0, question)).split('/', MAX_SEGMENTS);
+  const masked = segments.map((segment, index) => {
+    const isWord = segment === '' || (INTERFACE_WORDS.has(segment) && !SEGMENTS_BEFORE_A_NAME.has(segments[index - 1] ?? ''));
     return isWord ? segment : '*';
   });
-  return shown.join('/') + (question < 0 ? '' : queryTemplate(own.slice(question + 1)));
+  return masked.join('/') + (question < 0 ? '' : toQueryTemplate(relative.slice(question + 1)));
 }
 
-function queryTemplate(query: string): string {
-  const parts = query.split('&', MOST_SEGMENTS).map((part) => {
+function toQueryTemplate(query: string): string {
+  const parts = query.split('&', MAX_SEGMENTS).map((part) => {
     const [name = '', ...rest] = part.split('=');
-    if (!QUERY.has(name)) return part === '' ? '' : '*';
+    if (!QUERY_PARAMETERS.has(name)) return part === '' ? '' : '*';
     const value = rest.join('=');
-    return rest.length === 0 ? name : `${name}=${/^\d{1,7}$/.test(value) || VALUES.has(value) ? value : '*'}`;
+    return rest.length === 0 ? name : `${name}=${/^\d{1,7}$/.test(value) || QUERY_VALUES.has(value) ? value : '*'}`;
   });
   return `?${parts.join('&')}`;
 }

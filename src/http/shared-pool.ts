@@ -1,35 +1,35 @@
 import { createHash } from 'node:crypto';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
-import type { Origin } from './answer';
-import type { Connections } from './connections';
-import { Pace } from './pace';
+import type { EndpointState } from './response-collector';
+import type { ConnectionPool } from './connection-pool';
+import { RateLimiter } from './rate-limiter';
 
 /** What one of those who share may ask for. */
-export interface Limits {
+export interface PoolLimits {
   readonly connections: number;
   /** Requests a second; undefined: no ceiling. */
   readonly rate?: number | undefined;
 }
 
 /** Longest that a connection may take to come about. */
-export const CONNECT_MS = 10_000;
+export const CONNECT_TIMEOUT_MS = 10_000;
 
 const pools = new Map<string, SharedPool>();
 
 /** Connections to one appliance that several gateways may share, and what holds for all of them together: the strictest of their limits. */
 export class SharedPool {
-  readonly origin: Origin;
+  readonly endpoint: EndpointState;
   /** Undefined where nobody has set a ceiling. */
-  pace: Pace | undefined;
-  readonly #name: string | undefined;
-  readonly #members = new Map<object, Limits>();
-  readonly #create: (limit: number) => Promise<Connections>;
-  #opening: Promise<Connections> | undefined;
-  #connections: Connections | undefined;
+  rateLimiter: RateLimiter | undefined;
+  readonly #key: string | undefined;
+  readonly #members = new Map<object, PoolLimits>();
+  readonly #create: (limit: number) => Promise<ConnectionPool>;
+  #opening: Promise<ConnectionPool> | undefined;
+  #connections: ConnectionPool | undefined;
 
-  constructor(name: string | undefined, origin: Origin, create: (limit: number) => Promise<Connections>) {
-    this.#name = name;
-    this.origin = origin;
+  constructor(key: string | undefined, endpoint: EndpointState, create: (limit: number) => Promise<ConnectionPool>) {
+    this.#key = key;
+    this.endpoint = endpoint;
     this.#create = create;
   }
 
@@ -40,69 +40,81 @@ export class SharedPool {
 
   get load(): { readonly open: number; readonly waiting: number } {
     const { open, waiting } = this.#connections?.load ?? { open: 0, waiting: 0 };
-    return { open, waiting: waiting + (this.pace?.waiting ?? 0) };
+    return { open, waiting: waiting + (this.rateLimiter?.waitingCount ?? 0) };
   }
 
-  join(member: object, limits: Limits): void {
+  join(member: object, limits: PoolLimits): void {
     this.#members.set(member, limits);
-    this.#limit();
+    this.#applyLimits();
   }
 
   /** The last one closes the connections. */
   leave(member: object): void {
     if (!this.#members.delete(member)) return;
-    this.pace?.leave(member);
-    if (this.#members.size > 0) return this.#limit();
-    this.pace?.open();
-    if (this.#name !== undefined && pools.get(this.#name) === this) pools.delete(this.#name);
+    this.rateLimiter?.cancelWaiters(member);
+    if (this.#members.size > 0) return this.#applyLimits();
+    this.rateLimiter?.releaseAll();
+    if (this.#key !== undefined && pools.get(this.#key) === this) pools.delete(this.#key);
     void this.#opening?.then((connections) => connections.destroy()).catch(() => undefined);
   }
 
   /** Errors: `BAD_CONFIG` when certificate, key or CA cannot be used. */
-  async open(): Promise<Connections> {
+  async open(): Promise<ConnectionPool> {
     // With undici, TLS and all: Node-RED's start should not pay for them.
-    this.#opening ??= this.#create(this.#fewest());
+    this.#opening ??= this.#create(this.#connectionLimit());
     this.#connections = await this.#opening;
-    this.#connections.limit = this.#fewest();
+    this.#connections.limit = this.#connectionLimit();
     return this.#connections;
   }
 
-  #fewest(): number {
+  #connectionLimit(): number {
     return Math.min(...[...this.#members.values()].map(({ connections }) => connections));
   }
 
-  #limit(): void {
-    if (this.#connections) this.#connections.limit = this.#fewest();
+  #applyLimits(): void {
+    if (this.#connections) this.#connections.limit = this.#connectionLimit();
     const rate = Math.min(...[...this.#members.values()].map(({ rate = Infinity }) => rate));
     if (rate === Infinity) {
-      this.pace?.open();
-      this.pace = undefined;
-    } else if (this.pace) this.pace.rate = rate;
-    else this.pace = new Pace(rate);
+      this.rateLimiter?.releaseAll();
+      this.rateLimiter = undefined;
+    } else if (this.rateLimiter) this.rateLimiter.rate = rate;
+    else this.rateLimiter = new RateLimiter(rate);
   }
 }
 
 /** The pool of that name, made by whoever comes first; one of its own without a name. */
-export function poolOf(name: string | undefined, make: (name: string | undefined) => SharedPool): SharedPool {
-  let pool = name === undefined ? undefined : pools.get(name);
-  if (!pool) pool = make(name);
-  if (name !== undefined) pools.set(name, pool);
+export function getSharedPool(key: string | undefined, create: (name: string | undefined) => SharedPool): SharedPool {
+  let pool = key === undefined ? undefined : pools.get(key);
+  if (!pool) pool = create(key);
+  if (key !== undefined) pools.set(key, pool);
   return pool;
 }
 
 /** Names what may share connections: all of how the address is reached, and for whom. Nothing can be read off it. */
-export function sharingOf(account: string, { origin, tls = {}, timeout }: CheckedSettings, proxy: ProxySettings | undefined): string {
+export function poolKey(accountKey: string, { origin, tls = {}, timeout }: CheckedSettings, proxy: ProxySettings | undefined): string {
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
-  const way = [origin, proxy?.url, proxy?.username, proxy?.password, ca, cert, key, pfx, passphrase, servername, rejectUnauthorized];
+  const connectionParts = [
+    origin,
+    proxy?.url,
+    proxy?.username,
+    proxy?.password,
+    ca,
+    cert,
+    key,
+    pfx,
+    passphrase,
+    servername,
+    rejectUnauthorized,
+  ];
   return (
     createHash('sha256')
       // A connection has as long to come about as there is for an exchange, up to the usual time.
-      .update(JSON.stringify([account, ...way, Math.min(timeout * 1000, CONNECT_MS)]))
+      .update(JSON.stringify([accountKey, ...connectionParts, Math.min(timeout * 1000, CONNECT_TIMEOUT_MS)]))
       .digest('hex')
   );
 }
 
 /** How many there are, for tests. */
-export function poolsKept(): number {
+export function countSharedPools(): number {
   return pools.size;
 }

@@ -1,18 +1,31 @@
-export { fromEnvironment, fromFolder, fromObject, type CredentialSet, type CredentialSource } from './credentials';
-export { DEFAULT_SET, ENTRY_PROPERTIES, type InventoryEntry } from './entry';
-export { Gateways, type KeptGateway } from './gateways';
-export { Inventory, InventoryAppliance, type InventoryOptions, type SettingsOf } from './inventory';
-export { AT_ONCE, paceOf, type Pace, type PaceOptions, type Share } from './pace';
-export { formatOf, LARGEST_BYTES, parseInventory, type InventoryFormat } from './parse';
 export {
-  manyReport,
-  partlyFailed,
+  credentialsFromEnvironment,
+  credentialsFromFolder,
+  credentialsFromObject,
+  type CredentialSet,
+  type CredentialSource,
+} from './credentials';
+export { DEFAULT_CREDENTIAL_SET, ENTRY_PROPERTIES, type InventoryEntry } from './entry';
+export { GatewayRegistry, type SharedGateway } from './gateway-registry';
+export { Inventory, InventoryAppliance, type InventoryOptions, type ToSettings } from './inventory';
+export { DEFAULT_CONCURRENCY, planRollout, type RolloutPlan, type RolloutOptions, type CountOrPercent } from './rollout-plan';
+export { detectInventoryFormat, MAX_INVENTORY_BYTES, parseInventory, type InventoryFormat } from './parse-inventory';
+export {
+  createManyReport,
+  findPartialFailure,
   type ApplianceResult,
-  type Costs,
-  type ManyAppliances,
-  type PlannedAt,
-  type Reported,
-  type Stopped,
-} from './report';
-export { MOST_DESTROYED, runOnMany, type ManyOptions, type ManyOutcome, type ManyProgress, type Target } from './run-many';
-export { readSelection, type Select, type Selectable } from './selection';
+  type EnvelopeCosts,
+  type ManyAppliancesData,
+  type PlannedApplianceRequest,
+  type ManyReportInput,
+  type StopReason,
+} from './many-report';
+export {
+  MAX_DESTROYED_APPLIANCES,
+  runOnMany,
+  type RunOnManyOptions,
+  type RunOnManyOutcome,
+  type RunOnManyProgress,
+  type ApplianceTarget,
+} from './run-on-many';
+export { parseSelection, type SelectionPredicate, type Selectable } from './selection';

@@ -1,37 +1,37 @@
 import type { Redactor } from '../model/redaction';
-import type { Key } from './key';
-import type { LoginUnderWay } from './login-under-way';
+import type { SessionApiKey } from './session-api-key';
+import type { PendingLogin } from './pending-login';
 
 /** A full deploy closes every gateway and then makes it anew: for so long the key of an account outlives the last one that used it. */
-const OUTLIVES_MS = 90_000;
-const MOST_ANSWERED = 100;
+const RETAIN_AFTER_CLOSE_MS = 90_000;
+const MAX_ANSWERED_STEPS = 100;
 
 /** What all gateways of one account share: one key, and one login however many wait for it. In memory only. */
 export class AccountState {
-  key: Key | undefined;
-  login: LoginUnderWay | undefined;
+  key: SessionApiKey | undefined;
+  pendingLogin: PendingLogin | undefined;
   /** The `resume_id` of the step that waits for a code from a flow. */
   pendingStep: string | undefined;
   /** That of the step that nothing in the settings could answer. */
   unansweredStep: string | undefined;
   /** A key was refused, and none has been accepted since. */
-  keyRefused = false;
+  isKeyRefused = false;
   /** Wipes it when nobody has come for a while. */
-  wiping: NodeJS.Timeout | undefined;
+  wipeTimer: NodeJS.Timeout | undefined;
   /** Settles when a pause that has just begun is remembered. */
-  pausing: Promise<void> | undefined;
+  pauseUpdate: Promise<void> | undefined;
   /** Steps that had their answer: a flow that repeats a message must not send its code again. */
-  readonly #answered = new Set<string>();
+  readonly #answeredSteps = new Set<string>();
   /** Of the gateways that use it: each masks the key, whoever logged in for it. */
   readonly #redactors = new Set<Redactor>();
 
-  get users(): number {
+  get userCount(): number {
     return this.#redactors.size;
   }
 
   join(redactor: Redactor): void {
     this.#redactors.add(redactor);
-    if (this.key) redactor.addPassing(this.key.apiKey, `${this.key.apiKey}:`);
+    if (this.key) redactor.addTemporary(this.key.apiKey, `${this.key.apiKey}:`);
   }
 
   /** False when it had left before. */
@@ -41,22 +41,22 @@ export class AccountState {
 
   /** Has a key or a code masked in what all of them say from now on. */
   mask(...secrets: string[]): void {
-    for (const redactor of this.#redactors) redactor.addPassing(...secrets);
+    for (const redactor of this.#redactors) redactor.addTemporary(...secrets);
   }
 
   /** Marks a step as answered. False when it was before. */
-  answer(step: string): boolean {
-    if (this.#answered.has(step)) return false;
-    this.#answered.add(step);
-    const [oldest] = this.#answered;
-    if (this.#answered.size > MOST_ANSWERED && oldest !== undefined) this.#answered.delete(oldest);
+  markAnswered(step: string): boolean {
+    if (this.#answeredSteps.has(step)) return false;
+    this.#answeredSteps.add(step);
+    const [oldest] = this.#answeredSteps;
+    if (this.#answeredSteps.size > MAX_ANSWERED_STEPS && oldest !== undefined) this.#answeredSteps.delete(oldest);
     return true;
   }
 
   /** Drops the key, a step that waits, and what a login that is under way will bring. */
-  forget(): void {
-    if (this.login) this.login.forgotten = true;
-    this.login = undefined;
+  clear(): void {
+    if (this.pendingLogin) this.pendingLogin.isDiscarded = true;
+    this.pendingLogin = undefined;
     this.key = undefined;
     this.pendingStep = undefined;
     this.unansweredStep = undefined;
@@ -66,32 +66,32 @@ export class AccountState {
 const accounts = new Map<string, AccountState>();
 
 /** The state of an account, shared by all who join under that name until they leave. */
-export function joinAccount(account: string, redactor: Redactor): AccountState {
-  let state = accounts.get(account);
-  if (!state) accounts.set(account, (state = new AccountState()));
-  clearTimeout(state.wiping);
+export function joinAccount(accountKey: string, redactor: Redactor): AccountState {
+  let state = accounts.get(accountKey);
+  if (!state) accounts.set(accountKey, (state = new AccountState()));
+  clearTimeout(state.wipeTimer);
   state.join(redactor);
   return state;
 }
 
 /** Of the last one to leave it is kept a while for those who come after a deploy, then nothing is. */
-export function leaveAccount(account: string, state: AccountState, redactor: Redactor): void {
-  if (!state.leave(redactor) || state.users > 0) return;
+export function leaveAccount(accountKey: string, state: AccountState, redactor: Redactor): void {
+  if (!state.leave(redactor) || state.userCount > 0) return;
   const wipe = (): void => {
-    if (accounts.get(account) === state) accounts.delete(account);
-    state.forget();
+    if (accounts.get(accountKey) === state) accounts.delete(accountKey);
+    state.clear();
   };
   // Without anything to keep there is nothing to wait for.
-  if (state.key || state.pendingStep !== undefined) state.wiping = setTimeout(wipe, OUTLIVES_MS).unref();
+  if (state.key || state.pendingStep !== undefined) state.wipeTimer = setTimeout(wipe, RETAIN_AFTER_CLOSE_MS).unref();
   else wipe();
 }
 
 /** How many accounts are kept, for tests. */
-export function accountsKept(): number {
+export function countCachedAccounts(): number {
   return accounts.size;
 }
 
 /** For tests: as if the process had just started. Gateways that exist keep what they have. */
-export function forgetAccounts(): void {
+export function resetAccounts(): void {
   accounts.clear();
 }

@@ -1,25 +1,25 @@
-import { coordinationKey, type Coordination, type Remembered } from '../model/coordination';
+import { coordinationKey, type Coordination, type CoordinationValue } from '../model/coordination';
 import { GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 import { isObject } from '../model/json';
-import { ours, sentence } from '../model/sentence';
+import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { accountOf } from './account';
+import { accountHash } from './account-key';
 
 /** Refused credentials: accounts lock. */
-const REFUSED_MS = 60_000;
+const REFUSED_PAUSE_MS = 60_000;
 /** A login that ended in anything else but a key that works. */
-const FAILED_MS = 5_000;
-const LONGEST_MS = 15 * 60_000;
+const FAILED_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 15 * 60_000;
 /** How long the length of a pause is known, for the next to be twice as long. */
-const MEMORY_MS = 24 * 3_600_000;
+const PAUSE_LENGTH_TTL_MS = 24 * 3_600_000;
 /** After a key was refused, in pauses: one request that is always refused must not keep the account from its next login for long. */
-const MEMORY_OF_KEYS = 4;
-const FORBIDDEN_MS = 10 * 60_000;
+const KEY_PAUSE_LENGTH_TTL_FACTOR = 4;
+const FORBIDDEN_TTL_MS = 10 * 60_000;
 
-const REFUSALS = new Set<ErrorCode>(['LOGIN_REJECTED', 'FORBIDDEN', 'SECOND_FACTOR_REQUIRED']);
+const REFUSAL_CODES = new Set<ErrorCode>(['LOGIN_REJECTED', 'FORBIDDEN', 'SECOND_FACTOR_REQUIRED']);
 /** What a login that was sent ends in without a key. Where somebody ended it, or nothing was sent, nothing has to pause. */
-const PAUSING = new Set<ErrorCode>([
+const PAUSE_CODES = new Set<ErrorCode>([
   'LOGIN_REJECTED',
   'FORBIDDEN',
   'NOT_FOUND',
@@ -53,98 +53,104 @@ interface PauseKeys {
 export class BackOff {
   readonly #coordination: Coordination;
   /** After logins that failed. A key that is accepted ends it. */
-  readonly #logins: PauseKeys;
+  readonly #loginPauseKeys: PauseKeys;
   /** After fresh keys that were refused, though perhaps for one request alone: that other requests go well does not end it. */
-  readonly #keys: PauseKeys;
-  readonly #forbidden: string;
+  readonly #keyPauseKeys: PauseKeys;
+  readonly #forbiddenKey: string;
 
   constructor(settings: CheckedSettings, coordination: Coordination) {
-    const account = accountOf(settings);
+    const account = accountHash(settings);
     this.#coordination = coordination;
-    const keysOf = (kind: string): PauseKeys => ({
+    const createKeys = (kind: string): PauseKeys => ({
       pause: coordinationKey(`${kind}-pause`, account),
       length: coordinationKey(`${kind}-pause-length`, account),
     });
-    this.#logins = keysOf('login');
-    this.#keys = keysOf('key');
-    this.#forbidden = coordinationKey('login-forbidden', settings.origin, settings.prefix);
+    this.#loginPauseKeys = createKeys('login');
+    this.#keyPauseKeys = createKeys('key');
+    this.#forbiddenKey = coordinationKey('login-forbidden', settings.origin, settings.prefix);
   }
 
   /** Throws while logins pause: `LOGIN_PAUSED`, or again that a second factor is required, with the step that waits for it. */
-  async refuseWhilePaused(resumeId?: string): Promise<void> {
-    const remembered = await Promise.all([this.#logins, this.#keys].map((keys) => this.#coordination.remembered(keys.pause)));
-    const pause = readPause(remembered[0] ?? remembered[1]);
+  async throwIfPaused(resumeId?: string): Promise<void> {
+    const storedPauses = await Promise.all([this.#loginPauseKeys, this.#keyPauseKeys].map((keys) => this.#coordination.get(keys.pause)));
+    const pause = readPause(storedPauses[0] ?? storedPauses[1]);
     if (!pause) return;
     const ms = Math.min(Math.max(pause.until - Date.now(), 1000), pause.ms);
     const until = new Date(Date.now() + ms).toISOString().replace(/\.\d+/, '');
-    const wait = sentence`No login is tried for another ${Math.ceil(ms / 1000)} s (until ${ours(until)})`;
-    const extra = { pausedUntil: ours(until), pausedBecause: ours(pause.code) };
+    const waitMessage = safeMessage`No login is tried for another ${Math.ceil(ms / 1000)} s (until ${trusted(until)})`;
+    const extra = { pausedUntil: trusted(until), pausedBecause: trusted(pause.code) };
     if (pause.code === 'SECOND_FACTOR_REQUIRED') {
-      const words = sentence`The appliance asked for a step that the settings cannot answer. ${wait}; change the second factor there.`;
+      const words = safeMessage`The appliance asked for a step that the settings cannot answer. ${waitMessage}; change the second factor there.`;
       throw new GatewayError('SECOND_FACTOR_REQUIRED', words, { sent: false, extra, ...(resumeId !== undefined && { resumeId }) });
     }
-    throw new GatewayError('LOGIN_PAUSED', sentence`${ours(reasonOf(pause))} ${wait}, or until the settings of its login are changed.`, {
-      sent: false,
-      retryAfterMs: ms,
-      extra,
-    });
+    throw new GatewayError(
+      'LOGIN_PAUSED',
+      safeMessage`${trusted(describeReason(pause))} ${waitMessage}, or until the settings of its login are changed.`,
+      {
+        sent: false,
+        retryAfterMs: ms,
+        extra,
+      },
+    );
   }
 
   /** After a login that failed. */
-  async failed(error: GatewayError): Promise<void> {
+  async recordFailure(error: GatewayError): Promise<void> {
     const { code, details } = error;
-    if (PAUSING.has(code) && details.sent !== false) await this.pause(code, details.status, details.retryAfterMs);
+    if (PAUSE_CODES.has(code) && details.sent !== false) await this.pause(code, details.status, details.retryAfterMs);
   }
 
   /** Pauses logins: 60 s after a refusal and 5 s after anything else, twice the last one if that is longer, and as long as `Retry-After` says. */
   async pause(code: ErrorCode, status: number | undefined, retryAfterMs = 0): Promise<void> {
-    const first = REFUSALS.has(code) ? REFUSED_MS : FAILED_MS;
-    const doubled = (last: Remembered | undefined): number => Math.max(first, typeof last === 'number' ? 2 * last : 0);
-    const keys = code === 'UNAUTHORIZED' ? this.#keys : this.#logins;
-    const length = Number(await this.#coordination.update(keys.length, (last) => Math.min(doubled(last), LONGEST_MS), MEMORY_MS));
-    if (keys === this.#keys) await this.#coordination.remember(keys.length, length, MEMORY_OF_KEYS * length);
-    const ms = Math.min(Math.max(length, retryAfterMs), LONGEST_MS);
-    await this.#coordination.remember(keys.pause, { until: Date.now() + ms, ms, code, status: status ?? null }, ms);
+    const minPauseMs = REFUSAL_CODES.has(code) ? REFUSED_PAUSE_MS : FAILED_PAUSE_MS;
+    const doubled = (last: CoordinationValue | undefined): number => Math.max(minPauseMs, typeof last === 'number' ? 2 * last : 0);
+    const keys = code === 'UNAUTHORIZED' ? this.#keyPauseKeys : this.#loginPauseKeys;
+    const lengthMs = Number(
+      await this.#coordination.update(keys.length, (last) => Math.min(doubled(last), MAX_PAUSE_MS), PAUSE_LENGTH_TTL_MS),
+    );
+    if (keys === this.#keyPauseKeys) await this.#coordination.set(keys.length, lengthMs, KEY_PAUSE_LENGTH_TTL_FACTOR * lengthMs);
+    const ms = Math.min(Math.max(lengthMs, retryAfterMs), MAX_PAUSE_MS);
+    await this.#coordination.set(keys.pause, { until: Date.now() + ms, ms, code, status: status ?? null }, ms);
   }
 
   /** The appliance took a key of this account: the next login that fails is a first one again. */
-  async accepted(): Promise<void> {
+  async recordSuccess(): Promise<void> {
     const forget = (): undefined => undefined;
-    await Promise.all([this.#logins.pause, this.#logins.length].map((key) => this.#coordination.update(key, forget, 0)));
+    await Promise.all([this.#loginPauseKeys.pause, this.#loginPauseKeys.length].map((key) => this.#coordination.update(key, forget, 0)));
   }
 
   /** Whether a 403 without a result envelope may lead to a login: not while one that did not help is less than ten minutes ago. */
-  async mayRenewForbidden(): Promise<boolean> {
-    return (await this.#coordination.remembered(this.#forbidden)) === undefined;
+  async canRenewAfterForbidden(): Promise<boolean> {
+    return (await this.#coordination.get(this.#forbiddenKey)) === undefined;
   }
 
   /** A login that was made because of such a 403 did not help: the account really may not. */
-  async renewalDidNotHelp(): Promise<void> {
-    await this.#coordination.remember(this.#forbidden, true, FORBIDDEN_MS);
+  async recordFutileRenewal(): Promise<void> {
+    await this.#coordination.set(this.#forbiddenKey, true, FORBIDDEN_TTL_MS);
   }
 }
 
-function readPause(value: Remembered | undefined): Pause | undefined {
+function readPause(value: CoordinationValue | undefined): Pause | undefined {
   if (!isObject(value)) return undefined;
   const { until, ms, code, status } = value;
   return {
     // Another version, or another process, may have written something else.
     until: Number(until) || 0,
-    ms: Number(ms) || FAILED_MS,
+    ms: Number(ms) || FAILED_PAUSE_MS,
     code: typeof code === 'string' ? code : '',
     status: typeof status === 'number' ? status : null,
   };
 }
 
-function reasonOf({ code, status }: Pause): string {
-  if (REFUSALS.has(code as ErrorCode))
+function describeReason({ code, status }: Pause): string {
+  if (REFUSAL_CODES.has(code as ErrorCode))
     return `The appliance refused these credentials moments ago${status === null ? '' : ` (${status})`}, and accounts lock.`;
   if (code === 'UNAUTHORIZED') return 'The appliance refused a key that it had issued just before.';
   return `The last login ended without a key (${status === null ? code : `${code}, status ${status}`}).`;
 }
 
 /** `Retry-After` in milliseconds, as seconds or as an HTTP date; undefined when it says neither. */
-export function retryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
+export function parseRetryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
   if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;

@@ -1,17 +1,17 @@
 import type { Transport } from '../http/transport';
 import type { Reply } from '../http/exchange';
-import { parseObject } from '../http/document';
-import { GatewayError, type Details } from '../model/error';
-import { ours, sentence, type Sentence } from '../model/sentence';
+import { parseObject } from '../http/parse-object';
+import { GatewayError, type GatewayErrorDetails } from '../model/error';
+import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { basic, Key } from './key';
-import { retryAfterMs } from './back-off';
+import { basicAuthorization, SessionApiKey } from './session-api-key';
+import { parseRetryAfterMs } from './back-off';
 
-const REALM_LOGIN = '/api/v1/realm_auth';
-const LEGACY_LOGIN = '/api/v1/auth';
+const REALM_LOGIN_PATH = '/api/v1/realm_auth';
+const LEGACY_LOGIN_PATH = '/api/v1/auth';
 
 /** What a step of a login leads to: the key, or a further step, which waits for an answer. */
-export type Step = { readonly key: Key } | { readonly resumeId: string };
+export type LoginStepResult = { readonly key: SessionApiKey } | { readonly resumeId: string };
 
 /** The requests of a login (appliance-api.md, "Authentication endpoints"), and what their answers mean. */
 export class LoginExchange {
@@ -24,18 +24,18 @@ export class LoginExchange {
   }
 
   /** Errors: `LOGIN_REJECTED`, `FORBIDDEN`, `NOT_FOUND`, `APPLIANCE_ERROR`, `BAD_RESPONSE`, and those of the transport. */
-  async first(): Promise<Step> {
+  async sendCredentials(): Promise<LoginStepResult> {
     const { login, realm = '', username = '', password = '' } = this.#settings;
-    const credentials = basic(username, password);
-    if (login === 'realm') return this.#step(await this.#send('POST', REALM_LOGIN, credentials, { realm }));
+    const credentials = basicAuthorization(username, password);
+    if (login === 'realm') return this.#readStep(await this.#send('POST', REALM_LOGIN_PATH, credentials, { realm }));
     // Seen as GET too (field-notes.md); these did not look at the credentials.
-    const reply = await this.#send('POST', LEGACY_LOGIN, credentials);
-    return this.#step([400, 404, 405].includes(reply.status) ? await this.#send('GET', LEGACY_LOGIN, credentials) : reply);
+    const reply = await this.#send('POST', LEGACY_LOGIN_PATH, credentials);
+    return this.#readStep([400, 404, 405].includes(reply.status) ? await this.#send('GET', LEGACY_LOGIN_PATH, credentials) : reply);
   }
 
   /** Answers a step with a code or a second password. Errors: as `first`. */
-  async second(resumeId: string, username: string, answer: string): Promise<Step> {
-    return this.#step(await this.#send('POST', REALM_LOGIN, basic(username, answer), { resume_id: resumeId }));
+  async answerStep(resumeId: string, username: string, answer: string): Promise<LoginStepResult> {
+    return this.#readStep(await this.#send('POST', REALM_LOGIN_PATH, basicAuthorization(username, answer), { resume_id: resumeId }));
   }
 
   #send(method: 'GET' | 'POST', path: string, authorization: string, body?: Record<string, string>): Promise<Reply> {
@@ -47,63 +47,63 @@ export class LoginExchange {
     });
   }
 
-  #step(reply: Reply): Step {
+  #readStep(reply: Reply): LoginStepResult {
     const { status } = reply;
-    if (status < 200 || status > 299 || isPage(reply)) throw this.#refusal(reply);
+    if (status < 200 || status > 299 || isHtmlPage(reply)) throw this.#refusal(reply);
     const { api_key: apiKey, resume_id: resumeId } = parseObject(reply);
-    if (typeof apiKey === 'string' && apiKey !== '') return { key: new Key(apiKey) };
+    if (typeof apiKey === 'string' && apiKey !== '') return { key: new SessionApiKey(apiKey) };
     if (typeof resumeId === 'string' && resumeId !== '') return { resumeId };
     throw new GatewayError(
       'BAD_RESPONSE',
-      sentence`The appliance accepted the login but gave neither a key nor a further step. Check that the realm allows REST access.`,
+      safeMessage`The appliance accepted the login but gave neither a key nor a further step. Check that the realm allows REST access.`,
       { status },
     );
   }
 
   /** 400, 401 and 422 refuse the credentials (a wrong realm among them), 403 them or the account. */
   #refusal({ status, retryAfter }: Reply): GatewayError {
-    const wait = retryAfterMs(retryAfter);
-    const details: Details = { status, login: true, ...(wait !== undefined && { retryAfterMs: wait }) };
+    const waitMs = parseRetryAfterMs(retryAfter);
+    const details: GatewayErrorDetails = { status, login: true, ...(waitMs !== undefined && { retryAfterMs: waitMs }) };
     const { login, secondFactor } = this.#settings;
-    const realm = ours(login === 'realm' ? ', the realm' : '');
-    const second = ours(secondFactor === 'none' ? '' : ' and second factor');
+    const realmHint = trusted(login === 'realm' ? ', the realm' : '');
+    const secondFactorHint = trusted(secondFactor === 'none' ? '' : ' and second factor');
     if (status === 403)
       return new GatewayError(
         'FORBIDDEN',
-        sentence`The appliance forbids this login (403). Check user name, password${second}${realm}, that the account may use the REST interface, and that the address of this machine is one that may log in.`,
+        safeMessage`The appliance forbids this login (403). Check user name, password${secondFactorHint}${realmHint}, that the account may use the REST interface, and that the address of this machine is one that may log in.`,
         details,
       );
     if (status === 400 || status === 401 || status === 422)
       return new GatewayError(
         'LOGIN_REJECTED',
-        sentence`The appliance refused the login (${status}). Check user name, password${second}${realm}, and that the account may use the REST interface.`,
+        safeMessage`The appliance refused the login (${status}). Check user name, password${secondFactorHint}${realmHint}, and that the account may use the REST interface.`,
         details,
       );
-    if (status === 404) return new GatewayError('NOT_FOUND', this.#noSuchLogin(), details);
+    if (status === 404) return new GatewayError('NOT_FOUND', this.#loginNotFoundMessage(), details);
     if (status < 400) {
-      const what = ours(status < 300 ? 'a page' : 'a redirect');
+      const what = trusted(status < 300 ? 'a page' : 'a redirect');
       return new GatewayError(
         status < 300 ? 'BAD_RESPONSE' : 'APPLIANCE_ERROR',
-        sentence`The login was answered with ${what} (${status}) where a key belongs. The address may be wrong, for example that of the user portal: enter the one under which the administrators’ interface is reached.`,
+        safeMessage`The login was answered with ${what} (${status}) where a key belongs. The address may be wrong, for example that of the user portal: enter the one under which the administrators’ interface is reached.`,
         details,
       );
     }
-    const why = ours(status === 429 ? 'It asks for fewer logins' : status < 500 ? 'Check the address' : 'It may be restarting');
+    const why = trusted(status === 429 ? 'It asks for fewer logins' : status < 500 ? 'Check the address' : 'It may be restarting');
     return new GatewayError(
       'APPLIANCE_ERROR',
-      sentence`The appliance did not carry out the login (status ${status}). ${why}; try again later.`,
+      safeMessage`The appliance did not carry out the login (status ${status}). ${why}; try again later.`,
       details,
     );
   }
 
-  #noSuchLogin(): Sentence {
+  #loginNotFoundMessage(): SafeMessage {
     if (this.#settings.login === 'legacy')
-      return sentence`The appliance has no such login (404). Releases from 22.7R2.1 on have only the realm login: choose that.`;
-    return sentence`The appliance has no such login (404). Check the address, and that the REST interface is on.`;
+      return safeMessage`The appliance has no such login (404). Releases from 22.7R2.1 on have only the realm login: choose that.`;
+    return safeMessage`The appliance has no such login (404). Check the address, and that the REST interface is on.`;
   }
 }
 
 /** A sign-in page in place of a document, whatever its type is said to be. */
-function isPage({ body }: Reply): boolean {
+function isHtmlPage({ body }: Reply): boolean {
   return body.text().trimStart().startsWith('<');
 }

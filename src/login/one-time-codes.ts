@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { coordinationKey, type Coordination, type Remembered } from '../model/coordination';
+import { coordinationKey, type Coordination, type CoordinationValue } from '../model/coordination';
 import { GatewayError } from '../model/error';
-import { sentence } from '../model/sentence';
-import { code, readSecret } from '../model/totp';
+import { safeMessage } from '../model/safe-message';
+import { createTotpCode, parseTotpSecret } from '../model/totp';
 
-const STEPS_KEPT = 64;
-const MEMORY_MS = 24 * 3_600_000;
+const MAX_SPENT_STEPS = 64;
+const SPENT_STEPS_TTL_MS = 24 * 3_600_000;
 /** The longest wait for a code that may be sent, in time steps. */
-const LONGEST_WAIT = 2;
+const MAX_WAIT_STEPS = 2;
 /** Timers are early at times. */
-const MARGIN_MS = 50;
+const TIMER_MARGIN_MS = 50;
 
 /** A code whose step is spent from now on. */
 export interface OneTimeCode {
   readonly code: string;
   /** By how much the clock of this machine was set back since a code was sent, if it was. Milliseconds. */
-  readonly setBackMs: number | undefined;
+  readonly clockSetBackMs: number | undefined;
   /** For a code that certainly was not sent after all. */
   release(): Promise<void>;
 }
 
 /** The step is spent, or one to wait for comes before it. */
-type Taken = { readonly latest: number } | { readonly waitFor: number };
+type StepReservation = { readonly latest: number } | { readonly waitFor: number };
 
 /**
  * The code of now (RFC 6238), or of the next step whose code may be sent: a code never goes out twice, in no process that shares the
@@ -33,66 +33,66 @@ type Taken = { readonly latest: number } | { readonly waitFor: number };
  * waited for; after it was set back further, the code of now is sent, because no wait is longer than two steps.
  * Errors: `BAD_CONFIG` when the secret cannot be read, `LOGIN_PAUSED` when others take each step, what `signal` aborts with.
  */
-export async function nextCode(
+export async function reserveOneTimeCode(
   secret: string,
   coordination: Coordination,
   signal?: AbortSignal,
   now: () => number = Date.now,
 ): Promise<OneTimeCode> {
-  const { key, digits, period, algorithm } = readSecret(secret);
-  const spent = coordinationKey('one-time-codes', createHash('sha256').update(key).digest('hex'));
-  const begun = performance.now();
+  const { key, digits, period, algorithm } = parseTotpSecret(secret);
+  const spentStepsKey = coordinationKey('one-time-codes', createHash('sha256').update(key).digest('hex'));
+  const startedAt = performance.now();
   // What was waited counts, whoever sets the clock meanwhile: else there would be no end to it.
-  const start = now();
+  const startTime = now();
   for (;;) {
     signal?.throwIfAborted();
-    const waited = performance.now() - begun;
-    const step = Math.floor((start + waited) / 1000 / period);
-    const taken = await take(coordination, spent, step);
-    if ('latest' in taken) {
-      const release = (): Promise<void> => giveBack(coordination, spent, step);
+    const waitedMs = performance.now() - startedAt;
+    const step = Math.floor((startTime + waitedMs) / 1000 / period);
+    const reservation = await reserveStep(coordination, spentStepsKey, step);
+    if ('latest' in reservation) {
+      const release = (): Promise<void> => releaseStep(coordination, spentStepsKey, step);
       if (signal?.aborted) await release();
       signal?.throwIfAborted();
-      const setBackMs = taken.latest > step ? (taken.latest - step) * period * 1000 : undefined;
-      return { code: code(key, step, digits, algorithm), setBackMs, release };
+      const clockSetBackMs = reservation.latest > step ? (reservation.latest - step) * period * 1000 : undefined;
+      return { code: createTotpCode(key, step, digits, algorithm), clockSetBackMs, release };
     }
-    const wait = taken.waitFor * period * 1000 - (start + waited);
-    if (waited + wait > LONGEST_WAIT * period * 1000) throw allTaken(waited);
-    await sleep(wait + MARGIN_MS, undefined, { signal });
+    const waitMs = reservation.waitFor * period * 1000 - (startTime + waitedMs);
+    if (waitedMs + waitMs > MAX_WAIT_STEPS * period * 1000) throw allCodesUsed(waitedMs);
+    await sleep(waitMs + TIMER_MARGIN_MS, undefined, { signal });
   }
 }
 
 /** Spends a step, unless it is spent or behind one that is, but not so far behind that the clock has to be taken at its word. */
-async function take(coordination: Coordination, key: string, step: number): Promise<Taken> {
-  let outcome: Taken = { waitFor: step + 1 };
-  const change = (present: Remembered | undefined): Remembered => {
-    const steps = stepsOf(present);
+async function reserveStep(coordination: Coordination, key: string, step: number): Promise<StepReservation> {
+  let outcome: StepReservation = { waitFor: step + 1 };
+  const change = (stored: CoordinationValue | undefined): CoordinationValue => {
+    const steps = readSteps(stored);
     const latest = Math.max(...steps, -Infinity);
-    const near = latest >= step && latest < step + LONGEST_WAIT;
-    if (near || steps.includes(step)) {
-      outcome = { waitFor: near ? latest + 1 : step + 1 };
+    const isNearLatest = latest >= step && latest < step + MAX_WAIT_STEPS;
+    if (isNearLatest || steps.includes(step)) {
+      outcome = { waitFor: isNearLatest ? latest + 1 : step + 1 };
       return steps;
     }
     outcome = { latest };
-    return [...steps, step].slice(-STEPS_KEPT);
+    return [...steps, step].slice(-MAX_SPENT_STEPS);
   };
-  await coordination.update(key, change, MEMORY_MS);
+  await coordination.update(key, change, SPENT_STEPS_TTL_MS);
   return outcome;
 }
 
-async function giveBack(coordination: Coordination, key: string, step: number): Promise<void> {
-  await coordination.update(key, (present) => stepsOf(present).filter((spent) => spent !== step), MEMORY_MS);
+async function releaseStep(coordination: Coordination, key: string, step: number): Promise<void> {
+  await coordination.update(key, (stored) => readSteps(stored).filter((spent) => spent !== step), SPENT_STEPS_TTL_MS);
 }
 
-function stepsOf(value: Remembered | undefined): number[] {
+function readSteps(value: CoordinationValue | undefined): number[] {
   return Array.isArray(value) ? value.filter((step) => typeof step === 'number') : [];
 }
 
-function allTaken(waited: number): GatewayError {
-  const seconds = Math.round(waited / 1000);
+function allCodesUsed(waitedMs: number): GatewayError {
+  const seconds = Math.round(waitedMs / 1000);
   return new GatewayError(
     'LOGIN_PAUSED',
-    sentence`Every one-time code of now was sent already (waited for ${seconds} s), and no code is sent twice: other logins use the same secret, or the clock of this machine was set back. Try again later.`,
+    safeMessage`Every one-time code of now was sent already (waited for ${seconds} s), and no code is sent twice: other logins use the same secret, or the clock of this machine was set back. Try again later.`,
     { sent: false },
   );
 }

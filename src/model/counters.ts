@@ -1,64 +1,64 @@
 import type { ErrorCode } from './error-codes';
 
 /** Upper bounds of a histogram of requests, in seconds: from what a kept connection takes to what a time limit allows. */
-export const BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
+export const HISTOGRAM_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
 /** A count that is added to where it stands: what a request costs must not show. */
 interface Count {
   n: number;
 }
 
-type ByCode = Map<string | number, Count>;
+type CountsByCode = Map<string | number, Count>;
 
 /** How long something took, how often. */
 export class Histogram {
   /** By the first bound that they were not above; those above all of them stand last. */
-  readonly buckets = new Array<number>(BOUNDS.length + 1).fill(0);
+  readonly buckets = new Array<number>(HISTOGRAM_BOUNDS_SECONDS.length + 1).fill(0);
   seconds = 0;
 
   add(seconds: number): void {
     let bucket = 0;
-    while (bucket < BOUNDS.length && seconds > (BOUNDS[bucket] as number)) bucket++;
+    while (bucket < HISTOGRAM_BOUNDS_SECONDS.length && seconds > (HISTOGRAM_BOUNDS_SECONDS[bucket] as number)) bucket++;
     this.buckets[bucket] = (this.buckets[bucket] as number) + 1;
     this.seconds += seconds;
   }
 }
 
-interface OfMethod {
-  readonly codes: ByCode;
-  readonly took: Histogram;
+interface MethodCounters {
+  readonly codes: CountsByCode;
+  readonly durations: Histogram;
 }
 
 /** What one gateway has sent since it was made. Counts only; of what comes from outside there is nothing in it but statuses. */
 export class Counters {
   readonly since = Date.now();
   /** Requests by method: by status, or by the code of what ended them without one, and how long they took. */
-  readonly requests = new Map<string, OfMethod>();
+  readonly requests = new Map<string, MethodCounters>();
   /** Runs that failed, by code. */
-  readonly failures: ByCode = new Map();
+  readonly failures: CountsByCode = new Map();
   runs = 0;
   retries = 0;
   logins = 0;
 
   /** One exchange has ended. */
-  requested(method: string, code: number | ErrorCode, seconds: number): void {
-    let of = this.requests.get(method);
-    if (!of) this.requests.set(method, (of = { codes: new Map<string | number, Count>(), took: new Histogram() }));
-    add(of.codes, code);
-    of.took.add(seconds);
+  countRequest(method: string, code: number | ErrorCode, seconds: number): void {
+    let counters = this.requests.get(method);
+    if (!counters) this.requests.set(method, (counters = { codes: new Map<string | number, Count>(), durations: new Histogram() }));
+    add(counters.codes, code);
+    counters.durations.add(seconds);
   }
 
   /** One run has ended so. */
-  failed(code: ErrorCode): void {
+  countFailure(code: ErrorCode): void {
     add(this.failures, code);
   }
 
   /** How long all of them took, whatever the method. */
-  get took(): Histogram {
+  get durations(): Histogram {
     const all = new Histogram();
-    for (const { took } of this.requests.values()) {
-      took.buckets.forEach((n, index) => (all.buckets[index] = (all.buckets[index] as number) + n));
-      all.seconds += took.seconds;
+    for (const { durations } of this.requests.values()) {
+      durations.buckets.forEach((n, index) => (all.buckets[index] = (all.buckets[index] as number) + n));
+      all.seconds += durations.seconds;
     }
     return all;
   }
@@ -86,27 +86,27 @@ export interface CounterValues {
 
 export function counterValues(counters: Counters, connections: CounterValues['connections']): CounterValues {
   const { since, runs, failures, requests, retries, logins } = counters;
-  const plain = (counts: ByCode): Record<string, number> => Object.fromEntries([...counts].map(([code, { n }]) => [code, n]));
-  const of = <T>(value: (of: OfMethod) => T): Record<string, T> =>
-    Object.fromEntries([...requests].map(([method, found]) => [method, value(found)]));
+  const plain = (counts: CountsByCode): Record<string, number> => Object.fromEntries([...counts].map(([code, { n }]) => [code, n]));
+  const byMethod = <T>(value: (entry: MethodCounters) => T): Record<string, T> =>
+    Object.fromEntries([...requests].map(([method, methodCounters]) => [method, value(methodCounters)]));
   return {
     since: new Date(since).toISOString(),
     runs,
     failures: plain(failures),
-    requests: of(({ codes }) => plain(codes)),
+    requests: byMethod(({ codes }) => plain(codes)),
     retries,
     logins,
-    seconds: of(({ took: { buckets, seconds } }) => ({
+    seconds: byMethod(({ durations: { buckets, seconds } }) => ({
       buckets: [...buckets],
       count: buckets.reduce((sum, n) => sum + n, 0),
       sum: seconds,
     })),
-    bounds: BOUNDS,
+    bounds: HISTOGRAM_BOUNDS_SECONDS,
     connections,
   };
 }
 
-function add(counts: ByCode, code: string | number): void {
+function add(counts: CountsByCode, code: string | number): void {
   const count = counts.get(code);
   if (count) count.n++;
   else counts.set(code, { n: 1 });

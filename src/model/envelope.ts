@@ -18,14 +18,14 @@ export interface WriteResult {
 }
 
 /** Data of an operation on many: what became of each item, in the order given. */
-export interface Many {
+export interface BulkResult {
   total: number;
   ok: number;
   failed: number;
-  results: ManyItem[];
+  results: BulkItemResult[];
 }
 
-export type ManyItem =
+export type BulkItemResult =
   | { item: unknown; ok: true; status: number | null }
   | { item: unknown; planned: true }
   | { item: unknown; ok: false; error: { code: ErrorCode; message: string } };
@@ -66,14 +66,14 @@ export interface Envelope {
   [more: string]: unknown;
 }
 
-export function emptyResult(): ResultLists {
+export function emptyResultLists(): ResultLists {
   return { info: [], warnings: [], errors: [] };
 }
 
 let latest: { readonly ms: number; readonly text: string } | undefined;
 
 /** Now, as an envelope tells it; written once for all of the same millisecond, since it costs more than the rest of an envelope. */
-export function isoTime(): string {
+export function currentIsoTime(): string {
   const ms = Date.now();
   if (latest?.ms !== ms) latest = { ms, text: new Date(ms).toISOString() };
   return latest.text;

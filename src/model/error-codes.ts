@@ -27,7 +27,7 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** With these, nothing else that is asked of the appliance right after would fare better: it is away, or no login is to be had. */
-export const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+export const UNREACHABLE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CONNECTION',
   'TIMEOUT',
   'TLS',

@@ -1,9 +1,9 @@
 import type { Envelope, Message } from './envelope';
 import type { ErrorCode } from './error-codes';
-import { ours, sentence, type Sentence } from './sentence';
+import { trusted, safeMessage, type SafeMessage } from './safe-message';
 
 /** What the place that failed knows; `Gateway.run` folds it into the envelope that becomes `cause`. */
-export interface Details {
+export interface GatewayErrorDetails {
   /** HTTP status of the answer, where there was one. */
   status?: number;
   /** The appliance's own lists of messages. */
@@ -34,24 +34,24 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   override cause: Envelope | undefined = undefined;
   // Not enumerable: what the cause does not repeat stays inside the library.
-  declare readonly details: Details;
+  declare readonly details: GatewayErrorDetails;
   /** The message, in which what came from outside is still told apart. */
-  declare readonly sentence: Sentence;
+  declare readonly safeMessage: SafeMessage;
 
   /** A message that has anything from outside in it is a `sentence`, which knows what; a plain text is ours (a test looks after that). */
-  constructor(code: ErrorCode, message: string | Sentence, details: Details = {}) {
+  constructor(code: ErrorCode, message: string | SafeMessage, details: GatewayErrorDetails = {}) {
     super(String(message));
     this.code = code;
     Object.defineProperty(this, 'name', { value: 'GatewayError' });
     Object.defineProperty(this, 'details', { value: details });
-    Object.defineProperty(this, 'sentence', { value: typeof message === 'string' ? ours(message) : message });
+    Object.defineProperty(this, 'safeMessage', { value: typeof message === 'string' ? trusted(message) : message });
   }
 
   /**
    * The code, if the request itself was answered so: a login that is answered 404 or 403 says nothing of what is there, or of what the
    * account may do there.
    */
-  get answered(): ErrorCode | undefined {
+  get requestCode(): ErrorCode | undefined {
     return this.details.login ? undefined : this.code;
   }
 
@@ -62,7 +62,7 @@ export class GatewayError extends Error {
 }
 
 /** Shorthand for the commonest refusal: which field, what was wrong, what to do. */
-export function badInput(message: string | Sentence, details: Details = {}): GatewayError {
+export function badInput(message: string | SafeMessage, details: GatewayErrorDetails = {}): GatewayError {
   return new GatewayError('BAD_INPUT', message, details);
 }
 
@@ -71,12 +71,12 @@ export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError(
     'BAD_RESPONSE',
-    sentence`Unexpected fault: ${textOf(thrown)}. Please report it with the operation and its input.`,
+    safeMessage`Unexpected fault: ${readThrownText(thrown)}. Please report it with the operation and its input.`,
   );
 }
 
 /** Anything can be thrown, also what has no text or fails to tell it. */
-function textOf(thrown: unknown): string {
+function readThrownText(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.message) : String(thrown);
   } catch {

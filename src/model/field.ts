@@ -1,12 +1,12 @@
 import type { JsonObject } from './json';
-import type { Rule } from './rules';
-import type { Sentence } from './sentence';
+import type { TextRule } from './rules';
+import type { SafeMessage } from './safe-message';
 
 /** A count, or a share of all. */
 export type Amount = number | `${number}%`;
 
 /** How a value is read and checked; `input.ts` has one reader for each kind. */
-export type Kind =
+export type FieldKind =
   'text' | 'number' | 'amount' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
 
 /** Kinds of what an appliance holds and a field can name; `areas/catalogue.ts` has the list of each. */
@@ -41,7 +41,7 @@ export type ObjectKind =
 
 /** One input field of an operation: everything that dialog, help, checks and README need to know about it. */
 export interface Field<T = unknown, R extends boolean = boolean> {
-  readonly kind: Kind;
+  readonly kind: FieldKind;
   readonly label: string;
   /** One sentence for the sidebar help. */
   readonly help: string;
@@ -65,19 +65,19 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** What the dialog has of its own for it, beside text. */
   readonly editor?: 'session-filter' | 'resource';
   /** What a text has to be; the dialog checks it too. */
-  readonly rule?: Rule;
+  readonly rule?: TextRule;
   /** What a number may be; a count is whole and at least 1. The dialog checks it too. */
   readonly range?: 'count' | 'positive';
   readonly default?: T;
   /** In words what is wrong with a value of the right kind, or undefined. */
-  check?(value: T): string | Sentence | undefined;
+  check?(value: T): string | SafeMessage | undefined;
   readonly example?: T;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
 /** A field that is never missing in the input, because it has a value where none is given. */
-export type Preset<T> = Field<T, false> & { readonly default: T };
+export type DefaultedField<T> = Field<T, false> & { readonly default: T };
 
 type Value<F> = F extends Field<infer T> ? T : never;
 type PerItem = { readonly perItem: true };
@@ -86,12 +86,12 @@ type AlwaysKeys<F extends Fields> = { [K in keyof F]: F[K] extends PerItem ? nev
 type RequiredKeys<F extends Fields> = { [K in keyof F]: F[K] extends PerItem ? never : F[K]['required'] extends true ? K : never }[keyof F];
 
 /** The input of an operation as it gets it: read, checked, defaults filled in. Inferred from its fields. */
-export type Input<F extends Fields = Fields> = { [K in AlwaysKeys<F>]: Value<F[K]> } & {
+export type ParsedInput<F extends Fields = Fields> = { [K in AlwaysKeys<F>]: Value<F[K]> } & {
   [K in Exclude<keyof F, AlwaysKeys<F>>]?: Value<F[K]>;
 };
 
 /** What may be given for a value: numbers for texts, texts for numbers and booleans, one item for a list. `readField` knows the rest. */
-export type Givable<T> = [T] extends [boolean]
+export type RawValue<T> = [T] extends [boolean]
   ? boolean | 'true' | 'false'
   : [T] extends [number]
     ? number | `${number}`
@@ -104,66 +104,76 @@ export type Givable<T> = [T] extends [boolean]
           : T;
 
 /** The input of an operation as it is given. A field that is undefined counts as not given. */
-export type Given<F extends Fields = Fields> = { readonly [K in RequiredKeys<F>]: Givable<Value<F[K]>> } & {
-  readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: Givable<Value<F[K]>> | undefined;
+export type RawInput<F extends Fields = Fields> = { readonly [K in RequiredKeys<F>]: RawValue<Value<F[K]>> } & {
+  readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: RawValue<Value<F[K]>> | undefined;
 };
 
-type Options<T> = Partial<Omit<Field<T>, 'kind' | 'label' | 'help' | 'required'>>;
-const plain = { required: false, subject: false, guard: false, filter: false, secret: false } as const;
+type FieldOptions<T> = Partial<Omit<Field<T>, 'kind' | 'label' | 'help' | 'required'>>;
+const FIELD_DEFAULTS = { required: false, subject: false, guard: false, filter: false, secret: false } as const;
 
-interface Maker<T> {
-  (label: string, help: string, options: Options<T> & { readonly default: T }): Preset<T>;
-  (label: string, help: string, options?: Options<T>): Field<T, false>;
+interface FieldFactory<T> {
+  (label: string, help: string, options: FieldOptions<T> & { readonly default: T }): DefaultedField<T>;
+  (label: string, help: string, options?: FieldOptions<T>): Field<T, false>;
 }
 
-function field<T>(kind: Kind): Maker<T> {
-  const make = (label: string, help: string, options: Options<T> = {}): Field<T, false> => ({
-    ...plain,
+function createFieldFactory<T>(kind: FieldKind): FieldFactory<T> {
+  const make = (label: string, help: string, options: FieldOptions<T> = {}): Field<T, false> => ({
+    ...FIELD_DEFAULTS,
     kind,
     label,
     help,
     ...options,
     required: false,
   });
-  return make as Maker<T>;
+  return make as FieldFactory<T>;
 }
 
 /** Marks a field as required. */
-export function required<T>(optional: Field<T>): Field<T, true> {
-  return { ...optional, required: true };
+export function requiredField<T>(optionalField: Field<T>): Field<T, true> {
+  return { ...optionalField, required: true };
 }
 
 /** The bold field of the contract's table. */
-export function subject<F extends Field>(of: F): F {
-  return { ...of, subject: true };
+export function subjectField<F extends Field>(field: F): F {
+  return { ...field, subject: true };
 }
 
-export const text = field<string>('text');
-export const number = field<number>('number');
+export const textField = createFieldFactory<string>('text');
+export const numberField = createFieldFactory<number>('number');
 /** A number, or text such as `10%`: a share of all that there are. */
-export const amount = field<Amount>('amount');
-export const boolean = field<boolean>('boolean');
-export const object = field<JsonObject>('object');
+export const amountField = createFieldFactory<Amount>('amount');
+export const booleanField = createFieldFactory<boolean>('boolean');
+export const objectField = createFieldFactory<JsonObject>('object');
 /** Array of texts; a single one is accepted too. */
-export const list = field<string[]>('list');
+export const listField = createFieldFactory<string[]>('list');
 /** Text, href or array of raw segments; see `configurationPath`. */
-export const path = field<string | string[]>('path');
+export const pathField = createFieldFactory<string | string[]>('path');
 /** Texts or objects, one or an array of them. What is single stays single. */
-export const records = field<string | JsonObject | (string | JsonObject)[]>('records');
+export const recordsField = createFieldFactory<string | JsonObject | (string | JsonObject)[]>('records');
 /** The same where a text is a name, which may be a number too. */
-export const names = field<string | JsonObject | (string | JsonObject)[]>('names');
+export const namesField = createFieldFactory<string | JsonObject | (string | JsonObject)[]>('names');
 /** Whatever can be a body: an object, text, or a Buffer. */
-export const content = field<JsonObject | string | Buffer>('content');
+export const contentField = createFieldFactory<JsonObject | string | Buffer>('content');
 /** A Buffer, or text that is one. */
-export const data = field<Buffer | string>('data');
+export const dataField = createFieldFactory<Buffer | string>('data');
 
-export function choice<const C extends string>(
+export function choiceField<const C extends string>(
   label: string,
   help: string,
   choices: readonly C[],
-  options: Options<C> & { readonly default: C },
-): Preset<C>;
-export function choice<const C extends string>(label: string, help: string, choices: readonly C[], options?: Options<C>): Field<C, false>;
-export function choice<C extends string>(label: string, help: string, choices: readonly C[], options: Options<C> = {}): Field<C, false> {
-  return { ...plain, kind: 'choice', label, help, choices, ...options, required: false };
+  options: FieldOptions<C> & { readonly default: C },
+): DefaultedField<C>;
+export function choiceField<const C extends string>(
+  label: string,
+  help: string,
+  choices: readonly C[],
+  options?: FieldOptions<C>,
+): Field<C, false>;
+export function choiceField<C extends string>(
+  label: string,
+  help: string,
+  choices: readonly C[],
+  options: FieldOptions<C> = {},
+): Field<C, false> {
+  return { ...FIELD_DEFAULTS, kind: 'choice', label, help, choices, ...options, required: false };
 }

@@ -1,74 +1,74 @@
 import { badInput } from './error';
-import type { Field, Input, Operation } from './operation';
-import { isOutOf, keeps, shareOf, type Rule } from './rules';
-import { ours, sentence, type Sentence } from './sentence';
-import { isObject, kindOf } from './json';
+import type { Field, ParsedInput, Operation } from './operation';
+import { isOutOfRange, matchesRule, parsePercentage, type TextRule } from './rules';
+import { trusted, safeMessage, type SafeMessage } from './safe-message';
+import { isObject, describeKind } from './json';
 
-type Reader = (value: unknown, name: string, field: Field) => unknown;
+type FieldReader = (value: unknown, name: string, field: Field) => unknown;
 
-const readers: Record<Field['kind'], Reader> = {
+const fieldReaders: Record<Field['kind'], FieldReader> = {
   text: (value, name) => {
     if (typeof value === 'string') return value;
     if (Number.isFinite(value)) return String(value);
-    throw wrong(name, 'text', value);
+    throw wrongKindError(name, 'text', value);
   },
   number: (value, name, field) => {
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (Number.isFinite(number)) return number;
-    throw wrong(name, field.kind === 'amount' ? 'a number, or a share such as 10%, of at most 100%' : 'a number', value);
+    throw wrongKindError(name, field.kind === 'amount' ? 'a number, or a share such as 10%, of at most 100%' : 'a number', value);
   },
   amount: (value, name, field) => {
-    const share = typeof value === 'string' ? shareOf(value) : undefined;
-    return share === undefined ? readers.number(value, name, field) : `${share}%`;
+    const share = typeof value === 'string' ? parsePercentage(value) : undefined;
+    return share === undefined ? fieldReaders.number(value, name, field) : `${share}%`;
   },
   boolean: (value, name) => {
     // `True` as some appliances spell it: what was read can be written back.
     if (value === true || value === 'true' || value === 'True' || value === 1 || value === '1') return true;
     if (value === false || value === 'false' || value === 'False' || value === 0 || value === '0') return false;
-    throw wrong(name, 'true or false', value);
+    throw wrongKindError(name, 'true or false', value);
   },
   choice: (value, name, field) => {
     const choices = field.choices ?? [];
     if (typeof value === 'string' && choices.includes(value)) return value;
-    const came = typeof value === 'string' ? JSON.stringify(value) : ours(kindOf(value));
-    throw badInput(sentence`${ours(name)} has to be one of ${ours(choices.join(', '))}; ${came} came.`);
+    const actual = typeof value === 'string' ? JSON.stringify(value) : trusted(describeKind(value));
+    throw badInput(safeMessage`${trusted(name)} has to be one of ${trusted(choices.join(', '))}; ${actual} came.`);
   },
   object: (value, name) => {
     if (isObject(value)) return value;
-    throw wrong(name, 'an object', value);
+    throw wrongKindError(name, 'an object', value);
   },
   list: (value, name) => {
     const items: unknown[] = Array.isArray(value) ? value : [value];
     return items.map((item, index) => {
       if (typeof item === 'string' && item !== '') return item;
       if (Number.isFinite(item)) return String(item);
-      throw wrong(Array.isArray(value) ? `${name}[${index}]` : name, 'text', item);
+      throw wrongKindError(Array.isArray(value) ? `${name}[${index}]` : name, 'text', item);
     });
   },
   path: (value, name, field) => {
     if (Array.isArray(value)) return value as unknown[];
-    return readers.text(value, name, field);
+    return fieldReaders.text(value, name, field);
   },
   records: (value, name) => {
     const items: unknown[] = Array.isArray(value) ? value : [value];
     items.forEach((item, index) => {
       if (!isObject(item) && !(typeof item === 'string' && item !== '')) {
-        throw wrong(Array.isArray(value) ? `${name}[${index}]` : name, 'text or an object', item);
+        throw wrongKindError(Array.isArray(value) ? `${name}[${index}]` : name, 'text or an object', item);
       }
     });
     return value;
   },
   names: (value, name, field) => {
-    const named = (item: unknown): unknown => (Number.isFinite(item) ? String(item) : item);
-    return readers.records(Array.isArray(value) ? value.map(named) : named(value), name, field);
+    const toName = (item: unknown): unknown => (Number.isFinite(item) ? String(item) : item);
+    return fieldReaders.records(Array.isArray(value) ? value.map(toName) : toName(value), name, field);
   },
   content: (value, name) => {
     if (isObject(value) || Buffer.isBuffer(value) || typeof value === 'string') return value;
-    throw wrong(name, 'an object, text or a Buffer', value);
+    throw wrongKindError(name, 'an object, text or a Buffer', value);
   },
   data: (value, name) => {
     if (Buffer.isBuffer(value) || typeof value === 'string') return value;
-    throw wrong(name, 'a Buffer or text', value);
+    throw wrongKindError(name, 'a Buffer or text', value);
   },
 };
 
@@ -76,49 +76,51 @@ const readers: Record<Field['kind'], Reader> = {
  * The input of an operation, read and checked. Fields that are undefined count as not given; defaults are filled in.
  * Errors: `BAD_INPUT` naming the field, what it should be and what came; nothing was sent.
  */
-export function readInput(operation: Operation, raw: Readonly<Record<string, unknown>>): Input {
-  if (!isObject(raw)) throw badInput(sentence`The input has to be an object with the fields of the operation; ${ours(kindOf(raw))} came.`);
+export function parseInput(operation: Operation, raw: Readonly<Record<string, unknown>>): ParsedInput {
+  if (!isObject(raw))
+    throw badInput(safeMessage`The input has to be an object with the fields of the operation; ${trusted(describeKind(raw))} came.`);
   const input: Record<string, unknown> = {};
   for (const name of Object.keys(raw)) {
     if (!Object.hasOwn(operation.fields, name) && raw[name] !== undefined) {
       throw badInput(
-        sentence`${name} is not a field of this operation. Its fields are: ${ours(Object.keys(operation.fields).join(', ') || 'none')}.`,
+        safeMessage`${name} is not a field of this operation. Its fields are: ${trusted(Object.keys(operation.fields).join(', ') || 'none')}.`,
       );
     }
   }
   const subject = Object.entries(operation.fields).find(([, field]) => field.subject)?.[0];
-  const several = subject !== undefined && Array.isArray(raw[subject]);
+  const hasSubjectList = subject !== undefined && Array.isArray(raw[subject]);
   for (const [name, field] of Object.entries(operation.fields)) {
     const value = raw[name];
     if (value === undefined || value === null) {
-      if ((field.required && !(field.perItem && several)) || (field.filter && value === null))
-        throw badInput(sentence`${ours(name)} (${ours(field.label)}) is missing.`, { missing: { name, label: field.label } });
+      if ((field.required && !(field.perItem && hasSubjectList)) || (field.filter && value === null))
+        throw badInput(safeMessage`${trusted(name)} (${trusted(field.label)}) is missing.`, { missing: { name, label: field.label } });
       if (field.default !== undefined) input[name] = field.default;
       continue;
     }
-    input[name] = readField(name, field, value);
+    input[name] = parseField(name, field, value);
   }
   return input;
 }
 
 /** One value by its field; also used by the nodes, where a bad value has to be told before anything runs. */
-export function readField(name: string, field: Field, value: unknown): unknown {
+export function parseField(name: string, field: Field, value: unknown): unknown {
   // Only a text of the resource itself may be empty: that clears it.
   if (value === '' && (field.required || field.filter || field.kind !== 'text'))
-    throw badInput(sentence`${ours(name)} (${ours(field.label)}) is empty.`);
-  const read = readers[field.kind](value, name, field);
-  const complaint = rangeComplaint(field, read) ?? ruleComplaint(field, read) ?? field.check?.(read);
-  if (complaint !== undefined) throw badInput(sentence`${ours(name)} ${typeof complaint === 'string' ? ours(complaint) : complaint}`);
-  return read;
+    throw badInput(safeMessage`${trusted(name)} (${trusted(field.label)}) is empty.`);
+  const parsed = fieldReaders[field.kind](value, name, field);
+  const complaint = rangeComplaint(field, parsed) ?? ruleComplaint(field, parsed) ?? field.check?.(parsed);
+  if (complaint !== undefined)
+    throw badInput(safeMessage`${trusted(name)} ${typeof complaint === 'string' ? trusted(complaint) : complaint}`);
+  return parsed;
 }
 
 function rangeComplaint({ range }: Field, value: unknown): string | undefined {
   // A share has no range of its own.
-  if (typeof value === 'string' || !isOutOf(range, value)) return undefined;
+  if (typeof value === 'string' || !isOutOfRange(range, value)) return undefined;
   return range === 'count' ? 'has to be a whole number of at least 1.' : 'has to be more than 0.';
 }
 
-const WANTED: Readonly<Record<Rule, string>> = {
+const EXPECTED_BY_RULE: Readonly<Record<TextRule, string>> = {
   ipv4: 'an IPv4 address such as 192.0.2.10',
   netmask: 'a netmask such as 255.255.255.0',
   address: 'an address such as 198.51.100.0 or 2001:db8::1',
@@ -127,11 +129,11 @@ const WANTED: Readonly<Record<Rule, string>> = {
   amount: 'a whole number of at least 1, or a share such as 10%',
 };
 
-function ruleComplaint({ rule }: Field, value: unknown): Sentence | undefined {
-  if (rule === undefined || typeof value !== 'string' || keeps(rule, value)) return undefined;
-  return sentence`has to be ${ours(WANTED[rule])}; ${JSON.stringify(value)} came.`;
+function ruleComplaint({ rule }: Field, value: unknown): SafeMessage | undefined {
+  if (rule === undefined || typeof value !== 'string' || matchesRule(rule, value)) return undefined;
+  return safeMessage`has to be ${trusted(EXPECTED_BY_RULE[rule])}; ${JSON.stringify(value)} came.`;
 }
 
-function wrong(name: string, wanted: string, came: unknown): Error {
-  return badInput(sentence`${ours(name)} has to be ${ours(wanted)}; ${ours(kindOf(came))} came.`);
+function wrongKindError(name: string, expected: string, actual: unknown): Error {
+  return badInput(safeMessage`${trusted(name)} has to be ${trusted(expected)}; ${trusted(describeKind(actual))} came.`);
 }

@@ -1,9 +1,9 @@
 import { badInput, GatewayError } from './error';
-import { isObject, kindOf } from './json';
-import { ours, sentence } from './sentence';
+import { isObject, describeKind } from './json';
+import { trusted, safeMessage } from './safe-message';
 
 /** What V8 says; a `toJSON` may say anything. */
-const KNOWN = new Set(['Do not know how to serialize a BigInt', 'Converting circular structure to JSON']);
+const V8_MESSAGES = new Set(['Do not know how to serialize a BigInt', 'Converting circular structure to JSON']);
 
 type Replacer = (key: string, value: unknown) => unknown;
 
@@ -11,34 +11,34 @@ type Replacer = (key: string, value: unknown) => unknown;
  * A body as JSON. Errors: `BAD_INPUT` for what JSON cannot carry, such as an object that holds itself, or would carry as something else:
  * a `Map` as `{}`, what was computed to `NaN` as null, a function as nothing.
  */
-export function jsonText(body: unknown, replacer: Replacer = (_key, value) => value): string {
+export function toJsonText(body: unknown, replacer: Replacer = (_key, value) => value): string {
   try {
-    return JSON.stringify(body, (key, value: unknown) => replacer(key, carried(key, value)));
+    return JSON.stringify(body, (key, value: unknown) => replacer(key, checkSerializable(key, value)));
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw badInput(sentence`The body cannot be sent as JSON: ${KNOWN.has(why) ? ours(why) : why}.`);
+    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    throw badInput(safeMessage`The body cannot be sent as JSON: ${V8_MESSAGES.has(reason) ? trusted(reason) : reason}.`);
   }
 }
 
-function carried(key: string, value: unknown): unknown {
+function checkSerializable(key: string, value: unknown): unknown {
   if ((typeof value === 'number' && !Number.isFinite(value)) || typeof value === 'function' || typeof value === 'symbol') {
     throw badInput(
-      sentence`The body cannot be sent as JSON: ${ours(typeof value === 'number' ? String(value) : kindOf(value))} stands at ${JSON.stringify(key)}, which would be lost.`,
+      safeMessage`The body cannot be sent as JSON: ${trusted(typeof value === 'number' ? String(value) : describeKind(value))} stands at ${JSON.stringify(key)}, which would be lost.`,
     );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isObject(value)) return value;
   throw badInput(
-    sentence`The body cannot be sent as JSON: ${ours(kindOf(value))} stands at ${JSON.stringify(key)}, which would become an empty object.`,
+    safeMessage`The body cannot be sent as JSON: ${trusted(describeKind(value))} stands at ${JSON.stringify(key)}, which would become an empty object.`,
   );
 }
 
 /** The configuration tree writes booleans as text (contract, section 5). */
-export function truth(value: boolean): 'true' | 'false' {
+export function toBooleanText(value: boolean): 'true' | 'false' {
   return value ? 'true' : 'false';
 }
 
 /** The same for every boolean inside an object that goes into the configuration tree: a flow may give either. */
-export function truths<T>(value: T): T {
-  return JSON.parse(jsonText(value, (_key, item: unknown) => (typeof item === 'boolean' ? truth(item) : item))) as T;
+export function withBooleanTexts<T>(value: T): T {
+  return JSON.parse(toJsonText(value, (_key, item: unknown) => (typeof item === 'boolean' ? toBooleanText(item) : item))) as T;
 }

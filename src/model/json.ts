@@ -13,14 +13,14 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** A truth value as appliances spell it: `true`, `"true"` or `"True"`, in whatever case; undefined where it is none. */
-export function truthOf(value: unknown): boolean | undefined {
+export function readBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
-  const word = typeof value === 'string' && value.length < 6 ? value.toLowerCase() : undefined;
-  return word === 'true' ? true : word === 'false' ? false : undefined;
+  const text = typeof value === 'string' && value.length < 6 ? value.toLowerCase() : undefined;
+  return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
 /** How a message names what came instead: "an array", "a number", "nothing". */
-export function kindOf(value: unknown): string {
+export function describeKind(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (value === '') return 'empty text';
   if (Array.isArray(value)) return 'an array';

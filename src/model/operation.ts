@@ -1,31 +1,31 @@
-import type { Call } from './call';
+import type { OperationContext } from './operation-context';
 import type { WriteResult } from './envelope';
-import type { Fields, Input } from './field';
+import type { Fields, ParsedInput } from './field';
 import type { JsonObject } from './json';
 import type { Request } from './request';
-import type { Summaries } from './summary-words';
+import type { SummaryTexts } from './summary-texts';
 
-export type { Advance, Call, LoginState, ReadOptions } from './call';
+export type { Progress, OperationContext, LoginState, ReadOptions } from './operation-context';
 export {
-  amount,
-  boolean,
-  choice,
-  content,
-  data,
-  list,
-  names,
-  number,
-  object,
-  path,
-  records,
-  required,
-  subject,
-  text,
+  amountField,
+  booleanField,
+  choiceField,
+  contentField,
+  dataField,
+  listField,
+  namesField,
+  numberField,
+  objectField,
+  pathField,
+  recordsField,
+  requiredField,
+  subjectField,
+  textField,
   type Amount,
   type Field,
   type Fields,
-  type Given,
-  type Input,
+  type RawInput,
+  type ParsedInput,
 } from './field';
 
 /** What an operation does to the appliance: `destroy` ends, removes or replaces something that users work with. */
@@ -38,19 +38,19 @@ export interface Operation<F extends Fields = Fields, D = unknown, E extends Eff
   /** First sentence of the help: what it does, and what comes out. */
   readonly help: string;
   /** What `msg.envelope.summary` says, where label and counts alone would read oddly. */
-  readonly summary?: Summaries;
+  readonly summary?: SummaryTexts;
   /** What `msg.payload` holds afterwards, for help and README. */
   readonly data: string;
   /** Type of data that goes on to whoever asked by HTTP as it is. */
   readonly contentType?: string;
   readonly fields: F;
   /** Pure: the same input gives the same request. `prefix` is the path of the base URL, which an href in the input may carry. */
-  request?(input: Input<F>, prefix: string): Request;
+  request?(input: ParsedInput<F>, prefix: string): Request;
   /** Pure: what a read gives to the flow; absent = the document as it is. */
-  read?(document: JsonObject, input: Input<F>, note: Call['note']): D;
-  run?(input: Input<F>, call: Call): Promise<D>;
+  read?(document: JsonObject, input: ParsedInput<F>, note: OperationContext['addToEnvelope']): D;
+  run?(input: ParsedInput<F>, call: OperationContext): Promise<D>;
   /** Pure: what the data of several appliances are together, where that is more than a list of them. */
-  together?(data: readonly unknown[]): unknown;
+  aggregate?(data: readonly unknown[]): unknown;
   /** Input of a typical call and the first request that it makes: golden line of the contract test and of the help. */
   readonly example: { readonly input: Record<string, unknown>; readonly request: string; readonly body?: JsonObject };
 }
@@ -73,18 +73,18 @@ export interface Area<N extends string = string, O extends Operations = Operatio
 }
 
 /** Stands for the data of an operation that says nothing of it: a read gives the document as it is, a write its result. */
-interface Usual {
+interface DefaultData {
   readonly usual: never;
 }
-type DataOf<D, E extends Effect> = [D] extends [Usual] ? (E extends 'read' ? JsonObject : WriteResult) : D;
+type DataOrDefault<D, E extends Effect> = [D] extends [DefaultData] ? (E extends 'read' ? JsonObject : WriteResult) : D;
 
 /** Keeps the types of one operation: its fields, from which the input follows, and its data. */
-export function op<const F extends Fields, const E extends Effect, D = Usual>(
+export function defineOperation<const F extends Fields, const E extends Effect, D = DefaultData>(
   operation: Operation<F, D, E>,
-): Operation<F, DataOf<NoInfer<D>, E>, E> {
-  return operation as Operation<F, DataOf<NoInfer<D>, E>, E>;
+): Operation<F, DataOrDefault<NoInfer<D>, E>, E> {
+  return operation as Operation<F, DataOrDefault<NoInfer<D>, E>, E>;
 }
 
-export function area<const N extends string, const O extends Operations>(definition: Area<N, O>): Area<N, O> {
+export function defineArea<const N extends string, const O extends Operations>(definition: Area<N, O>): Area<N, O> {
   return definition;
 }

@@ -1,13 +1,13 @@
 import mustache from 'mustache';
 import { badInput } from './error';
-import { kindOf } from './json';
+import { describeKind } from './json';
 import type { Query } from './request';
-import { ours, sentence } from './sentence';
+import { trusted, safeMessage } from './safe-message';
 
 /** Where the configuration tree begins (appliance-api.md, "Generic configuration tree"). */
-export const CONFIGURATION = '/api/v1/configuration';
+export const CONFIGURATION_ROOT = '/api/v1/configuration';
 /** Where the whole interface lies (appliance-api.md, "Endpoints"). */
-const API = '/api/v1';
+const API_ROOT = '/api/v1';
 
 // Unreserved characters of RFC 3986; the interface lets only US-ASCII stand literally and lists `* / @ & #` as encoded.
 const NOT_LITERAL = /[!'()*]/g;
@@ -28,12 +28,13 @@ function encode(text: string): string {
 }
 
 /** Template tag for fixed paths: every value between the braces becomes one encoded segment. */
-export function at(fixed: TemplateStringsArray, ...names: string[]): string {
-  let path = fixed[0] ?? '';
+export function encodedPath(literals: TemplateStringsArray, ...names: string[]): string {
+  let path = literals[0] ?? '';
   names.forEach((name, index) => {
     if (name === '') throw badInput('A name is empty: the request would go to all of them.');
-    if (isSpecial(name)) throw badInput(sentence`The name "${ours(name)}" cannot be asked for: in an address it leads to another place.`);
-    path += encodeSegment(name) + (fixed[index + 1] ?? '');
+    if (isDotSegment(name))
+      throw badInput(safeMessage`The name "${trusted(name)}" cannot be asked for: in an address it leads to another place.`);
+    path += encodeSegment(name) + (literals[index + 1] ?? '');
   });
   return path;
 }
@@ -50,29 +51,29 @@ export function encodeQuery(query: Query | undefined): string {
  * `expandTags`): text, an `href` of the appliance, or an array of raw segments. The answer begins with `/api/v1/configuration`.
  * `prefix` is the path of the base URL, which an href may carry. Errors: `BAD_INPUT` naming what is wrong.
  */
-export function configurationPath(path: string | readonly string[], prefix = ''): string {
-  return pathBelow(CONFIGURATION, path, prefix);
+export function toConfigurationPath(path: string | readonly string[], prefix = ''): string {
+  return resolveBelow(CONFIGURATION_ROOT, path, prefix);
 }
 
 /**
  * The same for any path of the interface; the answer begins with `/api/v1/`. Errors: `BAD_INPUT`, also for one that an appliance,
  * however it reads addresses, could take for a login: that would hand out a key.
  */
-export function apiPath(path: string | readonly string[], prefix = ''): string {
-  const whole = pathBelow(API, path, prefix);
-  if (whole === API) throw badInput('path is the root of the interface. Give a path below /api/v1/.');
-  if (reachesLogin(whole))
+export function toApiPath(path: string | readonly string[], prefix = ''): string {
+  const fullPath = resolveBelow(API_ROOT, path, prefix);
+  if (fullPath === API_ROOT) throw badInput('path is the root of the interface. Give a path below /api/v1/.');
+  if (isLoginPath(fullPath))
     throw badInput('path leads to a login, which is made by itself and would hand out a key here. Give another path.');
-  return whole;
+  return fullPath;
 }
 
 /** What servers cut off a segment: its parameters, and what stands behind a control character such as NUL. */
 const PARAMETERS = /;|(?![\t-\r])\p{Cc}/u;
 
 /** Read as laxly as any server might: escapes of escapes, either slash, dots, parameters of segments, either case. */
-function reachesLogin(path: string): boolean {
+function isLoginPath(path: string): boolean {
   const names: string[] = [];
-  for (const segment of decodedWholly(path).toLowerCase().split(/[/\\]/)) {
+  for (const segment of decodeRepeatedly(path).toLowerCase().split(/[/\\]/)) {
     const name = (segment.split(PARAMETERS, 1)[0] ?? '').trim();
     if (name === '..') names.pop();
     else if (name !== '' && name !== '.') names.push(name);
@@ -80,7 +81,7 @@ function reachesLogin(path: string): boolean {
   return ['auth', 'realm_auth'].includes(names[2] ?? '');
 }
 
-function decodedWholly(path: string): string {
+function decodeRepeatedly(path: string): string {
   let text = path;
   for (let times = 0; times < 8 && text.includes('%'); times++) {
     // What is no UTF-8 stays as it is.
@@ -89,10 +90,10 @@ function decodedWholly(path: string): string {
   return text;
 }
 
-function pathBelow(root: string, path: string | readonly string[], prefix: string): string {
+function resolveBelow(root: string, path: string | readonly string[], prefix: string): string {
   if (typeof path !== 'string') {
     if (path.length === 0) throw badInput('path is an empty array: give at least one segment.');
-    return `${root}${path.map((name) => `/${rawSegment(name)}`).join('')}`;
+    return `${root}${path.map((name) => `/${encodeRawSegment(name)}`).join('')}`;
   }
   if (path === '') throw badInput('path is empty. Give a path, or / for the root.');
   if (path.includes('?') || path.includes('#')) {
@@ -101,44 +102,44 @@ function pathBelow(root: string, path: string | readonly string[], prefix: strin
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path) || path.startsWith('//')) {
     throw badInput('path is a whole address. Give the part behind /api/v1/; which appliance it goes to is chosen elsewhere.');
   }
-  const inner = below(root, path, prefix);
+  const inner = stripRoot(root, path, prefix);
   const trailing = inner.endsWith('/') ? '/' : '';
   const text = inner.replace(/^\//, '').replace(/\/$/, '');
   if (text === '') return root;
   return `${root}${text
     .split('/')
-    .map((segment) => `/${textSegment(segment)}`)
+    .map((segment) => `/${encodeTextSegment(segment)}`)
     .join('')}${trailing}`;
 }
 
 /** An href is host-absolute, with or without the base URL's own path; anything else counts from the root. */
-function below(root: string, path: string, prefix: string): string {
+function stripRoot(root: string, path: string, prefix: string): string {
   for (const start of prefix ? [prefix + root, root] : [root]) {
     if (path === start) return '';
     if (path.startsWith(`${start}/`)) return path.slice(start.length);
   }
   // Below another path it is the href of another appliance.
   if (/(^|\/)api\/v1(\/|$)/.test(path)) {
-    throw badInput(sentence`path leaves ${ours(root)}: it has to lie below that.`);
+    throw badInput(safeMessage`path leaves ${trusted(root)}: it has to lie below that.`);
   }
   return path;
 }
 
-function rawSegment(name: unknown): string {
+function encodeRawSegment(name: unknown): string {
   if (typeof name !== 'string' && typeof name !== 'number') throw badInput('path is an array with an item that is not text.');
   const text = String(name);
-  refuseSpecial(text, text);
+  assertNoDotSegment(text, text);
   return encodeSegment(text);
 }
 
 /** A segment of text: valid `%XX` is kept, every other character that may not stand literally is encoded. */
-function textSegment(segment: string): string {
+function encodeTextSegment(segment: string): string {
   const pieces = segment.split(/(%[0-9A-Fa-f]{2})/);
   const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encode(piece))).join('');
   const decoded = decode(encoded);
-  refuseSpecial(decoded, segment);
+  assertNoDotSegment(decoded, segment);
   // A server may take an encoded slash for one.
-  for (const part of decoded.split(/[/\\]/)) if (isSpecial(part)) refuseSpecial(part, segment);
+  for (const part of decoded.split(/[/\\]/)) if (isDotSegment(part)) assertNoDotSegment(part, segment);
   return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
 }
 
@@ -146,17 +147,17 @@ function decode(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw badInput(sentence`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let it be encoded here.`);
+    throw badInput(safeMessage`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let it be encoded here.`);
   }
 }
 
 /** Empty, `.` and `..` never reach a request: the first loses a level, the others leave it. */
-function refuseSpecial(name: string, shown: string): void {
+function assertNoDotSegment(name: string, displayName: string): void {
   if (name === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
-  if (isSpecial(name)) throw badInput(sentence`path has the segment "${shown}", which would lead to another place.`);
+  if (isDotSegment(name)) throw badInput(safeMessage`path has the segment "${displayName}", which would lead to another place.`);
 }
 
-function isSpecial(name: string): boolean {
+function isDotSegment(name: string): boolean {
   return name === '.' || name === '..';
 }
 
@@ -165,29 +166,31 @@ function isSpecial(name: string): boolean {
  * the configuration tree"). Only plain tags: what a section or an unescaped tag yields cannot be told from path syntax.
  * Errors: `BAD_INPUT` for such tags and for a tag that yields nothing, or no text or number.
  */
-export function expandTags(template: string, view: object): string {
-  for (const [type, name] of parse(template)) {
+export function expandPathTags(template: string, view: object): string {
+  for (const [type, name] of parseTemplate(template)) {
     if (type === 'text') continue;
     if (type !== 'name')
-      throw badInput(sentence`path has the tag {{${ours(sign(type))}${ours(name)}}}: only plain tags like {{payload.name}} are possible.`);
+      throw badInput(
+        safeMessage`path has the tag {{${trusted(tagSign(type))}${trusted(name)}}}: only plain tags like {{payload.name}} are possible.`,
+      );
     const value: unknown = new mustache.Context(view).lookup(name);
     if (value === undefined || value === null || value === '')
-      throw badInput(sentence`path needs {{${ours(name)}}}, but the message has nothing there.`);
+      throw badInput(safeMessage`path needs {{${trusted(name)}}}, but the message has nothing there.`);
     if (typeof value !== 'string' && typeof value !== 'number')
-      throw badInput(sentence`path needs text in {{${ours(name)}}}, not ${ours(kindOf(value))}.`);
+      throw badInput(safeMessage`path needs text in {{${trusted(name)}}}, not ${trusted(describeKind(value))}.`);
   }
   // The text form keeps valid escapes, so what is encoded here is not encoded again; dots are looked at there.
   return mustache.render(template, view, {}, { escape: (value: unknown) => encode(String(value)) });
 }
 
-function parse(template: string): [string, string][] {
+function parseTemplate(template: string): [string, string][] {
   try {
     return mustache.parse(template).map((token): [string, string] => [token[0], token[1]]);
   } catch (error) {
-    throw badInput(sentence`path has a tag that cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+    throw badInput(safeMessage`path has a tag that cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 
-function sign(type: string): string {
+function tagSign(type: string): string {
   return type === '!' || type === '=' ? '' : type;
 }

@@ -1,49 +1,53 @@
-import { ONCE, type Cancellable } from './cancelling';
-import type { Coordination, ExclusiveOptions, Remembered } from './coordination';
+import { LISTEN_ONCE, type AbortSignalLike } from './abort';
+import type { Coordination, ExclusiveOptions, CoordinationValue } from './coordination';
 import { GatewayError } from './error';
-import { ours } from './sentence';
+import { trusted } from './safe-message';
 
-interface Entry {
+interface StoredEntry {
   readonly json: string;
   readonly expires: number;
 }
 
 /** More than any flow needs; beyond it, the quarter that was written longest ago is forgotten. */
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 /** Coordination within one process, in memory: a redeploy keeps it, a restart does not. */
 export class ProcessCoordination implements Coordination {
   /** The keys that are held, each with those who wait for it, in order. */
   readonly #held = new Map<string, Set<() => void>>();
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, StoredEntry>();
   readonly #now: () => number;
-  #sweepAt = 64;
+  #removeExpiredAt = 64;
 
   /** `now` in milliseconds; by default a clock that nobody can set. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  async exclusive<T>(key: string, work: () => Promise<T>, options: ExclusiveOptions = {}): Promise<T> {
-    await this.#enter(key, options);
+  async runExclusive<T>(key: string, work: () => Promise<T>, options: ExclusiveOptions = {}): Promise<T> {
+    await this.#acquire(key, options);
     try {
       return await work();
     } finally {
-      this.#leave(key);
+      this.#release(key);
     }
   }
 
-  remembered(key: string): Promise<Remembered | undefined> {
+  get(key: string): Promise<CoordinationValue | undefined> {
     return Promise.resolve(this.#read(key));
   }
 
-  remember(key: string, value: Remembered, ttlMs: number): Promise<void> {
+  set(key: string, value: CoordinationValue, ttlMs: number): Promise<void> {
     this.#write(key, value, ttlMs);
     return Promise.resolve();
   }
 
   /** At once: nothing comes between reading and writing. What `change` throws is a rejection. */
-  update(key: string, change: (present: Remembered | undefined) => Remembered | undefined, ttlMs: number): Promise<Remembered | undefined> {
+  update(
+    key: string,
+    change: (present: CoordinationValue | undefined) => CoordinationValue | undefined,
+    ttlMs: number,
+  ): Promise<CoordinationValue | undefined> {
     return new Promise((resolve) => {
       const changed = change(this.#read(key));
       if (changed === undefined) this.#entries.delete(key);
@@ -62,18 +66,18 @@ export class ProcessCoordination implements Coordination {
     return { held: this.#held.size, entries: this.#entries.size };
   }
 
-  async #enter(key: string, { signal, onWait, cancelled }: ExclusiveOptions): Promise<void> {
-    if (signal?.aborted) throw abortedBefore(cancelled);
+  async #acquire(key: string, { signal, onWait, abortMessage }: ExclusiveOptions): Promise<void> {
+    if (signal?.aborted) throw createAbortError(abortMessage);
     const waiting = this.#held.get(key);
     if (!waiting) {
       this.#held.set(key, new Set());
       return;
     }
     onWait?.();
-    await turnIn(waiting, signal, cancelled);
+    await waitForTurn(waiting, signal, abortMessage);
   }
 
-  #leave(key: string): void {
+  #release(key: string): void {
     const waiting = this.#held.get(key);
     const next = waiting?.values().next().value;
     if (next) {
@@ -82,35 +86,35 @@ export class ProcessCoordination implements Coordination {
     } else this.#held.delete(key);
   }
 
-  #read(key: string): Remembered | undefined {
+  #read(key: string): CoordinationValue | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    if (this.#now() < entry.expires) return JSON.parse(entry.json) as Remembered;
+    if (this.#now() < entry.expires) return JSON.parse(entry.json) as CoordinationValue;
     this.#entries.delete(key);
     return undefined;
   }
 
-  #write(key: string, value: Remembered, ttlMs: number): void {
+  #write(key: string, value: CoordinationValue, ttlMs: number): void {
     // Anew at the end: the map is in the order of writing.
     this.#entries.delete(key);
-    if (this.#entries.size >= this.#sweepAt) this.#sweep();
+    if (this.#entries.size >= this.#removeExpiredAt) this.#removeExpired();
     this.#entries.set(key, { json: JSON.stringify(value), expires: this.#now() + ttlMs });
   }
 
   /** When as many have come as were there only, so that it costs each write next to nothing. */
-  #sweep(): void {
+  #removeExpired(): void {
     const now = this.#now();
     for (const [key, { expires }] of this.#entries) if (expires <= now) this.#entries.delete(key);
-    const most = this.#entries.size < MOST_ENTRIES ? MOST_ENTRIES : MOST_ENTRIES * 0.75;
+    const maxEntries = this.#entries.size < MAX_ENTRIES ? MAX_ENTRIES : MAX_ENTRIES * 0.75;
     for (const key of this.#entries.keys()) {
-      if (this.#entries.size <= most) break;
+      if (this.#entries.size <= maxEntries) break;
       this.#entries.delete(key);
     }
-    this.#sweepAt = Math.min(MOST_ENTRIES, Math.max(64, 2 * this.#entries.size));
+    this.#removeExpiredAt = Math.min(MAX_ENTRIES, Math.max(64, 2 * this.#entries.size));
   }
 }
 
-function turnIn(waiting: Set<() => void>, signal: Cancellable | undefined, cancelled: string | undefined): Promise<void> {
+function waitForTurn(waiting: Set<() => void>, signal: AbortSignalLike | undefined, abortMessage: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const begin = (): void => {
       signal?.removeEventListener('abort', leave);
@@ -118,15 +122,15 @@ function turnIn(waiting: Set<() => void>, signal: Cancellable | undefined, cance
     };
     const leave = (): void => {
       waiting.delete(begin);
-      reject(abortedBefore(cancelled));
+      reject(createAbortError(abortMessage));
     };
     waiting.add(begin);
-    signal?.addEventListener('abort', leave, ONCE);
+    signal?.addEventListener('abort', leave, LISTEN_ONCE);
   });
 }
 
-function abortedBefore(words = 'Cancelled while it waited for its turn.'): GatewayError {
-  return new GatewayError('ABORTED', ours(words), { sent: false });
+function createAbortError(message = 'Cancelled while it waited for its turn.'): GatewayError {
+  return new GatewayError('ABORTED', trusted(message), { sent: false });
 }
 
 /** The one that all gateways of this process share, unless they are given another. */

@@ -7,7 +7,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export type UrlFault = 'missing' | 'invalid' | 'credentials' | 'query' | 'http' | 'protocol';
 
 /** What is wrong with a base URL, or undefined. */
-export function urlFault(text: string): UrlFault | undefined {
+export function findUrlFault(text: string): UrlFault | undefined {
   if (text === '') return 'missing';
   if (!URL.canParse(text)) return 'invalid';
   const url = new URL(text);
@@ -19,32 +19,32 @@ export function urlFault(text: string): UrlFault | undefined {
 }
 
 /** Longer ones would overflow the timer: `setTimeout` turns more than 2^31 ms into 1 ms. */
-export const MOST_SECONDS = 86_400;
-export const MOST_CONNECTIONS = 256;
+export const MAX_TIMEOUT_SECONDS = 86_400;
+export const MAX_CONNECTIONS = 256;
 
-export function isSeconds(value: number): boolean {
-  return value > 0 && value <= MOST_SECONDS;
+export function isValidTimeout(value: number): boolean {
+  return value > 0 && value <= MAX_TIMEOUT_SECONDS;
 }
 
-export function isConnections(value: number): boolean {
-  return isCount(value) && value <= MOST_CONNECTIONS;
+export function isValidConnections(value: number): boolean {
+  return isCount(value) && value <= MAX_CONNECTIONS;
 }
 
-export const LEAST_RATE = 0.01;
-export const MOST_RATE = 10_000;
-export const MOST_WAITING = 1_000_000;
+export const MIN_RATE = 0.01;
+export const MAX_RATE = 10_000;
+export const MAX_WAITING = 1_000_000;
 
 /** Requests a second; less than one is possible. */
-export function isRate(value: number): boolean {
-  return value >= LEAST_RATE && value <= MOST_RATE;
+export function isValidRate(value: number): boolean {
+  return value >= MIN_RATE && value <= MAX_RATE;
 }
 
-export function isWaiting(value: number): boolean {
-  return Number.isInteger(value) && value >= 0 && value <= MOST_WAITING;
+export function isValidWaiting(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= MAX_WAITING;
 }
 
 /** The serial numbers and machine ids that a pin allows, in one case. */
-export function pinsOf(pin: string): string[] {
+export function parsePins(pin: string): string[] {
   return pin
     .toUpperCase()
     .split(/[\s,;]/)
@@ -60,13 +60,13 @@ function isCount(value: unknown): boolean {
 }
 
 /** Whether a number is outside of what its field takes. */
-export function isOutOf(range: 'count' | 'positive' | undefined, value: unknown): boolean {
+export function isOutOfRange(range: 'count' | 'positive' | undefined, value: unknown): boolean {
   if (range === 'count') return !isCount(value);
   return range === 'positive' && !((value as number) > 0);
 }
 
 /** The credentials that a login needs; the rest may be there and is not used. */
-export function neededCredentials(login: unknown, secondFactor: unknown): readonly string[] {
+export function requiredCredentials(login: unknown, secondFactor: unknown): readonly string[] {
   if (login === 'key') return ['apiKey'];
   const second: Readonly<Record<string, string>> = { password: 'secondPassword', totp: 'totpSecret' };
   const more = login === 'legacy' ? undefined : second[String(secondFactor)];
@@ -79,7 +79,7 @@ export function hasColon(username: string | undefined): boolean {
 }
 
 /** What a text of a field can be asked to be. */
-export type Rule = 'ipv4' | 'netmask' | 'address' | 'host' | 'mask' | 'amount';
+export type TextRule = 'ipv4' | 'netmask' | 'address' | 'host' | 'mask' | 'amount';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
@@ -101,7 +101,7 @@ function isHost(text: string): boolean {
 const isLength = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= 128;
 
 /** `10%`, `0.5 %`: a share of all, in percent; undefined for what is none. */
-export function shareOf(text: string): number | undefined {
+export function parsePercentage(text: string): number | undefined {
   const [, digits] = /^(\d{1,3}(?:\.\d{1,6})?) ?%$/.exec(text.trim()) ?? [];
   const share = Number(digits);
   return share > 0 && share <= 100 ? share : undefined;
@@ -109,15 +109,15 @@ export function shareOf(text: string): number | undefined {
 
 const isCountText = (text: string): boolean => isCount(Number(text));
 
-const rules: Readonly<Record<Rule, (text: string) => boolean>> = {
+const rules: Readonly<Record<TextRule, (text: string) => boolean>> = {
   ipv4: (text) => IPV4.test(text),
   netmask: isNetmask,
   address: (text) => IPV4.test(text) || isIPv6(text),
   host: isHost,
   mask: (text) => isNetmask(text) || isLength(text),
-  amount: (text) => isCountText(text) || shareOf(text) !== undefined,
+  amount: (text) => isCountText(text) || parsePercentage(text) !== undefined,
 };
 
-export function keeps(rule: Rule, text: string): boolean {
+export function matchesRule(rule: TextRule, text: string): boolean {
   return rules[rule](text);
 }

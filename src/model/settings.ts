@@ -1,27 +1,27 @@
 import { GatewayError } from './error';
 import {
   hasColon,
-  isConnections,
-  isRate,
-  isSeconds,
-  isWaiting,
-  LEAST_RATE,
-  MOST_CONNECTIONS,
-  MOST_RATE,
-  MOST_SECONDS,
-  MOST_WAITING,
-  neededCredentials,
+  isValidConnections,
+  isValidRate,
+  isValidTimeout,
+  isValidWaiting,
+  MIN_RATE,
+  MAX_CONNECTIONS,
+  MAX_RATE,
+  MAX_TIMEOUT_SECONDS,
+  MAX_WAITING,
+  requiredCredentials,
   PERMISSIONS,
-  pinsOf,
-  urlFault,
+  parsePins,
+  findUrlFault,
   type Permissions,
   type UrlFault,
 } from './rules';
-import { readSecret } from './totp';
-import { ours, sentence, type Sentence } from './sentence';
+import { parseTotpSecret } from './totp';
+import { trusted, safeMessage, type SafeMessage } from './safe-message';
 
 /** Seconds that one exchange may take, unless the settings say otherwise. */
-export const USUAL_TIMEOUT = 30;
+export const DEFAULT_TIMEOUT_SECONDS = 30;
 
 /**
  * How the appliance is trusted, and who we are to it: names and meanings are those of `tls.connect` and `tls.createSecureContext`.
@@ -137,7 +137,7 @@ export interface CheckedSettings extends Settings {
   prefix: string;
 }
 
-const CREDENTIALS = {
+const CREDENTIAL_DESCRIPTIONS = {
   username: 'the administrator’s user name',
   password: 'the administrator’s password',
   secondPassword: 'the second password',
@@ -146,25 +146,26 @@ const CREDENTIALS = {
 } as const;
 
 /** What is sent as it is, or looked for in what comes back. */
-const TEXTS = ['realm', 'username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'] as const;
+const TEXT_SETTINGS = ['realm', 'username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'] as const;
 
 /** Checks settings before anything is sent. Errors: `BAD_CONFIG` naming the property, what is wrong and what to do. */
 export function checkSettings(settings: Settings): CheckedSettings {
   const { origin, pathname, host } = checkUrl(settings.url);
-  const login = oneOf('login', settings.login ?? 'realm', ['realm', 'legacy', 'key']);
-  const secondFactor = oneOf('secondFactor', settings.secondFactor ?? 'none', ['none', 'password', 'totp', 'flow']);
-  const needed = neededCredentials(login, secondFactor) as (keyof typeof CREDENTIALS)[];
-  for (const name of needed) need(settings[name], name, CREDENTIALS[name]);
-  for (const name of TEXTS) {
-    if (settings[name] !== undefined && typeof settings[name] !== 'string') throw bad(sentence`${ours(name)} has to be text.`);
+  const login = checkChoice('login', settings.login ?? 'realm', ['realm', 'legacy', 'key']);
+  const secondFactor = checkChoice('secondFactor', settings.secondFactor ?? 'none', ['none', 'password', 'totp', 'flow']);
+  const requiredNames = requiredCredentials(login, secondFactor) as (keyof typeof CREDENTIAL_DESCRIPTIONS)[];
+  for (const name of requiredNames) requireSetting(settings[name], name, CREDENTIAL_DESCRIPTIONS[name]);
+  for (const name of TEXT_SETTINGS) {
+    if (settings[name] !== undefined && typeof settings[name] !== 'string') throw badConfig(safeMessage`${trusted(name)} has to be text.`);
   }
   if (login !== 'key') {
     for (const name of ['username', 'secondUsername'] as const) {
-      if (hasColon(settings[name])) throw bad(sentence`${ours(name)} has a colon, which HTTP Basic authentication cannot carry.`);
+      if (hasColon(settings[name]))
+        throw badConfig(safeMessage`${trusted(name)} has a colon, which HTTP Basic authentication cannot carry.`);
     }
   }
-  if (login === 'realm') need(settings.realm, 'realm', 'the admin realm to log in to, for example Admin Users');
-  if (needed.includes('totpSecret')) readSecret(settings.totpSecret ?? '');
+  if (login === 'realm') requireSetting(settings.realm, 'realm', 'the admin realm to log in to, for example Admin Users');
+  if (requiredNames.includes('totpSecret')) parseTotpSecret(settings.totpSecret ?? '');
   if (settings.proxy) checkProxy(settings.proxy.url);
   checkWord('vendor', settings.vendor);
   checkWord('brand', settings.brand);
@@ -174,80 +175,84 @@ export function checkSettings(settings: Settings): CheckedSettings {
     name: settings.name || host,
     login,
     secondFactor: login === 'realm' ? secondFactor : 'none',
-    timeout: seconds('timeout', settings.timeout, USUAL_TIMEOUT),
-    transferTimeout: seconds('transferTimeout', settings.transferTimeout, 600),
-    connections: connections(settings.connections),
-    permissions: oneOf('permissions', settings.permissions ?? 'full', PERMISSIONS),
+    timeout: checkSeconds('timeout', settings.timeout, DEFAULT_TIMEOUT_SECONDS),
+    transferTimeout: checkSeconds('transferTimeout', settings.transferTimeout, 600),
+    connections: checkConnections(settings.connections),
+    permissions: checkChoice('permissions', settings.permissions ?? 'full', PERMISSIONS),
     origin,
-    prefix: withoutSlashes(pathname),
+    prefix: trimTrailingSlashes(pathname),
   };
 }
 
-const URL_FAULTS: Readonly<Record<UrlFault, (shown: string, protocol: string) => Sentence>> = {
-  missing: () => sentence`url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.`,
-  invalid: (shown) => sentence`url${shown} is not an address. Enter it with https://, for example https://vpn.example.com.`,
-  credentials: () => sentence`url holds credentials. Enter them in their own fields, where they are stored encrypted.`,
-  query: () => sentence`url has a query or a fragment. Enter only the base URL.`,
-  http: () => sentence`url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)`,
-  protocol: (_, protocol) => sentence`url begins with ${protocol}. Use https://.`,
+const URL_FAULTS: Readonly<Record<UrlFault, (shown: string, protocol: string) => SafeMessage>> = {
+  missing: () => safeMessage`url is missing. Enter the base URL of the appliance, for example https://vpn.example.com.`,
+  invalid: (shown) => safeMessage`url${shown} is not an address. Enter it with https://, for example https://vpn.example.com.`,
+  credentials: () => safeMessage`url holds credentials. Enter them in their own fields, where they are stored encrypted.`,
+  query: () => safeMessage`url has a query or a fragment. Enter only the base URL.`,
+  http: () => safeMessage`url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)`,
+  protocol: (_, protocol) => safeMessage`url begins with ${protocol}. Use https://.`,
 };
 
 function checkUrl(text: string | undefined = ''): URL {
-  if (typeof text !== 'string') throw bad('url has to be text, for example https://vpn.example.com.');
-  const fault = urlFault(text);
+  if (typeof text !== 'string') throw badConfig('url has to be text, for example https://vpn.example.com.');
+  const fault = findUrlFault(text);
   if (fault === undefined) return new URL(text);
   // Not quoted when it may hold a password.
-  const shown = text.includes('@') ? '' : ` ${JSON.stringify(text)}`;
-  throw bad(URL_FAULTS[fault](shown, URL.canParse(text) ? new URL(text).protocol : ''));
+  const quotedUrl = text.includes('@') ? '' : ` ${JSON.stringify(text)}`;
+  throw badConfig(URL_FAULTS[fault](quotedUrl, URL.canParse(text) ? new URL(text).protocol : ''));
 }
 
 function checkProxy(text: string): void {
   const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  if (protocol !== 'http:' && protocol !== 'https:') throw bad('proxy has no usable URL. Enter one such as http://proxy.example.com:3128.');
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw badConfig('proxy has no usable URL. Enter one such as http://proxy.example.com:3128.');
 }
 
 /** A part of a name in an address. */
 function checkWord(property: string, value: string | undefined): void {
-  if (value && !/^[A-Za-z0-9_-]+$/.test(value)) throw bad(sentence`${ours(property)} has to be one word of letters and digits.`);
+  if (value && !/^[A-Za-z0-9_-]+$/.test(value))
+    throw badConfig(safeMessage`${trusted(property)} has to be one word of letters and digits.`);
 }
 
 function checkGuards({ pin, rate, waiting }: Settings): void {
-  if (pin !== undefined && (typeof pin !== 'string' || pinsOf(pin).length === 0))
-    throw bad('pin has to be a serial number or a machine id.');
-  if (rate !== undefined && !isRate(rate)) throw bad(`rate has to be between ${LEAST_RATE} and ${MOST_RATE} requests a second.`);
-  if (waiting !== undefined && !isWaiting(waiting)) throw bad(`waiting has to be a whole number from 0 to ${MOST_WAITING}.`);
+  if (pin !== undefined && (typeof pin !== 'string' || parsePins(pin).length === 0))
+    throw badConfig('pin has to be a serial number or a machine id.');
+  if (rate !== undefined && !isValidRate(rate)) throw badConfig(`rate has to be between ${MIN_RATE} and ${MAX_RATE} requests a second.`);
+  if (waiting !== undefined && !isValidWaiting(waiting)) throw badConfig(`waiting has to be a whole number from 0 to ${MAX_WAITING}.`);
 }
 
 /** Without those at its end. */
-function withoutSlashes(path: string): string {
+function trimTrailingSlashes(path: string): string {
   let end = path.length;
   while (path[end - 1] === '/') end--;
   return path.slice(0, end);
 }
 
-function need(value: string | undefined, property: string, what: string): void {
-  if (!value) throw bad(sentence`${ours(property)} is missing. Enter ${ours(what)} in the settings of the appliance.`);
+function requireSetting(value: string | undefined, property: string, description: string): void {
+  if (!value)
+    throw badConfig(safeMessage`${trusted(property)} is missing. Enter ${trusted(description)} in the settings of the appliance.`);
 }
 
-function oneOf<T extends string>(property: string, value: string, choices: readonly T[]): T {
+function checkChoice<T extends string>(property: string, value: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
-  if (!found) throw bad(sentence`${ours(property)} is ${JSON.stringify(value)}; it has to be one of ${ours(choices.join(', '))}.`);
+  if (!found)
+    throw badConfig(safeMessage`${trusted(property)} is ${JSON.stringify(value)}; it has to be one of ${trusted(choices.join(', '))}.`);
   return found;
 }
 
-function seconds(property: string, value: number | undefined, fallback: number): number {
+function checkSeconds(property: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
-  if (!isSeconds(value)) throw bad(sentence`${ours(property)} has to be between 0 and ${MOST_SECONDS} seconds.`);
+  if (!isValidTimeout(value)) throw badConfig(safeMessage`${trusted(property)} has to be between 0 and ${MAX_TIMEOUT_SECONDS} seconds.`);
   return value;
 }
 
-function connections(value: number | undefined): number {
+function checkConnections(value: number | undefined): number {
   if (value === undefined) return 8;
-  if (!isConnections(value)) throw bad(`connections has to be a whole number from 1 to ${MOST_CONNECTIONS}.`);
+  if (!isValidConnections(value)) throw badConfig(`connections has to be a whole number from 1 to ${MAX_CONNECTIONS}.`);
   return value;
 }
 
 /** A plain text is ours. */
-function bad(message: string | Sentence): GatewayError {
+function badConfig(message: string | SafeMessage): GatewayError {
   return new GatewayError('BAD_CONFIG', message);
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { GatewayError } from './error';
 
 /** Holds up the answer that streams into a sink, lets it go on, or ends it. */
-export interface Flow {
+export interface FlowControl {
   pause(): void;
   resume(): void;
   fail(error: GatewayError): void;
@@ -10,9 +10,9 @@ export interface Flow {
 
 export interface Sink {
   /** It keeps all that it takes: that counts among the answers which are read whole. */
-  readonly keeps?: boolean;
+  readonly isBuffering?: boolean;
   /** `total` is the content-length in bytes, where the appliance tells it. */
-  start(total: number | undefined, flow: Flow): void;
+  start(total: number | undefined, flow: FlowControl): void;
   /** The chunk is only good during the call. */
   write(chunk: Buffer): void;
 }

@@ -1,77 +1,81 @@
-import type { Many } from './envelope';
+import type { BulkResult } from './envelope';
 import type { ErrorCode } from './error-codes';
 import { isObject } from './json';
 import type { Operation } from './operation';
-import { SUMMARIES, type SummaryKey } from './summary-words';
+import { SUMMARY_TEXTS, type SummaryKey } from './summary-texts';
 
 /** Puts a text into the reader's language, with values in place of `__name__`; `english` where there is none. */
-export type Say = (key: string, english: string, values: Readonly<Record<string, number | string>>) => string;
+export type Translate = (key: string, defaultText: string, values: Readonly<Record<string, number | string>>) => string;
 
 /** What there is to tell of a run. */
-export interface Told {
+export interface SummaryInput {
   /** Full name: `sessions.kill`. */
   readonly name: string;
   readonly operation: Operation | undefined;
   readonly input: Readonly<Record<string, unknown>>;
   /** Masks what is from outside. */
   readonly mask: (text: string) => string;
-  readonly many: Many | null | undefined;
+  readonly many: BulkResult | null | undefined;
   /** Planned writes of a dry run. */
-  readonly planned: number | undefined;
+  readonly plannedCount: number | undefined;
   readonly changed: boolean | null;
   /** Records of a list, or parts that went out. */
-  readonly found: number | undefined;
+  readonly foundCount: number | undefined;
   /** What came of it. */
   readonly data?: unknown;
   readonly code?: ErrorCode;
 }
 
 /** What of that says what it is about. */
-type Subject = Pick<Told, 'name' | 'operation' | 'input' | 'mask'>;
+type TitleInput = Pick<SummaryInput, 'name' | 'operation' | 'input' | 'mask'>;
 
-export const english: Say = (_key, text, values) => text.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
+export const defaultTranslate: Translate = (_key, text, values) =>
+  text.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
 
 /** One sentence for people, of names and counts (contract, section 4). Pure. */
-export function summaryOf(told: Told, say: Say): string {
-  const { operation } = told;
-  const place = placeOf(told);
-  const given = valuesOf(told);
-  const title = titleOf(told, say, given);
-  const tell = (key: SummaryKey, values: Record<string, number | string> = {}): string => {
-    const words = operation?.summary?.[key];
-    const all = { ...countsIn(told.data), ...given.fields, title, ...values };
-    return words === undefined ? say(`summary.${key}`, SUMMARIES[key], all) : say(`${place}.summary.${key}`, words, all);
+export function createSummary(summaryInput: SummaryInput, translate: Translate): string {
+  const { operation } = summaryInput;
+  const catalogPrefix = getCatalogPrefix(summaryInput);
+  const inputTexts = readInputTexts(summaryInput);
+  const title = createOperationTitle(summaryInput, translate, inputTexts);
+  const render = (key: SummaryKey, values: Record<string, number | string> = {}): string => {
+    const ownText = operation?.summary?.[key];
+    const allValues = { ...countNumbersAndLists(summaryInput.data), ...inputTexts.fields, title, ...values };
+    return ownText === undefined
+      ? translate(`summary.${key}`, SUMMARY_TEXTS[key], allValues)
+      : translate(`${catalogPrefix}.summary.${key}`, ownText, allValues);
   };
-  return sentenceOf(told, tell);
+  return renderSummary(summaryInput, render);
 }
 
-function placeOf({ name }: Pick<Told, 'name'>): string {
-  const [area = '', own = ''] = name.split('.');
-  return `${area}.operation.${own}`;
+function getCatalogPrefix({ name }: Pick<SummaryInput, 'name'>): string {
+  const [area = '', operationName = ''] = name.split('.');
+  return `${area}.operation.${operationName}`;
 }
 
 /** The operation as people call it, and what it is about. */
-export function titleOf(told: Subject, say: Say, { subject } = valuesOf(told)): string {
-  const { name, operation } = told;
-  const label = operation ? say(`${placeOf(told)}.label`, operation.label, {}) : name;
+export function createOperationTitle(titleInput: TitleInput, translate: Translate, { subject } = readInputTexts(titleInput)): string {
+  const { name, operation } = titleInput;
+  const label = operation ? translate(`${getCatalogPrefix(titleInput)}.label`, operation.label, {}) : name;
   return subject === undefined ? label : `${label} (${subject})`;
 }
 
-function sentenceOf(
-  { operation, many, planned, changed, found, code, data }: Told,
-  tell: (key: SummaryKey, values?: Record<string, number | string>) => string,
+function renderSummary(
+  { operation, many, plannedCount, changed, foundCount, code, data }: SummaryInput,
+  render: (key: SummaryKey, values?: Record<string, number | string>) => string,
 ): string {
-  if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? tell('unknown') : tell('failed', { code });
-  if (planned !== undefined) return planned === 0 ? tell('none') : tell(planned === 1 ? 'planned-one' : 'planned', { n: planned });
-  if (many) return many.total === 0 ? tell('none') : sentenceOfMany(many, tell, operation?.effect === 'destroy');
+  if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? render('unknown') : render('failed', { code });
+  if (plannedCount !== undefined)
+    return plannedCount === 0 ? render('none') : render(plannedCount === 1 ? 'planned-one' : 'planned', { n: plannedCount });
+  if (many) return many.total === 0 ? render('none') : renderBulkSummary(many, render, operation?.effect === 'destroy');
   // The data of a write tells what stands there now, not what was looked for.
-  if (found !== undefined && changed === null) return tell(found === 1 ? 'found-one' : 'found', { n: found });
-  if (isObject(data) && data['ok'] === false) return tell('amiss');
-  return tell(changed === false ? 'unchanged' : 'done');
+  if (foundCount !== undefined && changed === null) return render(foundCount === 1 ? 'found-one' : 'found', { n: foundCount });
+  if (isObject(data) && data['ok'] === false) return render('amiss');
+  return render(changed === false ? 'unchanged' : 'done');
 }
 
 /** Numbers in the data, and how long its lists are. */
-function countsIn(data: unknown): Record<string, number> {
+function countNumbersAndLists(data: unknown): Record<string, number> {
   const counts: Record<string, number> = {};
   if (!isObject(data)) return counts;
   for (const [key, value] of Object.entries(data)) {
@@ -82,20 +86,20 @@ function countsIn(data: unknown): Record<string, number> {
 }
 
 /** What should end, or go, may have been gone already; what should be changed and is not there is a failure. */
-function sentenceOfMany(
-  { total, ok, failed, results }: Many,
-  tell: (key: SummaryKey, values?: Record<string, number | string>) => string,
-  destroys: boolean,
+function renderBulkSummary(
+  { total, ok, failed, results }: BulkResult,
+  render: (key: SummaryKey, values?: Record<string, number | string>) => string,
+  isDestroy: boolean,
 ): string {
-  const gone = destroys ? results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length : 0;
-  const parts = [tell('many', { total, ok, failed })];
-  if (gone > 0) parts.push(tell(gone === 1 ? 'gone-one' : 'gone', { n: gone }));
-  if (failed > gone) parts.push(tell('failed-items', { n: failed - gone }));
-  return tell('sentence', { parts: parts.join('') });
+  const goneCount = isDestroy ? results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length : 0;
+  const parts = [render('many', { total, ok, failed })];
+  if (goneCount > 0) parts.push(render(goneCount === 1 ? 'gone-one' : 'gone', { n: goneCount }));
+  if (failed > goneCount) parts.push(render('failed-items', { n: failed - goneCount }));
+  return render('sentence', { parts: parts.join('') });
 }
 
 /** Texts of the input as people read them: short, in one line, secrets masked; and the one that the operation is about. */
-function valuesOf({ operation, input, mask }: Subject): { fields: Record<string, string>; subject: string | undefined } {
+function readInputTexts({ operation, input, mask }: TitleInput): { fields: Record<string, string>; subject: string | undefined } {
   const fields: Record<string, string> = {};
   let subject: string | undefined;
   for (const [name, field] of Object.entries(operation?.fields ?? {})) {
@@ -103,8 +107,8 @@ function valuesOf({ operation, input, mask }: Subject): { fields: Record<string,
     const value = input[name];
     const text = Array.isArray(value) && field.kind === 'path' ? value.join('/') : value;
     if (typeof text !== 'string' || text === '') continue;
-    const shown = mask(text).replace(/\s+/g, ' ');
-    fields[name] = shown.length > 80 ? `${shown.slice(0, 79)}…` : shown;
+    const maskedText = mask(text).replace(/\s+/g, ' ');
+    fields[name] = maskedText.length > 80 ? `${maskedText.slice(0, 79)}…` : maskedText;
     if (field.subject || (subject === undefined && field.required && !field.guard)) subject = fields[name];
   }
   return { fields, subject };

@@ -3,7 +3,7 @@ import { GatewayError } from './error';
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-interface Parameters {
+interface TotpParameters {
   key: Buffer;
   digits: number;
   period: number;
@@ -11,7 +11,7 @@ interface Parameters {
 }
 
 /** The code of one time step. */
-export function code(key: Buffer, step: number, digits = 6, algorithm = 'sha1'): string {
+export function createTotpCode(key: Buffer, step: number, digits = 6, algorithm = 'sha1'): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
   const mac = createHmac(algorithm, key).update(counter).digest();
@@ -20,27 +20,27 @@ export function code(key: Buffer, step: number, digits = 6, algorithm = 'sha1'):
 }
 
 /** Reads a TOTP secret. Errors: `BAD_CONFIG` that does not quote it. */
-export function readSecret(secret: string): Parameters {
-  if (!secret.startsWith('otpauth:')) return { key: base32(secret), digits: 6, period: 30, algorithm: 'sha1' };
-  if (!URL.canParse(secret)) throw unreadable();
+export function parseTotpSecret(secret: string): TotpParameters {
+  if (!secret.startsWith('otpauth:')) return { key: decodeBase32(secret), digits: 6, period: 30, algorithm: 'sha1' };
+  if (!URL.canParse(secret)) throw createUnreadableError();
   const query = new URL(secret).searchParams;
   const digits = Number(query.get('digits') ?? 6);
   const period = Number(query.get('period') ?? 30);
   const algorithm = (query.get('algorithm') ?? 'SHA1').toLowerCase().replace('-', '');
   if (![6, 7, 8].includes(digits) || !(period >= 5 && period <= 300) || !['sha1', 'sha256', 'sha512'].includes(algorithm))
-    throw unreadable();
-  return { key: base32(query.get('secret') ?? ''), digits, period, algorithm };
+    throw createUnreadableError();
+  return { key: decodeBase32(query.get('secret') ?? ''), digits, period, algorithm };
 }
 
-function base32(text: string): Buffer {
+function decodeBase32(text: string): Buffer {
   const letters = text.toUpperCase().replace(/[\s=-]/g, '');
-  if (letters === '') throw unreadable();
+  if (letters === '') throw createUnreadableError();
   const bytes: number[] = [];
   let bits = 0;
   let value = 0;
   for (const letter of letters) {
     const digit = BASE32.indexOf(letter);
-    if (digit < 0) throw unreadable();
+    if (digit < 0) throw createUnreadableError();
     value = ((value << 5) | digit) & 0xfff;
     bits += 5;
     if (bits >= 8) bytes.push((value >> (bits -= 8)) & 0xff);
@@ -48,7 +48,7 @@ function base32(text: string): Buffer {
   return Buffer.from(bytes);
 }
 
-function unreadable(): GatewayError {
+function createUnreadableError(): GatewayError {
   return new GatewayError(
     'BAD_CONFIG',
     'totpSecret cannot be read. Enter the base32 text that the authenticator was set up with, or its otpauth:// address.',

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Cancellable } from '../model/cancelling';
-import { unlessAborted } from '../model/cancelling';
+import type { AbortSignalLike } from '../model/abort';
+import { rejectOnAbort } from '../model/abort';
 import type { PlannedRequest } from '../model/envelope';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
-import { jsonText } from '../model/json-text';
+import { toJsonText } from '../model/json-text';
 import type { Request } from '../model/request';
-import { sentence } from '../model/sentence';
-import type { Gate, Write } from './write';
+import { safeMessage } from '../model/safe-message';
+import type { WriteGate, PendingWrite } from './pending-write';
 
 /** What somebody is asked to approve: all that would be written, secrets masked. */
 export interface Proposal {
@@ -21,27 +21,27 @@ export interface Proposal {
 }
 
 /** Who approved, as far as that is known, and when. */
-export interface Approved {
+export interface ApprovalRecord {
   readonly by: string | null;
   readonly at: string;
 }
 
 /** Asked before anything is written. Resolves when the plan is approved; the error that it rejects with is the outcome of the run. */
-export type Approve = (proposal: Proposal) => Promise<Approved>;
+export type RequestApproval = (proposal: Proposal) => Promise<ApprovalRecord>;
 
 /** Runs the operation without writing, each of its writes through that gate; gives what it would do. */
-export type PlanBy = (gate: Gate) => Promise<Proposal>;
+export type CreateProposal = (gate: WriteGate) => Promise<Proposal>;
 
 /**
  * Holds a run until its plan is approved, and lets it do nothing beyond that (contract, section 6). What was approved is known by hashes of
  * what would really be sent: a plan that people see has its secrets masked.
  */
-export class Approval implements Gate {
-  readonly #approve: Approve;
+export class Approval implements WriteGate {
+  readonly #approve: RequestApproval;
   readonly #allowed = new Map<string, number>();
-  #left = new Map<string, number>();
+  #remaining = new Map<string, number>();
 
-  constructor(approve: Approve) {
+  constructor(approve: RequestApproval) {
     this.#approve = approve;
   }
 
@@ -49,65 +49,69 @@ export class Approval implements Gate {
    * Plans, asks, and plans again: what came to be different in between is found before anything is sent. Nobody is asked where nothing would be
    * done. Errors: `CONFLICT`, what the decision ends with, `ABORTED` when the run is cancelled.
    */
-  async obtain(plan: PlanBy, signal: Cancellable | undefined, note: (approved: Approved) => void): Promise<void> {
-    const proposal = await plan({
-      pass: async (write) => this.#learn(await fingerprint(write)),
-      admits: (request) => {
-        this.#learn(fingerprintOf({ request }));
+  async obtain(
+    createProposal: CreateProposal,
+    signal: AbortSignalLike | undefined,
+    onApproved: (approved: ApprovalRecord) => void,
+  ): Promise<void> {
+    const proposal = await createProposal({
+      assertAllowed: async (write) => this.#allow(await fingerprintWithDigest(write)),
+      isAllowed: (request) => {
+        this.#allow(hashWrite({ request }));
         return true;
       },
     });
     if (proposal.plan.length === 0 && proposal.wouldChange !== true) return;
-    const approved = await unlessAborted(
+    const approved = await rejectOnAbort(
       this.#approve(proposal),
       signal,
       'Cancelled while it waited to be approved, or deployed anew. Nothing was changed.',
     );
-    note(approved);
-    this.#left = new Map(this.#allowed);
-    await plan(this);
-    this.#left = new Map(this.#allowed);
+    onApproved(approved);
+    this.#remaining = new Map(this.#allowed);
+    await createProposal(this);
+    this.#remaining = new Map(this.#allowed);
   }
 
   /** Errors: `CONFLICT` for a write that was not approved. */
-  async pass(write: Write): Promise<void> {
-    if (this.#take(await fingerprint(write))) return;
+  async assertAllowed(write: PendingWrite): Promise<void> {
+    if (this.#consume(await fingerprintWithDigest(write))) return;
     const { method, path } = write.request;
     throw new GatewayError(
       'CONFLICT',
-      sentence`This is not what was approved: ${method} ${path} would be sent, but it was not in the plan, or something has changed since. Send the message again, to have it approved as it is now.`,
+      safeMessage`This is not what was approved: ${method} ${path} would be sent, but it was not in the plan, or something has changed since. Send the message again, to have it approved as it is now.`,
       { sent: false, extra: { beyond: { method, path } } },
     );
   }
 
-  admits(request: Request): boolean {
-    return this.#take(fingerprintOf({ request }));
+  isAllowed(request: Request): boolean {
+    return this.#consume(hashWrite({ request }));
   }
 
-  #learn(known: string): void {
-    this.#allowed.set(known, (this.#allowed.get(known) ?? 0) + 1);
+  #allow(print: string): void {
+    this.#allowed.set(print, (this.#allowed.get(print) ?? 0) + 1);
   }
 
   /** Each may be sent as often as it was planned. */
-  #take(known: string): boolean {
-    const left = this.#left.get(known) ?? 0;
-    if (left > 0) this.#left.set(known, left - 1);
-    return left > 0;
+  #consume(print: string): boolean {
+    const remaining = this.#remaining.get(print) ?? 0;
+    if (remaining > 0) this.#remaining.set(print, remaining - 1);
+    return remaining > 0;
   }
 }
 
-async function fingerprint(write: Write): Promise<string> {
-  return fingerprintOf(write, await write.digest?.());
+async function fingerprintWithDigest(write: PendingWrite): Promise<string> {
+  return hashWrite(write, await write.digest?.());
 }
 
 /** Of all that is sent. The order of keys says nothing: appliances give it as they like. */
-function fingerprintOf({ request, shown }: Write, digest?: string): string {
+function hashWrite({ request, plannedBody }: PendingWrite, digest?: string): string {
   const { method, path, query, rawQuery, body } = request;
-  const sent = { method, path, query, rawQuery, body, shown, digest };
-  return createHash('sha256').update(jsonText(sent, sorted)).digest('base64');
+  const sent = { method, path, query, rawQuery, body, shown: plannedBody, digest };
+  return createHash('sha256').update(toJsonText(sent, sortKeys)).digest('base64');
 }
 
-function sorted(_key: string, value: unknown): unknown {
+function sortKeys(_key: string, value: unknown): unknown {
   if (!isObject(value)) return value;
   // Pairs keep their order; the names of an object that are numbers would not.
   return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));

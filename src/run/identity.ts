@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../model/json';
-import type { Call } from '../model/operation';
+import type { OperationContext } from '../model/operation';
 
 /** What an appliance tells of itself; what it does not tell is null. */
-export interface Identity {
+export interface ApplianceIdentity {
   readonly 'serial-number': string | null;
   readonly 'host-name': string | null;
   readonly 'hardware-model': string | null;
@@ -10,15 +10,15 @@ export interface Identity {
 }
 
 /** Serial number and release (appliance-api.md, "System information"). */
-export async function readIdentity(call: Call): Promise<Identity> {
-  const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' }, { lookUp: true });
+export async function readIdentity(call: OperationContext): Promise<ApplianceIdentity> {
+  const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' }, { isLookup: true });
   const nested = document['system-information'];
   const system: JsonObject = isObject(nested) ? nested : document;
-  const textOf = (name: string): string | null => (typeof system[name] === 'string' && system[name] !== '' ? system[name] : null);
+  const readText = (name: string): string | null => (typeof system[name] === 'string' && system[name] !== '' ? system[name] : null);
   return {
-    'serial-number': textOf('serial-number'),
-    'host-name': textOf('host-name'),
-    'hardware-model': textOf('hardware-model'),
-    release: textOf('os-version'),
+    'serial-number': readText('serial-number'),
+    'host-name': readText('host-name'),
+    'hardware-model': readText('hardware-model'),
+    release: readText('os-version'),
   };
 }

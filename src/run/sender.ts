@@ -1,46 +1,46 @@
 import type { Transport } from '../http/transport';
 import type { Exchange, Reply } from '../http/exchange';
-import type { Key, Session } from '../login/session';
-import { unlessAborted, type Cancellable } from '../model/cancelling';
+import type { SessionApiKey, Session } from '../login/session';
+import { rejectOnAbort, type AbortSignalLike } from '../model/abort';
 import type { ResultLists } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
-import { jsonText } from '../model/json-text';
+import { toJsonText } from '../model/json-text';
 import { encodeQuery } from '../model/path';
 import type { Request } from '../model/request';
-import { sentence } from '../model/sentence';
+import { safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { leavesUnknown, mayRepeat, PAUSES_MS } from './repeat';
-import { IDENTITY, type Pin } from './pin';
-import { isBareRefusal, readDocument, readResult } from './reply';
+import { isOutcomeUnknown, isRetryable, RETRY_DELAYS_MS } from './retry-policy';
+import { IDENTITY_REQUEST, type IdentityPin } from './identity-pin';
+import { isForbiddenWithoutResult, readDocument, readWriteResult } from './reply';
 
 /** What a streaming exchange has beyond its request; asked for again before a replay, because a stream is used up. */
-export type Stream = () => Promise<Partial<Exchange>>;
+export type OpenExchange = () => Promise<Partial<Exchange>>;
 
 /** Sends one request of a read, once. */
-export type Send = (request: Request, stream?: Stream) => Promise<Reply>;
+export type SendRequest = (request: Request, stream?: OpenExchange) => Promise<Reply>;
 
 /** The answer to a write that succeeded; a plan has no status. */
-export interface Written {
+export interface WriteResponse {
   readonly status: number | null;
   readonly result: ResultLists;
 }
 
-export interface SenderParts {
+export interface SenderDependencies {
   readonly settings: CheckedSettings;
   readonly session: Session;
   readonly transport: Transport;
   /** Undefined where any appliance may be written to. */
-  readonly pin?: Pin | undefined;
+  readonly pin?: IdentityPin | undefined;
 }
 
 /** Whether the request itself is on its way: what failed before was at most a login. */
-interface Progress {
-  sent: boolean;
+interface AttemptState {
+  isSent: boolean;
   /** The key that it goes by. */
-  key?: Key;
-  readonly writes?: boolean;
-  readonly signal: Cancellable | undefined;
+  key?: SessionApiKey;
+  readonly isWrite?: boolean;
+  readonly signal: AbortSignalLike | undefined;
 }
 
 /** Sends the exchanges of one run: with the key, a login and a replay where it has died, repeats of reads; and counts them. */
@@ -49,51 +49,58 @@ export class Sender {
   requests = 0;
   retries = 0;
   logins = 0;
-  readonly #parts: SenderParts;
-  readonly #signal: Cancellable | undefined;
+  readonly #dependencies: SenderDependencies;
+  readonly #signal: AbortSignalLike | undefined;
   readonly onLogin = (): void => {
     this.logins++;
-    this.#parts.transport.counters.logins++;
+    this.#dependencies.transport.counters.logins++;
   };
 
-  constructor(parts: SenderParts, signal: Cancellable | undefined) {
-    this.#parts = parts;
+  constructor(dependencies: SenderDependencies, signal: AbortSignalLike | undefined) {
+    this.#dependencies = dependencies;
     this.#signal = signal;
   }
 
   /** A read: tried again after connection faults and 5xx, with a growing pause. */
-  read<T>(attempt: (send: Send) => Promise<T>, signal = this.#signal): Promise<T> {
-    return this.#repeated((progress) => attempt((request, stream) => this.#authorized(request, progress, stream)), signal);
+  read<T>(attempt: (send: SendRequest) => Promise<T>, signal = this.#signal): Promise<T> {
+    return this.#withRetries(
+      (attemptState) => attempt((request, openExchange) => this.#sendAuthorized(request, attemptState, openExchange)),
+      signal,
+    );
   }
 
-  async #repeated<T>(attempt: (progress: Progress) => Promise<T>, signal: Cancellable | undefined): Promise<T> {
+  async #withRetries<T>(attempt: (attemptState: AttemptState) => Promise<T>, signal: AbortSignalLike | undefined): Promise<T> {
     for (let repeats = 0; ; repeats++) {
-      const progress: Progress = { sent: false, signal };
+      const attemptState: AttemptState = { isSent: false, signal };
       try {
-        return await attempt(progress);
+        return await attempt(attemptState);
       } catch (thrown) {
         const error = asGatewayError(thrown);
-        const pause = PAUSES_MS[repeats];
+        const pause = RETRY_DELAYS_MS[repeats];
         // A login that failed is not a read: it is not repeated.
-        if (!progress.sent || pause === undefined || !mayRepeat(error)) throw error;
+        if (!attemptState.isSent || pause === undefined || !isRetryable(error)) throw error;
         await this.waitFor(new Promise((resolve) => setTimeout(resolve, pause)), signal);
         this.retries++;
-        this.#parts.transport.counters.retries++;
+        this.#dependencies.transport.counters.retries++;
       }
     }
   }
 
   /** A write, sent once: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
-  async write(request: Request, stream?: Stream, read: (reply: Reply) => ResultLists = readResult): Promise<Written> {
-    const progress: Progress = { sent: false, writes: true, signal: this.#signal };
+  async write(
+    request: Request,
+    openExchange?: OpenExchange,
+    parseResult: (reply: Reply) => ResultLists = readWriteResult,
+  ): Promise<WriteResponse> {
+    const attemptState: AttemptState = { isSent: false, isWrite: true, signal: this.#signal };
     try {
-      const reply = await this.#authorized(request, progress, stream);
-      return { status: reply.status, result: read(reply) };
+      const reply = await this.#sendAuthorized(request, attemptState, openExchange);
+      return { status: reply.status, result: parseResult(reply) };
     } catch (thrown) {
       const error = asGatewayError(thrown);
       // Before the write itself, there was at most a login.
-      if (!progress.sent || !leavesUnknown(error)) throw error;
-      throw new GatewayError('OUTCOME_UNKNOWN', sentence`It may or may not have happened, look before you send it again. ${error}`, {
+      if (!attemptState.isSent || !isOutcomeUnknown(error)) throw error;
+      throw new GatewayError('OUTCOME_UNKNOWN', safeMessage`It may or may not have happened, look before you send it again. ${error}`, {
         ...error.details,
         reason: error.code,
       });
@@ -101,81 +108,82 @@ export class Sender {
   }
 
   get isPinned(): boolean {
-    return this.#parts.pin !== undefined;
+    return this.#dependencies.pin !== undefined;
   }
 
   /**
    * Before anything is done for the sake of a write. Errors: `BAD_CONFIG` when another appliance answers than the pinned one. `write` sees to
    * it by itself, for each key that it uses.
    */
-  async identify(): Promise<void> {
-    const { pin, session } = this.#parts;
-    if (pin) await this.#pinned(session.present ?? (await session.key(this.onLogin, this.#signal)), pin);
+  async verifyIdentity(): Promise<void> {
+    const { pin, session } = this.#dependencies;
+    if (pin) await this.#verifyPin(session.currentKey ?? (await session.key(this.onLogin, this.#signal)), pin);
   }
 
   /** A promise that others share, left early when this run is cancelled. */
   waitFor<T>(shared: Promise<T>, signal = this.#signal): Promise<T> {
-    return unlessAborted(shared, signal, 'Cancelled before it was sent.');
+    return rejectOnAbort(shared, signal, 'Cancelled before it was sent.');
   }
 
   /**
    * Sends with the present key. One that has died is answered 401, by some releases 403 without a result envelope: then one new login
    * and one replay, reads and writes alike, since it was refused unread.
    */
-  async #authorized(request: Request, progress: Progress, stream?: Stream): Promise<Reply> {
-    const { session } = this.#parts;
-    const body = request.body && jsonText(request.body);
+  async #sendAuthorized(request: Request, attemptState: AttemptState, openExchange?: OpenExchange): Promise<Reply> {
+    const { session } = this.#dependencies;
+    const body = request.body && toJsonText(request.body);
     // The key that there is, without a promise: nearly every request has it.
-    const key = (progress.key = (this.#isGuarded(progress) ? undefined : session.present) ?? (await this.#keyFor(progress)));
-    const more = stream && (await stream());
-    progress.sent = true;
-    const reply = await this.#send(request, body, key, progress.signal, more);
-    session.answered(key, reply.status);
-    if ((reply.status !== 401 && reply.status !== 403) || !(await this.#mayRenew(key, reply))) return reply;
+    const key = (attemptState.key =
+      (this.#requiresPin(attemptState) ? undefined : session.currentKey) ?? (await this.#getKey(attemptState)));
+    const extras = openExchange && (await openExchange());
+    attemptState.isSent = true;
+    const reply = await this.#send(request, body, key, attemptState.signal, extras);
+    session.recordResponse(key, reply.status);
+    if ((reply.status !== 401 && reply.status !== 403) || !(await this.#shouldRenewKey(key, reply))) return reply;
     // What fails until the replay is the login, and the request is as good as unsent.
-    progress.sent = false;
-    const fresh = (progress.key = await this.#keyFor(progress));
-    const again = stream && (await stream());
-    progress.sent = true;
-    const replay = await this.#send(request, body, fresh, progress.signal, again);
-    session.answered(fresh, replay.status);
-    if (replay.status === 401) await session.refusedAgain(fresh);
+    attemptState.isSent = false;
+    const freshKey = (attemptState.key = await this.#getKey(attemptState));
+    const replayExtras = openExchange && (await openExchange());
+    attemptState.isSent = true;
+    const replay = await this.#send(request, body, freshKey, attemptState.signal, replayExtras);
+    session.recordResponse(freshKey, replay.status);
+    if (replay.status === 401) await session.rejectReplay(freshKey);
     // Whether the key had died or not, a login does not help here.
-    else if (isBareRefusal(replay) && isBareRefusal(reply)) await session.renewedInVain();
+    else if (isForbiddenWithoutResult(replay) && isForbiddenWithoutResult(reply)) await session.recordFutileRenewal();
     return replay;
   }
 
-  #isGuarded({ writes }: Progress): boolean {
-    return writes === true && this.#parts.pin !== undefined;
+  #requiresPin({ isWrite }: AttemptState): boolean {
+    return isWrite === true && this.#dependencies.pin !== undefined;
   }
 
-  async #keyFor(progress: Progress): Promise<Key> {
-    const { session, pin } = this.#parts;
-    const key = session.present ?? (await session.key(this.onLogin, progress.signal));
-    return pin && this.#isGuarded(progress) ? this.#pinned(key, pin) : key;
+  async #getKey(attemptState: AttemptState): Promise<SessionApiKey> {
+    const { session, pin } = this.#dependencies;
+    const key = session.currentKey ?? (await session.key(this.onLogin, attemptState.signal));
+    return pin && this.#requiresPin(attemptState) ? this.#verifyPin(key, pin) : key;
   }
 
   /** This key, or one that came meanwhile, if it is of the pinned appliance. */
-  async #pinned(key: Key, pin: Pin): Promise<Key> {
-    const { transport } = this.#parts;
-    if (pin.holds(key, transport.opened)) return key;
+  async #verifyPin(key: SessionApiKey, pin: IdentityPin): Promise<SessionApiKey> {
+    const { transport } = this.#dependencies;
+    if (pin.isVerified(key, transport.opened)) return key;
     // Others wait for the answer too, so it is not cancelled with this run.
-    const ask = (): Promise<{ key: Key; document: JsonObject }> =>
-      this.#repeated(async (progress) => {
-        const document = readDocument(await this.#authorized(IDENTITY, progress));
-        return { key: progress.key ?? key, document };
+    const readIdentity = (): Promise<{ key: SessionApiKey; document: JsonObject }> =>
+      this.#withRetries(async (attemptState) => {
+        const document = readDocument(await this.#sendAuthorized(IDENTITY_REQUEST, attemptState));
+        return { key: attemptState.key ?? key, document };
       }, undefined);
-    return this.waitFor(pin.find(ask, () => transport.opened));
+    return this.waitFor(pin.verify(readIdentity, () => transport.opened));
   }
 
   /** Whether another key may answer the request; this one is given up then. */
-  async #mayRenew(key: Key, reply: Reply): Promise<boolean> {
-    const { session, settings } = this.#parts;
-    if (reply.status === 401) return session.refused(key);
+  async #shouldRenewKey(key: SessionApiKey, reply: Reply): Promise<boolean> {
+    const { session, settings } = this.#dependencies;
+    if (reply.status === 401) return session.handleUnauthorized(key);
     // Only somebody with a code could log in again, and the key may be good for everything else.
-    if (!isBareRefusal(reply) || settings.secondFactor === 'flow' || !(await session.mayHaveDied(key))) return false;
+    if (!isForbiddenWithoutResult(reply) || settings.secondFactor === 'flow' || !(await session.mayBeExpired(key))) return false;
     try {
-      return await session.refused(key);
+      return await session.handleUnauthorized(key);
     } catch (thrown) {
       if (asGatewayError(thrown).code === 'LOGIN_PAUSED') return false;
       throw thrown;
@@ -185,15 +193,15 @@ export class Sender {
   #send(
     request: Request,
     body: string | undefined,
-    { authorization }: Key,
-    signal: Cancellable | undefined,
-    more?: Partial<Exchange>,
+    { authorization }: SessionApiKey,
+    signal: AbortSignalLike | undefined,
+    extras?: Partial<Exchange>,
   ): Promise<Reply> {
     this.requests++;
-    const { settings, transport } = this.#parts;
+    const { settings, transport } = this.#dependencies;
     const query = request.rawQuery ? `?${request.rawQuery}` : encodeQuery(request.query);
     const exchange: Exchange = { method: request.method, path: settings.prefix + request.path + query, authorization, signal };
     if (body !== undefined) exchange.body = body;
-    return transport.send(more ? { ...exchange, ...more } : exchange);
+    return transport.send(extras ? { ...exchange, ...extras } : exchange);
   }
 }

@@ -1,23 +1,23 @@
-import { beyondRoutes } from './beyond';
-import { clusterRoutes } from './cluster';
-import { configurationRoutes } from './configuration';
-import { certificateRoutes } from './device-certificates';
-import { licenseRoutes } from './license';
-import { loginRoutes } from './login';
+import { addUndocumentedRoutes } from './undocumented-routes';
+import { addClusterRoutes } from './cluster';
+import { addConfigurationRoutes } from './configuration';
+import { addCertificateRoutes } from './device-certificates';
+import { addLicenseRoutes } from './license';
+import { addLoginRoutes } from './login';
 import type { Router } from './router';
-import { sessionRoutes } from './sessions';
-import { systemRoutes } from './system';
-import { transferRoutes } from './transfer';
+import { addSessionRoutes } from './sessions';
+import { addSystemRoutes } from './system';
+import { addTransferRoutes } from './transfer';
 
 /** Every area of the interface; each adds its own rows of appliance-api.md, "Endpoints". */
-export const areas: readonly ((router: Router) => void)[] = [
-  loginRoutes,
-  sessionRoutes,
-  configurationRoutes,
-  systemRoutes,
-  licenseRoutes,
-  certificateRoutes,
-  clusterRoutes,
-  transferRoutes,
-  beyondRoutes,
+export const routeAreas: readonly ((router: Router) => void)[] = [
+  addLoginRoutes,
+  addSessionRoutes,
+  addConfigurationRoutes,
+  addSystemRoutes,
+  addLicenseRoutes,
+  addCertificateRoutes,
+  addClusterRoutes,
+  addTransferRoutes,
+  addUndocumentedRoutes,
 ];

@@ -46,8 +46,8 @@ function ipBytes(address: string): Buffer {
   return Buffer.from([...front, ...groups(tail)].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-function extension(id: string, critical: boolean, value: Buffer): Buffer {
-  return sequence(oid(id), ...(critical ? [TRUE] : []), octets(value));
+function extension(id: string, isCritical: boolean, value: Buffer): Buffer {
+  return sequence(oid(id), ...(isCritical ? [TRUE] : []), octets(value));
 }
 
 function extensions(names: readonly string[], publicKey: Buffer): Buffer {
@@ -72,22 +72,25 @@ export interface KeyPair {
 
 /** Valid from yesterday, since clocks differ, for ten years. */
 export function selfSigned(names: readonly string[] = []): KeyPair {
-  return made(names, 3650);
+  return createCertificate(names, 3650);
 }
 
 /** One that the first vouches for: whoever trusts that one trusts this, for so many days. */
-export function issued(authority: KeyPair, { days = 365, names = [] }: { days?: number; names?: readonly string[] } = {}): KeyPair {
-  return made(names, days, authority);
+export function issueCertificate(
+  authority: KeyPair,
+  { days = 365, names = [] }: { days?: number; names?: readonly string[] } = {},
+): KeyPair {
+  return createCertificate(names, days, authority);
 }
 
-const named = (name: string): Buffer => sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(name)))));
+const distinguishedName = (name: string): Buffer => sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(name)))));
 
-function made(names: readonly string[], days: number, authority?: KeyPair): KeyPair {
+function createCertificate(names: readonly string[], days: number, authority?: KeyPair): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   const algorithm = sequence(oid('1.2.840.10045.4.3.2')); // ecdsa-with-SHA256
-  const issuer = named('Gateway simulator');
-  const subject = authority ? named('Gateway device') : issuer;
+  const issuer = distinguishedName('Gateway simulator');
+  const subject = authority ? distinguishedName('Gateway device') : issuer;
   const start = Date.now() - 86_400_000;
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40; // positive and without leading zeros

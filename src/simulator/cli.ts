@@ -54,7 +54,7 @@ const USAGE = `gateway-simulator: a remote-access gateway appliance to develop a
 Variants (first value = default):
 `;
 
-function help(): string {
+function helpText(): string {
   const entries: [string, { help: string; values: readonly VariantValue[] | undefined; default: VariantValue }][] =
     Object.entries(VARIANTS);
   const lines = entries.map(
@@ -63,13 +63,13 @@ function help(): string {
   return `${USAGE}${lines.join('\n')}\n`;
 }
 
-function number(value: string | undefined, name: string): number | undefined {
+function parseNumber(value: string | undefined, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (!/^\d+$/.test(value)) throw new Error(`--${name} takes a whole number; it was given "${value}".`);
   return Number(value);
 }
 
-function choice<T extends string>(value: string | undefined, name: string, ...allowed: readonly T[]): T | undefined {
+function parseChoice<T extends string>(value: string | undefined, name: string, ...allowed: readonly T[]): T | undefined {
   if (value === undefined) return undefined;
   const found = allowed.find((one) => one === value);
   if (found === undefined) throw new Error(`--${name} takes ${allowed.join(', ')}; it was given "${value}".`);
@@ -78,30 +78,30 @@ function choice<T extends string>(value: string | undefined, name: string, ...al
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
-function secondFactor(values: Values): SimulatorOptions['secondFactor'] {
-  const kind = choice(values['second-factor'], 'second-factor', 'none', 'password', 'totp');
+function parseSecondFactor(values: Values): SimulatorOptions['secondFactor'] {
+  const kind = parseChoice(values['second-factor'], 'second-factor', 'none', 'password', 'totp');
   if (kind === 'password') return { password: values['second-password'] ?? 'second' };
   if (kind === 'totp') return { totpSecret: values['totp-secret'] ?? 'JBSWY3DPEHPK3PXP' };
   return undefined;
 }
 
 /** The options of `startSimulator` from those of the command line; absent ones keep their defaults. */
-function simulatorOptions(values: Values): SimulatorOptions {
-  const lifetime = number(values['key-lifetime'], 'key-lifetime');
+function toSimulatorOptions(values: Values): SimulatorOptions {
+  const lifetime = parseNumber(values['key-lifetime'], 'key-lifetime');
   const variants: Partial<Variants> = Object.assign({}, ...(values.variant ?? []).map(parseVariant)) as Partial<Variants>;
   const options = {
-    port: number(values.port, 'port') ?? 8443,
+    port: parseNumber(values.port, 'port') ?? 8443,
     host: values.host,
     name: values.name,
-    sessions: number(values.sessions, 'sessions'),
+    sessions: parseNumber(values.sessions, 'sessions'),
     username: values.username,
     password: values.password,
     realm: values.realm,
-    secondFactor: secondFactor(values),
+    secondFactor: parseSecondFactor(values),
     keyLifetimeMs: lifetime === undefined ? undefined : lifetime * 1000,
-    delayMs: number(values.delay, 'delay'),
-    role: choice(values.role, 'role', 'independent', 'license-server', 'license-client'),
-    cluster: choice(values.cluster, 'cluster', 'none', 'active-active', 'active-passive'),
+    delayMs: parseNumber(values.delay, 'delay'),
+    role: parseChoice(values.role, 'role', 'independent', 'license-server', 'license-client'),
+    cluster: parseChoice(values.cluster, 'cluster', 'none', 'active-active', 'active-passive'),
     vendor: values.vendor,
     brand: values.brand,
     pathPrefix: values['path-prefix'],
@@ -110,7 +110,7 @@ function simulatorOptions(values: Values): SimulatorOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-function welcome(simulator: Simulator, caFile: string): string {
+function welcomeText(simulator: Simulator, caFile: string): string {
   const { username, password, realm, secondFactor: second } = simulator.state.settings;
   const lines = [
     `The simulator listens on ${simulator.url}`,
@@ -127,10 +127,10 @@ function welcome(simulator: Simulator, caFile: string): string {
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: OPTIONS });
   if (values.help) {
-    process.stdout.write(help());
+    process.stdout.write(helpText());
     return;
   }
-  const simulator = await startSimulator(simulatorOptions(values));
+  const simulator = await startSimulator(toSimulatorOptions(values));
   const caFile = values['ca-file'] ?? join(tmpdir(), `gateway-simulator-${simulator.port}.pem`);
   try {
     writeFileSync(caFile, simulator.ca);
@@ -138,19 +138,19 @@ async function main(): Promise<void> {
     await simulator.close();
     throw error;
   }
-  process.stdout.write(welcome(simulator, caFile));
+  process.stdout.write(welcomeText(simulator, caFile));
   const stop = (): void => void simulator.close().then(() => process.exit(0));
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
 }
 
-function sentence(error: unknown): string {
+function toErrorText(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return 'The port is in use; choose another with --port.';
   return message.split('\n')[0] ?? String(error);
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`gateway-simulator: ${sentence(error)}\n`);
+  process.stderr.write(`gateway-simulator: ${toErrorText(error)}\n`);
   process.exit(1);
 });

@@ -1,17 +1,26 @@
-import { type JsonObject, type Shape, address, checkBody, filledText, oneOf, required, textOf } from './fields';
-import { type Reply, Refusal, info, json, namedError } from './reply';
-import type { Call, Router } from './router';
-import { type ClusterState, LEADER, type Member, UNREACHABLE, member } from './state/cluster';
+import {
+  type JsonObject,
+  type BodyShape,
+  ipv4Field,
+  checkBody,
+  nonEmptyTextField,
+  oneOfField,
+  requiredField,
+  readText,
+} from './body-shape';
+import { type Reply, Refusal, infoReply, jsonReply, namedErrorReply } from './reply';
+import type { ApiRequest, Router } from './router';
+import { type ClusterState, LEADER, type Member, UNREACHABLE, createMember } from './state/cluster';
 
 /** The cluster and its members (appliance-api.md, "Cluster" in both sections, and "States and transitions"). */
-function clusterOf(call: Call): ClusterState {
-  const { cluster } = call.state;
+function getCluster(request: ApiRequest): ClusterState {
+  const { cluster } = request.state;
   if (!cluster) throw new Refusal(404, 'The cluster does not exist: this node is not a member of one.');
   return cluster;
 }
 
-function get(call: Call): Reply {
-  const cluster = clusterOf(call);
+function get(request: ApiRequest): Reply {
+  const cluster = getCluster(request);
   const passive = cluster.mode === 'Active/Passive';
   const members = cluster.members.map(({ externalMask, ...rest }): JsonObject => ({
     ...rest,
@@ -23,63 +32,63 @@ function get(call: Call): Reply {
     'external-vip-owner': cluster.vipOwner,
     'internal-vip-owner': cluster.vipOwner,
   };
-  return json({ name: cluster.name, mode: cluster.mode, members, ...(passive ? vips : {}) });
+  return jsonReply({ name: cluster.name, mode: cluster.mode, members, ...(passive ? vips : {}) });
 }
 
-const CREATE: Shape = {
-  action: required(filledText),
-  'cluster-name': required(filledText),
-  'cluster-password': required(filledText),
-  'member-name': required(filledText),
+const CREATE: BodyShape = {
+  action: requiredField(nonEmptyTextField),
+  'cluster-name': requiredField(nonEmptyTextField),
+  'cluster-password': requiredField(nonEmptyTextField),
+  'member-name': requiredField(nonEmptyTextField),
 };
-const JOIN: Shape = {
-  action: required(filledText),
-  'cluster-name': required(filledText),
-  'cluster-password': required(filledText),
-  'member-address': required(address),
+const JOIN: BodyShape = {
+  action: requiredField(nonEmptyTextField),
+  'cluster-name': requiredField(nonEmptyTextField),
+  'cluster-password': requiredField(nonEmptyTextField),
+  'member-address': requiredField(ipv4Field),
 };
-const FAILOVER: Shape = { action: required(oneOf('vip-failover')) };
+const FAILOVER: BodyShape = { action: requiredField(oneOfField('vip-failover')) };
 
-function enter(call: Call, shape: Shape, members: () => Member[], message: string): Reply {
-  checkBody(call.body, shape);
-  if (call.state.cluster) throw new Refusal(422, 'This node is already a member of a cluster.');
-  const all = members();
-  call.state.cluster = {
-    name: textOf(call.body, 'cluster-name'),
+function enterCluster(request: ApiRequest, shape: BodyShape, createMembers: () => Member[], message: string): Reply {
+  checkBody(request.body, shape);
+  if (request.state.cluster) throw new Refusal(422, 'This node is already a member of a cluster.');
+  const members = createMembers();
+  request.state.cluster = {
+    name: readText(request.body, 'cluster-name'),
     mode: 'Active/Active',
-    members: all,
-    vipOwner: all[0]?.name ?? '',
+    members: members,
+    vipOwner: members[0]?.name ?? '',
   };
-  return info(call.state.variants, 200, message);
+  return infoReply(request.state.variants, 200, message);
 }
 
-function failover(call: Call): Reply {
-  checkBody(call.body, FAILOVER);
-  const { cluster, variants } = call.state;
+function failover(request: ApiRequest): Reply {
+  checkBody(request.body, FAILOVER);
+  const { cluster, variants } = request.state;
   if (cluster?.mode !== 'Active/Passive')
-    return namedError('The node is not part of an Active-Passive cluster and the operation is invalid.', variants);
+    return namedErrorReply('The node is not part of an Active-Passive cluster and the operation is invalid.', variants);
   const other = cluster.members.find((candidate) => candidate.name !== cluster.vipOwner && candidate.enabled);
   if (!other) throw new Refusal(422, 'There is no other member to take over the VIP.');
   cluster.vipOwner = other.name;
-  return info(variants, 200, 'VIP fail-over initiated.');
+  return infoReply(variants, 200, 'VIP fail-over initiated.');
 }
 
-function put(call: Call): Reply {
-  const own = (name: string): Member => member(name, '10.10.0.10', '203.0.113.10', LEADER);
-  switch (textOf(call.body, 'action')) {
+function put(request: ApiRequest): Reply {
+  const createOwnMember = (name: string): Member => createMember(name, '10.10.0.10', '203.0.113.10', LEADER);
+  switch (readText(request.body, 'action')) {
     case 'create':
-      return enter(call, CREATE, () => [own(textOf(call.body, 'member-name'))], 'Created cluster successfully.');
+      return enterCluster(request, CREATE, () => [createOwnMember(readText(request.body, 'member-name'))], 'Created cluster successfully.');
     case 'join': {
-      const leader = (): Member => member('member-1', textOf(call.body, 'member-address'), '203.0.113.20', LEADER);
-      return enter(
-        call,
+      const leader = (): Member => createMember('member-1', readText(request.body, 'member-address'), '203.0.113.20', LEADER);
+      return enterCluster(
+        request,
         JOIN,
-        () => [leader(), { ...own(call.state.settings.name), notes: '', 'status-code': '0x0' }],
+        () => [leader(), { ...createOwnMember(request.state.settings.name), notes: '', 'status-code': '0x0' }],
         'Joined cluster successfully.',
       );
     }
     case 'vip-failover':
-      return failover(call);
+      return failover(request);
     default:
       throw new Refusal(422, 'Validation failed: action must be one of create, join, vip-failover');
   }
@@ -93,31 +102,34 @@ const ADDRESSES = [
   'member-external-netmask',
   'member-external-gateway',
 ];
-const MEMBER: Shape = { 'member-name': required(filledText), ...Object.fromEntries(ADDRESSES.map((name) => [name, required(address)])) };
+const MEMBER: BodyShape = {
+  'member-name': requiredField(nonEmptyTextField),
+  ...Object.fromEntries(ADDRESSES.map((name) => [name, requiredField(ipv4Field)])),
+};
 
-function addMember(call: Call): Reply {
-  const cluster = clusterOf(call);
-  checkBody(call.body, MEMBER);
-  const text = (name: string): string => textOf(call.body, name);
+function addMember(request: ApiRequest): Reply {
+  const cluster = getCluster(request);
+  checkBody(request.body, MEMBER);
+  const text = (name: string): string => readText(request.body, name);
   const name = text('member-name');
   if (cluster.members.some((other) => other.name === name)) throw new Refusal(422, `The member ${name} already exists.`);
-  const added = member(name, text('member-ip'), text('member-external-ip'), UNREACHABLE);
+  const added = createMember(name, text('member-ip'), text('member-external-ip'), UNREACHABLE);
   cluster.members.push({ ...added, 'internal-netmask': text('member-netmask'), externalMask: text('member-external-netmask') });
-  return info(call.state.variants, 200, 'Added member to cluster successfully.');
+  return infoReply(request.state.variants, 200, 'Added member to cluster successfully.');
 }
 
-function removeMember(call: Call): Reply {
-  const cluster = clusterOf(call);
-  const left = cluster.members.filter((other) => other.name !== call.parameter);
-  if (left.length === cluster.members.length) throw new Refusal(404, `The member ${call.parameter} does not exist.`);
-  if (cluster.vipOwner === call.parameter) cluster.vipOwner = left[0]?.name ?? '';
-  cluster.members = left;
+function removeMember(request: ApiRequest): Reply {
+  const cluster = getCluster(request);
+  const remaining = cluster.members.filter((other) => other.name !== request.parameter);
+  if (remaining.length === cluster.members.length) throw new Refusal(404, `The member ${request.parameter} does not exist.`);
+  if (cluster.vipOwner === request.parameter) cluster.vipOwner = remaining[0]?.name ?? '';
+  cluster.members = remaining;
   // The last member takes the cluster with it.
-  if (left.length === 0) call.state.cluster = undefined;
-  return info(call.state.variants, 200, 'Removed member from cluster successfully.');
+  if (remaining.length === 0) request.state.cluster = undefined;
+  return infoReply(request.state.variants, 200, 'Removed member from cluster successfully.');
 }
 
-export function clusterRoutes(router: Router): void {
+export function addClusterRoutes(router: Router): void {
   router.add('GET', 'cluster', get);
   router.add('PUT', 'cluster', put, { body: 'json' });
   router.add('POST', 'cluster/members', addMember, { body: 'json' });

@@ -1,25 +1,37 @@
 import { X509Certificate } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { TLSSocket, createSecureContext } from 'node:tls';
-import { type Shape, boolean, checkBody, filledText, isObject, object, oneOf, required, text, textOf, texts } from './fields';
-import { type Reply, Refusal, info, noContent } from './reply';
-import type { Call, Router } from './router';
+import {
+  type BodyShape,
+  booleanField,
+  checkBody,
+  nonEmptyTextField,
+  isObject,
+  objectField,
+  oneOfField,
+  requiredField,
+  textField,
+  readText,
+  textListField,
+} from './body-shape';
+import { type Reply, Refusal, infoReply, noContentReply } from './reply';
+import type { ApiRequest, Router } from './router';
 import { encodeSegment } from './url';
 
 /** Device certificates and CSRs (appliance-api.md, "Certificates", "Device certificate request", "CSR request"). */
 const BASE = '/api/v1/system/certificates';
 
-const UPLOAD: Shape = {
-  cert: required(filledText),
-  password: required(text),
-  'internal-interfaces': object({ 'internal-interface': required(texts) }),
-  'external-interfaces': object({ 'external-interface': required(texts) }),
-  'management-interface': boolean,
+const UPLOAD: BodyShape = {
+  cert: requiredField(nonEmptyTextField),
+  password: requiredField(textField),
+  'internal-interfaces': objectField({ 'internal-interface': requiredField(textListField) }),
+  'external-interfaces': objectField({ 'external-interface': requiredField(textListField) }),
+  'management-interface': booleanField,
 };
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-function fromBase64(value: string): Buffer {
+function decodeBase64(value: string): Buffer {
   const compact = value.replace(/\s/g, '');
   if (!BASE64.test(compact) || compact.length % 4 !== 0) throw new Refusal(422, 'Validation failed: the certificate is not base64');
   return Buffer.from(compact, 'base64');
@@ -47,27 +59,30 @@ function readBundle(bundle: Buffer, passphrase: string): string {
   }
 }
 
-function upload(call: Call): Reply {
-  checkBody(call.body, UPLOAD);
-  const { cert, password, ...interfaces } = call.body as { cert: string; password: string };
-  const bundle = fromBase64(cert);
-  const { certificates, variants } = call.state;
+function upload(request: ApiRequest): Reply {
+  checkBody(request.body, UPLOAD);
+  const { cert, password, ...interfaces } = request.body as { cert: string; password: string };
+  const bundle = decodeBase64(cert);
+  const { certificates, variants } = request.state;
   const subject = variants.checkCertificates ? readBundle(bundle, password) : `certificate-${certificates.device.size + 1}`;
   if (subject === '') throw new Refusal(422, 'The certificate has no subject name.');
   certificates.device.set(subject, interfaces);
-  return info(variants, 201, 'Operation completed successfully.');
+  return infoReply(variants, 201, 'Operation completed successfully.');
 }
 
-const KEY: Shape = { 'subject-common-name': required(filledText), 'key-type': required(oneOf('ECDSA', 'RSA')) };
-const ON_CURVE: Shape = { ...KEY, 'ecc-curve': required(oneOf('P-256', 'P-384')) };
+const CSR_KEY: BodyShape = {
+  'subject-common-name': requiredField(nonEmptyTextField),
+  'key-type': requiredField(oneOfField('ECDSA', 'RSA')),
+};
+const CSR_ECDSA_KEY: BodyShape = { ...CSR_KEY, 'ecc-curve': requiredField(oneOfField('P-256', 'P-384')) };
 
-function createCsr(call: Call): Reply {
-  checkBody(call.body, textOf(call.body, 'key-type') === 'RSA' ? KEY : ON_CURVE);
-  const { certificates, variants } = call.state;
-  const subject = textOf(call.body, 'subject-common-name');
+function createCsr(request: ApiRequest): Reply {
+  checkBody(request.body, readText(request.body, 'key-type') === 'RSA' ? CSR_KEY : CSR_ECDSA_KEY);
+  const { certificates, variants } = request.state;
+  const subject = readText(request.body, 'subject-common-name');
   const name = `csr-${++certificates.created}-${subject}`;
   certificates.csrs.set(name, subject);
-  return info(
+  return infoReply(
     variants,
     201,
     `CSR ${name} created successfully.`,
@@ -76,10 +91,10 @@ function createCsr(call: Call): Reply {
 }
 
 /** The body of this upload is not shown: PEM text, or JSON whose one string is PEM or base64, are all accepted. */
-function signedCertificate(raw: Buffer): Buffer {
+function readSignedCertificate(raw: Buffer): Buffer {
   const body = raw.toString('utf8').trim();
   if (body === '') throw new Refusal(400, 'A body with the signed certificate is required');
-  if (!body.startsWith('{')) return body.includes('-----BEGIN') ? raw : fromBase64(body);
+  if (!body.startsWith('{')) return body.includes('-----BEGIN') ? raw : decodeBase64(body);
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
@@ -90,14 +105,14 @@ function signedCertificate(raw: Buffer): Buffer {
   const [certificate] = strings;
   if (certificate === undefined || strings.length > 1)
     throw new Refusal(422, 'Validation failed: the body must hold the certificate as its one string');
-  return certificate.includes('-----BEGIN') ? Buffer.from(certificate) : fromBase64(certificate);
+  return certificate.includes('-----BEGIN') ? Buffer.from(certificate) : decodeBase64(certificate);
 }
 
-function uploadSigned(call: Call): Reply {
-  const { certificates, variants } = call.state;
-  const subject = certificates.csrs.get(call.parameter);
-  if (subject === undefined) throw new Refusal(404, `The CSR ${call.parameter} does not exist.`);
-  const certificate = signedCertificate(call.raw);
+function uploadSigned(request: ApiRequest): Reply {
+  const { certificates, variants } = request.state;
+  const subject = certificates.csrs.get(request.parameter);
+  if (subject === undefined) throw new Refusal(404, `The CSR ${request.parameter} does not exist.`);
+  const certificate = readSignedCertificate(request.raw);
   if (variants.checkCertificates) {
     try {
       new X509Certificate(certificate);
@@ -105,18 +120,18 @@ function uploadSigned(call: Call): Reply {
       throw new Refusal(422, "The signed certificate can't be read.");
     }
   }
-  certificates.csrs.delete(call.parameter);
+  certificates.csrs.delete(request.parameter);
   certificates.device.set(subject, {});
-  return info(variants, 201, 'Operation completed successfully.');
+  return infoReply(variants, 201, 'Operation completed successfully.');
 }
 
-function remove(call: Call): Reply {
-  if (!call.state.certificates.device.delete(call.parameter))
-    throw new Refusal(404, `The device certificate ${call.parameter} does not exist.`);
-  return noContent();
+function remove(request: ApiRequest): Reply {
+  if (!request.state.certificates.device.delete(request.parameter))
+    throw new Refusal(404, `The device certificate ${request.parameter} does not exist.`);
+  return noContentReply();
 }
 
-export function certificateRoutes(router: Router): void {
+export function addCertificateRoutes(router: Router): void {
   router.add('POST', 'system/certificates/device-certificates', upload, { body: 'json' });
   router.add('DELETE', 'system/certificates/device-certificates/*', remove);
   router.add('POST', 'system/certificates/device-certificate-csrs', createCsr, { body: 'json' });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Reply, envelope } from './reply';
+import { type Reply, resultReply } from './reply';
 import type { Variants } from './variants';
 
 /** Faults on demand: what a test or a demonstration makes the appliance do wrong. */
@@ -28,7 +28,7 @@ export interface FaultRule {
   /** Fields taken out of a JSON answer; a dotted path reaches inwards (`active-users.active-user-records`). */
   stripField?: string | readonly string[];
   /** What a second writer does between this request, once it is carried out, and the next one. */
-  meanwhile?: () => void;
+  sideEffect?: () => void;
   /** Never answer; the connection stays open. */
   hang?: boolean;
   /**
@@ -38,17 +38,17 @@ export interface FaultRule {
   afterEffect?: boolean;
 }
 
-interface Queued {
+interface QueuedFault {
   rule: FaultRule;
   skip: number;
-  left: number;
+  remaining: number;
 }
 
-export class Faults {
-  private queue: Queued[] = [];
+export class FaultQueue {
+  private queue: QueuedFault[] = [];
 
   add(rule: FaultRule): void {
-    this.queue.push({ rule, skip: rule.skip ?? 0, left: rule.times ?? 1 });
+    this.queue.push({ rule, skip: rule.skip ?? 0, remaining: rule.times ?? 1 });
   }
 
   clear(): void {
@@ -56,7 +56,7 @@ export class Faults {
   }
 
   /** The first rule that meets this request; using it counts. */
-  take(method: string, path: string): FaultRule | undefined {
+  takeMatching(method: string, path: string): FaultRule | undefined {
     if (this.queue.length === 0) return undefined;
     for (const queued of this.queue) {
       if (queued.rule.match && !queued.rule.match({ method, path })) continue;
@@ -64,7 +64,7 @@ export class Faults {
         queued.skip--;
         continue;
       }
-      if (--queued.left <= 0) this.queue = this.queue.filter((other) => other !== queued);
+      if (--queued.remaining <= 0) this.queue = this.queue.filter((other) => other !== queued);
       return queued.rule;
     }
     return undefined;
@@ -72,7 +72,7 @@ export class Faults {
 }
 
 /** Whether the request is carried out all the same; an export is a read, though it is asked for by POST. */
-export function carriesOut(rule: FaultRule, method: string, path: string): boolean {
+export function isCarriedOut(rule: FaultRule, method: string, path: string): boolean {
   if (rule.afterEffect !== undefined) return rule.afterEffect;
   const replaces = rule.status !== undefined || rule.hang === true || (rule.body !== undefined && typeof rule.body !== 'function');
   return (
@@ -81,7 +81,7 @@ export function carriesOut(rule: FaultRule, method: string, path: string): boole
   );
 }
 
-function strip(body: string, paths: string | readonly string[]): string {
+function removeFields(body: string, paths: string | readonly string[]): string {
   const value: unknown = JSON.parse(body);
   for (const path of typeof paths === 'string' ? [paths] : paths) {
     const names = path.split('.');
@@ -94,17 +94,17 @@ function strip(body: string, paths: string | readonly string[]): string {
 }
 
 /** The answer as the fault shapes it. `answer` is undefined when the request was not carried out. */
-export function shape(rule: FaultRule, answer: Reply | undefined, variants: Variants): Reply {
+export function applyFault(rule: FaultRule, answer: Reply | undefined, variants: Variants): Reply {
   const status = rule.status ?? answer?.status ?? 200;
   const list = status >= 400 ? 'errors' : 'info';
-  const own = answer ?? envelope({ [list]: ['Fault of the simulator'] }, variants, status);
-  let body: string | Buffer = own.body ?? '';
-  let type = own.type;
+  const base = answer ?? resultReply({ [list]: ['Fault of the simulator'] }, variants, status);
+  let body: string | Buffer = base.body ?? '';
+  let type = base.type;
   if (rule.status !== undefined && answer && rule.body === undefined) {
-    body = envelope({ [list]: ['Fault of the simulator'] }, variants, status).body ?? '';
+    body = resultReply({ [list]: ['Fault of the simulator'] }, variants, status).body ?? '';
     type = 'application/json';
   }
-  if (rule.stripField !== undefined) body = strip(String(body), rule.stripField);
+  if (rule.stripField !== undefined) body = removeFields(String(body), rule.stripField);
   if (typeof rule.body === 'function') body = rule.body(String(body));
   else if (rule.body !== undefined) {
     body = rule.body;
@@ -129,7 +129,7 @@ export function shape(rule: FaultRule, answer: Reply | undefined, variants: Vari
 }
 
 /** Sends the beginning of an answer and cuts the connection, all of it flushed first so that the client surely sees that part. */
-export function cutOff(
+export function sendAndCut(
   cut: NonNullable<FaultRule['cut']>,
   reply: Reply,
   response: ServerResponse,

@@ -2,32 +2,32 @@ import { once } from 'node:events';
 import { type AddressInfo, isIP } from 'node:net';
 import { selfSigned } from './certificate';
 import type { FaultRule } from './faults';
-import { type Happenings, happeningsOf } from './happenings';
-import { type SimulatedFleet, startFleet } from './fleet';
-import { type SimulatorOptions, settle } from './options';
-import { type JournalEntry, ApplianceServer } from './server';
+import { type Incidents, incidentsFor } from './incidents';
+import { type SimulatedFleet, createSimulatedFleet } from './simulated-fleet';
+import { type SimulatorOptions, resolveOptions } from './options';
+import { type RequestLogEntry, ApplianceServer } from './server';
 import { type State, createState } from './state';
 
-export type { FaultRule, JournalEntry, SimulatorOptions, State };
+export type { FaultRule, RequestLogEntry, SimulatorOptions, State };
 export type { SecondFactor } from './options';
-export type { Happenings } from './happenings';
-export type { ScriptOptions, SessionScript } from './script';
-export type { BeyondState } from './state/beyond';
+export type { Incidents } from './incidents';
+export type { ScriptOptions, SessionScript } from './session-script';
+export type { UndocumentedState } from './state/undocumented';
 export type { CertificateState } from './state/certificates';
 export type { ClusterState, Member } from './state/cluster';
 export type { LicenseState, NamedUser } from './state/license';
-export type { ApiKey, LoginState, Pending } from './state/login';
+export type { ApiKey, LoginState, LoginInProgress } from './state/login';
 export type { SessionStore } from './state/sessions';
 export type { SystemState } from './state/system';
 export type { TransferState } from './state/transfer';
 export type { Collection, Resource } from './tree';
 export { type Variant, type Variants, type VariantValue, VARIANTS, defaultVariants } from './variants';
-export { totpCode } from './totp';
-export { issued, selfSigned, type KeyPair } from './certificate';
-export type { SimulatedFleet } from './fleet';
-export { type FastAppliance, startFastAppliance, startFastFleet } from './fast';
+export { computeTotpCode } from './totp';
+export { issueCertificate, selfSigned, type KeyPair } from './certificate';
+export type { SimulatedFleet } from './simulated-fleet';
+export { type BenchmarkAppliance, startBenchmarkAppliance, startBenchmarkFleet } from './benchmark-appliance';
 
-export interface Simulator extends Happenings {
+export interface Simulator extends Incidents {
   readonly url: string;
   readonly port: number;
   /** PEM of the certificate to trust. */
@@ -35,7 +35,7 @@ export interface Simulator extends Happenings {
   /** Live: tests may read and change it. */
   readonly state: State;
   /** The journal, latest `journalLimit` requests. */
-  readonly requests: JournalEntry[];
+  readonly requests: RequestLogEntry[];
   /** First steps of logins that reached the appliance, refused ones included. */
   readonly logins: number;
   readonly openConnections: number;
@@ -46,15 +46,15 @@ export interface Simulator extends Happenings {
   fault(rule: FaultRule): void;
   clearFaults(): void;
   /** From now on new handshakes show this certificate; connections that are open stay. */
-  serve(tls: { key: string; cert: string }): void;
+  replaceCertificate(tls: { key: string; cert: string }): void;
   /** Told of each handshake. */
-  onHandshake(told: () => void): void;
+  onHandshake(listener: () => void): void;
   close(): Promise<void>;
 }
 
 /** Starts an appliance on a loopback address. Rejects with a plain sentence when an option can't be or the port is taken. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const settings = settle(options);
+  const settings = resolveOptions(options);
   const state = createState(settings);
   const tls = settings.tls ?? selfSigned([settings.host, settings.name].filter((name) => isIP(name) > 0 || /^[A-Za-z0-9.-]+$/.test(name)));
   const server = new ApplianceServer(state, tls);
@@ -80,14 +80,14 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     expireKeys: () => state.login.keys.clear(),
     fault: (rule) => server.faults.add(rule),
     clearFaults: () => server.faults.clear(),
-    serve: (other) => server.https.setSecureContext(other),
-    onHandshake: (told) => void server.https.on('secureConnection', told),
-    ...happeningsOf(state, server),
+    replaceCertificate: (other) => server.https.setSecureContext(other),
+    onHandshake: (listener) => void server.https.on('secureConnection', listener),
+    ...incidentsFor(state, server),
     close: () => server.stop(),
   };
 }
 
 /** Starts many thin appliances in this process, `vpn-001` and so on. */
 export function startSimulatedFleet(count: number, options: SimulatorOptions = {}): Promise<SimulatedFleet> {
-  return startFleet(count, startSimulator, options);
+  return createSimulatedFleet(count, startSimulator, options);
 }

@@ -1,4 +1,4 @@
-import { totpCode } from './totp';
+import { computeTotpCode } from './totp';
 import { type Variants, defaultVariants } from './variants';
 
 export interface SecondFactor {
@@ -48,10 +48,10 @@ export interface SimulatorOptions {
   tls?: { key: string; cert: string };
 }
 
-export type Settings = Required<Omit<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'variants'>> &
+export type SimulatorSettings = Required<Omit<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs' | 'variants'>> &
   Pick<SimulatorOptions, 'tls' | 'secondFactor' | 'keyLifetimeMs'> & { variants: Variants };
 
-const DEFAULTS: Omit<Settings, 'variants'> = {
+const DEFAULTS: Omit<SimulatorSettings, 'variants'> = {
   port: 0,
   host: '127.0.0.1',
   name: 'gateway-1',
@@ -75,9 +75,9 @@ const DEFAULTS: Omit<Settings, 'variants'> = {
 const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
 
 /** Options with every default in place; throws a plain sentence about the first one that can't be. */
-export function settle(options: SimulatorOptions): Settings {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as SimulatorOptions;
-  const settings: Settings = { ...DEFAULTS, ...given, variants: { ...defaultVariants(), ...given.variants } };
+export function resolveOptions(options: SimulatorOptions): SimulatorSettings {
+  const definedOptions = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as SimulatorOptions;
+  const settings: SimulatorSettings = { ...DEFAULTS, ...definedOptions, variants: { ...defaultVariants(), ...definedOptions.variants } };
   if (!LOOPBACK.test(settings.host)) throw new Error(`The simulator listens on loopback addresses only, not on "${settings.host}".`);
   if (!Number.isInteger(settings.port) || settings.port < 0 || settings.port > 65_535)
     throw new Error('The port must be a number from 0 to 65535.');
@@ -91,6 +91,6 @@ export function settle(options: SimulatorOptions): Settings {
   const { secondFactor } = settings;
   if (secondFactor && (secondFactor.password === undefined) === (secondFactor.totpSecret === undefined))
     throw new Error('A second factor needs either a password or a TOTP secret.');
-  if (secondFactor?.totpSecret !== undefined) totpCode(secondFactor.totpSecret, 0); // throws where it is not base32
+  if (secondFactor?.totpSecret !== undefined) computeTotpCode(secondFactor.totpSecret, 0); // throws where it is not base32
   return settings;
 }

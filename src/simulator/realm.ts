@@ -1,26 +1,26 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { type Json, isObject } from './fields';
+import { type Json, isObject } from './body-shape';
 import type { State } from './state';
 import type { Resource } from './tree';
 
 /** What an admin realm's settings do (appliance-api.md, "Admin realm objects" and "Authentication", 9 and 10). */
-const plainAddress = (address: string): string => address.replace(/^::ffff:/, '');
+const toPlainAddress = (address: string): string => address.replace(/^::ffff:/, '');
 
 /** Source-IP restriction: with `selected-ip` only an `allow` entry lets an address in, and a `deny` entry beats it. */
-export function addressAllowed(realm: Resource, remote: string): boolean {
+export function isAddressAllowed(realm: Resource, remote: string): boolean {
   const source = realm.resource('authentication-policy', 'source-ip');
   if (source.text('customized') !== 'selected-ip') return true;
   const lists = { allow: new BlockList(), deny: new BlockList() };
   for (const entry of source.collection('ips', 'ip').items.values()) {
     const access = entry.text('access') === 'deny' ? 'deny' : 'allow';
-    lists[access].addSubnet(entry.text('address'), prefixOf(entry.text('netmask')));
+    lists[access].addSubnet(entry.text('address'), toPrefixLength(entry.text('netmask')));
   }
-  const address = plainAddress(remote);
+  const address = toPlainAddress(remote);
   const family = isIPv4(address) ? 'ipv4' : 'ipv6';
   return isIP(address) > 0 && lists.allow.check(address, family) && !lists.deny.check(address, family);
 }
 
-function prefixOf(netmask: string): number {
+function toPrefixLength(netmask: string): number {
   return [
     ...netmask
       .split('.')
@@ -30,17 +30,17 @@ function prefixOf(netmask: string): number {
 }
 
 /** The role that the realm's rules give to a user: the first rule that applies decides. */
-export function roleOf(state: State, realm: Resource, username: string): Resource | undefined {
+export function findMappedRole(state: State, realm: Resource, username: string): Resource | undefined {
   const rules = realm.resource('role-mapping-rules').values.get('rule');
   if (!Array.isArray(rules)) return undefined;
-  const rule = rules.find((candidate) => isObject(candidate) && applies(state, candidate, username));
+  const rule = rules.find((candidate) => isObject(candidate) && isRuleApplicable(state, candidate, username));
   const name = isObject(rule) && Array.isArray(rule.roles) ? rule.roles[0] : undefined;
   return typeof name === 'string'
     ? state.configuration.collection('administrators', 'admin-roles', 'admin-role').items.get(name)
     : undefined;
 }
 
-function applies(state: State, rule: { [key: string]: Json }, username: string): boolean {
+function isRuleApplicable(state: State, rule: { [key: string]: Json }, username: string): boolean {
   const group = rule.group;
   if (isObject(group) && Array.isArray(group['group-names'])) {
     const member = state.login.groups.get(username);

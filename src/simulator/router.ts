@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type JsonObject, isObject } from './fields';
+import { type JsonObject, isObject } from './body-shape';
 import { type Reply, Refusal } from './reply';
 import type { State } from './state';
 import type { ApiKey } from './state/login';
-import type { Target } from './url';
+import type { RequestTarget } from './url';
 
 /** One request as an area sees it: checked and decoded. */
-export interface Call {
+export interface ApiRequest {
   state: State;
   method: string;
   /** Decoded path segments, `api` first. */
   segments: readonly string[];
   /** What stood for `*` in the route. */
   parameter: string;
-  query: Target['query'];
+  query: RequestTarget['query'];
   /** The JSON body; empty where the route takes none. */
   body: JsonObject;
   raw: Buffer;
@@ -25,41 +25,41 @@ export interface Call {
 
 /** `json`: a JSON object is required; `optional`: nothing or a JSON object; `raw`: the area reads the bytes itself. */
 export type BodyRule = 'none' | 'json' | 'optional' | 'raw';
-export type Handler = (call: Call) => Reply | Promise<Reply>;
+export type RouteHandler = (request: ApiRequest) => Reply | Promise<Reply>;
 
 export interface Route {
-  handler: Handler;
+  handler: RouteHandler;
   query: readonly string[] | 'any';
   body: BodyRule;
   /** Whether the route is served without an API key. */
-  open: (state: State) => boolean;
+  isPublic: (state: State) => boolean;
 }
 
-interface Node {
-  readonly children: Map<string, Node>;
+interface RouteNode {
+  readonly children: Map<string, RouteNode>;
   readonly routes: Map<string, Route>;
   /** `**`: this node and everything below it. */
-  deep: boolean;
+  matchesDescendants: boolean;
 }
 
-const newNode = (): Node => ({ children: new Map(), routes: new Map(), deep: false });
+const createNode = (): RouteNode => ({ children: new Map(), routes: new Map(), matchesDescendants: false });
 
 /** Routes below /api/v1 in a trie of segments: finding one costs a map look-up per segment. `*` is one name, a last `**` is the rest. */
 export class Router {
-  private readonly root = newNode();
+  private readonly root = createNode();
 
-  add(method: string, path: string, handler: Handler, rules: Partial<Omit<Route, 'handler'>> = {}): void {
+  add(method: string, path: string, handler: RouteHandler, rules: Partial<Omit<Route, 'handler'>> = {}): void {
     let node = this.root;
     for (const segment of path.split('/')) {
       if (segment === '**') {
-        node.deep = true;
+        node.matchesDescendants = true;
         continue;
       }
       let next = node.children.get(segment);
-      if (!next) node.children.set(segment, (next = newNode()));
+      if (!next) node.children.set(segment, (next = createNode()));
       node = next;
     }
-    node.routes.set(method, { query: [], body: 'none', open: () => false, ...rules, handler });
+    node.routes.set(method, { query: [], body: 'none', isPublic: () => false, ...rules, handler });
   }
 
   /** The routes of a path by method, and the name that stood for `*`; undefined = no such path. */
@@ -68,7 +68,7 @@ export class Router {
     let node = this.root;
     let parameter = '';
     for (let i = 2; i < segments.length; i++) {
-      if (node.deep) break;
+      if (node.matchesDescendants) break;
       const segment = segments[i] ?? '';
       // A literal `*` can only come as %2A and is a name like any other.
       const literal = segment === '*' ? undefined : node.children.get(segment);
@@ -103,7 +103,7 @@ export function readBody(rule: BodyRule, raw: Buffer, type: string | undefined):
   return body;
 }
 
-export function checkQuery(route: Route, query: Target['query']): void {
+export function checkQuery(route: Route, query: RequestTarget['query']): void {
   if (route.query === 'any') return;
   for (const key of query.keys()) if (!route.query.includes(key)) throw new Refusal(400, `Unknown query key ${key}`);
 }

@@ -3,18 +3,18 @@ import { type Server, createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import { areas } from './areas';
-import { endable } from './ending';
-import { type FaultRule, Faults, carriesOut, cutOff, shape } from './faults';
-import { isTooLargeToHold, sendStream } from './large';
-import { authorise } from './login';
-import { addressAllowed } from './realm';
-import { type Reply, DeadKey, Refusal, refused } from './reply';
+import { routeAreas } from './areas';
+import { closeWithConnections } from './closable-server';
+import { type FaultRule, FaultQueue, isCarriedOut, sendAndCut, applyFault } from './faults';
+import { isTooLargeToHold, sendStream } from './large-export';
+import { authorizeRequest } from './login';
+import { isAddressAllowed } from './realm';
+import { type Reply, ExpiredKey, Refusal, refusalReply } from './reply';
 import { Router, checkQuery, readBody } from './router';
 import type { State } from './state';
 import { parseTarget } from './url';
 
-export interface JournalEntry {
+export interface RequestLogEntry {
   method: string;
   /** Raw as sent, query included. */
   path: string;
@@ -28,70 +28,70 @@ export interface JournalEntry {
   connection: number;
 }
 
-const JOURNAL_BODY = 1 << 20;
-const LARGEST_BODY = 512 << 20;
+const MAX_LOGGED_BODY_BYTES = 1 << 20;
+const MAX_BODY_BYTES = 512 << 20;
 // Clients keep their sockets between polls; the appliance must not be the one to close them.
 const KEEP_ALIVE_MS = 75_000;
 
-const isFirstStep = ({ path, body }: JournalEntry): boolean =>
+const isFirstLoginStep = ({ path, body }: RequestLogEntry): boolean =>
   path.endsWith('/api/v1/auth') || (path.endsWith('/api/v1/realm_auth') && !body.includes('"resume_id"'));
 
-function complain(entry: JournalEntry, error: unknown): void {
+function logSimulatorFailure(entry: RequestLogEntry, error: unknown): void {
   const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`gateway-simulator: ${entry.method} ${entry.path}: ${what}\n`);
 }
 
 export class ApplianceServer {
-  readonly requests: JournalEntry[] = [];
-  readonly faults = new Faults();
+  readonly requests: RequestLogEntry[] = [];
+  readonly faults = new FaultQueue();
   readonly https: Server;
   readonly sockets = new Set<Socket>();
   totalConnections = 0;
   private readonly router = new Router();
-  private readonly end: () => Promise<void>;
-  private readonly numbers = new WeakMap<Socket, number>();
+  private readonly closeAll: () => Promise<void>;
+  private readonly connectionNumbers = new WeakMap<Socket, number>();
 
   constructor(
     readonly state: State,
     tls: { key: string; cert: string },
   ) {
-    for (const routes of areas) routes(this.router);
+    for (const routes of routeAreas) routes(this.router);
     this.https = createServer({ ...tls, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0, noDelay: true }, (request, response) =>
       this.receive(request, response),
     );
-    this.end = endable(this.https);
-    this.https.on('clientError', (error, socket) => this.unreadable(error, socket));
-    this.https.on('secureConnection', (socket) => this.connected(socket));
+    this.closeAll = closeWithConnections(this.https);
+    this.https.on('clientError', (error, socket) => this.handleUnreadable(error, socket));
+    this.https.on('secureConnection', (socket) => this.handleConnection(socket));
   }
 
   /** Ends the connections too: a client's pool would keep the process alive. */
   stop(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
-    return this.end();
+    return this.closeAll();
   }
 
   /** What node's parser refuses by itself, a raw byte above 0x7f in the path above all, is logged and answered like any refusal. */
-  private unreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
+  private handleUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
     const [, method = '', path = ''] = /^([A-Z]+) (.*) HTTP\//.exec(error.rawPacket?.toString('latin1') ?? '') ?? [];
-    const connection = this.numbers.get(socket as Socket) ?? 0;
+    const connection = this.connectionNumbers.get(socket as Socket) ?? 0;
     if (path !== '') this.requests.push({ method, path, headers: {}, body: '', status: 400, at: Date.now(), connection });
     const message =
       error.code === 'HPE_INVALID_URL'
         ? 'Only US-ASCII characters may stand literally in a URL'
         : `The request is not HTTP: ${error.message}`;
-    const body = String(refused(400, message, method, this.state.variants).body ?? '');
+    const body = String(refusalReply(400, message, method, this.state.variants).body ?? '');
     socket.end(
       `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   }
 
-  private connected(socket: Socket): void {
+  private handleConnection(socket: Socket): void {
     this.sockets.add(socket);
-    this.numbers.set(socket, ++this.totalConnections);
+    this.connectionNumbers.set(socket, ++this.totalConnections);
     socket.on('close', () => this.sockets.delete(socket));
     // As long as nobody else listens, node's server reads TLS past its own pause: a request that comes right behind a long answer, before
     // node has noticed that this is flushed, would be refused (HPE_PAUSED) and its connection cut.
@@ -100,29 +100,29 @@ export class ApplianceServer {
 
   private receive(request: IncomingMessage, response: ServerResponse): void {
     const entry = this.record(request);
-    const bodyless = request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
-    if (bodyless) {
+    const hasNoBody = request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
+    if (hasNoBody) {
       this.start(entry, Buffer.alloc(0), response);
       return;
     }
     const chunks: Buffer[] = [];
     let size = 0;
-    const large = isTooLargeToHold(request.headers);
+    const isTooLarge = isTooLargeToHold(request.headers);
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > LARGEST_BODY && !large) request.socket.destroy();
-      else if (!large || size <= JOURNAL_BODY) chunks.push(chunk);
+      if (size > MAX_BODY_BYTES && !isTooLarge) request.socket.destroy();
+      else if (!isTooLarge || size <= MAX_LOGGED_BODY_BYTES) chunks.push(chunk);
     });
     request.on('error', () => undefined); // a client that hangs up while sending
     request.on('end', () => {
       const raw = Buffer.concat(chunks);
-      entry.body = raw.toString('utf8', 0, JOURNAL_BODY);
+      entry.body = raw.toString('utf8', 0, MAX_LOGGED_BODY_BYTES);
       this.start(entry, raw, response);
     });
   }
 
-  private record(request: IncomingMessage): JournalEntry {
-    const connection = this.numbers.get(request.socket) ?? 0;
+  private record(request: IncomingMessage): RequestLogEntry {
+    const connection = this.connectionNumbers.get(request.socket) ?? 0;
     const entry = {
       method: request.method ?? '',
       path: request.url ?? '',
@@ -139,35 +139,35 @@ export class ApplianceServer {
     return entry;
   }
 
-  private start(entry: JournalEntry, raw: Buffer, response: ServerResponse): void {
+  private start(entry: RequestLogEntry, raw: Buffer, response: ServerResponse): void {
     this.serve(entry, raw, response).catch((error: unknown) => {
       // A fault rule of a test that throws, or takes a field out of what is not JSON.
-      complain(entry, error);
+      logSimulatorFailure(entry, error);
       response.destroy();
     });
   }
 
-  private async serve(entry: JournalEntry, raw: Buffer, response: ServerResponse): Promise<void> {
-    const fault = this.faults.take(entry.method, entry.path);
+  private async serve(entry: RequestLogEntry, raw: Buffer, response: ServerResponse): Promise<void> {
+    const fault = this.faults.takeMatching(entry.method, entry.path);
     const { delayMs } = this.state.settings;
     // A login that a fault answers has reached the appliance all the same.
-    if (fault && !carriesOut(fault, entry.method, entry.path) && isFirstStep(entry)) this.state.login.attempts++;
+    if (fault && !isCarriedOut(fault, entry.method, entry.path) && isFirstLoginStep(entry)) this.state.login.attempts++;
     if (delayMs > 0) await wait(delayMs);
     let reply =
-      !fault || carriesOut(fault, entry.method, entry.path)
+      !fault || isCarriedOut(fault, entry.method, entry.path)
         ? await this.answer(entry, raw, response.socket?.remoteAddress ?? '')
         : undefined;
     if (fault) {
-      fault.meanwhile?.();
+      fault.sideEffect?.();
       if (fault.delayMs !== undefined) await wait(fault.delayMs);
       await fault.until;
       if (fault.hang) return;
-      reply = shape(fault, reply, this.state.variants);
+      reply = applyFault(fault, reply, this.state.variants);
     }
     if (reply) this.send(entry, reply, response, fault);
   }
 
-  private send(entry: JournalEntry, reply: Reply, response: ServerResponse, fault: FaultRule | undefined): void {
+  private send(entry: RequestLogEntry, reply: Reply, response: ServerResponse, fault: FaultRule | undefined): void {
     if (response.destroyed) return;
     const headers: Record<string, string | number> = {};
     const type = reply.type ?? (reply.status === 204 && this.state.variants.noContentType ? 'application/json' : undefined);
@@ -183,7 +183,7 @@ export class ApplianceServer {
       return;
     }
     if (fault?.cut !== undefined) {
-      cutOff(fault.cut, reply, response, headers);
+      sendAndCut(fault.cut, reply, response, headers);
       return;
     }
     entry.status = reply.status;
@@ -191,31 +191,31 @@ export class ApplianceServer {
     response.end(reply.status === 204 || entry.method === 'HEAD' ? undefined : reply.body);
   }
 
-  private async answer(entry: JournalEntry, raw: Buffer, remoteAddress: string): Promise<Reply> {
+  private async answer(entry: RequestLogEntry, raw: Buffer, remoteAddress: string): Promise<Reply> {
     const { state } = this;
     try {
       if (state.variants.restarting) throw new Refusal(500, 'The REST server is not responding.');
       return await this.dispatch(entry, raw, remoteAddress);
     } catch (error) {
-      if (error instanceof DeadKey && state.variants.deadKeyStatus === 403) return { status: 403 };
-      if (error instanceof Refusal) return refused(error.status, error.message, entry.method, state.variants);
+      if (error instanceof ExpiredKey && state.variants.deadKeyStatus === 403) return { status: 403 };
+      if (error instanceof Refusal) return refusalReply(error.status, error.message, entry.method, state.variants);
       // A mistake of the simulator, said loudly: a test must not take it for a fault of the appliance.
-      complain(entry, error);
-      return refused(500, 'The simulator failed', entry.method, state.variants);
+      logSimulatorFailure(entry, error);
+      return refusalReply(500, 'The simulator failed', entry.method, state.variants);
     }
   }
 
   /** In the order of an appliance: address, key, realm, path, method, query, body. */
-  private dispatch(entry: JournalEntry, raw: Buffer, remoteAddress: string): Reply | Promise<Reply> {
+  private dispatch(entry: RequestLogEntry, raw: Buffer, remoteAddress: string): Reply | Promise<Reply> {
     const { state } = this;
     const { method, headers } = entry;
     const { segments, query } = parseTarget(this.withoutPrefix(entry.path));
     const found = this.router.find(segments);
     const route = found?.routes.get(method);
-    const key = route?.open(state) ? undefined : authorise(state, headers.authorization, Date.now());
+    const key = route?.isPublic(state) ? undefined : authorizeRequest(state, headers.authorization, Date.now());
     if (state.variants.sourceIpEveryRequest && key?.realm !== undefined) {
       const realm = state.configuration.collection('administrators', 'admin-realms', 'realm').items.get(key.realm);
-      if (realm && !addressAllowed(realm, remoteAddress)) throw new Refusal(403, 'Access is not allowed from this address');
+      if (realm && !isAddressAllowed(realm, remoteAddress)) throw new Refusal(403, 'Access is not allowed from this address');
     }
     if (!found) throw new Refusal(404, `The resource ${entry.path.split('?')[0]} does not exist.`);
     if (!route) throw new Refusal(state.variants.wrongMethodStatus, `${method} is not supported on this path`);

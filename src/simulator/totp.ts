@@ -7,19 +7,19 @@ function base32(text: string): Buffer {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   const bytes: number[] = [];
   let bits = 0;
-  let held = 0;
+  let buffer = 0;
   for (const character of text.toUpperCase().replace(/[\s=-]/g, '')) {
     const value = alphabet.indexOf(character);
     if (value < 0) throw new Error('The TOTP secret is not base32.');
-    held = (held << 5) | value;
+    buffer = (buffer << 5) | value;
     bits += 5;
-    if (bits >= 8) bytes.push((held >> (bits -= 8)) & 0xff);
-    held &= (1 << bits) - 1;
+    if (bits >= 8) bytes.push((buffer >> (bits -= 8)) & 0xff);
+    buffer &= (1 << bits) - 1;
   }
   return Buffer.from(bytes);
 }
 
-export function totpCode(secret: string, counter: number): string {
+export function computeTotpCode(secret: string, counter: number): string {
   const message = Buffer.alloc(8);
   message.writeBigUInt64BE(BigInt(counter));
   const digest = createHmac('sha1', base32(secret)).update(message).digest();
@@ -34,7 +34,7 @@ export class TotpVerifier {
   accept(secret: string, code: string, now = Date.now()): boolean {
     const current = Math.floor(now / STEP_MS);
     for (const counter of [current - 1, current, current + 1]) {
-      if (counter <= this.lastUsed || totpCode(secret, counter) !== code) continue;
+      if (counter <= this.lastUsed || computeTotpCode(secret, counter) !== code) continue;
       this.lastUsed = counter;
       return true;
     }

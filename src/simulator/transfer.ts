@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { readDocument, writeDocument } from './document';
-import { type Shape, checkBody, text } from './fields';
-import { isTooLargeToHold, largeBinary, largeXml } from './large';
-import { readForm } from './multipart';
-import { type Reply, Refusal, info, namedError, written } from './reply';
-import type { Call, Router } from './router';
+import { importConfigurationXml, writeConfigurationXml } from './configuration-xml';
+import { type BodyShape, checkBody, textField } from './body-shape';
+import { isTooLargeToHold, padBinaryExport, padXmlExport } from './large-export';
+import { parseMultipartForm } from './multipart';
+import { type Reply, Refusal, infoReply, namedErrorReply, successReply } from './reply';
+import type { ApiRequest, Router } from './router';
 import type { ClusterState } from './state/cluster';
 import { readZip, writeZip } from './zip';
 
@@ -16,41 +16,41 @@ const BASE64_TYPE = /^text\/html\s*;\s*charset=utf-8$/i;
 const NOT_EXTRACTED = 'Error - Failed to extract configuration files';
 
 /** Import and export (appliance-api.md, rows below "System", "Binary-configuration rules" and "Limits", 3). */
-async function exportXml(call: Call): Promise<Reply> {
-  const { configuration, variants } = call.state;
-  refuseWithoutXml(call);
-  const { password = '' } = call.body;
+async function exportXml(request: ApiRequest): Promise<Reply> {
+  const { configuration, variants } = request.state;
+  assertXmlSupported(request);
+  const { password = '' } = request.body;
   if (typeof password !== 'string') throw new Refusal(422, 'Validation failed: password must be a string');
   const sections = variants.xmlSection === '' ? [...SYSTEM, ...USER] : [variants.xmlSection];
   await wait(variants.transferMs);
-  const document = writeDocument(configuration, sections, variants.xmlNamespace, password);
-  const stream = largeXml(document, variants.largeExport);
+  const document = writeConfigurationXml(configuration, sections, variants.xmlNamespace, password);
+  const stream = padXmlExport(document, variants.largeExport);
   return { status: 200, type: 'application/xml', ...(stream ? { stream } : { body: document }) };
 }
 
 /** Older releases know the binary configuration alone (field notes, "Binary configuration"). */
-function refuseWithoutXml({ state, method, segments }: Call): void {
+function assertXmlSupported({ state, method, segments }: ApiRequest): void {
   if (!state.variants.xmlEndpoints) throw new Refusal(404, `The resource /${segments.join('/')} does not exist (${method}).`);
 }
 
-async function importXml(call: Call): Promise<Reply> {
-  refuseWithoutXml(call);
-  if (isTooLargeToHold(call.headers)) return queued(call, () => written(call.state.variants, 200));
-  const form = readForm(call.raw, call.headers['content-type']);
+async function importXml(request: ApiRequest): Promise<Reply> {
+  assertXmlSupported(request);
+  if (isTooLargeToHold(request.headers)) return enqueueImport(request, () => successReply(request.state.variants, 200));
+  const form = parseMultipartForm(request.raw, request.headers['content-type']);
   for (const name of form.keys()) if (name !== 'file' && name !== 'password') throw new Refusal(400, `The form has no field ${name}`);
   const file = form.get('file');
   if (file?.filename === undefined) throw new Refusal(400, 'The form must hold the XML document as a file in its field file');
-  if (call.state.variants.importNeedsPassword && !form.has('password')) throw new Refusal(400, 'The form must hold the field password');
+  if (request.state.variants.importNeedsPassword && !form.has('password')) throw new Refusal(400, 'The form must hold the field password');
   const password = form.get('password')?.data.toString('utf8') ?? '';
-  return queued(call, () => {
-    readDocument(call.state.configuration, file.data.toString('utf8'), password);
-    return written(call.state.variants, 200);
+  return enqueueImport(request, () => {
+    importConfigurationXml(request.state.configuration, file.data.toString('utf8'), password);
+    return successReply(request.state.variants, 200);
   });
 }
 
 /** A second import waits until the first is done and starts by itself. */
-function queued(call: Call, work: () => Reply): Promise<Reply> {
-  const { transfer, variants } = call.state;
+function enqueueImport(request: ApiRequest, work: () => Reply): Promise<Reply> {
+  const { transfer, variants } = request.state;
   const run = async (): Promise<Reply> => {
     transfer.waiting--;
     transfer.running++;
@@ -67,25 +67,25 @@ function queued(call: Call, work: () => Reply): Promise<Reply> {
   return result;
 }
 
-const PASSWORD: Shape = { Password: text };
+const PASSWORD: BodyShape = { Password: textField };
 
-async function exportBinary(call: Call): Promise<Reply> {
-  const { configuration, variants, cluster } = call.state;
-  if (call.method === 'POST' && variants.binaryExportByPost !== 200)
+async function exportBinary(request: ApiRequest): Promise<Reply> {
+  const { configuration, variants, cluster } = request.state;
+  if (request.method === 'POST' && variants.binaryExportByPost !== 200)
     throw new Refusal(variants.binaryExportByPost, 'POST is not supported on this path');
-  if (call.method === 'GET' && !variants.binaryExportByGet && variants.binaryExportByPost === 200)
+  if (request.method === 'GET' && !variants.binaryExportByGet && variants.binaryExportByPost === 200)
     throw new Refusal(variants.wrongMethodStatus, 'GET is no longer supported on this path: use POST');
-  checkBody(call.body, PASSWORD);
-  const kind = call.query.get('export');
-  if (call.query.has('export') && kind !== 'system_config' && kind !== 'user_config')
+  checkBody(request.body, PASSWORD);
+  const kind = request.query.get('export');
+  if (request.query.has('export') && kind !== 'system_config' && kind !== 'user_config')
     throw new Refusal(400, 'The query key export must be system_config or user_config');
   const files: Record<string, string> = {};
-  const document = (sections: readonly string[]): string => writeDocument(configuration, sections, variants.xmlNamespace, OWN_KEY);
+  const document = (sections: readonly string[]): string => writeConfigurationXml(configuration, sections, variants.xmlNamespace, OWN_KEY);
   if (kind !== 'user_config') Object.assign(files, { 'system.xml': document(SYSTEM), 'cluster.json': JSON.stringify(cluster ?? null) });
   if (kind !== 'system_config') files['user.xml'] = document(USER);
   await wait(variants.transferMs);
   const zip = writeZip(files);
-  const stream = largeBinary(zip, variants.largeExport, variants.binaryLine);
+  const stream = padBinaryExport(zip, variants.largeExport, variants.binaryLine);
   if (stream) return { status: 200, type: 'text/html; charset=utf-8', stream };
   const base64 = zip.toString('base64');
   const lines = base64.match(new RegExp(`.{1,${variants.binaryLine}}`, 'g')) ?? [];
@@ -93,7 +93,7 @@ async function exportBinary(call: Call): Promise<Reply> {
   return { status: 200, type: 'text/html; charset=utf-8', body: variants.binaryCutShort ? body.slice(0, body.length >> 1) : body };
 }
 
-function extract(raw: Buffer): Map<string, string> | undefined {
+function extractConfiguration(raw: Buffer): Map<string, string> | undefined {
   const base64 = raw.toString('latin1').replace(/\s/g, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64) || base64.length % 4 !== 0) return undefined;
   try {
@@ -104,29 +104,30 @@ function extract(raw: Buffer): Map<string, string> | undefined {
   }
 }
 
-async function importBinary(call: Call): Promise<Reply> {
-  const { state } = call;
-  const mode = call.query.has('import') ? call.query.get('import') : 'normal';
-  if (mode !== 'normal' && mode !== 'full') return namedError('Invalid import mode', state.variants);
-  if (call.raw.length === 0) throw new Refusal(400, 'A body with the base64 text of a configuration is required');
-  if (!BASE64_TYPE.test(call.headers['content-type'] ?? ''))
+async function importBinary(request: ApiRequest): Promise<Reply> {
+  const { state } = request;
+  const mode = request.query.has('import') ? request.query.get('import') : 'normal';
+  if (mode !== 'normal' && mode !== 'full') return namedErrorReply('Invalid import mode', state.variants);
+  if (request.raw.length === 0) throw new Refusal(400, 'A body with the base64 text of a configuration is required');
+  if (!BASE64_TYPE.test(request.headers['content-type'] ?? ''))
     throw new Refusal(400, 'The body must be sent as Content-Type: text/html; charset=utf-8');
-  if (isTooLargeToHold(call.headers)) return queued(call, () => info(state.variants, 200, 'Operation completed successfully.'));
-  const files = extract(call.raw);
-  if (!files) return namedError(NOT_EXTRACTED, state.variants);
-  return queued(call, () => {
+  if (isTooLargeToHold(request.headers))
+    return enqueueImport(request, () => infoReply(state.variants, 200, 'Operation completed successfully.'));
+  const files = extractConfiguration(request.raw);
+  if (!files) return namedErrorReply(NOT_EXTRACTED, state.variants);
+  return enqueueImport(request, () => {
     // `normal` leaves IP, network and cluster configuration as they are.
     for (const name of ['system.xml', 'user.xml']) {
       const document = files.get(name);
-      if (document !== undefined) readDocument(state.configuration, document, OWN_KEY, mode === 'normal' ? ['network'] : []);
+      if (document !== undefined) importConfigurationXml(state.configuration, document, OWN_KEY, mode === 'normal' ? ['network'] : []);
     }
     const cluster = files.get('cluster.json');
     if (mode === 'full' && cluster !== undefined) state.cluster = (JSON.parse(cluster) as ClusterState | null) ?? undefined;
-    return info(state.variants, 200, 'Operation completed successfully.');
+    return infoReply(state.variants, 200, 'Operation completed successfully.');
   });
 }
 
-export function transferRoutes(router: Router): void {
+export function addTransferRoutes(router: Router): void {
   router.add('POST', 'system/maintenance/export-xml', exportXml, { body: 'json' });
   router.add('POST', 'system/maintenance/import-xml', importXml, { body: 'raw' });
   router.add('POST', 'system/binary-configuration', exportBinary, { query: ['export', 'password'], body: 'optional' });

@@ -1,42 +1,42 @@
-import { type Field, type Json, type JsonObject, type Shape, isObject, like, problems } from './fields';
+import { type BodyField, type Json, type JsonObject, type BodyShape, isObject, inferField, findProblems } from './body-shape';
 import { Refusal } from './reply';
 import { encodeSegment } from './url';
 import type { Variants } from './variants';
 
 /** The configuration tree as state (appliance-api.md, "Generic configuration tree"): resources, and collections of them. */
-export type Child = Resource | Collection;
+export type TreeNode = Resource | Collection;
 
-export interface Hooks {
+export interface ResourceHooks {
   /** A sentence why these values can't be (referential integrity), or undefined. */
   verify?: (values: JsonObject) => string | undefined;
   /** Last touch before storing, e.g. a directory that assigns ids. */
   prepare?: (values: JsonObject) => JsonObject;
-  changed?: (fields: readonly string[]) => void;
+  onChange?: (fields: readonly string[]) => void;
 }
 
 export class Resource {
   readonly values = new Map<string, Json>();
-  readonly shape: Shape;
+  readonly shape: BodyShape;
   /** Children that are served but not listed in the parent (the policy appliance's `uac`). */
   readonly unlisted = new Set<string>();
 
   /** Fields without a shape of their own keep the kind of the value they are seeded with. */
   constructor(
     values: JsonObject = {},
-    readonly children: ReadonlyMap<string, Child> = new Map(),
-    shape: Shape = {},
-    readonly hooks: Hooks = {},
+    readonly children: ReadonlyMap<string, TreeNode> = new Map(),
+    shape: BodyShape = {},
+    readonly hooks: ResourceHooks = {},
   ) {
-    const inferred: Record<string, Field> = { ...shape };
+    const inferred: Record<string, BodyField> = { ...shape };
     for (const [name, value] of Object.entries(values)) {
-      inferred[name] ??= like(value);
+      inferred[name] ??= inferField(value);
       this.values.set(name, value);
     }
     this.shape = inferred;
   }
 
   resource(...path: string[]): Resource {
-    const current = path.reduce<Child | undefined>(
+    const current = path.reduce<TreeNode | undefined>(
       (at, name) => (at instanceof Resource ? at.children.get(name) : at?.items.get(name)),
       this,
     );
@@ -62,74 +62,75 @@ export class Collection {
   constructor(
     readonly itemName: string,
     /** The field that identifies an item: `name`, `username`, `address`. */
-    readonly key: string,
+    readonly keyField: string,
     /** A new item with its defaults; what it holds may depend on the body (an AD server has a catalog). */
-    readonly make: (body: JsonObject) => Resource,
+    readonly createItem: (body: JsonObject) => Resource,
     /** Who still refers to an item, as a sentence; then it can't be deleted. */
-    readonly usedBy: (name: string) => string | undefined = () => undefined,
+    readonly findReference: (name: string) => string | undefined = () => undefined,
   ) {}
 
   /** For seeds and tests: puts an item in place, without checks. */
   add(values: JsonObject): Resource {
-    const item = this.make(values);
+    const item = this.createItem(values);
     for (const [name, value] of Object.entries(values)) item.values.set(name, value);
-    const name = values[this.key];
-    if (typeof name !== 'string') throw new Error(`An item of ${this.itemName} needs ${this.key}`);
+    const name = values[this.keyField];
+    if (typeof name !== 'string') throw new Error(`An item of ${this.itemName} needs ${this.keyField}`);
     this.items.set(name, item);
     return item;
   }
 }
 
-export const children = (entries: Record<string, Child>): ReadonlyMap<string, Child> => new Map(Object.entries(entries));
-export const branch = (entries: Record<string, Child>): Resource => new Resource({}, children(entries));
+export const toChildMap = (entries: Record<string, TreeNode>): ReadonlyMap<string, TreeNode> => new Map(Object.entries(entries));
+export const createBranch = (entries: Record<string, TreeNode>): Resource => new Resource({}, toChildMap(entries));
 
 /** What a GET shows: own fields but secrets, hyperlinks for sub-resources, entries for collections. */
-export function view(resource: Resource, href: string, variants: Variants, expand = false): JsonObject {
-  const shown: JsonObject = {};
-  for (const [name, value] of resource.values) if (!resource.shape[name]?.secret) shown[name] = value;
+export function renderResource(resource: Resource, href: string, variants: Variants, isExpanded = false): JsonObject {
+  const rendered: JsonObject = {};
+  for (const [name, value] of resource.values) if (!resource.shape[name]?.isSecret) rendered[name] = value;
   for (const [name, child] of resource.children) {
     if (resource.unlisted.has(name)) continue;
     const link = `${href}/${encodeSegment(name)}`;
-    const inline = child instanceof Collection && (variants.collectionInParent === 'list' || expand);
-    shown[name] = inline ? entries(child, link, variants, expand) : { href: link };
+    const inline = child instanceof Collection && (variants.collectionInParent === 'list' || isExpanded);
+    rendered[name] = inline ? renderEntries(child, link, variants, isExpanded) : { href: link };
   }
-  return shown;
+  return rendered;
 }
 
 /** `[{ name, href }]` (field notes, "Tree"); whole items where the caller asked to expand. */
-export function entries(collection: Collection, href: string, variants: Variants, expand = false): Json[] {
-  const users = collection.key === 'username' ? variants.userEntries : 'name';
+export function renderEntries(collection: Collection, href: string, variants: Variants, isExpanded = false): Json[] {
+  const users = collection.keyField === 'username' ? variants.userEntries : 'name';
   return [...collection.items].map(([name, item]) => {
     const link = `${href}/${encodeSegment(name)}`;
-    if (expand || users === 'whole') return view(item, link, variants);
+    if (isExpanded || users === 'whole') return renderResource(item, link, variants);
     if (variants.entryLinks === 'text') return name;
     return variants.entryLinks === 'none' ? { [users]: name } : { [users]: name, href: link };
   });
 }
 
 /** Checks a body against a resource and its children and returns what stores it: nothing is stored unless all of it is right. */
-export function plan(resource: Resource, body: JsonObject, partial: boolean): () => void {
+export function planUpdate(resource: Resource, body: JsonObject, isPartial: boolean): () => void {
   const own: JsonObject = {};
   const commits: (() => void)[] = [];
   for (const [name, value] of Object.entries(body)) {
     const child = resource.children.get(name);
     if (!child) own[name] = value;
-    else if (child instanceof Resource && isObject(value) && typeof value.href !== 'string') commits.push(plan(child, value, partial));
-    else if (!isEcho(value)) throw new Refusal(422, `Validation failed: ${name} is a sub-resource and is changed at its own path`);
+    else if (child instanceof Resource && isObject(value) && typeof value.href !== 'string')
+      commits.push(planUpdate(child, value, isPartial));
+    else if (!isUnchangedLink(value)) throw new Refusal(422, `Validation failed: ${name} is a sub-resource and is changed at its own path`);
   }
-  const wrong = problems(own, resource.shape, partial);
+  const wrong = findProblems(own, resource.shape, isPartial);
   if (wrong.length > 0) throw new Refusal(422, `Validation failed: ${wrong.join('; ')}`);
   const refused = resource.hooks.verify?.(own);
   if (refused !== undefined) throw new Refusal(422, refused);
   return () => {
     for (const [name, value] of Object.entries(resource.hooks.prepare?.(own) ?? own)) resource.values.set(name, value);
     for (const commit of commits) commit();
-    resource.hooks.changed?.(Object.keys(own));
+    resource.hooks.onChange?.(Object.keys(own));
   };
 }
 
 /** Hyperlinks and entries that a client read and sends back unchanged are no change. */
-function isEcho(value: Json): boolean {
+function isUnchangedLink(value: Json): boolean {
   const links = Array.isArray(value) ? value : [value];
   return links.every((link) => isObject(link) && typeof link.href === 'string');
 }

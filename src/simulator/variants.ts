@@ -129,15 +129,15 @@ export function parseVariant(argument: string): Partial<Variants> {
   const [name = '', ...rest] = argument.split('=');
   const entry = Object.hasOwn(VARIANTS, name) ? (VARIANTS[name as keyof Variants] as Variant<VariantValue>) : undefined;
   if (!entry) throw new Error(`There is no variant "${name}". The variants are: ${Object.keys(VARIANTS).join(', ')}.`);
-  const given = rest.length > 0 ? rest.join('=') : typeof entry.default === 'boolean' ? String(!entry.default) : '';
+  const valueText = rest.length > 0 ? rest.join('=') : typeof entry.default === 'boolean' ? String(!entry.default) : '';
   const value = entry.values
-    ? entry.values.find((allowed) => String(allowed) === given)
+    ? entry.values.find((allowed) => String(allowed) === valueText)
     : typeof entry.default === 'number'
-      ? Number(given || NaN)
-      : given;
+      ? Number(valueText || NaN)
+      : valueText;
   if (value === undefined || Number.isNaN(value)) {
     const allowed = entry.values ? entry.values.join(', ') : 'a number';
-    throw new Error(`The variant "${name}" takes ${allowed}; it was given "${given}".`);
+    throw new Error(`The variant "${name}" takes ${allowed}; it was given "${valueText}".`);
   }
   return { [name]: value };
 }

@@ -1,8 +1,8 @@
 /** A small XML reader and writer for configuration documents: elements, attributes, text, CDATA. A DOCTYPE is refused. */
-export interface Element {
+export interface XmlElement {
   name: string;
   attributes: Map<string, string>;
-  children: Element[];
+  children: XmlElement[];
   text: string;
 }
 
@@ -24,7 +24,7 @@ function unescapeXml(text: string): string {
   });
 }
 
-function attributesOf(source: string): Map<string, string> {
+function parseAttributes(source: string): Map<string, string> {
   const attributes = new Map<string, string>();
   const rest = source.replace(/\s+([^\s=<>/]+)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/g, (_, name: string, double?: string, single?: string) => {
     attributes.set(name, unescapeXml(double ?? single ?? ''));
@@ -38,24 +38,24 @@ const TOKEN =
   /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[([\s\S]*?)\]\]>|<\/([^\s<>/]+)\s*>|<([^\s<>/!?]+)((?:[^<>"']|"[^"]*"|'[^']*')*?)(\/?)>|([^<]+)|</g;
 
 /** The root element of a document; throws a short reason when it is not well-formed. */
-export function parseXml(source: string): Element {
-  const top: Element = { name: '', attributes: new Map(), children: [], text: '' };
-  const open: Element[] = [top];
+export function parseXml(source: string): XmlElement {
+  const top: XmlElement = { name: '', attributes: new Map(), children: [], text: '' };
+  const openElements: XmlElement[] = [top];
   for (const [token, cdata, closing, opening, attributes = '', empty, text] of source.replace(/^\uFEFF/, '').matchAll(TOKEN)) {
-    const current = open.at(-1) ?? top;
+    const current = openElements.at(-1) ?? top;
     if (text !== undefined) current.text += unescapeXml(text);
     else if (cdata !== undefined) current.text += cdata;
     else if (closing !== undefined) {
-      if (open.length === 1 || current.name !== closing) throw new Error(`unexpected </${closing}>`);
-      open.pop();
+      if (openElements.length === 1 || current.name !== closing) throw new Error(`unexpected </${closing}>`);
+      openElements.pop();
     } else if (opening !== undefined) {
-      const element: Element = { name: opening, attributes: attributesOf(attributes), children: [], text: '' };
+      const element: XmlElement = { name: opening, attributes: parseAttributes(attributes), children: [], text: '' };
       current.children.push(element);
-      if (empty === '') open.push(element);
+      if (empty === '') openElements.push(element);
     } else if (token === '<') throw new Error('a tag that is not closed, or a DOCTYPE');
   }
   const [root] = top.children;
-  if (open.length !== 1 || top.children.length !== 1 || !root || top.text.trim() !== '')
+  if (openElements.length !== 1 || top.children.length !== 1 || !root || top.text.trim() !== '')
     throw new Error('the document ends early or has more than one root');
   return root;
 }

@@ -6,7 +6,7 @@ const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 const DEFLATED = 8;
 
-interface Written {
+interface ZipEntry {
   name: Buffer;
   data: Buffer;
   crc: number;
@@ -14,7 +14,7 @@ interface Written {
 }
 
 /** The fields that local and central header share: versions, flags (UTF-8 names), method, time, CRC, sizes, name length. */
-function common(file: Written): Buffer {
+function toCommonHeader(file: ZipEntry): Buffer {
   const header = Buffer.alloc(26);
   header.writeUInt16LE(20, 0);
   header.writeUInt16LE(0x0800, 2);
@@ -37,8 +37,8 @@ export function writeZip(files: Readonly<Record<string, string>>): Buffer {
   for (const [name, content] of Object.entries(files)) {
     const bytes = Buffer.from(content);
     const file = { name: Buffer.from(name), data: deflateRawSync(bytes), crc: crc32(bytes), size: bytes.length };
-    const local = Buffer.concat([u32(LOCAL), common(file), file.name, file.data]);
-    directory.push(u32(CENTRAL), u16(20), common(file), u16(0, 0, 0), u32(0, offset), file.name);
+    const local = Buffer.concat([u32(LOCAL), toCommonHeader(file), file.name, file.data]);
+    directory.push(u32(CENTRAL), u16(20), toCommonHeader(file), u16(0, 0, 0), u32(0, offset), file.name);
     parts.push(local);
     offset += local.length;
   }

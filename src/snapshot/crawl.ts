@@ -1,34 +1,34 @@
-import { namesIn, type Names } from '../change/entries';
+import { findNameLists, type NameList } from '../change/name-lists';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
-import type { Call } from '../model/operation';
-import { CONFIGURATION, encodeSegment } from '../model/path';
-import { sentence } from '../model/sentence';
-import type { Ignore } from './ignore';
-import { DEEPEST, isWithin, placeOf, segmentsOf } from './place';
-import { isBare, partsOf } from './resource';
+import type { OperationContext } from '../model/operation';
+import { CONFIGURATION_ROOT, encodeSegment } from '../model/path';
+import { safeMessage } from '../model/safe-message';
+import type { IgnoreRules } from './ignore-rules';
+import { MAX_PATH_DEPTH, isPathWithin, normalizePath, splitResourcePath } from './resource-path';
+import { isEmptyResource, separateLinks } from './resource';
 
 /** More than any appliance has: links that lead on and on lead nowhere. */
-const MOST_RESOURCES = 500_000;
+const MAX_RESOURCES = 500_000;
 /** So many wait to be taken for each connection; beyond them, reading waits. */
-const MOST_TAKEN = 8;
+const MAX_HANDLING_PER_CONNECTION = 8;
 /** How often a list is read again because a link of it was gone. */
-const MOST_ROUNDS = 3;
+const MAX_ROUNDS = 3;
 /** Served by policy appliances, and not linked from the root (appliance-api.md, "Configuration root"). */
-const UNLINKED = `${CONFIGURATION}/uac`;
+const UNLINKED_ROOT = `${CONFIGURATION_ROOT}/uac`;
 
 export interface CrawlOptions {
   /** Where it begins; nothing outside of it is read. */
   readonly root: string;
-  readonly ignore: Ignore;
+  readonly ignore: IgnoreRules;
   /** Gets each resource that holds more than links, once or, where it was read again, once more; `listed` is what it links. */
-  readonly take: (place: string, resource: JsonObject) => Promise<void>;
+  readonly onResource: (path: string, resource: JsonObject) => Promise<void>;
   /** Gets what one resource links, before any of it is read. */
-  readonly listed?: (places: readonly string[]) => void;
+  readonly onLinks?: (paths: readonly string[]) => void;
 }
 
 /** What a crawl came by beside the resources. */
-export interface Crawled {
+export interface CrawlResult {
   /** What the account may not read. */
   readonly forbidden: ReadonlySet<string>;
   /** What is linked, but not there. */
@@ -39,97 +39,104 @@ export interface Crawled {
   readonly refused: readonly string[];
 }
 
-interface Link {
-  readonly place: string;
+interface PendingLink {
+  readonly path: string;
   readonly parent: string | undefined;
 }
 
 /** Reads everything below a place: follows every link once, on all connections. Errors: the first of a read, telling which. */
-export function crawl(options: CrawlOptions, call: Call): Promise<Crawled> {
-  return new Crawl(options, call).run();
+export function crawl(options: CrawlOptions, call: OperationContext): Promise<CrawlResult> {
+  return new Crawler(options, call).run();
 }
 
-class Crawl implements Crawled {
+class Crawler implements CrawlResult {
   readonly forbidden = new Set<string>();
   readonly missing = new Set<string>();
   readonly vanished = new Set<string>();
   readonly refused: string[] = [];
   readonly #options: CrawlOptions;
-  readonly #call: Call;
+  readonly #call: OperationContext;
   readonly #prefix: string;
-  readonly #seen = new Set<string>();
+  readonly #visited = new Set<string>();
   /** The next to follow is the last that was found: what is open stays few. */
-  readonly #open: Link[] = [];
+  readonly #pending: PendingLink[] = [];
   /** Links that were gone when they were followed, by where they stood. */
-  readonly #gone = new Map<string, Set<string>>();
+  readonly #missingByParent = new Map<string, Set<string>>();
   /** Resources that are read. */
-  #active = 0;
+  #readingCount = 0;
   /** Resources that were read and are taken: a disk that is slow for a moment must not leave connections idle. */
-  #taken = 0;
+  #handlingCount = 0;
 
-  constructor(options: CrawlOptions, call: Call) {
+  constructor(options: CrawlOptions, call: OperationContext) {
     this.#options = options;
     this.#call = call;
     this.#prefix = call.settings.prefix;
   }
 
-  async run(): Promise<Crawled> {
+  async run(): Promise<CrawlResult> {
     const { root } = this.#options;
-    this.#found({ place: root, parent: undefined });
-    await this.#follow();
-    if (root === CONFIGURATION && !this.#seen.has(UNLINKED)) this.#found({ place: UNLINKED, parent: undefined });
-    await this.#follow();
-    for (let round = 1; this.#gone.size > 0 && round <= MOST_ROUNDS; round++) await this.#again();
-    for (const places of this.#gone.values()) for (const place of places) this.missing.add(place);
+    this.#enqueue({ path: root, parent: undefined });
+    await this.#followPending();
+    if (root === CONFIGURATION_ROOT && !this.#visited.has(UNLINKED_ROOT)) this.#enqueue({ path: UNLINKED_ROOT, parent: undefined });
+    await this.#followPending();
+    for (let round = 1; this.#missingByParent.size > 0 && round <= MAX_ROUNDS; round++) await this.#rereadLists();
+    for (const paths of this.#missingByParent.values()) for (const path of paths) this.missing.add(path);
     return this;
   }
 
   /** Lists with links that are gone are read again; what they link still is followed once more, and so is what is new. */
-  async #again(): Promise<void> {
-    const lists = [...this.#gone];
-    this.#gone.clear();
-    for (const [list, places] of lists) {
-      for (const place of places) this.#seen.delete(place);
-      this.#open.push({ place: list, parent: undefined });
+  async #rereadLists(): Promise<void> {
+    const lists = [...this.#missingByParent];
+    this.#missingByParent.clear();
+    for (const [list, paths] of lists) {
+      for (const path of paths) this.#visited.delete(path);
+      this.#pending.push({ path: list, parent: undefined });
     }
-    await this.#follow();
+    await this.#followPending();
   }
 
-  #found(link: Link): void {
-    if (this.#seen.has(link.place) || this.#options.ignore.place(link.place)) return;
-    if (this.#seen.size >= MOST_RESOURCES) {
-      throw new GatewayError('LIMIT', sentence`The configuration has more than ${MOST_RESOURCES} resources. Give a path to a part of it.`);
+  #enqueue(link: PendingLink): void {
+    if (this.#visited.has(link.path) || this.#options.ignore.ignoresPath(link.path)) return;
+    if (this.#visited.size >= MAX_RESOURCES) {
+      throw new GatewayError(
+        'LIMIT',
+        safeMessage`The configuration has more than ${MAX_RESOURCES} resources. Give a path to a part of it.`,
+      );
     }
-    this.#seen.add(link.place);
-    this.#open.push(link);
+    this.#visited.add(link.path);
+    this.#pending.push(link);
   }
 
   /** As many again as there are connections wait for one: one that is free has something to do at once. */
-  #follow(): Promise<void> {
+  #followPending(): Promise<void> {
     const { connections } = this.#call.settings;
     return new Promise((resolve, reject) => {
       let failure: unknown;
       const fail = (error: unknown): void => void (failure ??= error);
-      const take = (place: string, resource: JsonObject): void => {
-        this.#taken++;
-        const over = (): void => {
-          this.#taken--;
+      const onResource = (path: string, resource: JsonObject): void => {
+        this.#handlingCount++;
+        const finish = (): void => {
+          this.#handlingCount--;
           next();
         };
-        void this.#options.take(place, resource).catch(fail).finally(over);
+        void this.#options.onResource(path, resource).catch(fail).finally(finish);
       };
       const next = (): void => {
-        while (failure === undefined && this.#active < 2 * connections && this.#taken < MOST_TAKEN * connections) {
-          const link = this.#open.pop();
+        while (
+          failure === undefined &&
+          this.#readingCount < 2 * connections &&
+          this.#handlingCount < MAX_HANDLING_PER_CONNECTION * connections
+        ) {
+          const link = this.#pending.pop();
           if (!link) break;
-          this.#active++;
-          const over = (): void => {
-            this.#active--;
+          this.#readingCount++;
+          const finish = (): void => {
+            this.#readingCount--;
             next();
           };
-          void this.#read(link, take).catch(fail).finally(over);
+          void this.#read(link, onResource).catch(fail).finally(finish);
         }
-        if (this.#active + this.#taken > 0) return;
+        if (this.#readingCount + this.#handlingCount > 0) return;
         // Nothing of it goes on behind the back of whoever hears of the failure.
         if (failure === undefined) resolve();
         else reject(asGatewayError(failure));
@@ -138,68 +145,68 @@ class Crawl implements Crawled {
     });
   }
 
-  async #read({ place, parent }: Link, take: (place: string, resource: JsonObject) => void): Promise<void> {
+  async #read({ path, parent }: PendingLink, onResource: (path: string, resource: JsonObject) => void): Promise<void> {
     let document: JsonObject;
     try {
-      document = await this.#call.read({ method: 'GET', path: place });
+      document = await this.#call.read({ method: 'GET', path: path });
     } catch (thrown) {
-      this.#unread(place, parent, asGatewayError(thrown));
+      this.#handleReadError(path, parent, asGatewayError(thrown));
       return;
     }
-    const places = new Set<string>();
-    const { resource: own, hrefs } = partsOf(document, (href) => this.#leads(href));
-    const { resource, entries } = await this.#withEntries(place, own);
-    for (const entry of entries) places.add(entry);
+    const paths = new Set<string>();
+    const { resource: ownFields, hrefs } = separateLinks(document, (href) => this.#isConfigurationLink(href));
+    const { resource, entries } = await this.#expandNames(path, ownFields);
+    for (const entry of entries) paths.add(entry);
     for (const href of hrefs) {
-      const to = this.#resolve(href);
-      if (to !== undefined && to !== place && isWithin(to, this.#options.root)) places.add(to);
+      const target = this.#resolve(href);
+      if (target !== undefined && target !== path && isPathWithin(target, this.#options.root)) paths.add(target);
     }
-    this.#options.listed?.([...places]);
-    for (const to of places) this.#found({ place: to, parent: place });
-    if (Object.keys(resource).length > 0 && !isEmptyCollection(place, resource))
-      take(place, this.#options.ignore.resource(place, resource));
+    this.#options.onLinks?.([...paths]);
+    for (const target of paths) this.#enqueue({ path: target, parent: path });
+    if (Object.keys(resource).length > 0 && !isEmptyCollection(path, resource))
+      onResource(path, this.#options.ignore.filterResource(path, resource));
   }
 
   /** Names without links become those of resources, where the first of them is one. */
-  async #withEntries(place: string, own: JsonObject): Promise<{ resource: JsonObject; entries: readonly string[] }> {
-    const found: Names[] = [];
-    for (const names of namesIn(place, own)) if (await this.#isThere(names.places[0] ?? '')) found.push(names);
-    if (found.length === 0) return { resource: own, entries: [] };
-    const keys = new Set(found.map(({ key }) => key));
-    const rest = Object.entries(own).filter(([key]) => !keys.has(key));
-    return { resource: Object.fromEntries(rest), entries: found.flatMap(({ places }) => places) };
+  async #expandNames(path: string, ownFields: JsonObject): Promise<{ resource: JsonObject; entries: readonly string[] }> {
+    const resourceNames: NameList[] = [];
+    for (const names of findNameLists(path, ownFields)) if (await this.#exists(names.paths[0] ?? '')) resourceNames.push(names);
+    if (resourceNames.length === 0) return { resource: ownFields, entries: [] };
+    const keys = new Set(resourceNames.map(({ key }) => key));
+    const rest = Object.entries(ownFields).filter(([key]) => !keys.has(key));
+    return { resource: Object.fromEntries(rest), entries: resourceNames.flatMap(({ paths }) => paths) };
   }
 
-  async #isThere(place: string): Promise<boolean> {
-    if (this.#options.ignore.place(place)) return true;
+  async #exists(path: string): Promise<boolean> {
+    if (this.#options.ignore.ignoresPath(path)) return true;
     try {
-      await this.#call.read({ method: 'GET', path: place });
+      await this.#call.read({ method: 'GET', path: path });
       return true;
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      if (error.answered === 'FORBIDDEN') return true;
-      if (isMissing(error) || error.answered === 'INVALID_REQUEST' || error.answered === 'REJECTED') return false;
+      if (error.requestCode === 'FORBIDDEN') return true;
+      if (isNotFoundError(error) || error.requestCode === 'INVALID_REQUEST' || error.requestCode === 'REJECTED') return false;
       throw error;
     }
   }
 
-  #unread(place: string, parent: string | undefined, error: GatewayError): void {
-    const isStart = place === this.#options.root;
-    if (isMissing(error) && parent !== undefined) {
-      const places = this.#gone.get(parent) ?? new Set();
-      this.#gone.set(parent, places.add(place));
-    } else if (isMissing(error) && (!isStart || this.#seen.size > 1)) this.vanished.add(place);
-    else if (error.answered === 'FORBIDDEN' && !isStart) this.forbidden.add(place);
+  #handleReadError(path: string, parent: string | undefined, error: GatewayError): void {
+    const isRoot = path === this.#options.root;
+    if (isNotFoundError(error) && parent !== undefined) {
+      const paths = this.#missingByParent.get(parent) ?? new Set();
+      this.#missingByParent.set(parent, paths.add(path));
+    } else if (isNotFoundError(error) && (!isRoot || this.#visited.size > 1)) this.vanished.add(path);
+    else if (error.requestCode === 'FORBIDDEN' && !isRoot) this.forbidden.add(path);
     else if (error.code === 'ABORTED') throw error;
     else {
-      const extra = { ...error.details.extra, path: place };
-      throw new GatewayError(error.code, sentence`${place} could not be read: ${error}`, { ...error.details, extra });
+      const extra = { ...error.details.extra, path: path };
+      throw new GatewayError(error.code, safeMessage`${path} could not be read: ${error}`, { ...error.details, extra });
     }
   }
 
-  #leads(href: string): boolean {
+  #isConfigurationLink(href: string): boolean {
     try {
-      return href.includes(`${CONFIGURATION}/`) && placeOf(href, this.#prefix) !== CONFIGURATION;
+      return href.includes(`${CONFIGURATION_ROOT}/`) && normalizePath(href, this.#prefix) !== CONFIGURATION_ROOT;
     } catch {
       return false;
     }
@@ -208,8 +215,8 @@ class Crawl implements Crawled {
   /** Undefined for what is not to be followed; it is told, the first thousand. */
   #resolve(href: string): string | undefined {
     try {
-      const place = placeOf(href, this.#prefix);
-      if (href.includes(CONFIGURATION) && segmentsOf(place).length <= DEEPEST) return place;
+      const path = normalizePath(href, this.#prefix);
+      if (href.includes(CONFIGURATION_ROOT) && splitResourcePath(path).length <= MAX_PATH_DEPTH) return path;
     } catch {
       // Told below.
     }
@@ -219,23 +226,23 @@ class Crawl implements Crawled {
 }
 
 /** The list of what is below this very place, with nothing in it. */
-function isEmptyCollection(place: string, resource: JsonObject): boolean {
+function isEmptyCollection(path: string, resource: JsonObject): boolean {
   const [key = '', second] = Object.keys(resource);
-  return second === undefined && isBare(resource) && segmentsOf(place).at(-1) === encodeSegment(key);
+  return second === undefined && isEmptyResource(resource) && splitResourcePath(path).at(-1) === encodeSegment(key);
 }
 
 /** Releases answer what is not there by 404, or by an error inside of a 200. */
-export function isMissing({ answered, code, details }: GatewayError): boolean {
-  return answered === 'NOT_FOUND' || (code === 'APPLIANCE_ERROR' && details.status === 200 && saysMissing(details.result?.errors));
+export function isNotFoundError({ requestCode, code, details }: GatewayError): boolean {
+  return requestCode === 'NOT_FOUND' || (code === 'APPLIANCE_ERROR' && details.status === 200 && reportsNotFound(details.result?.errors));
 }
 
-function saysMissing(errors: readonly { message: string }[] = []): boolean {
+function reportsNotFound(errors: readonly { message: string }[] = []): boolean {
   return errors.some(({ message }) => /does not exist|not found/i.test(message.slice(0, 1000)));
 }
 
 /** What an envelope tells of a crawl, where there is something to tell. */
-export function noteCrawled({ forbidden, missing, refused }: Crawled, call: Call): void {
-  call.note({
+export function addCrawlToEnvelope({ forbidden, missing, refused }: CrawlResult, call: OperationContext): void {
+  call.addToEnvelope({
     forbidden: [...forbidden].sort(),
     ...(missing.size > 0 && { missing: [...missing].sort() }),
     ...(refused.length > 0 && { refused }),

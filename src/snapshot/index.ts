@@ -1,4 +1,4 @@
 export { compareSnapshot } from './compare';
-export { readTexts } from './read-texts';
+export { readSerializedTree } from './read-serialized-tree';
 export { revertSnapshot } from './revert';
 export { takeSnapshot } from './take';

@@ -1,11 +1,11 @@
-import { isHyperlink, withoutSecrets } from '../change/compare';
+import { isHyperlink, maskResourceSecrets } from '../change/compare';
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 
-const DEEPEST = 200;
+const MAX_DEPTH = 200;
 
 /** What a document of the appliance is made of. */
-export interface Parts {
+export interface DocumentParts {
   /** All but the hyperlinks, as it came. */
   readonly resource: JsonObject;
   readonly hrefs: readonly string[];
@@ -15,40 +15,44 @@ export interface Parts {
  * `leads`: whether an address that stands among other fields is that of a resource; one that is not is a field like any other.
  * Errors: `BAD_RESPONSE` for a document that is nested deeper than any.
  */
-export function partsOf(document: JsonObject, leads: (href: string) => boolean): Parts {
-  const parts = new Sorter(leads);
-  return { resource: parts.object(document, 0), hrefs: parts.hrefs };
+export function separateLinks(document: JsonObject, isResourceLink: (href: string) => boolean): DocumentParts {
+  const separator = new LinkSeparator(isResourceLink);
+  return { resource: separator.separate(document, 0), hrefs: separator.hrefs };
 }
 
-class Sorter {
+class LinkSeparator {
   readonly hrefs: string[] = [];
-  readonly #leads: (href: string) => boolean;
+  readonly #isResourceLink: (href: string) => boolean;
 
-  constructor(leads: (href: string) => boolean) {
-    this.#leads = leads;
+  constructor(isResourceLink: (href: string) => boolean) {
+    this.#isResourceLink = isResourceLink;
   }
 
-  object(of: JsonObject, depth: number): JsonObject {
-    refuseDeeper(depth);
-    const kept: [string, unknown][] = [];
-    for (const [key, value] of Object.entries(of)) {
-      if (this.#isTaken(key, value)) continue;
-      const rest = this.#value(value, depth + 1);
+  separate(source: JsonObject, depth: number): JsonObject {
+    assertDepth(depth);
+    const canonicalize: [string, unknown][] = [];
+    for (const [key, value] of Object.entries(source)) {
+      if (this.#collectLink(key, value)) continue;
+      const rest = this.#separateValue(value, depth + 1);
       // A part that only links is no part of the resource.
-      if (!isEmpty(rest) || isEmpty(value)) kept.push([key, rest]);
+      if (!isEmpty(rest) || isEmpty(value)) canonicalize.push([key, rest]);
     }
-    return Object.fromEntries(kept);
+    return Object.fromEntries(canonicalize);
   }
 
-  #value(value: unknown, depth: number): unknown {
-    if (isObject(value)) return this.object(value, depth);
+  #separateValue(value: unknown, depth: number): unknown {
+    if (isObject(value)) return this.separate(value, depth);
     if (!Array.isArray(value)) return value;
-    refuseDeeper(depth);
-    return value.filter((item: unknown) => !this.#isTaken('', item)).map((item: unknown) => this.#value(item, depth + 1));
+    assertDepth(depth);
+    return value.filter((item: unknown) => !this.#collectLink('', item)).map((item: unknown) => this.#separateValue(item, depth + 1));
   }
 
-  #isTaken(key: string, value: unknown): boolean {
-    const href = isLink(value) ? value.href : key === 'href' && typeof value === 'string' && this.#leads(value) ? value : undefined;
+  #collectLink(key: string, value: unknown): boolean {
+    const href = isLink(value)
+      ? value.href
+      : key === 'href' && typeof value === 'string' && this.#isResourceLink(value)
+        ? value
+        : undefined;
     if (href !== undefined) this.hrefs.push(href);
     return href !== undefined;
   }
@@ -58,8 +62,8 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-function refuseDeeper(depth: number): void {
-  if (depth > DEEPEST) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels, which is more than any has.');
+function assertDepth(depth: number): void {
+  if (depth > MAX_DEPTH) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels, which is more than any has.');
 }
 
 /** Entries of users have their name under another key (field-notes.md, "Local users"). */
@@ -69,23 +73,23 @@ function isLink(value: unknown): value is { readonly href: string } {
 }
 
 /** A resource as it is kept: keys in order, secrets replaced. */
-export function kept(resource: JsonObject): JsonObject {
-  return sorted(withoutSecrets(resource)) as JsonObject;
+export function canonicalize(resource: JsonObject): JsonObject {
+  return sortKeys(maskResourceSecrets(resource)) as JsonObject;
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
   const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
+  return Object.fromEntries(keys.map((key) => [key, sortKeys(value[key])]));
 }
 
 /** Whether nothing stands in it: such a resource is no other than one that is not there. */
-export function isBare(resource: JsonObject): boolean {
+export function isEmptyResource(resource: JsonObject): boolean {
   return Object.values(resource).every((value) => Array.isArray(value) && value.length === 0);
 }
 
 /** What of a resource makes a file: text that differs line by line. */
-export function textOf(resource: JsonObject): string {
+export function toFileText(resource: JsonObject): string {
   return `${JSON.stringify(resource, null, 2)}\n`;
 }

@@ -1,22 +1,22 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { asGatewayError, badInput } from '../model/error';
-import { inParallel } from '../model/in-parallel';
+import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
-import type { Call } from '../model/operation';
-import { sentence } from '../model/sentence';
+import type { OperationContext } from '../model/operation';
+import { safeMessage } from '../model/safe-message';
 import { readIdentity } from '../run/identity';
-import { fileFault } from '../transfer/file-fault';
-import { checkFolder } from '../transfer/folder';
-import { crawl, noteCrawled, type Crawled } from './crawl';
-import { SnapshotFolder } from './folder';
-import { Ignore } from './ignore';
-import { FORMAT, type Origin } from './manifest';
-import { alikeAmong, fileOf } from './names';
-import { isWithin, isWithinAny, placeOf, segmentsOf } from './place';
-import { kept } from './resource';
+import { toFileError } from '../files/file-error';
+import { checkFolderWritable } from '../files/check-writable';
+import { crawl, addCrawlToEnvelope, type CrawlResult } from './crawl';
+import { SnapshotFolder } from './snapshot-folder';
+import { IgnoreRules } from './ignore-rules';
+import { SNAPSHOT_FORMAT, type SnapshotOrigin } from './manifest';
+import { findCaseCollisions, toFileSegments } from './resource-file-names';
+import { isPathWithin, isPathWithinAny, normalizePath, splitResourcePath } from './resource-path';
+import { canonicalize } from './resource';
 
-export interface TakeInput {
+export interface TakeSnapshotInput {
   readonly path?: string | string[];
   readonly folder?: string;
   readonly ignore?: string[];
@@ -36,7 +36,7 @@ export interface Snapshot {
 }
 
 /** What became of the files of a folder; counts of resources, `bytes` those of their files. */
-export interface Taken {
+export interface FolderSnapshotResult {
   readonly folder: string;
   readonly resources: number;
   readonly added: number;
@@ -45,19 +45,19 @@ export interface Taken {
   readonly bytes: number;
 }
 
-const REMOVALS_AT_ONCE = 16;
-const WAITED = 'Cancelled while it waited for another snapshot of the same appliance.';
+const REMOVAL_CONCURRENCY = 16;
+const CANCELLED_WHILE_WAITING = 'Cancelled while it waited for another snapshot of the same appliance.';
 
 /** The place that was asked for: everything, where nothing was. Errors: `BAD_INPUT`. */
-export function rootOf(path: string | readonly string[] | undefined, call: Call): string {
-  return placeOf(path ?? '/', call.settings.prefix);
+export function resolveRootPath(path: string | readonly string[] | undefined, call: OperationContext): string {
+  return normalizePath(path ?? '/', call.settings.prefix);
 }
 
 /** The appliance that a snapshot is taken of. An account that may not read it all the same may read the configuration. */
-export async function originOf(call: Call, root: string, ignore: Ignore): Promise<Origin> {
+export async function readOrigin(call: OperationContext, root: string, ignore: IgnoreRules): Promise<SnapshotOrigin> {
   const identity = await readIdentity(call).catch((thrown: unknown) => {
-    const { answered } = asGatewayError(thrown);
-    if (answered !== 'FORBIDDEN' && answered !== 'NOT_FOUND') throw thrown;
+    const { requestCode } = asGatewayError(thrown);
+    if (requestCode !== 'FORBIDDEN' && requestCode !== 'NOT_FOUND') throw thrown;
     return undefined;
   });
   return {
@@ -65,105 +65,123 @@ export async function originOf(call: Call, root: string, ignore: Ignore): Promis
     'serial-number': identity?.['serial-number'] ?? null,
     release: identity?.release ?? null,
     path: root,
-    ignore: ignore.words,
+    ignore: ignore.patterns,
   };
 }
 
 /** Takes a snapshot, into the folder if there is one. Errors: those of reads and of `fileFault`; what the folder held stays then. */
-export async function takeSnapshot(input: TakeInput, call: Call): Promise<Snapshot | Taken> {
-  const root = rootOf(input.path, call);
-  const ignore = new Ignore(input.ignore);
+export async function takeSnapshot(input: TakeSnapshotInput, call: OperationContext): Promise<Snapshot | FolderSnapshotResult> {
+  const root = resolveRootPath(input.path, call);
+  const ignore = new IgnoreRules(input.ignore);
   const { folder } = input;
   if (folder === undefined) return takeToMessage(root, ignore, call);
   const path = resolve(folder);
-  await makeFolder(path);
-  return call.exclusive(`snapshot ${path}`, () => takeToFolder(path, root, ignore, call), { cancelled: WAITED });
+  await createFolder(path);
+  return call.runExclusive(`snapshot ${path}`, () => takeToFolder(path, root, ignore, call), { abortMessage: CANCELLED_WHILE_WAITING });
 }
 
 /** All resources below a place, by path, as they are kept. */
 export async function readTree(
   root: string,
-  ignore: Ignore,
-  call: Call,
-): Promise<{ resources: Map<string, JsonObject>; crawled: Crawled }> {
+  ignore: IgnoreRules,
+  call: OperationContext,
+): Promise<{ resources: Map<string, JsonObject>; crawlResult: CrawlResult }> {
   const resources = new Map<string, JsonObject>();
-  const take = (place: string, resource: JsonObject): Promise<void> => {
-    resources.set(place, kept(resource));
+  const onResource = (resourcePath: string, resource: JsonObject): Promise<void> => {
+    resources.set(resourcePath, canonicalize(resource));
     return Promise.resolve();
   };
-  const crawled = await crawl({ root, ignore, take }, call);
-  for (const place of resources.keys()) if (isWithinAny(place, crawled.vanished)) resources.delete(place);
-  return { resources, crawled };
+  const crawlResult = await crawl({ root, ignore, onResource }, call);
+  for (const resourcePath of resources.keys()) if (isPathWithinAny(resourcePath, crawlResult.vanished)) resources.delete(resourcePath);
+  return { resources, crawlResult };
 }
 
-async function takeToMessage(root: string, ignore: Ignore, call: Call): Promise<Snapshot> {
-  const { ignore: ignored, ...origin } = await originOf(call, root, ignore);
+async function takeToMessage(root: string, ignore: IgnoreRules, call: OperationContext): Promise<Snapshot> {
+  const { ignore: ignored, ...origin } = await readOrigin(call, root, ignore);
   const time = new Date().toISOString();
-  const { resources, crawled } = await readTree(root, ignore, call);
-  noteCrawled(crawled, call);
-  const sorted = [...resources].sort(([one], [other]) => (one < other ? -1 : 1));
-  return { format: FORMAT, ...origin, time, ...(ignored.length > 0 && { ignore: ignored }), resources: Object.fromEntries(sorted) };
+  const { resources, crawlResult } = await readTree(root, ignore, call);
+  addCrawlToEnvelope(crawlResult, call);
+  const sorted = [...resources].sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    format: SNAPSHOT_FORMAT,
+    ...origin,
+    time,
+    ...(ignored.length > 0 && { ignore: ignored }),
+    resources: Object.fromEntries(sorted),
+  };
 }
 
 /** One that is not there is made, in a folder that is. */
-async function makeFolder(folder: string): Promise<void> {
+async function createFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileFault(error, folder, 'written');
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw toFileError(error, folder, 'written');
   }
-  await checkFolder(folder);
+  await checkFolderWritable(folder);
 }
 
-async function takeToFolder(path: string, root: string, given: Ignore, call: Call): Promise<Taken> {
+async function takeToFolder(
+  path: string,
+  root: string,
+  requestedIgnore: IgnoreRules,
+  call: OperationContext,
+): Promise<FolderSnapshotResult> {
   const folder = await SnapshotFolder.open(path);
-  const before = folder.manifest;
+  const previous = folder.manifest;
   // A part taken anew leaves the rest as it is, and what the whole does not count does not count in it either.
-  const isPart = before !== undefined && root !== before.path && isWithin(root, before.path);
-  const ignore = isPart ? given.with(before.ignore) : given;
-  const origin = await originOf(call, root, ignore);
-  if (before) refuseOther(before, origin, path);
-  const taking = new Taking(folder);
-  const crawled = await crawl(
-    { root, ignore, take: (place, resource) => taking.write(place, resource), listed: (places) => taking.listed(places) },
+  const isPart = previous !== undefined && root !== previous.path && isPathWithin(root, previous.path);
+  const ignore = isPart ? requestedIgnore.extend(previous.ignore) : requestedIgnore;
+  const origin = await readOrigin(call, root, ignore);
+  if (previous) refuseOtherRoot(previous, origin, path);
+  const writer = new FolderSnapshotWriter(folder);
+  const crawlResult = await crawl(
+    {
+      root,
+      ignore,
+      onResource: (resourcePath, resource) => writer.write(resourcePath, resource),
+      onLinks: (resourcePaths) => writer.recordLinks(resourcePaths),
+    },
     call,
   );
-  const stays = await taking.removeOthers(root, crawled);
-  noteCrawled(crawled, call);
+  const remaining = await writer.removeStaleFiles(root, crawlResult);
+  addCrawlToEnvelope(crawlResult, call);
   await folder.writeManifest(
     {
       ...origin,
-      path: isPart ? before.path : root,
-      ignore: isPart ? before.ignore : ignore.words,
-      roots: taking.roots(stays, isPart ? before.roots : []),
+      path: isPart ? previous.path : root,
+      ignore: isPart ? previous.ignore : ignore.patterns,
+      roots: writer.roots(remaining, isPart ? previous.roots : []),
     },
-    Object.entries(before?.names ?? {}).filter(([, place]) => !isWithin(place, root) || stays.has(place)),
+    Object.entries(previous?.names ?? {}).filter(([, resourcePath]) => !isPathWithin(resourcePath, root) || remaining.has(resourcePath)),
   );
-  return { folder: path, ...taking.counts() };
+  return { folder: path, ...writer.counts() };
 }
 
 /** Errors: `BAD_INPUT` for a folder of an appliance that has neither this name nor this serial number. */
-export function refuseOtherAppliance(before: Origin, now: Origin, folder: string): void {
+export function refuseOtherAppliance(previous: SnapshotOrigin, current: SnapshotOrigin, folder: string): void {
   const isSame =
-    before.appliance === now.appliance || (before['serial-number'] !== null && before['serial-number'] === now['serial-number']);
-  if (!isSame) throw badInput(sentence`${folder} holds the snapshot of ${before.appliance}. Give ${now.appliance} a folder of its own.`);
+    previous.appliance === current.appliance ||
+    (previous['serial-number'] !== null && previous['serial-number'] === current['serial-number']);
+  if (!isSame)
+    throw badInput(safeMessage`${folder} holds the snapshot of ${previous.appliance}. Give ${current.appliance} a folder of its own.`);
 }
 
 /** Two snapshots in one folder would each undo what the other wrote. */
-function refuseOther(before: Origin, now: Origin, folder: string): void {
-  refuseOtherAppliance(before, now, folder);
-  if (!isWithin(now.path, before.path) && !isWithin(before.path, now.path))
-    throw badInput(sentence`${folder} holds the snapshot of ${before.path}. Give that of ${now.path} a folder of its own.`);
+function refuseOtherRoot(previous: SnapshotOrigin, current: SnapshotOrigin, folder: string): void {
+  refuseOtherAppliance(previous, current, folder);
+  if (!isPathWithin(current.path, previous.path) && !isPathWithin(previous.path, current.path))
+    throw badInput(safeMessage`${folder} holds the snapshot of ${previous.path}. Give that of ${current.path} a folder of its own.`);
 }
 
 /** One run into a folder. */
-class Taking {
+class FolderSnapshotWriter {
   readonly #folder: SnapshotFolder;
   /** Bytes of the files of this run, by place. */
   readonly #written = new Map<string, number>();
   readonly #added = new Set<string>();
   readonly #changed = new Set<string>();
-  readonly #alike = new Set<string>();
+  readonly #caseCollisions = new Set<string>();
   #removed = 0;
 
   constructor(folder: SnapshotFolder) {
@@ -171,61 +189,64 @@ class Taking {
   }
 
   /** Before one of them is read, those that a file system could take for one another are known. */
-  listed(places: readonly string[]): void {
-    for (const place of alikeAmong(places)) this.#alike.add(place);
+  recordLinks(resourcePaths: readonly string[]): void {
+    for (const resourcePath of findCaseCollisions(resourcePaths)) this.#caseCollisions.add(resourcePath);
   }
 
-  async write(place: string, resource: JsonObject): Promise<void> {
-    const { stored, bytes } = await this.#folder.write(place, resource, this.#alike);
-    this.#written.set(place, bytes);
+  async write(resourcePath: string, resource: JsonObject): Promise<void> {
+    const { change, bytes } = await this.#folder.write(resourcePath, resource, this.#caseCollisions);
+    this.#written.set(resourcePath, bytes);
     // A resource that was read again is told once.
-    if (stored === 'added') this.#added.add(place);
-    else if (stored === 'changed' && !this.#added.has(place)) this.#changed.add(place);
+    if (change === 'added') this.#added.add(resourcePath);
+    else if (change === 'changed' && !this.#added.has(resourcePath)) this.#changed.add(resourcePath);
   }
 
   /** Files of resources that are gone; what could not be read may still be there. Gives the places of those that stay from earlier. */
-  async removeOthers(root: string, { forbidden, vanished }: Crawled): Promise<ReadonlySet<string>> {
-    for (const place of [...this.#written.keys()]) if (isWithinAny(place, vanished)) await this.#takeBack(place);
+  async removeStaleFiles(root: string, { forbidden, vanished }: CrawlResult): Promise<ReadonlySet<string>> {
+    for (const resourcePath of [...this.#written.keys()])
+      if (isPathWithinAny(resourcePath, vanished)) await this.#discardVanished(resourcePath);
     const entries = await this.#folder.entries(root);
-    const stays = new Set<string>();
+    const remaining = new Set<string>();
     const present = new Set(entries.map(([, names]) => names.join('/')));
-    const files = new Map([...this.#written.keys()].map((place) => [fileOf(place, this.#alike).join('/'), place]));
-    const lower = new Map([...files.keys()].map((file) => [file.toLowerCase(), file]));
-    await inParallel(entries, REMOVALS_AT_ONCE, async ([place, names]) => {
+    const files = new Map(
+      [...this.#written.keys()].map((resourcePath) => [toFileSegments(resourcePath, this.#caseCollisions).join('/'), resourcePath]),
+    );
+    const filesByLowerCase = new Map([...files.keys()].map((file) => [file.toLowerCase(), file]));
+    await mapConcurrently(entries, REMOVAL_CONCURRENCY, async ([resourcePath, names]) => {
       const file = names.join('/');
-      if (files.get(file) === place) return;
-      const other = lower.get(file.toLowerCase());
-      if (!this.#written.has(place) && isWithinAny(place, forbidden)) stays.add(place);
-      else if (other !== undefined && !present.has(other)) await this.#folder.respell(names, other.split('/'));
+      if (files.get(file) === resourcePath) return;
+      const differentCase = filesByLowerCase.get(file.toLowerCase());
+      if (!this.#written.has(resourcePath) && isPathWithinAny(resourcePath, forbidden)) remaining.add(resourcePath);
+      else if (differentCase !== undefined && !present.has(differentCase)) await this.#folder.renameFile(names, differentCase.split('/'));
       else {
         await this.#folder.remove(names);
-        if (!this.#written.has(place)) this.#removed++;
+        if (!this.#written.has(resourcePath)) this.#removed++;
       }
     });
-    return stays;
+    return remaining;
   }
 
   /** What was written by this run, and was gone before its end. */
-  async #takeBack(place: string): Promise<void> {
-    await this.#folder.remove(fileOf(place, this.#alike));
-    this.#written.delete(place);
-    this.#changed.delete(place);
-    if (!this.#added.delete(place)) this.#removed++;
+  async #discardVanished(resourcePath: string): Promise<void> {
+    await this.#folder.remove(toFileSegments(resourcePath, this.#caseCollisions));
+    this.#written.delete(resourcePath);
+    this.#changed.delete(resourcePath);
+    if (!this.#added.delete(resourcePath)) this.#removed++;
   }
 
   /** The segments right below the root that files of ours lie under. */
-  roots(stays: ReadonlySet<string>, before: readonly string[]): readonly string[] {
-    const roots = new Set(before);
-    for (const places of [this.#written.keys(), stays]) {
-      for (const place of places) {
-        const [first] = segmentsOf(place);
+  roots(remaining: ReadonlySet<string>, previous: readonly string[]): readonly string[] {
+    const roots = new Set(previous);
+    for (const resourcePaths of [this.#written.keys(), remaining]) {
+      for (const resourcePath of resourcePaths) {
+        const [first] = splitResourcePath(resourcePath);
         if (first !== undefined) roots.add(first);
       }
     }
     return [...roots];
   }
 
-  counts(): Omit<Taken, 'folder'> {
+  counts(): Omit<FolderSnapshotResult, 'folder'> {
     let bytes = 0;
     for (const size of this.#written.values()) bytes += size;
     const { size: added } = this.#added;

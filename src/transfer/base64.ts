@@ -1,34 +1,34 @@
-import { Malformed } from './malformed';
-import { beginsLikeZip, readDirectory, type ZipEntry } from './zip';
+import { MalformedContentError } from './malformed-content-error';
+import { startsLikeZip, readZipDirectory, type ZipEntry } from './zip';
 
 const SPACE = 1;
 const PADDING = 2;
 const FOREIGN = 4;
 
 /** What a byte is in base64: 0 for the 64 characters. */
-const KIND = new Uint8Array(256).fill(FOREIGN);
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') KIND[char.charCodeAt(0)] = 0;
-for (const char of ' \t\r\n') KIND[char.charCodeAt(0)] = SPACE;
-KIND['='.charCodeAt(0)] = PADDING;
+const BYTE_KIND = new Uint8Array(256).fill(FOREIGN);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') BYTE_KIND[char.charCodeAt(0)] = 0;
+for (const char of ' \t\r\n') BYTE_KIND[char.charCodeAt(0)] = SPACE;
+BYTE_KIND['='.charCodeAt(0)] = PADDING;
 
 /** The same for two bytes at once, in either order: four look-ups for eight bytes check 3 to 5 GB/s, one for each byte 1. */
-const PAIR = new Uint8Array(65536);
-PAIR.forEach((_, pair) => (PAIR[pair] = (KIND[pair & 0xff] as number) | (KIND[pair >> 8] as number)));
+const PAIR_KIND = new Uint8Array(65536);
+PAIR_KIND.forEach((_, pair) => (PAIR_KIND[pair] = (BYTE_KIND[pair & 0xff] as number) | (BYTE_KIND[pair >> 8] as number)));
 
 /** So much text is kept for the end: the directory of any ZIP without ZIP64 fits in, at usual lengths of names. */
 const TAIL_BYTES = 8 * 1024 * 1024;
 /** The directory of most is in the last part of it. */
 const SHORT_TAIL_BYTES = 128 * 1024;
 /** Of what is no ZIP: what is encrypted has more before it even begins. */
-const SHORTEST_CHARACTERS = 24;
+const MIN_CHARACTERS = 24;
 const HEAD_CHARACTERS = 8;
 
-interface Piece {
+interface TailPiece {
   readonly memory: Buffer;
   readonly bytes: number;
   /** Bytes of text before it, and characters of base64. */
-  readonly at: number;
-  readonly before: number;
+  readonly offset: number;
+  readonly charactersBefore: number;
 }
 
 /**
@@ -41,15 +41,15 @@ export class Base64Check {
   #padding = 0;
   #bytes = 0;
   /** Spaces as between the words of a sentence, not as around lines of base64. */
-  #blanks = false;
+  #hasWordSpaces = false;
   #head = '';
-  #tail: Piece[] = [];
+  #tail: TailPiece[] = [];
 
   write(batch: Buffer): void {
-    const before = this.#characters;
-    if (this.#head.length < HEAD_CHARACTERS) this.#begin(batch);
+    const charactersBefore = this.#characters;
+    if (this.#head.length < HEAD_CHARACTERS) this.#readHead(batch);
     this.#count(batch);
-    this.#keep(batch, before);
+    this.#appendToTail(batch, charactersBefore);
     this.#bytes += batch.length;
   }
 
@@ -61,49 +61,51 @@ export class Base64Check {
   /** `zip` with its directory where it is one, else `base64`. */
   end(): { verified: 'zip' | 'base64'; entries: ZipEntry[] | undefined } {
     const total = this.#characters + this.#padding;
-    if (total === 0) throw new Malformed('it is empty');
-    if (total % 4 !== 0) throw new Malformed('it ends early: it is not a whole number of base64 groups');
-    if (!beginsLikeZip(Buffer.from(this.#head, 'base64'))) {
+    if (total === 0) throw new MalformedContentError('it is empty');
+    if (total % 4 !== 0) throw new MalformedContentError('it ends early: it is not a whole number of base64 groups');
+    if (!startsLikeZip(Buffer.from(this.#head, 'base64'))) {
       // A word such as "Busy" is base64 too.
-      if (this.#zipOnly) throw new Malformed('it is no ZIP, which a configuration without a password is');
-      if (this.#blanks) throw new Malformed('it is words, not base64');
-      if (total < SHORTEST_CHARACTERS) throw new Malformed('it is too short for one');
+      if (this.#zipOnly) throw new MalformedContentError('it is no ZIP, which a configuration without a password is');
+      if (this.#hasWordSpaces) throw new MalformedContentError('it is words, not base64');
+      if (total < MIN_CHARACTERS) throw new MalformedContentError('it is too short for one');
       return { verified: 'base64', entries: undefined };
     }
     const entries = this.#directory((total / 4) * 3 - this.#padding);
     return { verified: entries ? 'zip' : 'base64', entries };
   }
 
-  #begin(batch: Buffer): void {
+  #readHead(batch: Buffer): void {
     const text = batch.toString('latin1', 0, 512).trimStart();
-    if (this.#head === '' && text.startsWith('<')) throw new Malformed('it is a page of HTML or XML, not base64');
+    if (this.#head === '' && text.startsWith('<')) throw new MalformedContentError('it is a page of HTML or XML, not base64');
     this.#head += text.replace(/\s/g, '');
   }
 
   /** A copy, because the batch is written again; into memory that the tail has no more use for. */
-  #keep(batch: Buffer, before: number): void {
+  #appendToTail(batch: Buffer, charactersBefore: number): void {
     let memory: Buffer | undefined;
     // The second reaches back far enough.
-    while (this.#tail[1] && this.#bytes - this.#tail[1].at >= TAIL_BYTES) memory = this.#tail.shift()?.memory;
+    while (this.#tail[1] && this.#bytes - this.#tail[1].offset >= TAIL_BYTES) memory = this.#tail.shift()?.memory;
     if (!memory || memory.length < batch.length) memory = Buffer.allocUnsafeSlow(batch.length);
     batch.copy(memory);
-    this.#tail.push({ memory, bytes: batch.length, at: this.#bytes, before });
+    this.#tail.push({ memory, bytes: batch.length, offset: this.#bytes, charactersBefore });
   }
 
   #directory(total: number): ZipEntry[] | undefined {
     try {
-      return readDirectory(this.#decodedTail(SHORT_TAIL_BYTES), total) ?? readDirectory(this.#decodedTail(TAIL_BYTES), total);
+      return readZipDirectory(this.#decodedTail(SHORT_TAIL_BYTES), total) ?? readZipDirectory(this.#decodedTail(TAIL_BYTES), total);
     } catch (error) {
-      throw new Malformed(`it is a ZIP that is cut short or damaged: ${error instanceof Error ? error.message : String(error)}`);
+      throw new MalformedContentError(
+        `it is a ZIP that is cut short or damaged: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
   /** What the last pieces encode, of at least so many bytes of text where there are so many. */
   #decodedTail(bytes: number): Buffer {
-    const pieces = this.#tail.filter(({ at, bytes: used }) => at + used > this.#bytes - bytes);
+    const pieces = this.#tail.filter(({ offset, bytes: used }) => offset + used > this.#bytes - bytes);
     const text = pieces.map(({ memory, bytes: used }) => memory.toString('latin1', 0, used).replace(/\s/g, '')).join('');
     // Decoding has to begin with a whole group.
-    const skip = (4 - ((pieces[0]?.before ?? 0) % 4)) % 4;
+    const skip = (4 - ((pieces[0]?.charactersBefore ?? 0) % 4)) % 4;
     return Buffer.from(text.slice(skip), 'base64');
   }
 
@@ -111,7 +113,7 @@ export class Base64Check {
     // Typed arrays begin at multiples of their item: batches of our own do, the last pieces of others may not.
     const length = batch.byteOffset % 4 === 0 ? (batch.length >> 3) * 2 : 0;
     const words = length > 0 ? new Int32Array(batch.buffer, batch.byteOffset, length) : [];
-    const pairs = PAIR;
+    const pairs = PAIR_KIND;
     let plain = 0;
     for (let index = 0; index < length; index += 2) {
       const one = words[index] as number;
@@ -129,20 +131,20 @@ export class Base64Check {
 
   #countSlowly(batch: Buffer, from: number, to: number): void {
     for (let at = from; at < to; at++) {
-      const kind = KIND[batch[at] as number];
+      const kind = BYTE_KIND[batch[at] as number];
       if (kind === 0 && this.#padding === 0) this.#characters++;
       else if (kind === PADDING && this.#padding < 2) this.#padding++;
-      else if (kind === SPACE) this.#blanks ||= separatesWords(batch, at);
-      else throw new Malformed(`it is not base64: ${shown(batch[at] as number)} at byte ${this.#bytes + at}`);
+      else if (kind === SPACE) this.#hasWordSpaces ||= separatesWords(batch, at);
+      else throw new MalformedContentError(`it is not base64: ${describeByte(batch[at] as number)} at byte ${this.#bytes + at}`);
     }
   }
 }
 
 function separatesWords(batch: Buffer, at: number): boolean {
-  return (batch[at] === 0x20 || batch[at] === 0x09) && KIND[batch[at - 1] ?? 0] === 0 && KIND[batch[at + 1] ?? 0] === 0;
+  return (batch[at] === 0x20 || batch[at] === 0x09) && BYTE_KIND[batch[at - 1] ?? 0] === 0 && BYTE_KIND[batch[at + 1] ?? 0] === 0;
 }
 
-function shown(byte: number): string {
+function describeByte(byte: number): string {
   return byte >= 0x21 && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `0x${byte.toString(16).padStart(2, '0')}`;
 }
 
@@ -153,8 +155,8 @@ export class Base64Decoder {
   /** The bytes of all groups that are whole by now. */
   write(piece: Buffer): Buffer {
     const text = this.#rest + piece.toString('latin1').replace(/\s+/g, '');
-    const whole = text.length - (text.length % 4);
-    this.#rest = text.slice(whole);
-    return Buffer.from(text.slice(0, whole), 'base64');
+    const completeLength = text.length - (text.length % 4);
+    this.#rest = text.slice(completeLength);
+    return Buffer.from(text.slice(0, completeLength), 'base64');
   }
 }

@@ -1,23 +1,23 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { badInput, GatewayError } from '../model/error';
-import { sentence } from '../model/sentence';
-import { PartialFile, sweep, syncFolder } from './partial-file';
-import { fileFault } from './file-fault';
-import type { Output } from './receiver';
+import { safeMessage } from '../model/safe-message';
+import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-file';
+import { toFileError } from '../files/file-error';
+import type { ConfigurationOutput } from './configuration-receiver';
 
 /** A message with more would not get far in Node-RED; a file takes any amount. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Keeps the configuration for the message. Errors: `LIMIT` when it is larger than 256 MiB. */
-export class MemoryOutput implements Output<Buffer> {
+export class MemoryOutput implements ConfigurationOutput<Buffer> {
   #parts: Buffer[] = [];
   #bytes = 0;
 
   write(batch: Buffer): Promise<void> {
     this.#bytes += batch.length;
-    if (this.#bytes > MOST_BYTES) {
-      const message = sentence`The configuration is larger than ${MOST_BYTES / 1024 / 1024} MiB. Export it to a file.`;
+    if (this.#bytes > MAX_MESSAGE_BYTES) {
+      const message = safeMessage`The configuration is larger than ${MAX_MESSAGE_BYTES / 1024 / 1024} MiB. Export it to a file.`;
       return Promise.reject(new GatewayError('LIMIT', message, { sent: true }));
     }
     this.#parts.push(Buffer.from(batch));
@@ -35,35 +35,35 @@ export class MemoryOutput implements Output<Buffer> {
 }
 
 /** A file that appears, or changes, only when it is whole. Errors as of `fileFault`. */
-export class FileOutput implements Output<string> {
-  readonly #partial: PartialFile;
-  readonly #durable: boolean;
+export class FileOutput implements ConfigurationOutput<string> {
+  readonly #partial: AtomicFile;
+  readonly #shouldSync: boolean;
 
-  private constructor(partial: PartialFile, durable: boolean) {
+  private constructor(partial: AtomicFile, shouldSync: boolean) {
     this.#partial = partial;
-    this.#durable = durable;
+    this.#shouldSync = shouldSync;
   }
 
   /** `durable`: on the disk before it takes its name. */
-  static async create(file: string, durable: boolean): Promise<FileOutput> {
-    const target = await targetOf(file);
-    await sweep(target);
+  static async create(file: string, shouldSync: boolean): Promise<FileOutput> {
+    const target = await resolveTarget(file);
+    await removeStalePartials(target);
     try {
-      return new FileOutput(await PartialFile.create(target), durable);
+      return new FileOutput(await AtomicFile.create(target), shouldSync);
     } catch (error) {
-      throw fileFault(error, file, 'written');
+      throw toFileError(error, file, 'written');
     }
   }
 
   write(batch: Buffer): Promise<void> {
-    return this.#faulty(() => this.#partial.write(batch));
+    return this.#withFileErrors(() => this.#partial.write(batch));
   }
 
   async end(): Promise<string> {
-    await this.#faulty(async () => {
-      await this.#partial.close(this.#durable);
+    await this.#withFileErrors(async () => {
+      await this.#partial.close(this.#shouldSync);
       await this.#partial.commit();
-      if (this.#durable) await syncFolder(dirname(this.#partial.target));
+      if (this.#shouldSync) await syncFolder(dirname(this.#partial.target));
     });
     return this.#partial.target;
   }
@@ -72,19 +72,19 @@ export class FileOutput implements Output<string> {
     return this.#partial.discard();
   }
 
-  async #faulty(work: () => Promise<void>): Promise<void> {
+  async #withFileErrors(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      throw fileFault(error, this.#partial.target, 'written');
+      throw toFileError(error, this.#partial.target, 'written');
     }
   }
 }
 
 /** The real file behind links, which stay. Only files are replaced: never a folder, a device or a pipe. */
-async function targetOf(file: string): Promise<string> {
+async function resolveTarget(file: string): Promise<string> {
   const target = await realpath(file).catch(() => resolve(file));
-  const present = await stat(target).catch(() => undefined);
-  if (present && !present.isFile()) throw badInput(sentence`${file} cannot be written: it is there already and no ordinary file.`);
+  const existing = await stat(target).catch(() => undefined);
+  if (existing && !existing.isFile()) throw badInput(safeMessage`${file} cannot be written: it is there already and no ordinary file.`);
   return target;
 }

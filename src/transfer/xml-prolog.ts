@@ -1,4 +1,4 @@
-import { Malformed } from './malformed';
+import { MalformedContentError } from './malformed-content-error';
 
 const [QUOTE, APOSTROPHE, LESS, GREATER, OPENING, CLOSING] = [0x22, 0x27, 0x3c, 0x3e, 0x5b, 0x5d];
 
@@ -6,34 +6,35 @@ const [QUOTE, APOSTROPHE, LESS, GREATER, OPENING, CLOSING] = [0x22, 0x27, 0x3c, 
  * A document type declaration at the beginning of these bytes; `declares`: it may define entities. Undefined: it is not all there
  * yet. Each byte is looked at once. Errors: `Malformed` for one that cannot become whole, and for a page of HTML.
  */
-export function readDoctype(buffer: Buffer, start: number, end: number): { length: number; declares: boolean } | undefined {
-  if (/^<!DOCTYPE\s+html/i.test(buffer.toString('latin1', start, Math.min(end, start + 64)))) throw new Malformed('it is a page of HTML');
+export function readDoctype(buffer: Buffer, start: number, end: number): { length: number; mayDeclareEntities: boolean } | undefined {
+  if (/^<!DOCTYPE\s+html/i.test(buffer.toString('latin1', start, Math.min(end, start + 64))))
+    throw new MalformedContentError('it is a page of HTML');
   let inside: 'nothing' | 'subset' | 'behind' = 'nothing';
   for (let at = start + 2; at < end; at++) {
     const byte = buffer[at];
     const subset = inside === 'subset';
-    if (byte === QUOTE || byte === APOSTROPHE) at = endOf(buffer, at + 1, end, byte === QUOTE ? '"' : "'");
-    else if (byte === GREATER && !subset) return { length: at + 1 - start, declares: inside !== 'nothing' };
+    if (byte === QUOTE || byte === APOSTROPHE) at = findMarkEnd(buffer, at + 1, end, byte === QUOTE ? '"' : "'");
+    else if (byte === GREATER && !subset) return { length: at + 1 - start, mayDeclareEntities: inside !== 'nothing' };
     else if (byte === OPENING && inside === 'nothing') inside = 'subset';
     else if (byte === CLOSING && subset) inside = 'behind';
-    else if (byte === LESS && subset) at = endOfDeclaration(buffer, at, end);
+    else if (byte === LESS && subset) at = findDeclarationEnd(buffer, at, end);
     else if (byte === LESS || (byte === OPENING && !subset) || (byte === CLOSING && !subset)) {
-      throw new Malformed('it is not well-formed XML: a malformed document type declaration');
+      throw new MalformedContentError('it is not well-formed XML: a malformed document type declaration');
     }
   }
   return undefined;
 }
 
 /** Comments and instructions hold quotes that are none; what else begins with `<` is read on. Never behind `end`, or at it. */
-function endOfDeclaration(buffer: Buffer, at: number, end: number): number {
+function findDeclarationEnd(buffer: Buffer, at: number, end: number): number {
   const words = buffer.toString('latin1', at, Math.min(end, at + 4));
   if ('<!--'.startsWith(words) && words.length < 4) return end;
-  if (words === '<!--') return endOf(buffer, at + 4, end, '-->');
-  return words.startsWith('<?') ? endOf(buffer, at + 2, end, '?>') : at;
+  if (words === '<!--') return findMarkEnd(buffer, at + 4, end, '-->');
+  return words.startsWith('<?') ? findMarkEnd(buffer, at + 2, end, '?>') : at;
 }
 
 /** Where the mark that ends it ends; `end` where it is not there. */
-function endOf(buffer: Buffer, from: number, end: number, mark: string): number {
+function findMarkEnd(buffer: Buffer, from: number, end: number, mark: string): number {
   const found = buffer.subarray(0, end).indexOf(mark, from, 'latin1');
   return found < 0 ? end : found + mark.length - 1;
 }
@@ -45,7 +46,7 @@ export function isDeclaredUtf8(declaration: string): boolean {
 }
 
 /** Whether `&#…;` stands for a character that XML has; a named reference is not looked at. */
-export function isCharacter(reference: string): boolean {
+export function isValidCharacterReference(reference: string): boolean {
   const [, hexadecimal, decimal] = /^&#(?:x([0-9a-f]+)|([0-9]+));$/i.exec(reference) ?? [];
   if (hexadecimal === undefined && decimal === undefined) return true;
   const code = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16);

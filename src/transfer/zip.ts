@@ -9,39 +9,39 @@ export interface ZipEntry {
   readonly offset: number;
 }
 
-const LOCAL = 0x04034b50;
-const CENTRAL = 0x02014b50;
-const END = 0x06054b50;
-const END64 = 0x06064b50;
-const LOCATOR64 = 0x07064b50;
-const END_BYTES = 22;
-const CENTRAL_BYTES = 46;
+const LOCAL_SIGNATURE = 0x04034b50;
+const CENTRAL_SIGNATURE = 0x02014b50;
+const END_SIGNATURE = 0x06054b50;
+const END64_SIGNATURE = 0x06064b50;
+const LOCATOR64_SIGNATURE = 0x07064b50;
+const END_RECORD_BYTES = 22;
+const CENTRAL_HEADER_BYTES = 46;
 /** A 32-bit field that says that the value stands in ZIP64's own record. */
-const ELSEWHERE = 0xffffffff;
-export const LOCAL_BYTES = 30;
+const ZIP64_MARKER = 0xffffffff;
+export const LOCAL_HEADER_BYTES = 30;
 
-export function beginsLikeZip(head: Buffer): boolean {
-  return head.length >= 4 && [LOCAL, END].includes(head.readUInt32LE(0));
+export function startsLikeZip(head: Buffer): boolean {
+  return head.length >= 4 && [LOCAL_SIGNATURE, END_SIGNATURE].includes(head.readUInt32LE(0));
 }
 
 /**
  * The central directory of a ZIP of `total` bytes, of which `tail` are the last ones. Every entry has to be there and to lie within
  * the file. Undefined: the directory begins before the tail. Errors: a plain `Error` that says what is wrong.
  */
-export function readDirectory(tail: Buffer, total: number): ZipEntry[] | undefined {
+export function readZipDirectory(tail: Buffer, total: number): ZipEntry[] | undefined {
   const end = findEnd(tail);
-  const { count, bytes, offset } = directoryPlace(tail, end, total);
+  const { count, bytes, offset } = locateDirectory(tail, end, total);
   const start = offset - (total - tail.length);
   if (offset + bytes > total) throw new Error('its directory does not fit in');
   if (start < 0) return undefined;
   const entries: ZipEntry[] = [];
   let at = start;
   while (at < start + bytes) {
-    if (at + CENTRAL_BYTES > tail.length || tail.readUInt32LE(at) !== CENTRAL) throw new Error('its directory is damaged');
+    if (at + CENTRAL_HEADER_BYTES > tail.length || tail.readUInt32LE(at) !== CENTRAL_SIGNATURE) throw new Error('its directory is damaged');
     const entry = readEntry(tail, at);
-    if (entry.offset !== ELSEWHERE && entry.offset >= offset) throw new Error('its directory names a file that is not in it');
+    if (entry.offset !== ZIP64_MARKER && entry.offset >= offset) throw new Error('its directory names a file that is not in it');
     entries.push(entry);
-    at += CENTRAL_BYTES + tail.readUInt16LE(at + 28) + tail.readUInt16LE(at + 30) + tail.readUInt16LE(at + 32);
+    at += CENTRAL_HEADER_BYTES + tail.readUInt16LE(at + 28) + tail.readUInt16LE(at + 30) + tail.readUInt16LE(at + 32);
   }
   if (at !== start + bytes || entries.length !== count) throw new Error('its directory is not whole');
   return entries;
@@ -49,25 +49,27 @@ export function readDirectory(tail: Buffer, total: number): ZipEntry[] | undefin
 
 /** The last record, whose comment reaches exactly to the end: a file that was cut has none. */
 function findEnd(tail: Buffer): number {
-  for (let at = tail.length - END_BYTES; at >= Math.max(0, tail.length - END_BYTES - 0xffff); at--) {
-    if (tail[at] === 0x50 && tail.readUInt32LE(at) === END && at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length) return at;
+  for (let at = tail.length - END_RECORD_BYTES; at >= Math.max(0, tail.length - END_RECORD_BYTES - 0xffff); at--) {
+    if (tail[at] === 0x50 && tail.readUInt32LE(at) === END_SIGNATURE && at + END_RECORD_BYTES + tail.readUInt16LE(at + 20) === tail.length)
+      return at;
   }
   throw new Error('its directory is missing');
 }
 
-function directoryPlace(tail: Buffer, end: number, total: number): { count: number; bytes: number; offset: number } {
+function locateDirectory(tail: Buffer, end: number, total: number): { count: number; bytes: number; offset: number } {
   const count = tail.readUInt16LE(end + 10);
   const bytes = tail.readUInt32LE(end + 12);
   const offset = tail.readUInt32LE(end + 16);
   const last = total - tail.length + end;
-  if (count !== 0xffff && bytes !== ELSEWHERE && offset !== ELSEWHERE) {
+  if (count !== 0xffff && bytes !== ZIP64_MARKER && offset !== ZIP64_MARKER) {
     if (offset + bytes !== last) throw new Error('its directory is not where it should be');
     return { count, bytes, offset };
   }
   const locator = end - 20;
-  if (locator < 0 || tail.readUInt32LE(locator) !== LOCATOR64) throw new Error('its directory is missing (ZIP64)');
+  if (locator < 0 || tail.readUInt32LE(locator) !== LOCATOR64_SIGNATURE) throw new Error('its directory is missing (ZIP64)');
   const record = Number(tail.readBigUInt64LE(locator + 8)) - (total - tail.length);
-  if (record < 0 || record + 56 > tail.length || tail.readUInt32LE(record) !== END64) throw new Error('its directory is missing (ZIP64)');
+  if (record < 0 || record + 56 > tail.length || tail.readUInt32LE(record) !== END64_SIGNATURE)
+    throw new Error('its directory is missing (ZIP64)');
   const [count64, bytes64, offset64] = [32, 40, 48].map((field) => Number(tail.readBigUInt64LE(record + field))) as [
     number,
     number,
@@ -80,7 +82,7 @@ function readEntry(tail: Buffer, at: number): ZipEntry {
   const flags = tail.readUInt16LE(at + 8);
   const nameBytes = tail.readUInt16LE(at + 28);
   return {
-    name: tail.toString('utf8', at + CENTRAL_BYTES, at + CENTRAL_BYTES + nameBytes),
+    name: tail.toString('utf8', at + CENTRAL_HEADER_BYTES, at + CENTRAL_HEADER_BYTES + nameBytes),
     crc: tail.readUInt32LE(at + 16),
     method: tail.readUInt16LE(at + 10),
     encrypted: (flags & 1) === 1,
@@ -91,6 +93,6 @@ function readEntry(tail: Buffer, at: number): ZipEntry {
 }
 
 /** Whether sizes and place of an entry are known; a fingerprint reads such entries and takes the others by their checksum. */
-export function isPlain(entry: ZipEntry): boolean {
-  return !entry.encrypted && entry.packed !== ELSEWHERE && entry.size !== ELSEWHERE && entry.offset !== ELSEWHERE;
+export function isReadableEntry(entry: ZipEntry): boolean {
+  return !entry.encrypted && entry.packed !== ZIP64_MARKER && entry.size !== ZIP64_MARKER && entry.offset !== ZIP64_MARKER;
 }

@@ -3,15 +3,15 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /** Does something later; the answer takes that back. */
-  after(ms: number, work: () => void): () => void;
+  schedule(ms: number, work: () => void): () => void;
   /** From 0 up to 1, for the jitter. */
   random(): number;
 }
 
 /** A watch alone keeps no process alive: whoever runs it has something of its own to stay for. */
-export const machineClock: Clock = {
+export const systemClock: Clock = {
   now: () => Date.now(),
-  after: (ms, work) => {
+  schedule: (ms, work) => {
     const timer = setTimeout(work, ms);
     timer.unref();
     return () => clearTimeout(timer);

@@ -1,5 +1,5 @@
-export { machineClock, type Clock } from './clock';
-export { KINDS, filterFrom, kindNamed, type WatchKind, type Watched } from './kinds';
-export { readLimits, type Limit } from './limits';
-export type { Seen } from './tracker';
+export { systemClock, type Clock } from './clock';
+export { WATCH_KINDS, parseWatchFilter, getWatchKind, type WatchKind, type WatchedGateway } from './watch-kinds';
+export { readLimits, type WatchLimit } from './limits';
+export type { CheckSummary } from './tracker';
 export { Watcher, type WatchEvent, type WatchOptions, type WatchState } from './watcher';

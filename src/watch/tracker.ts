@@ -1,22 +1,22 @@
 import type { JsonObject } from '../model/json';
 
 /** What a check is told to have seen, in a word and a count: for the line below a node. */
-export interface Seen {
+export interface CheckSummary {
   readonly key: 'sessions' | 'above' | 'fine' | 'same' | 'changed' | 'members' | 'percent' | 'days';
   readonly n?: number;
 }
 
 /** One event as a tracker finds it; `event` is its name. */
-export interface Found extends JsonObject {
+export interface TrackedEvent extends JsonObject {
   readonly event: string;
 }
 
 /** What one look came to. */
-export interface Look {
-  readonly events: readonly Found[];
+export interface TrackerUpdate {
+  readonly events: readonly TrackedEvent[];
   /** What of the memory is another now; undefined: nothing. JSON, which `apply` takes. */
   readonly change: unknown;
-  readonly seen: Seen;
+  readonly summary: CheckSummary;
   /** What the envelope of its events tells besides. */
   readonly envelope?: JsonObject;
 }
@@ -27,11 +27,11 @@ export interface Look {
  */
 export interface Tracker<D = unknown> {
   /** Errors: `BAD_RESPONSE` when the data is not what was asked for; the memory is then as it was. */
-  look(data: D): Look;
+  update(data: D): TrackerUpdate;
   /** Everything that is remembered, as JSON; undefined before the first look. */
   save(): unknown;
   /** Where that is a lot: `save` gives the beginning, and this the rest, in changes. */
-  rest?(): Iterable<unknown>;
+  remainingChanges?(): Iterable<unknown>;
   /** Takes what `save` gave, in place of what is there. Throws when it is of another shape. */
   restore(saved: unknown): void;
   /** Takes what `Look.change` gave, on top of what is there. */
@@ -39,22 +39,22 @@ export interface Tracker<D = unknown> {
 }
 
 /** For a memory that is small: every change is the whole of it. */
-export abstract class SmallTracker<S, D = unknown> implements Tracker<D> {
+export abstract class WholeStateTracker<S, D = unknown> implements Tracker<D> {
   protected state: S | undefined;
-  #written: string | undefined;
+  #lastSerialized: string | undefined;
 
   /** Compares with what is remembered, and says what to remember from now on. */
-  protected abstract compare(data: D, before: S | undefined): { state: S; events: Found[]; seen: Seen };
+  protected abstract compare(data: D, previous: S | undefined): { state: S; events: TrackedEvent[]; summary: CheckSummary };
 
   protected abstract isState(saved: unknown): saved is S;
 
-  look(data: D): Look {
-    const { state, events, seen } = this.compare(data, this.state);
+  update(data: D): TrackerUpdate {
+    const { state, events, summary } = this.compare(data, this.state);
     this.state = state;
-    const written = JSON.stringify(state);
-    const change = written === this.#written ? undefined : state;
-    this.#written = written;
-    return { events, change, seen };
+    const serialized = JSON.stringify(state);
+    const change = serialized === this.#lastSerialized ? undefined : state;
+    this.#lastSerialized = serialized;
+    return { events, change, summary };
   }
 
   save(): unknown {
@@ -64,7 +64,7 @@ export abstract class SmallTracker<S, D = unknown> implements Tracker<D> {
   restore(saved: unknown): void {
     if (!this.isState(saved)) throw new Error('another shape');
     this.state = saved;
-    this.#written = JSON.stringify(saved);
+    this.#lastSerialized = JSON.stringify(saved);
   }
 
   apply(change: unknown): void {

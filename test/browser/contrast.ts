@@ -19,7 +19,7 @@ export function tooFaint(): string[] {
   };
   const veil = (element: Element | null): number => (element ? Number(getComputedStyle(element).opacity) * veil(element.parentElement) : 1);
   let seen = 0;
-  const faint = [...document.querySelectorAll('.gateway-form *, .gateway-late, .gateway-late *')].flatMap((element) => {
+  const faint = [...document.querySelectorAll('.gateway-form *, .gateway-panel, .gateway-panel *')].flatMap((element) => {
     const texts = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim());
     if (!element.checkVisibility() || !(texts || element.tagName === 'SELECT' || (element instanceof HTMLInputElement && element.value)))
       return [];

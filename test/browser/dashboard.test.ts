@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath() === undefined).each([4, 5] as const)('the dashboa
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   /** What a notification says or asks. */
   const asked = (text: string | RegExp) => page.locator('.v-snackbar__wrapper', { hasText: text });
-  const theirs = () => demo.simulator.state.sessions.numbers({ name: USER, prefix: false }).length;
+  const theirs = () => demo.simulator.state.sessions.findNumbers({ name: USER, prefix: false }).length;
 
   it('finds a user; End asks, Cancel does nothing, and what is ended is gone from the table', async () => {
     await open('');

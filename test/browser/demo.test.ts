@@ -6,7 +6,7 @@ import { USER } from '../../scripts/demo/people.mjs';
 import { startDemo, type Demo } from '../../scripts/demo/start.mjs';
 import { node24 } from '../../scripts/node24.mjs';
 import { chromiumPath } from './editor';
-import { eventually } from '../support/eventually';
+import { eventually } from '../helpers/eventually';
 
 declare const RED: { workspaces: { active(): string }; actions: { list(): { id: string }[] } };
 
@@ -22,7 +22,7 @@ describe.skipIf(chromiumPath() === undefined).each([
   let page: Page;
   const complaints: string[] = [];
   const foreign: string[] = [];
-  const open = () => demo.simulator.state.sessions.numbers({ name: USER, prefix: false }).length;
+  const open = () => demo.simulator.state.sessions.findNumbers({ name: USER, prefix: false }).length;
 
   beforeAll(async () => {
     demo = await startDemo({

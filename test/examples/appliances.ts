@@ -33,7 +33,7 @@ export const appliances: Outcomes = {
     const { debug, simulator } = running;
     await inject(running, example, 'Click: make a backup');
     expect(await debug.next('On the appliance now')).toEqual({ localbackups: [{ name: 'system-1' }, { name: 'system-2' }] });
-    expect(simulator.state.beyond.backups).toHaveLength(2);
+    expect(simulator.state.undocumented.backups).toHaveLength(2);
     expect(writes(running).at(-1)).toBe('POST /api/v1/system/maintenance/archiving/localbackup?config-type=system');
   },
 

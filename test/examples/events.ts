@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { issued } from '../../src/simulator';
+import { issueCertificate } from '../../src/simulator';
 import { authority, inject, type Outcomes, type Running } from './running';
-import { eventually } from '../support/eventually';
+import { eventually } from '../helpers/eventually';
 
 const CLICK = 'Click: look now';
 
@@ -76,7 +76,7 @@ export const events: Outcomes = {
     });
     expect([...csrs.values()]).toEqual(['vpn.example.com']);
     csrs.clear();
-    simulator.serve(authority);
+    simulator.replaceCertificate(authority);
     await inject(running, example, CLICK);
     expect(await debug.next('Renewed')).toMatchObject({ event: 'renewed', before: after });
   },
@@ -89,7 +89,7 @@ async function renewed(running: Running, example: string): Promise<{ after: stri
   simulator.onHandshake(() => handshakes++);
   await inject(running, example, CLICK);
   await eventually(() => expect(handshakes).toBeGreaterThan(0));
-  simulator.serve(issued(authority, { days: 20.5 }));
+  simulator.replaceCertificate(issueCertificate(authority, { days: 20.5 }));
   await inject(running, example, CLICK);
   return (await debug.next('Renewed')) as { after: string };
 }

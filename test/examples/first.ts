@@ -3,7 +3,7 @@ import { post } from '../../scripts/demo/check.mjs';
 import { TOKEN, USER } from '../../scripts/demo/start.mjs';
 import type { FaultRule } from '../../src/simulator';
 import { inject, type Outcomes } from './running';
-import { eventually } from '../support/eventually';
+import { eventually } from '../helpers/eventually';
 
 /** Sessions, configuration and health. */
 export const first: Outcomes = {
@@ -45,7 +45,7 @@ export const first: Outcomes = {
 
   'List the sessions of a realm.json': async (running, example) => {
     const { sessions } = running.simulator.state;
-    const records = sessions.numbers().map((index) => sessions.record(index));
+    const records = sessions.findNumbers().map((index) => sessions.record(index));
     const expected = records.filter((record) => record['authentication-realm'] === 'Employees');
     await inject(running, example, 'Click: sessions of one realm');
     let rows: string[] = [];

@@ -14,7 +14,7 @@ export const fleet: Outcomes = {
   'End a user everywhere.json': async (running, example) => {
     const { debug } = running;
     const click = 'Click: end j.doe everywhere';
-    for (const { state } of all(running)) state.sessions.endOf(new Set(['j.doe']));
+    for (const { state } of all(running)) state.sessions.endUsers(new Set(['j.doe']));
     const ids = all(running).slice(1).map(({ state }) => state.sessions.add({ 'active-user-name': 'j.doe' }));
     await inject(running, example, click);
     expect(await debug.next('Ended')).toMatch(/: done on 3 of 3 appliances\.$/);

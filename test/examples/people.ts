@@ -5,7 +5,7 @@ const localUsers = ({ simulator }: Running) =>
   simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user').items;
 
 const sessionsOf = ({ simulator: { state } }: Running, user: string): number =>
-  state.sessions.numbers().filter((index) => state.sessions.record(index)['active-user-name'] === user).length;
+  state.sessions.findNumbers().filter((index) => state.sessions.record(index)['active-user-name'] === user).length;
 
 const DAY_MS = 86_400_000;
 const day = (fromToday: number): string => new Date(Date.now() + fromToday * DAY_MS).toLocaleDateString('sv');

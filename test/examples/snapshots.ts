@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { clock, git, roles } from '../library/snapshot';
+import { getClockValues, runGit, getUserRoles } from '../helpers/snapshot';
 import { failure, inject, type Outcomes } from './running';
 
 /** What the configuration is, was and should be. */
@@ -9,7 +9,7 @@ export const snapshots: Outcomes = {
     const { debug, simulator } = running;
     const folder = join(running.folder, 'in-git');
     const night = (): Promise<void> => inject(running, example, 'Every night at 3', { snapshots: folder });
-    const log = (): string[] => git(folder, 'log', '--format=%s').trim().split('\n');
+    const log = (): string[] => runGit(folder, 'log', '--format=%s').trim().split('\n');
     await night();
     expect(await debug.next('Committed')).toMatch(/^\d\d+ added, 0 changed, 0 removed$/);
 
@@ -17,13 +17,13 @@ export const snapshots: Outcomes = {
     expect(await debug.next('Committed')).toBe('0 added, 0 changed, 0 removed');
     expect(log()).toHaveLength(1);
 
-    const before = clock(simulator).get('time-zone') ?? '';
-    clock(simulator).set('time-zone', 'Europe/Paris');
+    const before = getClockValues(simulator).get('time-zone') ?? '';
+    getClockValues(simulator).set('time-zone', 'Europe/Paris');
     await night();
     expect(await debug.next('Committed')).toBe('0 added, 1 changed, 0 removed');
     expect(log()[0]).toBe('Snapshot: 0 added, 1 changed, 0 removed');
-    expect(git(folder, 'show', '--format=', '-U0')).toMatch(/\n-.*Berlin"\n\+.*Paris"\n$/);
-    clock(simulator).set('time-zone', before);
+    expect(runGit(folder, 'show', '--format=', '-U0')).toMatch(/\n-.*Berlin"\n\+.*Paris"\n$/);
+    getClockValues(simulator).set('time-zone', before);
 
     simulator.fault({ match: ({ path }) => path.endsWith('/log/events'), body: '<html>Maintenance</html>' });
     await night();
@@ -63,15 +63,15 @@ export const snapshots: Outcomes = {
     await accept();
     await quiet();
 
-    const before = clock(simulator).get('time-zone') ?? '';
-    clock(simulator).set('time-zone', 'Europe/Rome');
+    const before = getClockValues(simulator).get('time-zone') ?? '';
+    getClockValues(simulator).set('time-zone', 'Europe/Rome');
     const { topic, payload } = await mail();
     expect(topic).toBe('The configuration of vpn-1 has changed');
     expect(payload).toMatch(/1 changed\.\n\n~ system\/configuration\/date-and-time\n {4}time-zone: ".*" → "Europe\/Rome"$/);
     await quiet();
-    clock(simulator).set('time-zone', 'Europe/Oslo');
+    getClockValues(simulator).set('time-zone', 'Europe/Oslo');
     expect((await mail()).payload).toContain('Europe/Oslo');
-    clock(simulator).set('time-zone', before);
+    getClockValues(simulator).set('time-zone', before);
     expect(await mail()).toMatchObject({ topic: 'The configuration of vpn-1 is as it should be again' });
     await quiet();
   },
@@ -85,17 +85,17 @@ export const snapshots: Outcomes = {
     await click('keep how it is');
     expect(await debug.next('Kept')).toBe('Took a snapshot.');
 
-    const role = roles(simulator).items.get('Users')?.values;
-    const zone = clock(simulator).get('time-zone') ?? '';
+    const role = getUserRoles(simulator).items.get('Users')?.values;
+    const zone = getClockValues(simulator).get('time-zone') ?? '';
     const words = role?.get('description');
-    clock(simulator).set('time-zone', 'Europe/Madrid');
+    getClockValues(simulator).set('time-zone', 'Europe/Madrid');
     role?.set('description', 'changed by hand');
     await click('what has changed?');
     expect(await debug.next('What differs')).toContain('"Europe/Madrid"');
     await click('put it back');
     // What lies below a role is compared with it.
     expect(await debug.next('Put back')).toMatch(/^(\d+) of \1 resources are as in the snapshot\.$/);
-    expect(clock(simulator).get('time-zone')).toBe(zone);
+    expect(getClockValues(simulator).get('time-zone')).toBe(zone);
     expect(role?.get('description')).toBe(words);
 
     await click('what has changed?');
@@ -108,8 +108,8 @@ export const snapshots: Outcomes = {
     const { debug, simulator, appliances } = running;
     const second = appliances.get('vpn-2');
     if (!second) throw new Error('The demo has no second appliance');
-    clock(second).set('ntp-server', 'only.at.the.second');
-    roles(simulator).add({ name: 'Only at the first', description: '' });
+    getClockValues(second).set('ntp-server', 'only.at.the.second');
+    getUserRoles(simulator).add({ name: 'Only at the first', description: '' });
     await inject(running, example, 'Click: compare them');
     const report = (await debug.next('What differs')) as string;
     expect(report).toMatch(/^vpn-1 differs from vpn-2: /);
@@ -117,7 +117,7 @@ export const snapshots: Outcomes = {
     expect(report).toMatch(/\n~ system\/configuration\/date-and-time\n {4}ntp-server: "only\.at\.the\.second" → /);
     expect(report).not.toContain('node-name');
     expect(report).toMatch(/The second one has the release \d+\.\S+\.$/);
-    roles(simulator).items.delete('Only at the first');
+    getUserRoles(simulator).items.delete('Only at the first');
     second.fault({ match: ({ path }) => path.endsWith('/log/events'), status: 422 });
     await inject(running, example, 'Click: compare them');
     expect(await failure(running)).toMatch(/^vpn-2: /);

@@ -22,173 +22,178 @@ type Verdict = true | string | string[];
 
 let dialogs: Record<string, Dialog> = {};
 let rows: FieldRow[] = [];
-let tools: InstanceType<typeof Editor.Tools> | undefined;
+let tools: InstanceType<typeof Editor.FieldTools> | undefined;
 let area = '';
 
-export function use(table: Record<string, Dialog>): void {
+export function setDialogs(table: Record<string, Dialog>): void {
   dialogs = table;
 }
 
-const dialogOf = (node: RedNode): Dialog => dialogs[node.type] ?? { name: '', outputs: [], properties: [] };
-const inputOf = (node: RedNode, name: string): JQuery => $(`#node-${node.type === 'gateway-fleet-engine' ? 'config-' : ''}input-${name}`);
-const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '');
+const getDialog = (node: RedNode): Dialog => dialogs[node.type] ?? { name: '', outputs: [], properties: [] };
+const findInput = (node: RedNode, name: string): JQuery => $(`#node-${node.type === 'gateway-fleet-engine' ? 'config-' : ''}input-${name}`);
+const toTrimmedText = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '');
 const isVariable = (value: string): boolean => /^\$[({].+[)}]$/.test(value);
 
 /** What is wrong with a property, in words. */
-export function check(node: RedNode, value: unknown, name: string, _options?: unknown): Verdict {
-  const dialog = dialogOf(node);
+export function checkProperty(node: RedNode, value: unknown, name: string, _options?: unknown): Verdict {
+  const dialog = getDialog(node);
   const property = dialog.properties.find((one) => one.name === name);
-  const given = text(value);
-  if (!property || isVariable(given)) return true;
+  const text = toTrimmedText(value);
+  if (!property || isVariable(text)) return true;
   switch (property.kind) {
     case 'number':
       // A flow that was written by hand may leave it out: the runtime takes the usual one, and so does the dialog.
-      return value === undefined || (given === '' && property.value === '') || /^[1-9]\d{0,8}$/.test(given) || node._('check.count');
+      return value === undefined || (text === '' && property.value === '') || /^[1-9]\d{0,8}$/.test(text) || node._('check.count');
     case 'share':
-      return /^(\d{1,9}(\.\d+)?\s*%?)?$/.test(given) || node._('check.share');
+      return /^(\d{1,9}(\.\d+)?\s*%?)?$/.test(text) || node._('check.share');
     case 'selection':
-      return given !== '' || node._('check.select');
+      return text !== '' || node._('check.select');
     case 'operation':
-      return infoOf(given) !== undefined || node._('check.operation');
+      return findOperationInfo(text) !== undefined || node._('check.operation');
     case 'fields':
-      return infoOf(text(node['operation'])) === undefined || gatewayEditor.checkFields(as(node, text(node['operation'])), value);
+      return (
+        findOperationInfo(toTrimmedText(node['operation'])) === undefined ||
+        gatewayEditor.checkFields(asActionNode(node, toTrimmedText(node['operation'])), value)
+      );
     default:
       return true;
   }
 }
 
-export function label(node: RedNode): string {
-  const dialog = dialogOf(node);
+export function getNodeLabel(node: RedNode): string {
+  const dialog = getDialog(node);
   if (node.name) return node.name;
-  const operation = text(node['operation']);
+  const operation = toTrimmedText(node['operation']);
   const verb =
-    dialog.name === 'run' && infoOf(operation) ? as(node, operation)._(`${areaOf(operation)}.operation.${ownOf(operation)}.label`) : '';
-  const select = text(node['select']);
+    dialog.name === 'run' && findOperationInfo(operation)
+      ? asActionNode(node, operation)._(`${getAreaOfOperation(operation)}.operation.${getShortOperationName(operation)}.label`)
+      : '';
+  const select = toTrimmedText(node['select']);
   return verb ? `${verb}: ${select}` : node._(`${dialog.name}.title`);
 }
 
-export function outputLabel(node: RedNode, index: number): string {
-  const dialog = dialogOf(node);
+export function getOutputLabel(node: RedNode, index: number): string {
+  const dialog = getDialog(node);
   return node._(`${dialog.name}.port.${dialog.outputs[index] ?? ''}`);
 }
 
-export function open(node: RedNode): void {
-  const dialog = dialogOf(node);
+export function openDialog(node: RedNode): void {
+  const dialog = getDialog(node);
   for (const { name, kind, value } of dialog.properties) {
-    const input = inputOf(node, name);
+    const input = findInput(node, name);
     if (node[name] === undefined && typeof value !== 'object' && kind !== 'check' && kind !== 'credential' && kind !== 'config')
-      input.val(text(value));
+      input.val(toTrimmedText(value));
     if (kind === 'selection')
       input.typedInput({ types: ['str', 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-selectType' });
     const show = (): void => {
-      const verdict = check(node, input.val(), name);
-      gatewayEditor.tell($(`[data-error="${name}"]`), kind === 'fields' || Array.isArray(verdict) ? true : verdict);
+      const verdict = checkProperty(node, input.val(), name);
+      gatewayEditor.showError($(`[data-error="${name}"]`), kind === 'fields' || Array.isArray(verdict) ? true : verdict);
     };
     input.on('change keyup paste', show);
     show();
   }
-  const own = dialog.properties.some(
-    ({ name, pace, value }) => pace === true && node[name] !== undefined && text(node[name]) !== text(value),
+  const hasOwnRollout = dialog.properties.some(
+    ({ name, pace, value }) => pace === true && node[name] !== undefined && toTrimmedText(node[name]) !== toTrimmedText(value),
   );
-  $('.fleet-pace').prop('open', own);
+  $('.fleet-pace').prop('open', hasOwnRollout);
   if (dialog.name === 'run') openOperation(node);
 }
 
-export function save(node: RedNode): void {
-  if (dialogOf(node).name === 'run') node['fields'] = Object.fromEntries(entries());
-  close();
+export function saveDialog(node: RedNode): void {
+  if (getDialog(node).name === 'run') node['fields'] = Object.fromEntries(collectValueSources());
+  closeDialog();
 }
 
-export function close(): void {
+export function closeDialog(): void {
   tools?.close();
   tools = undefined;
   rows = [];
   area = '';
-  gatewayEditor.setOpen(undefined);
+  gatewayEditor.setOpenNode(undefined);
 }
 
-const areaOf = (operation: string): string => operation.split('.')[0] ?? '';
-const ownOf = (operation: string): string => operation.split('.').slice(1).join('.');
+const getAreaOfOperation = (operation: string): string => operation.split('.')[0] ?? '';
+const getShortOperationName = (operation: string): string => operation.split('.').slice(1).join('.');
 
 /** A node of this package as the dialog of an area's own node sees it: that one's table and words. */
-function as(node: RedNode, operation: string): RedNode {
-  const type = `gateway-${areaOf(operation)}`;
-  const words = RED.nodes.getType(type)?._ ?? node._;
-  const own = { type, _: words, operation: ownOf(operation), operationType: 'op', inventory: '' };
+function asActionNode(node: RedNode, operation: string): RedNode {
+  const type = `gateway-${getAreaOfOperation(operation)}`;
+  const translate = RED.nodes.getType(type)?._ ?? node._;
+  const overrides = { type, _: translate, operation: getShortOperationName(operation), operationType: 'op', inventory: '' };
   // Node-RED hands out a proxy: what is assigned to something that inherits from it would be assigned to the node itself.
-  return Object.create(node, Object.getOwnPropertyDescriptors(own)) as RedNode;
+  return Object.create(node, Object.getOwnPropertyDescriptors(overrides)) as RedNode;
 }
 
-function infoOf(operation: string): ReturnType<typeof gatewayEditor.operationsOf>[string] | undefined {
-  return gatewayEditor.operationsOf({ type: `gateway-${areaOf(operation)}` } as RedNode)[ownOf(operation)];
+function findOperationInfo(operation: string): ReturnType<typeof gatewayEditor.getOperations>[string] | undefined {
+  return gatewayEditor.getOperations({ type: `gateway-${getAreaOfOperation(operation)}` } as RedNode)[getShortOperationName(operation)];
 }
 
-function* entries(): Generator<[string, { type: string; value: string }]> {
+function* collectValueSources(): Generator<[string, { type: string; value: string }]> {
   for (const row of rows) {
-    const entry = row.get();
-    if (entry) yield [row.name, entry];
+    const source = row.get();
+    if (source) yield [row.name, source];
   }
 }
 
 /** One menu of all operations, by area; what destroys is marked. */
 function openOperation(node: RedNode): void {
   const menu = $('#fleet-operation');
-  const stored = text(node['operation']);
+  const stored = toTrimmedText(node['operation']);
   menu.append($('<option value="">').text('…'));
-  for (const name of gatewayEditor.areaNames()) {
+  for (const name of gatewayEditor.getAreaNames()) {
     if (name === 'login') continue;
-    const like = as(node, `${name}.`);
-    const group = $('<optgroup>').attr('label', like._(`${name}.label`));
-    for (const [own, { effect }] of Object.entries(gatewayEditor.operationsOf(like))) {
-      const words = `${like._(`${name}.operation.${own}.label`)}${effect === 'destroy' ? ' ⚠' : ''}`;
-      group.append($('<option>').val(`${name}.${own}`).text(words));
+    const actionNode = asActionNode(node, `${name}.`);
+    const group = $('<optgroup>').attr('label', actionNode._(`${name}.label`));
+    for (const [shortName, { effect }] of Object.entries(gatewayEditor.getOperations(actionNode))) {
+      const label = `${actionNode._(`${name}.operation.${shortName}.label`)}${effect === 'destroy' ? ' ⚠' : ''}`;
+      group.append($('<option>').val(`${name}.${shortName}`).text(label));
     }
     menu.append(group);
   }
-  if (stored !== '' && !infoOf(stored)) menu.append($('<option>').val(stored).text(stored));
+  if (stored !== '' && !findOperationInfo(stored)) menu.append($('<option>').val(stored).text(stored));
   menu.val(stored);
   menu.on('change', () => {
-    $('#node-input-operation').val(text(menu.val())).trigger('change');
-    showOperation(node, text(menu.val()));
+    $('#node-input-operation').val(toTrimmedText(menu.val())).trigger('change');
+    showOperation(node, toTrimmedText(menu.val()));
   });
   showOperation(node, stored);
 }
 
 function showOperation(node: RedNode, operation: string): void {
-  const info = infoOf(operation);
-  const like = as(node, operation);
-  if (areaOf(operation) !== area) makeRows(node, like, areaOf(operation));
+  const info = findOperationInfo(operation);
+  const actionNode = asActionNode(node, operation);
+  if (getAreaOfOperation(operation) !== area) createRows(node, actionNode, getAreaOfOperation(operation));
   $('.gateway-about')
-    .text(info ? like._(`${area}.operation.${ownOf(operation)}.help`).replaceAll('`', '') : '')
+    .text(info ? actionNode._(`${area}.operation.${getShortOperationName(operation)}.help`).replaceAll('`', '') : '')
     .toggleClass('gateway-destroys', info?.effect === 'destroy');
   const fields = Object.entries(info?.fields ?? {});
   // What is secret comes from a credential set, never from here.
-  const own = Object.fromEntries(fields.filter(([, { secret }]) => secret !== true));
-  for (const row of rows) if (!(row.name in own)) row.hide();
-  for (const [name, field] of Object.entries(own)) {
+  const plainFields = Object.fromEntries(fields.filter(([, { secret }]) => secret !== true));
+  for (const row of rows) if (!(row.name in plainFields)) row.hide();
+  for (const [name, field] of Object.entries(plainFields)) {
     const row = rows.find((one) => one.name === name);
     row?.show(field);
-    row?.setDefault(gatewayEditor.defaultWords(like, name, field, false));
+    row?.setDefault(gatewayEditor.describeDefaultSource(actionNode, name, field, false));
   }
-  inputOf(node, 'credentialSet')
+  findInput(node, 'credentialSet')
     .closest('.form-row')
     .toggle(fields.some(([, { secret }]) => secret === true));
   RED.tray.resize();
 }
 
 /** The rows of an area: what was entered for one operation is there for the next. */
-function makeRows(node: RedNode, like: RedNode, name: string): void {
-  const before = { ...gatewayEditor.entriesIn(node['fields']), ...Object.fromEntries(entries()) };
-  area = name;
+function createRows(node: RedNode, actionNode: RedNode, newArea: string): void {
+  const previousSources = { ...gatewayEditor.readValueSources(node['fields']), ...Object.fromEntries(collectValueSources()) };
+  area = newArea;
   tools?.close();
   $('.gateway-fields').empty();
-  gatewayEditor.setOpen(like);
-  const help = (tools = new gatewayEditor.Tools(
-    like,
+  gatewayEditor.setOpenNode(actionNode);
+  const newTools = (tools = new gatewayEditor.FieldTools(
+    actionNode,
     () => ({}),
     () => undefined,
   ));
-  rows = Object.keys(gatewayEditor.everyField(like)).map(
-    (field) => new gatewayEditor.FieldRow(like, field, before[field], () => undefined, help),
+  rows = Object.keys(gatewayEditor.getAllFields(actionNode)).map(
+    (field) => new gatewayEditor.FieldRow(actionNode, field, previousSources[field], () => undefined, newTools),
   );
 }

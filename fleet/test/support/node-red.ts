@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNodeRed, type NodeRed } from '../../../scripts/demo/node-red.mjs';
 import type { SimulatedFleet } from '../../../src/simulator';
-import { postTo, tellingInto } from '../../../test/support/telling';
+import { postToFlow, createLogToFileSettings } from '../../../test/helpers/log-to-file';
 import type { FleetReport } from '../../engine';
-import { LOGIN } from './fleet';
+import { ADMIN_LOGIN } from './test-fleet';
 
 export type FlowNode = Record<string, unknown> & { readonly id: string };
 
-interface Told {
+interface LoggedMessage {
   readonly what: string;
   readonly run?: string;
   readonly payload?: unknown;
@@ -22,26 +22,32 @@ interface Told {
 const root = join(__dirname, '..', '..', '..');
 
 /** A real Node-RED of a fleet, with a run node `run` that a POST to /start begins, and a control node behind /control. */
-export class Red {
+export class FleetNodeRed {
   readonly folder = mkdtempSync(join(tmpdir(), 'fleet-red-'));
-  readonly #told = join(this.folder, 'told.jsonl');
+  readonly #logFile = join(this.folder, 'told.jsonl');
   readonly #flows: readonly FlowNode[];
   readonly #credentials: Record<string, Record<string, string>>;
   readonly #lang: string;
   #running: NodeRed | undefined;
 
   /** `run` are properties of the run node, `more` further nodes of the tab, which may have credentials; an empty url is the embedded database. */
-  constructor(url: string, fleet: SimulatedFleet, run: Record<string, unknown>, more: readonly FlowNode[] = [], lang = 'en-US') {
+  constructor(
+    url: string,
+    fleet: SimulatedFleet,
+    runProperties: Record<string, unknown>,
+    moreNodes: readonly FlowNode[] = [],
+    lang = 'en-US',
+  ) {
     this.#credentials = Object.fromEntries([
-      ['inv', LOGIN],
+      ['inv', ADMIN_LOGIN],
       ...(url === '' ? [] : [['eng', { url }]]),
-      ...more.flatMap(({ id, credentials }) => (credentials === undefined ? [] : [[id, credentials]])),
+      ...moreNodes.flatMap(({ id, credentials }) => (credentials === undefined ? [] : [[id, credentials]])),
     ]) as Record<string, Record<string, string>>;
     this.#lang = lang;
     const ca = join(this.folder, 'ca.pem');
     writeFileSync(ca, fleet.ca);
-    writeFileSync(this.#told, '');
-    const tell = (id: string, what: string): FlowNode => ({
+    writeFileSync(this.#logFile, '');
+    const createLogNode = (id: string, what: string): FlowNode => ({
       id,
       type: 'function',
       func: `global.get('tell')({ what: '${what}', run: msg.run, payload: msg.payload, error: msg.error, envelope: msg.envelope, status: msg.status, redelivered: msg.redelivered }); return msg;`,
@@ -65,14 +71,14 @@ export class Red {
         engine: 'eng',
         select: '*',
         wires: [['told-report'], ['told-progress']],
-        ...run,
+        ...runProperties,
       },
-      tell('told-report', 'report'),
-      tell('told-progress', 'progress'),
+      createLogNode('told-report', 'report'),
+      createLogNode('told-progress', 'progress'),
       { id: 'n-caught', type: 'catch', scope: null, uncaught: false, wires: [['told-error', 'n-answer']] },
-      tell('told-error', 'error'),
+      createLogNode('told-error', 'error'),
       { id: 'n-status', type: 'status', scope: ['n-run'], wires: [['told-status']] },
-      tell('told-status', 'status'),
+      createLogNode('told-status', 'status'),
       { id: 'n-ask', type: 'http in', url: '/control', method: 'post', wires: [['n-asked']] },
       { id: 'n-asked', type: 'function', func: 'Object.assign(msg, msg.payload); return msg;', outputs: 1, wires: [['n-control']] },
       { id: 'n-control', type: 'gateway-fleet-control', engine: 'eng', operation: 'msg', wires: [['n-answer']] },
@@ -84,7 +90,7 @@ export class Red {
         wires: [['n-say']],
       },
       { id: 'n-say', type: 'http response', statusCode: '', wires: [] },
-      ...more.map((node) => ({ ...node, credentials: undefined })),
+      ...moreNodes.map((node) => ({ ...node, credentials: undefined })),
     ];
     this.#flows = [
       { id: 'f1', type: 'tab', label: 'Fleet' },
@@ -111,11 +117,11 @@ export class Red {
       flows: [...this.#flows],
       credentials: this.#credentials,
       settings: { lang: this.#lang },
-      settingsCode: tellingInto(this.#told),
+      settingsCode: createLogToFileSettings(this.#logFile),
     });
   }
 
-  get running(): boolean {
+  get isRunning(): boolean {
     return this.#running !== undefined;
   }
 
@@ -135,24 +141,24 @@ export class Red {
   }
 
   post(path: string, body: unknown): Promise<unknown> {
-    return postTo(this.#running, path, body);
+    return postToFlow(this.#running, path, body);
   }
 
-  begin(run: string, payload: unknown = {}): Promise<unknown> {
+  startRun(run: string, payload: unknown = {}): Promise<unknown> {
     return this.post('/start', { run, payload });
   }
 
   /** What came out of the nodes, over all its lives. */
-  told(what: string): Told[] {
-    return readFileSync(this.#told, 'utf8')
+  readLog(what: string): LoggedMessage[] {
+    return readFileSync(this.#logFile, 'utf8')
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Told)
+      .map((line) => JSON.parse(line) as LoggedMessage)
       .filter((one) => one.what === what);
   }
 
-  reports(run: string): FleetReport[] {
-    return this.told('report').flatMap((one) => (one.run === run ? [one.payload as FleetReport] : []));
+  readReports(run: string): FleetReport[] {
+    return this.readLog('report').flatMap((one) => (one.run === run ? [one.payload as FleetReport] : []));
   }
 
   async close(): Promise<void> {

@@ -3,14 +3,14 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { Cluster } from '../../engine/cluster';
-import { embeddedCluster } from '../../engine/embedded';
+import { EmbeddedPostgres } from '../../engine/embedded-postgres';
+import { createEmbeddedPostgres } from '../../engine/npm-postgres';
 
 /** A real PostgreSQL for a test file: the one that comes by npm, or with `FLEET_POSTGRES=system` the one of the machine. */
 export interface TestPostgres {
-  readonly cluster: Cluster;
+  readonly server: EmbeddedPostgres;
   /** A database of its own, with its address. */
-  database(): Promise<string>;
+  createDatabase(): Promise<string>;
   /** After it was stopped: where it was before. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -20,15 +20,15 @@ export async function startPostgres(): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
   // PostgreSQL runs as another user where the tests run as root.
   chmodSync(folder, 0o755);
-  const cluster =
+  const server =
     process.env['FLEET_POSTGRES'] === 'system'
-      ? new Cluster({ binaries: systemBinaries(), folder: join(folder, 'system') })
-      : embeddedCluster(folder);
-  const url = await cluster.start();
+      ? new EmbeddedPostgres({ binaries: findSystemBinaries(), folder: join(folder, 'system') })
+      : createEmbeddedPostgres(folder);
+  const url = await server.start();
   let count = 0;
   return {
-    cluster,
-    database: async () => {
+    server,
+    createDatabase: async () => {
       const name = `test_${process.pid}_${count++}`;
       const client = new Client({ connectionString: url });
       await client.connect();
@@ -37,16 +37,16 @@ export async function startPostgres(): Promise<TestPostgres> {
       return url.replace(/\/postgres$/, `/${name}`);
     },
     restart: async () => {
-      await cluster.start(Number(new URL(url).port));
+      await server.start(Number(new URL(url).port));
     },
     close: async () => {
-      await cluster.stop('immediate');
+      await server.stop('immediate');
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-function systemBinaries(): string {
+function findSystemBinaries(): string {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).sort((one, other) => Number(other) - Number(one)) : [];
   if (versions[0] !== undefined) return join(root, versions[0], 'bin');
@@ -54,7 +54,7 @@ function systemBinaries(): string {
 }
 
 /** All rows of all tables of the database, as text. */
-export async function rowsOf(url: string): Promise<string> {
+export async function dumpRows(url: string): Promise<string> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

@@ -1,53 +1,64 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { missingOk } from '../../change/missing-ok';
-import { bundleOf, csrOf, signedCertificate } from './bundle';
+import { missingOkField } from '../../change/delete-if-exists';
+import { encodeBundle, findCsr, encodeSignedCertificate } from './bundle';
 import { badInput } from '../../model/error';
-import { fingerprintOf, proveFields, proveServed } from './prove';
-import { area, boolean, choice, data, list, number, op, required, subject, text } from '../../model/operation';
-import { at } from '../../model/path';
+import { readFingerprint, servedCheckFields, waitUntilServed } from './wait-until-served';
+import {
+  defineArea,
+  booleanField,
+  choiceField,
+  dataField,
+  listField,
+  numberField,
+  defineOperation,
+  requiredField,
+  subjectField,
+  textField,
+} from '../../model/operation';
+import { encodedPath } from '../../model/path';
 import { MASK } from '../../model/redaction';
-import { sentence } from '../../model/sentence';
+import { safeMessage } from '../../model/safe-message';
 
 const CERTIFICATES = '/api/v1/system/certificates';
 
 /** Undefined for the appliance itself. Errors: `BAD_INPUT` for a port without a host, or that is none. */
-function elsewhere(host: string | undefined, port = 443): { host: string; port: number } | undefined {
-  if (port > 65_535) throw badInput(sentence`port is ${port}; there are none above 65535.`);
+function toHostPort(host: string | undefined, port = 443): { host: string; port: number } | undefined {
+  if (port > 65_535) throw badInput(safeMessage`port is ${port}; there are none above 65535.`);
   if (host === undefined && port !== 443) throw badInput('port is given without host. Give both, or neither for the appliance.');
   if (host === undefined) return undefined;
   const name = host.trim().replace(/^\[|\]$/g, '');
   if (isIP(name) > 0 || /^[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*\.?$/u.test(name)) return { host: domainToASCII(name) || name, port };
-  throw badInput(sentence`host is ${JSON.stringify(host)}, which is no name or address of a host. Give it without https:// and path.`);
+  throw badInput(safeMessage`host is ${JSON.stringify(host)}, which is no name or address of a host. Give it without https:// and path.`);
 }
 
 /** Device certificates and signing requests (appliance-api.md, "Certificates"). */
-export const certificates = area({
+export const certificatesArea = defineArea({
   name: 'certificates',
   label: 'Gateway certificates',
   help: 'Uploads and deletes device certificates, creates signing requests and uploads what the CA signed.',
   icon: 'gateway-certificates.svg',
   color: '#46C9CE',
   operations: {
-    upload: op({
+    upload: defineOperation({
       effect: 'write',
       label: 'Upload a certificate',
       help: 'Uploads a certificate with its key, usually a PKCS#12 bundle, and binds it to interfaces. A wrong password is told before anything is sent.',
       summary: { done: 'Uploaded a certificate.', 'planned-one': 'Would upload a certificate.' },
       data: 'result',
       fields: {
-        cert: subject(data('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
-        file: text('File', 'Path of a file with the bundle, on the machine that Node-RED runs on.', { guard: true }),
-        password: required(text('Password', 'Password of the bundle.', { secret: true })),
-        'internal-interfaces': list('Internal', 'Names of the internal interfaces that use it.', { names: 'interface' }),
-        'external-interfaces': list('External', 'Names of the external interfaces that use it.', { names: 'interface' }),
-        'management-interface': boolean('Management', 'Whether the management interface uses it.'),
-        ...proveFields,
+        cert: subjectField(dataField('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
+        file: textField('File', 'Path of a file with the bundle, on the machine that Node-RED runs on.', { guard: true }),
+        password: requiredField(textField('Password', 'Password of the bundle.', { secret: true })),
+        'internal-interfaces': listField('Internal', 'Names of the internal interfaces that use it.', { names: 'interface' }),
+        'external-interfaces': listField('External', 'Names of the external interfaces that use it.', { names: 'interface' }),
+        'management-interface': booleanField('Management', 'Whether the management interface uses it.'),
+        ...servedCheckFields,
       },
       run: async (input, call) => {
         const { 'internal-interfaces': internal, 'external-interfaces': external, 'management-interface': management } = input;
-        const cert = await bundleOf(input);
-        const expected = input.prove ? fingerprintOf(Buffer.from(cert, 'base64'), input.password) : undefined;
+        const cert = await encodeBundle(input);
+        const expected = input.prove ? readFingerprint(Buffer.from(cert, 'base64'), input.password) : undefined;
         const body = {
           cert,
           password: input.password,
@@ -56,9 +67,9 @@ export const certificates = area({
           ...(management !== undefined && { 'management-interface': management }),
         };
         // It holds the private key: a plan must not show it.
-        const written = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificates`, body }, { ...body, cert: MASK });
-        if (expected !== undefined && !call.dryRun) await proveServed(expected, input['prove-within'], call);
-        return written;
+        const result = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificates`, body }, { ...body, cert: MASK });
+        if (expected !== undefined && !call.dryRun) await waitUntilServed(expected, input['prove-within'], call);
+        return result;
       },
       example: {
         input: { cert: 'MIIB', password: 'correct horse', 'internal-interfaces': ['<Internal Port>'], 'management-interface': false },
@@ -71,7 +82,7 @@ export const certificates = area({
         },
       },
     }),
-    'create-csr': op({
+    'create-csr': defineOperation({
       effect: 'write',
       label: 'Create a signing request',
       help: 'Creates a CSR. Its name and the path for the signed certificate are in `msg.envelope.csr`, where the appliance tells them.',
@@ -81,17 +92,17 @@ export const certificates = area({
       },
       data: 'result',
       fields: {
-        'subject-common-name': subject(
-          required(text('Common name', 'Common name of the certificate: the host name.', { example: 'vpn.example.com' })),
+        'subject-common-name': subjectField(
+          requiredField(textField('Common name', 'Common name of the certificate: the host name.', { example: 'vpn.example.com' })),
         ),
-        'key-type': text('Key type', 'Kind of key.', { default: 'ECDSA', known: ['ECDSA', 'RSA'] }),
-        'ecc-curve': text('Curve', 'Curve of an ECDSA key; not sent for RSA.', { default: 'P-384', known: ['P-256', 'P-384'] }),
+        'key-type': textField('Key type', 'Kind of key.', { default: 'ECDSA', known: ['ECDSA', 'RSA'] }),
+        'ecc-curve': textField('Curve', 'Curve of an ECDSA key; not sent for RSA.', { default: 'P-384', known: ['P-256', 'P-384'] }),
       },
       run: async ({ 'ecc-curve': curve, ...request }, call) => {
         const body = /^rsa$/i.test(request['key-type']) ? request : { ...request, 'ecc-curve': curve };
         const outcome = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificate-csrs`, body });
-        const csr = csrOf(outcome.result);
-        if (csr) call.note({ csr });
+        const csr = findCsr(outcome.result);
+        if (csr) call.addToEnvelope({ csr });
         return outcome;
       },
       example: {
@@ -100,7 +111,7 @@ export const certificates = area({
         body: { 'subject-common-name': 'vpn.example.com', 'key-type': 'ECDSA', 'ecc-curve': 'P-384' },
       },
     }),
-    'upload-signed': op({
+    'upload-signed': defineOperation({
       effect: 'write',
       label: 'Upload a signed certificate',
       help: 'Uploads what the CA signed for a CSR: the request becomes a device certificate.',
@@ -110,30 +121,30 @@ export const certificates = area({
       },
       data: 'result',
       fields: {
-        'csr-name': required(
-          text('CSR', 'Name of the CSR: `msg.envelope.csr.name` of Create a signing request.', {
+        'csr-name': requiredField(
+          textField('CSR', 'Name of the CSR: `msg.envelope.csr.name` of Create a signing request.', {
             example: 'vpn.example.com 1',
             names: 'csr',
           }),
         ),
-        certificate: subject(
-          required(data('Certificate', 'The signed certificate: PEM text, or a Buffer with PEM or DER.', { example: 'MIIB' })),
+        certificate: subjectField(
+          requiredField(dataField('Certificate', 'The signed certificate: PEM text, or a Buffer with PEM or DER.', { example: 'MIIB' })),
         ),
-        format: choice(
+        format: choiceField(
           'Send as',
           'How it travels, which the interface does not show: `base64` like other certificates, or the PEM `text` as it is.',
           ['base64', 'text'],
           { default: 'base64' },
         ),
-        ...proveFields,
+        ...servedCheckFields,
       },
       run: async ({ 'csr-name': name, certificate, format, prove, 'prove-within': within }, call) => {
-        const cert = signedCertificate(certificate, format);
-        const expected = prove ? fingerprintOf(Buffer.from(cert, format === 'text' ? 'utf8' : 'base64')) : undefined;
-        const path = at`/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`;
-        const written = await call.write({ method: 'POST', path, body: { cert } });
-        if (expected !== undefined && !call.dryRun) await proveServed(expected, within, call);
-        return written;
+        const cert = encodeSignedCertificate(certificate, format);
+        const expected = prove ? readFingerprint(Buffer.from(cert, format === 'text' ? 'utf8' : 'base64')) : undefined;
+        const path = encodedPath`/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`;
+        const result = await call.write({ method: 'POST', path, body: { cert } });
+        if (expected !== undefined && !call.dryRun) await waitUntilServed(expected, within, call);
+        return result;
       },
       example: {
         input: { 'csr-name': 'vpn.example.com 1', certificate: 'MIIB' },
@@ -141,21 +152,21 @@ export const certificates = area({
         body: { cert: 'MIIB' },
       },
     }),
-    served: op({
+    served: defineOperation({
       effect: 'read',
       label: 'Certificate that is served',
       help: 'The certificate that a TLS handshake shows, with its chain and the days that it is still good for. It says what is there, trusted or not; no password and no key is sent.',
       summary: { done: 'Looked at the certificate that is served.' },
       data: '`{ subject, issuer, valid-from, valid-to, days, fingerprint256, names, trusted, chain }`',
       fields: {
-        host: text('Host', 'Name or address of another host. Default: the appliance.', { guard: true, example: 'vpn.example.com' }),
-        port: number('Port', 'Port of that host. Default: 443.', { guard: true, range: 'count' }),
+        host: textField('Host', 'Name or address of another host. Default: the appliance.', { guard: true, example: 'vpn.example.com' }),
+        port: numberField('Port', 'Port of that host. Default: 443.', { guard: true, range: 'count' }),
       },
-      run: ({ host, port }, call) => call.served(elsewhere(host, port)),
+      run: ({ host, port }, call) => call.fetchPeerCertificate(toHostPort(host, port)),
       // A handshake is no request of the interface.
       example: { input: {}, request: '' },
     }),
-    delete: op({
+    delete: defineOperation({
       effect: 'destroy',
       label: 'Delete a certificate',
       help: 'Deletes a device certificate by its subject name. Upload its successor first, or an interface is left without one.',
@@ -166,14 +177,14 @@ export const certificates = area({
       },
       data: 'result',
       fields: {
-        'subject-name': subject(
-          required(text('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com', names: 'certificate' })),
+        'subject-name': subjectField(
+          requiredField(textField('Subject', 'Subject name of the certificate.', { example: 'vpn.example.com', names: 'certificate' })),
         ),
-        'missing-ok': missingOk,
+        'missing-ok': missingOkField,
       },
       request: ({ 'subject-name': name }) => {
         if (name.trim() === '') throw badInput('subject-name is blank.');
-        return { method: 'DELETE', path: at`/api/v1/system/certificates/device-certificates/${name}` };
+        return { method: 'DELETE', path: encodedPath`/api/v1/system/certificates/device-certificates/${name}` };
       },
       example: { input: { 'subject-name': 'vpn.example.com' }, request: `DELETE ${CERTIFICATES}/device-certificates/vpn.example.com` },
     }),

@@ -1,14 +1,14 @@
-import { applianceOf } from '../../contain/appliance';
-import { contain as containPerson, list as listContained, release as releasePerson } from '../../contain/contain';
-import { placesOf } from '../../contain/store';
+import { toApplianceHash } from '../../contain/appliance-hash';
+import { contain as containPerson, listContained, release as releasePerson } from '../../contain/contain';
+import { getContainmentStores } from '../../contain/containment-store';
 import { badInput } from '../../model/error';
-import { area, list, number, op, subject, text, type Call } from '../../model/operation';
-import { sentence } from '../../model/sentence';
-import { plainAddress } from '../sessions/addresses';
-import { isOwn } from '../sessions/end';
-import { handsOf } from './hands';
+import { defineArea, listField, numberField, defineOperation, subjectField, textField, type OperationContext } from '../../model/operation';
+import { safeMessage } from '../../model/safe-message';
+import { normalizeAddress } from '../sessions/addresses';
+import { isOwnAccount } from '../sessions/end-sessions';
+import { containmentActionsFor } from './containment-actions';
 
-const folder = text(
+const folderField = textField(
   'Folder',
   'Where it is kept who is contained, on the machine that runs Node-RED, so that it survives a restart. It has to be there.',
   {
@@ -18,46 +18,46 @@ const folder = text(
   },
 );
 
-const MOST_MINUTES = 525_600;
+const MAX_MINUTES = 525_600;
 const USERS = 'GET /api/v1/system/active-users?name=j.doe&number=200&start=0';
 
 /** Whom to keep out. Errors: `BAD_INPUT` for none or both, for an address that is none, and for our own account. */
-function personOf(
+function parsePerson(
   name: string | undefined,
   address: string | undefined,
   servers: readonly string[],
-  call: Call,
+  call: OperationContext,
 ): { name: string } | { 'source-ip': string } {
   if ((name === undefined) === (address === undefined)) throw badInput('name (User) or source-ip has to be given, and only one of them.');
   if (name !== undefined) {
     if (name.trim() === '') throw badInput('name is blank.');
-    if (!isOwn(call.settings.accounts, name)) return { name };
+    if (!isOwnAccount(call.settings.accounts, name)) return { name };
     throw badInput(
-      sentence`${JSON.stringify(name)} is the account that this package itself uses here: contained, nobody could release it. Nothing was done.`,
+      safeMessage`${JSON.stringify(name)} is the account that this package itself uses here: contained, nobody could release it. Nothing was done.`,
     );
   }
   if (servers.length > 0) throw badInput('servers is for a name: an address has no account that could be disabled.');
-  const plain = plainAddress((address ?? '').trim().toLowerCase());
-  if (plain === undefined) throw badInput(sentence`source-ip is ${JSON.stringify(address)}, which is no address.`);
-  return { 'source-ip': plain };
+  const normalizedAddress = normalizeAddress((address ?? '').trim().toLowerCase());
+  if (normalizedAddress === undefined) throw badInput(safeMessage`source-ip is ${JSON.stringify(address)}, which is no address.`);
+  return { 'source-ip': normalizedAddress };
 }
 
 /** Looks there from now on, too. */
-function alsoIn(path: string | undefined, call: Call): string {
-  const appliance = applianceOf(call.settings.base);
-  if (path !== undefined) placesOf(appliance).of(path);
+function registerFolder(path: string | undefined, call: OperationContext): string {
+  const appliance = toApplianceHash(call.settings.base);
+  if (path !== undefined) getContainmentStores(appliance).forFolder(path);
   return appliance;
 }
 
 /** What acts on the appliance: unless it does, nothing has changed. */
-function changing(call: Call): ReturnType<typeof handsOf> {
-  call.unchanged();
-  if (call.dryRun) call.note({ wouldChange: true });
-  return handsOf(call);
+function prepareActions(call: OperationContext): ReturnType<typeof containmentActionsFor> {
+  call.reportUnchanged();
+  if (call.dryRun) call.addToEnvelope({ wouldChange: true });
+  return containmentActionsFor(call);
 }
 
 /** Keeps people out (contract, section 7). */
-export const contain = area({
+export const containArea = defineArea({
   name: 'contain',
   label: 'Gateway contain',
   help: 'Keeps a person out for a while, also one whom a directory authenticates: each new session is ended within seconds.',
@@ -65,69 +65,72 @@ export const contain = area({
   color: '#31B987',
   events: { every: 10 },
   operations: {
-    contain: op({
+    contain: defineOperation({
       effect: 'destroy',
       label: 'Contain',
       help: 'Ends the sessions of a person or an address, disables the local accounts that are enabled, and ends each new session until the time is over or somebody releases them. Whoever is contained already stays so, until the later end.',
       summary: { unchanged: '__title__: done; there was no session to end.', none: '__title__: would send nothing now.' },
       data: '`{ id, name, disabled, ended, until }`: servers whose account was disabled, sessions that were ended',
       fields: {
-        name: subject(
-          text('User', 'The user name, exactly as in the session record. Or give Address.', { example: 'j.doe', names: 'session-user' }),
+        name: subjectField(
+          textField('User', 'The user name, exactly as in the session record. Or give Address.', {
+            example: 'j.doe',
+            names: 'session-user',
+          }),
         ),
-        'source-ip': text('Address', 'Contains everybody who comes from this address, but for the account of this package itself.', {
+        'source-ip': textField('Address', 'Contains everybody who comes from this address, but for the account of this package itself.', {
           example: '203.0.113.9',
           rule: 'address',
         }),
-        servers: list('Auth servers', 'Local authentication servers on which the account of the user is disabled meanwhile.', {
+        servers: listField('Auth servers', 'Local authentication servers on which the account of the user is disabled meanwhile.', {
           example: ['System Local'],
           names: 'local-server',
         }),
-        minutes: number('Minutes', 'How long. Afterwards what was disabled is enabled again.', {
+        minutes: numberField('Minutes', 'How long. Afterwards what was disabled is enabled again.', {
           default: 60,
           range: 'positive',
-          check: (minutes) => (minutes > MOST_MINUTES ? `has to be at most ${MOST_MINUTES}, which is a year.` : undefined),
+          check: (minutes) => (minutes > MAX_MINUTES ? `has to be at most ${MAX_MINUTES}, which is a year.` : undefined),
         }),
-        folder,
-        max: number('Most people', 'When more than this many would be contained at once, nothing is done (LIMIT).', {
+        folder: folderField,
+        max: numberField('Most people', 'When more than this many would be contained at once, nothing is done (LIMIT).', {
           guard: true,
           default: 25,
           range: 'count',
         }),
       },
       run: async ({ name, 'source-ip': address, servers = [], minutes, folder: path, max }, call) => {
-        const who = personOf(name, address, servers, call);
-        return containPerson({ ...who, servers, minutes, folder: path, max }, changing(call));
+        const person = parsePerson(name, address, servers, call);
+        return containPerson({ ...person, servers, minutes, folder: path, max }, prepareActions(call));
       },
       example: { input: { name: 'j.doe' }, request: USERS },
     }),
-    release: op({
+    release: defineOperation({
       effect: 'write',
       label: 'Release',
       help: 'Lets somebody in again before the time is over: enables exactly the accounts that Contain has disabled.',
       summary: { unchanged: '__title__: done; no account had to be enabled.', none: '__title__: would send nothing.' },
       data: '`{ id, enabled, ended-meanwhile }`: servers whose account was enabled, and how many sessions were ended since',
       fields: {
-        id: subject(
-          text('Id', 'What Contain gave. Or give User.', { example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90', names: 'contained' }),
+        id: subjectField(
+          textField('Id', 'What Contain gave. Or give User.', { example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90', names: 'contained' }),
         ),
-        name: text('User', 'The name or the address that is contained.', { example: 'j.doe', names: 'contained-name' }),
-        folder,
+        name: textField('User', 'The name or the address that is contained.', { example: 'j.doe', names: 'contained-name' }),
+        folder: folderField,
       },
       run: ({ id, name, folder: path }, call) => {
-        alsoIn(path, call);
-        return releasePerson({ id, name }, changing(call));
+        registerFolder(path, call);
+        return releasePerson({ id, name }, prepareActions(call));
       },
       example: { input: { name: 'j.doe' }, request: '' },
     }),
-    list: op({
+    list: defineOperation({
       effect: 'read',
       label: 'List who is contained',
       help: 'Everybody who is kept out of this appliance now.',
       summary: { found: '__n__ are contained.', 'found-one': '1 is contained.' },
       data: 'array of `{ id, name, disabled, since, until, ended-meanwhile }`',
-      fields: { folder },
-      run: ({ folder: path }, call) => listContained(alsoIn(path, call)),
+      fields: { folder: folderField },
+      run: ({ folder: path }, call) => listContained(registerFolder(path, call)),
       example: { input: {}, request: '' },
     }),
   },

@@ -1,48 +1,48 @@
-import { compareGiven } from '../../change/compare';
-import { ensureOne } from '../../change/ensure';
+import { compareDesired } from '../../change/compare';
+import { ensureOneResource } from '../../change/ensure';
 import type { WriteResult } from '../../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
-import type { Call } from '../../model/operation';
-import { at } from '../../model/path';
+import type { OperationContext } from '../../model/operation';
+import { encodedPath } from '../../model/path';
 import { isObject, type JsonObject } from '../../model/json';
-import { hasIdentity, Identities, type Directory } from './identities';
-import { ours, sentence } from '../../model/sentence';
+import { hasIdentity, GroupIndex, type DirectoryKind } from './group-index';
+import { trusted, safeMessage } from '../../model/safe-message';
 
 /** One group catalogue: of which server, and of which kind. */
-export interface Catalog {
+export interface GroupCatalog {
   readonly server: string;
-  readonly directory: Directory;
+  readonly directory: DirectoryKind;
 }
 
-const LISTS = { ad: 'ad-group', ldap: 'user-group' } as const;
+const LIST_KEYS = { ad: 'ad-group', ldap: 'user-group' } as const;
 /** Real ones have at most 15 numbers. */
-const LONGEST_SID = 200;
+const MAX_SID_LENGTH = 200;
 
 /** All groups. Errors: `BAD_RESPONSE` when the answer has no list of groups with identities. */
-export async function readCatalog(catalog: Catalog, call: Call): Promise<JsonObject[]> {
-  return listOf(catalog, await call.read({ method: 'GET', path: pathOf(catalog) }));
+export async function readCatalog(catalog: GroupCatalog, call: OperationContext): Promise<JsonObject[]> {
+  return extractGroups(catalog, await call.read({ method: 'GET', path: catalogPath(catalog) }));
 }
 
-function listOf(catalog: Catalog, document: JsonObject): JsonObject[] {
-  const list = document[LISTS[catalog.directory]];
+function extractGroups(catalog: GroupCatalog, document: JsonObject): JsonObject[] {
+  const list = document[LIST_KEYS[catalog.directory]];
   const groups = Array.isArray(list) ? (list as unknown[]) : undefined;
   if (groups?.every((group): group is JsonObject => isObject(group) && hasIdentity(group, catalog.directory))) return groups;
-  const what = groups ? 'has a group without identity' : `has no ${LISTS[catalog.directory]}`;
+  const what = groups ? 'has a group without identity' : `has no ${LIST_KEYS[catalog.directory]}`;
   throw new GatewayError(
     'BAD_RESPONSE',
-    sentence`The catalogue of ${catalog.server} ${ours(what)}. Nothing was changed; Replace all groups sets the first list.`,
+    safeMessage`The catalogue of ${catalog.server} ${trusted(what)}. Nothing was changed; Replace all groups sets the first list.`,
     { sent: true },
   );
 }
 
 /** Makes the groups the whole list. Errors: `BAD_INPUT` for an empty one, which is what clear is for. */
-export async function replaceCatalog(catalog: Catalog, groups: JsonObject[], call: Call): Promise<WriteResult> {
+export async function replaceCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<WriteResult> {
   if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalogue, use Remove ALL groups.');
-  return alone(catalog, call, () => put(catalog, groups, call));
+  return runExclusively(catalog, call, () => putCatalog(catalog, groups, call));
 }
 
-export async function clearCatalog(catalog: Catalog, call: Call): Promise<WriteResult> {
-  return alone(catalog, call, () => put(catalog, [], call));
+export async function clearCatalog(catalog: GroupCatalog, call: OperationContext): Promise<WriteResult> {
+  return runExclusively(catalog, call, () => putCatalog(catalog, [], call));
 }
 
 /**
@@ -50,13 +50,18 @@ export async function clearCatalog(catalog: Catalog, call: Call): Promise<WriteR
  * per catalogue; sends nothing when nothing changes. Errors: `APPLIANCE_ERROR` with both lists in `cause` when the
  * list is another one afterwards, because somebody else wrote it meanwhile.
  */
-export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', groups: JsonObject[], call: Call): Promise<WriteResult> {
-  return alone(catalog, call, async () => {
+export async function changeCatalog(
+  catalog: GroupCatalog,
+  change: 'add' | 'remove',
+  groups: JsonObject[],
+  call: OperationContext,
+): Promise<WriteResult> {
+  return runExclusively(catalog, call, async () => {
     const present = await readCatalog(catalog, call);
-    const wanted = change === 'add' ? added(present, groups, catalog) : without(present, groups, catalog);
-    if (wanted.length === present.length) return call.unchanged();
-    const result = await put(catalog, wanted, call);
-    if (!call.dryRun) await compare(catalog, wanted, call);
+    const wanted = change === 'add' ? addGroups(present, groups, catalog) : removeGroups(present, groups, catalog);
+    if (wanted.length === present.length) return call.reportUnchanged();
+    const result = await putCatalog(catalog, wanted, call);
+    if (!call.dryRun) await assertWritten(catalog, wanted, call);
     return result;
   });
 }
@@ -65,69 +70,69 @@ export async function changeCatalog(catalog: Catalog, change: 'add' | 'remove', 
  * Makes the groups the whole list, whatever their order, and writes only if that is not so; of a group that is there, what is not given
  * stays. Errors: `BAD_INPUT` for an empty list; those of `ensure`.
  */
-export async function ensureCatalog(catalog: Catalog, groups: JsonObject[], call: Call): Promise<JsonObject[]> {
+export async function ensureCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<JsonObject[]> {
   if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalogue, use Remove ALL groups.');
-  const key = LISTS[catalog.directory];
+  const key = LIST_KEYS[catalog.directory];
   const body = (document: JsonObject | undefined): JsonObject => {
     if (!document)
-      throw new GatewayError('NOT_FOUND', sentence`${catalog.server} has no catalogue of this kind. Check server and directory.`);
-    const present = listOf(catalog, document);
-    const known = new Identities(present, catalog.directory);
+      throw new GatewayError('NOT_FOUND', safeMessage`${catalog.server} has no catalogue of this kind. Check server and directory.`);
+    const present = extractGroups(catalog, document);
+    const known = new GroupIndex(present, catalog.directory);
     const wanted = groups.map((group) => ({ ...known.find(group), ...group }));
-    const same = wanted.length === present.length && wanted.every((group) => isThere(group, known));
+    const same = wanted.length === present.length && wanted.every((group) => isPresent(group, known));
     return { [key]: same ? present : wanted };
   };
-  const document = await ensureOne({ path: pathOf(catalog), body }, call);
-  return call.dryRun ? [] : listOf(catalog, document);
+  const document = await ensureOneResource({ path: catalogPath(catalog), body }, call);
+  return call.dryRun ? [] : extractGroups(catalog, document);
 }
 
-function isThere(group: JsonObject, known: Identities): boolean {
+function isPresent(group: JsonObject, known: GroupIndex): boolean {
   const present = known.find(group);
-  return present !== undefined && compareGiven('', group, present).diff.length === 0;
+  return present !== undefined && compareDesired('', group, present).diff.length === 0;
 }
 
 /** The input as groups with identity. `remove` needs no more than that; the others need what the interface wants. */
-export function groupsOf(input: Catalog & { groups: unknown }, identityOnly = false): JsonObject[] {
+export function parseGroups(input: GroupCatalog & { groups: unknown }, identityOnly = false): JsonObject[] {
   const items: unknown[] = Array.isArray(input.groups) ? input.groups : [input.groups];
   const groups = items.map((item, index) => {
-    const group = isObject(item) ? item : { [identityIn(String(item), input)]: item };
+    const group = isObject(item) ? item : { [detectIdentityKey(String(item), input)]: item };
     const needed = input.directory === 'ldap' ? ['dn'] : identityOnly ? [] : ['name', 'group'];
     for (const key of needed) {
       if (typeof group[key] !== 'string' || group[key] === '')
-        throw badInput(sentence`groups[${index}] has no ${ours(key)}. Nothing was sent.`);
+        throw badInput(safeMessage`groups[${index}] has no ${trusted(key)}. Nothing was sent.`);
     }
-    if (!hasIdentity(group, input.directory)) throw badInput(sentence`groups[${index}] has neither sid nor name. Nothing was sent.`);
+    if (!hasIdentity(group, input.directory)) throw badInput(safeMessage`groups[${index}] has neither sid nor name. Nothing was sent.`);
     return group;
   });
-  return distinct(groups, new Identities([], input.directory));
+  return uniqueGroups(groups, new GroupIndex([], input.directory));
 }
 
 /** What a text alone is of a group. */
-function identityIn(text: string, { directory }: Catalog): 'sid' | 'name' | 'dn' {
+function detectIdentityKey(text: string, { directory }: GroupCatalog): 'sid' | 'name' | 'dn' {
   if (directory === 'ldap') return 'dn';
-  return text.length <= LONGEST_SID && /^S-1-\d+(-\d+)+$/i.test(text) ? 'sid' : 'name';
+  return text.length <= MAX_SID_LENGTH && /^S-1-\d+(-\d+)+$/i.test(text) ? 'sid' : 'name';
 }
 
-function pathOf({ server, directory }: Catalog): string {
-  return at`/api/v1/configuration/authentication/auth-servers/auth-server/${server}/${directory}/server-catalog/groups`;
+function catalogPath({ server, directory }: GroupCatalog): string {
+  return encodedPath`/api/v1/configuration/authentication/auth-servers/auth-server/${server}/${directory}/server-catalog/groups`;
 }
 
-function put(catalog: Catalog, groups: JsonObject[], call: Call): Promise<WriteResult> {
-  return call.write({ method: 'PUT', path: pathOf(catalog), body: { [LISTS[catalog.directory]]: groups } });
+function putCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<WriteResult> {
+  return call.write({ method: 'PUT', path: catalogPath(catalog), body: { [LIST_KEYS[catalog.directory]]: groups } });
 }
 
-function added(present: JsonObject[], groups: JsonObject[], catalog: Catalog): JsonObject[] {
-  const known = new Identities(present, catalog.directory);
+function addGroups(present: JsonObject[], groups: JsonObject[], catalog: GroupCatalog): JsonObject[] {
+  const known = new GroupIndex(present, catalog.directory);
   return [...present, ...groups.filter((group) => !known.has(group))];
 }
 
-function without(present: JsonObject[], groups: JsonObject[], catalog: Catalog): JsonObject[] {
-  const gone = new Identities(groups, catalog.directory);
-  return present.filter((group) => !gone.has(group));
+function removeGroups(present: JsonObject[], groups: JsonObject[], catalog: GroupCatalog): JsonObject[] {
+  const removed = new GroupIndex(groups, catalog.directory);
+  return present.filter((group) => !removed.has(group));
 }
 
 /** Each once, and none that is known already. */
-function distinct(groups: JsonObject[], known: Identities): JsonObject[] {
+function uniqueGroups(groups: JsonObject[], known: GroupIndex): JsonObject[] {
   return groups.filter((group) => {
     if (known.has(group)) return false;
     known.add(group);
@@ -135,28 +140,28 @@ function distinct(groups: JsonObject[], known: Identities): JsonObject[] {
   });
 }
 
-async function compare(catalog: Catalog, wanted: JsonObject[], call: Call): Promise<void> {
+async function assertWritten(catalog: GroupCatalog, wanted: JsonObject[], call: OperationContext): Promise<void> {
   const found = await readBack(catalog, call);
-  const present = new Identities(found, catalog.directory);
+  const present = new GroupIndex(found, catalog.directory);
   const same = found.length === wanted.length && wanted.every((group) => present.has(group));
   if (same) return;
   throw new GatewayError(
     'APPLIANCE_ERROR',
-    sentence`The catalogue of ${catalog.server} is not what was written: somebody else changed it meanwhile, or the appliance refused a part. Both lists are in cause.`,
+    safeMessage`The catalogue of ${catalog.server} is not what was written: somebody else changed it meanwhile, or the appliance refused a part. Both lists are in cause.`,
     {
       extra: { changed: true, wanted, found },
     },
   );
 }
 
-async function readBack(catalog: Catalog, call: Call): Promise<JsonObject[]> {
+async function readBack(catalog: GroupCatalog, call: OperationContext): Promise<JsonObject[]> {
   try {
     // A journal has read it back already.
-    const known = await call.known(pathOf(catalog));
-    return known ? listOf(catalog, known) : await readCatalog(catalog, call);
+    const known = await call.cachedRead(catalogPath(catalog));
+    return known ? extractGroups(catalog, known) : await readCatalog(catalog, call);
   } catch (thrown) {
     const error = asGatewayError(thrown);
-    throw new GatewayError(error.code, sentence`The list was written, but could not be read back to check it: ${error}`, {
+    throw new GatewayError(error.code, safeMessage`The list was written, but could not be read back to check it: ${error}`, {
       ...error.details,
       extra: { changed: true },
     });
@@ -164,6 +169,6 @@ async function readBack(catalog: Catalog, call: Call): Promise<JsonObject[]> {
 }
 
 /** Read-modify-write of one catalogue is one at a time. */
-function alone<T>(catalog: Catalog, call: Call, work: () => Promise<T>): Promise<T> {
-  return call.exclusive(pathOf(catalog), work, { cancelled: 'Cancelled while it waited for another change of this catalogue.' });
+function runExclusively<T>(catalog: GroupCatalog, call: OperationContext, work: () => Promise<T>): Promise<T> {
+  return call.runExclusive(catalogPath(catalog), work, { abortMessage: 'Cancelled while it waited for another change of this catalogue.' });
 }

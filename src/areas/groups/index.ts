@@ -1,15 +1,15 @@
-import { clearCatalog, ensureCatalog, groupsOf, readCatalog, replaceCatalog, changeCatalog, type Catalog } from './catalog';
-import { area, choice, op, records, required, subject, text } from '../../model/operation';
+import { clearCatalog, ensureCatalog, parseGroups, readCatalog, replaceCatalog, changeCatalog, type GroupCatalog } from './catalog';
+import { defineArea, choiceField, defineOperation, recordsField, requiredField, subjectField, textField } from '../../model/operation';
 
-const server = required(
-  text('Auth server', 'Name of the AD or LDAP authentication server.', {
+const serverField = requiredField(
+  textField('Auth server', 'Name of the AD or LDAP authentication server.', {
     example: 'Corporate AD',
     names: 'directory-server',
   }),
 );
-const directory = required(choice('Directory', 'Kind of the server: `ad` or `ldap`.', ['ad', 'ldap']));
-const groups = required(
-  records(
+const directoryField = requiredField(choiceField('Directory', 'Kind of the server: `ad` or `ldap`.', ['ad', 'ldap']));
+const groupsField = requiredField(
+  recordsField(
     'Groups',
     'A group or an array of them: for AD objects with `name` and `group`, for LDAP with `dn`, `name` and `group-type`. To remove one, its `sid`, `name` or `dn` as text is enough.',
     {
@@ -19,40 +19,40 @@ const groups = required(
   ),
 );
 
-const fields = { server, directory, groups: subject(groups) };
-const of = ({ server, directory }: Catalog): Catalog => ({ server, directory });
+const fields = { server: serverField, directory: directoryField, groups: subjectField(groupsField) };
+const toCatalog = ({ server, directory }: GroupCatalog): GroupCatalog => ({ server, directory });
 const example = { server: 'Corporate AD', directory: 'ad', groups: [{ name: 'VPN Users', group: 'EXAMPLE/VPN Users' }] };
 const AD = '/api/v1/configuration/authentication/auth-servers/auth-server/Corporate%20AD/ad/server-catalog/groups';
 
 /** Group catalogues of AD and LDAP servers (appliance-api.md, "Group catalog rules"): a PUT replaces the whole list. */
-export const groupsArea = area({
+export const groupsArea = defineArea({
   name: 'groups',
   label: 'Gateway groups',
   help: 'Manages which directory groups role mapping can choose from.',
   icon: 'gateway-groups.svg',
   color: '#69AB92',
   operations: {
-    list: op({
+    list: defineOperation({
       effect: 'read',
       label: 'List groups',
       help: 'All groups of one catalogue.',
       summary: { found: '__n__ groups in the catalogue of __server__.', 'found-one': '1 group in the catalogue of __server__.' },
       data: 'array of groups',
-      fields: { server: subject(server), directory },
-      run: (input, call) => readCatalog(of(input), call),
+      fields: { server: subjectField(serverField), directory: directoryField },
+      run: (input, call) => readCatalog(toCatalog(input), call),
       example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `GET ${AD}` },
     }),
-    replace: op({
+    replace: defineOperation({
       effect: 'destroy',
       label: 'Replace all groups',
       help: 'Makes the given groups the whole catalogue: every group that is not among them goes.',
       summary: { done: 'Replaced all groups of __server__.', 'planned-one': 'Would replace all groups of __server__.' },
       data: 'result',
       fields,
-      run: (input, call) => replaceCatalog(of(input), groupsOf(input), call),
+      run: (input, call) => replaceCatalog(toCatalog(input), parseGroups(input), call),
       example: { input: example, request: `PUT ${AD}`, body: { 'ad-group': example.groups } },
     }),
-    add: op({
+    add: defineOperation({
       effect: 'write',
       label: 'Add groups',
       help: 'Adds groups that are not there yet. The list is read, changed, written and read again; `msg.envelope.changed` is false when all were there.',
@@ -63,10 +63,10 @@ export const groupsArea = area({
       },
       data: 'result',
       fields,
-      run: (input, call) => changeCatalog(of(input), 'add', groupsOf(input), call),
+      run: (input, call) => changeCatalog(toCatalog(input), 'add', parseGroups(input), call),
       example: { input: example, request: `GET ${AD}` },
     }),
-    remove: op({
+    remove: defineOperation({
       effect: 'write',
       label: 'Remove groups',
       help: 'Removes groups that are there. The list is read, changed, written and read again; `msg.envelope.changed` is false when none was there.',
@@ -77,10 +77,10 @@ export const groupsArea = area({
       },
       data: 'result',
       fields,
-      run: (input, call) => changeCatalog(of(input), 'remove', groupsOf(input, true), call),
+      run: (input, call) => changeCatalog(toCatalog(input), 'remove', parseGroups(input, true), call),
       example: { input: example, request: `GET ${AD}` },
     }),
-    ensure: op({
+    ensure: defineOperation({
       effect: 'destroy',
       label: 'Ensure exactly these groups',
       help: 'Makes the given groups the whole catalogue, whatever their order: writes only if that is not so, and reads back. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
@@ -92,17 +92,17 @@ export const groupsArea = area({
       },
       data: 'array of groups as they stand afterwards',
       fields,
-      run: (input, call) => ensureCatalog(of(input), groupsOf(input), call),
+      run: (input, call) => ensureCatalog(toCatalog(input), parseGroups(input), call),
       example: { input: example, request: `GET ${AD}` },
     }),
-    clear: op({
+    clear: defineOperation({
       effect: 'destroy',
       label: 'Remove ALL groups',
       help: 'Empties one catalogue: no group is left in it.',
       summary: { done: 'Removed all groups of __server__.', 'planned-one': 'Would remove all groups of __server__.' },
       data: 'result',
-      fields: { server: subject(server), directory },
-      run: (input, call) => clearCatalog(of(input), call),
+      fields: { server: subjectField(serverField), directory: directoryField },
+      run: (input, call) => clearCatalog(toCatalog(input), call),
       example: { input: { server: 'Corporate AD', directory: 'ad' }, request: `PUT ${AD}`, body: { 'ad-group': [] } },
     }),
   },

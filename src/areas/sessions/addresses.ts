@@ -1,49 +1,51 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { badInput } from '../../model/error';
-import { ours, sentence } from '../../model/sentence';
-import { quoted, refuseTooMany, wildcards, type Test } from './patterns';
+import { trusted, safeMessage } from '../../model/safe-message';
+import { quotePattern, assertPatternLimit, createWildcardMatcher, type TextMatcher } from './patterns';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
 /** No address is written longer, with a wildcard between all of its characters. */
-const LONGEST = 91;
-const BITS = { 4: 32, 6: 128 } as const;
+const MAX_PATTERN_LENGTH = 91;
+const ADDRESS_BITS = { 4: 32, 6: 128 } as const;
 
 /**
  * Addresses: exactly (in whatever way an IPv6 one is written), as networks (`203.0.113.0/24`, `2001:db8::/32`), or with `*`.
  * `only`: a field that holds addresses of this version. Errors: `BAD_INPUT` for what is none and can match none, and for what
  * matches every one.
  */
-export function readAddresses(patterns: readonly string[], field: string, only?: 4 | 6): Test {
-  refuseTooMany(
+export function parseAddressPatterns(patterns: readonly string[], field: string, requiredVersion?: 4 | 6): TextMatcher {
+  assertPatternLimit(
     field,
     patterns.filter((pattern) => /[*/]/.test(pattern)),
   );
   const exact = new Set<string>();
   const networks: Network[] = [];
-  const tests: Test[] = [];
-  for (const given of patterns) {
-    const pattern = given.trim().toLowerCase().replace(/\*+/g, '*');
-    const wrong = (why: string): Error => badInput(sentence`filter.${field}: ${quoted(given)} ${ours(why)}`);
-    const address = plainAddress(pattern);
+  const tests: TextMatcher[] = [];
+  for (const rawPattern of patterns) {
+    const pattern = rawPattern.trim().toLowerCase().replace(/\*+/g, '*');
+    const createPatternError = (reason: string): Error =>
+      badInput(safeMessage`filter.${field}: ${quotePattern(rawPattern)} ${trusted(reason)}`);
+    const address = normalizeAddress(pattern);
     if (address !== undefined) {
-      if (only !== undefined && isIP(pattern) !== only) throw wrong(`is no IPv${only} address, so it can match none.`);
+      if (requiredVersion !== undefined && isIP(pattern) !== requiredVersion)
+        throw createPatternError(`is no IPv${requiredVersion} address, so it can match none.`);
       exact.add(address);
-    } else if (pattern.includes('/')) networks.push(networkOf(pattern, only, wrong));
+    } else if (pattern.includes('/')) networks.push(parseNetwork(pattern, requiredVersion, createPatternError));
     else if (!pattern.includes('*'))
-      throw wrong('is no address, so it can match none. Give an address, a network such as 203.0.113.0/24, or * for a part.');
-    else tests.push(wildcards(checkWildcards(pattern, only, wrong)));
+      throw createPatternError('is no address, so it can match none. Give an address, a network such as 203.0.113.0/24, or * for a part.');
+    else tests.push(createWildcardMatcher(checkWildcards(pattern, requiredVersion, createPatternError)));
   }
-  const inNetwork = networkTest(networks);
+  const isInNetwork = createNetworkMatcher(networks);
   return (text) => {
-    const written = text.trim().toLowerCase();
-    const address = plainAddress(written);
-    if (address === undefined) return tests.some((test) => test(written));
-    return exact.has(address) || inNetwork(address) || tests.some((test) => test(written) || test(address));
+    const normalizedText = text.trim().toLowerCase();
+    const address = normalizeAddress(normalizedText);
+    if (address === undefined) return tests.some((test) => test(normalizedText));
+    return exact.has(address) || isInNetwork(address) || tests.some((test) => test(normalizedText) || test(address));
   };
 }
 
 /** One way to write each address, an IPv4 one within IPv6 as itself; undefined for what is none. */
-export function plainAddress(text: string): string | undefined {
+export function normalizeAddress(text: string): string | undefined {
   const version = isIP(text);
   // One of a link (`%eth0`) means something on that machine only.
   if (version === 0 || text.includes('%')) return undefined;
@@ -59,30 +61,33 @@ interface Network {
   readonly version: 4 | 6;
 }
 
-function networkOf(pattern: string, only: 4 | 6 | undefined, wrong: (why: string) => Error): Network {
+function parseNetwork(pattern: string, requiredVersion: 4 | 6 | undefined, createPatternError: (why: string) => Error): Network {
   const [address = '', length = '', ...rest] = pattern.split('/');
   const version = isIP(address);
   if (rest.length > 0 || (version !== 4 && version !== 6) || address.includes('%'))
-    throw wrong('is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.');
-  if (only !== undefined && version !== only) throw wrong(`is no IPv${only} network, so it can match none.`);
+    throw createPatternError('is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.');
+  if (requiredVersion !== undefined && version !== requiredVersion)
+    throw createPatternError(`is no IPv${requiredVersion} network, so it can match none.`);
   const bits = /^\d{1,3}$/.test(length) ? Number(length) : NaN;
-  if (!(bits <= BITS[version]))
-    throw wrong(`is no network: behind the slash of an IPv${version} network stands a number up to ${BITS[version]}.`);
-  if (bits === 0) throw wrong('matches every address. Leave the field out, or be more specific.');
+  if (!(bits <= ADDRESS_BITS[version]))
+    throw createPatternError(`is no network: behind the slash of an IPv${version} network stands a number up to ${ADDRESS_BITS[version]}.`);
+  if (bits === 0) throw createPatternError('matches every address. Leave the field out, or be more specific.');
   return { address, bits, version };
 }
 
-function networkTest(networks: readonly Network[]): Test {
+function createNetworkMatcher(networks: readonly Network[]): TextMatcher {
   if (networks.length === 0) return () => false;
   const list = new BlockList();
   for (const { address, bits, version } of networks) list.addSubnet(address, bits, version === 4 ? 'ipv4' : 'ipv6');
   return (address) => list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 }
 
-function checkWildcards(pattern: string, only: 4 | 6 | undefined, wrong: (why: string) => Error): string {
-  if (!/[0-9a-f]/.test(pattern)) throw wrong('matches every address. Leave the field out, or be more specific.');
-  const possible = pattern.length <= LONGEST && ((only !== 6 && canBeIPv4(pattern)) || (only !== 4 && canBeIPv6(pattern)));
-  if (!possible) throw wrong('can match no address. Give an address, a network such as 203.0.113.0/24, or * for a part.');
+function checkWildcards(pattern: string, requiredVersion: 4 | 6 | undefined, createPatternError: (why: string) => Error): string {
+  if (!/[0-9a-f]/.test(pattern)) throw createPatternError('matches every address. Leave the field out, or be more specific.');
+  const isPossible =
+    pattern.length <= MAX_PATTERN_LENGTH &&
+    ((requiredVersion !== 6 && canBeIPv4(pattern)) || (requiredVersion !== 4 && canBeIPv6(pattern)));
+  if (!isPossible) throw createPatternError('can match no address. Give an address, a network such as 203.0.113.0/24, or * for a part.');
   return pattern;
 }
 
@@ -93,7 +98,7 @@ function canBeIPv4(pattern: string): boolean {
   if (parts.length > 4) return false;
   return parts.every((part) => {
     if (!part.includes('*')) return OCTETS.includes(part);
-    if (parts.length === 4) return OCTETS.some(wildcards(part));
+    if (parts.length === 4) return OCTETS.some(createWildcardMatcher(part));
     const pieces = part.split('*');
     const [first = ''] = pieces;
     const last = pieces.at(-1) ?? '';

@@ -1,12 +1,23 @@
-import type { Many, WriteResult } from '../../model/envelope';
-import { amount, area, choice, number, object, op, records, required, subject, text } from '../../model/operation';
-import { at } from '../../model/path';
-import { endSessions, endSingle, idsOf, matching, notOwn } from './end';
-import { readFilter } from './filter';
-import { listSessions } from './list';
+import type { BulkResult, WriteResult } from '../../model/envelope';
+import {
+  amountField,
+  defineArea,
+  choiceField,
+  numberField,
+  objectField,
+  defineOperation,
+  recordsField,
+  requiredField,
+  subjectField,
+  textField,
+} from '../../model/operation';
+import { encodedPath } from '../../model/path';
+import { endSessions, endSession, toUniqueRecords, findMatchingSessions, assertNotOwnAccount } from './end-sessions';
+import { parseSessionFilter } from './session-filter';
+import { listSessions } from './list-sessions';
 
 const SESSIONS = '/api/v1/system/active-users';
-const max = amount(
+const maxField = amountField(
   'Most sessions',
   'When more than this many would end, nothing is done (LIMIT): a number, or a share of all sessions such as `10%`.',
   {
@@ -19,30 +30,30 @@ const max = amount(
 );
 
 /** Active user sessions (appliance-api.md, "Active sessions"). */
-export const sessions = area({
+export const sessionsArea = defineArea({
   name: 'sessions',
   label: 'Gateway sessions',
   help: 'Lists the active user sessions and ends them.',
   icon: 'gateway-sessions.svg',
   color: '#7AC9EB',
   operations: {
-    list: op({
+    list: defineOperation({
       effect: 'read',
       label: 'List sessions',
       help: 'All active sessions, every page followed, each session once.',
       summary: { found: '__n__ sessions.', 'found-one': '1 session.' },
       data: 'array of session records',
       fields: {
-        name: text('User', 'Only the sessions of this user, as the appliance compares names.', {
+        name: textField('User', 'Only the sessions of this user, as the appliance compares names.', {
           filter: true,
           example: 'j.doe',
           names: 'session-user',
         }),
-        limit: number('Limit', 'Stop after this many records; `msg.envelope.truncated` then says so.', {
+        limit: numberField('Limit', 'Stop after this many records; `msg.envelope.truncated` then says so.', {
           guard: true,
           range: 'count',
         }),
-        emit: choice(
+        emit: choiceField(
           'Send',
           'One message with all records, one for each page (least work where there are thousands), or one for each record.',
           ['array', 'page', 'record'],
@@ -55,7 +66,7 @@ export const sessions = area({
       run: listSessions,
       example: { input: {}, request: `GET ${SESSIONS}?number=200&start=0` },
     }),
-    kill: op({
+    kill: defineOperation({
       effect: 'destroy',
       label: 'End sessions',
       help: 'Ends the sessions with the given ids. Records from List sessions are accepted too, one or an array.',
@@ -68,20 +79,23 @@ export const sessions = area({
       },
       data: 'many; for a single id or record the plain result',
       fields: {
-        'session-id': subject(
-          required(
-            records('Session', 'A session id, a session record, or an array of either.', { example: 'sid1a2b3c', names: 'session' }),
+        'session-id': subjectField(
+          requiredField(
+            recordsField('Session', 'A session id, a session record, or an array of either.', { example: 'sid1a2b3c', names: 'session' }),
           ),
         ),
-        max,
+        max: maxField,
       },
-      run: (input, call): Promise<Many | WriteResult> => {
-        const given = input['session-id'];
-        return Array.isArray(given) ? endSessions(idsOf(given), input.max, call) : endSingle(given, call);
+      run: (input, call): Promise<BulkResult | WriteResult> => {
+        const sessionInput = input['session-id'];
+        return Array.isArray(sessionInput) ? endSessions(toUniqueRecords(sessionInput), input.max, call) : endSession(sessionInput, call);
       },
-      example: { input: { 'session-id': 'sid1a2b3c' }, request: `DELETE ${at`/api/v1/system/active-users/session/${'sid1a2b3c'}`}` },
+      example: {
+        input: { 'session-id': 'sid1a2b3c' },
+        request: `DELETE ${encodedPath`/api/v1/system/active-users/session/${'sid1a2b3c'}`}`,
+      },
     }),
-    'kill-user': op({
+    'kill-user': defineOperation({
       effect: 'destroy',
       label: "End a user's sessions",
       help: 'Finds the sessions of one user, never the account that this package itself uses, and ends them. The name is compared with every record, exactly.',
@@ -93,16 +107,20 @@ export const sessions = area({
       },
       data: 'many',
       fields: {
-        name: subject(
-          required(text('User', 'The user name, exactly as in the session record.', { example: 'j.doe', names: 'session-user' })),
+        name: subjectField(
+          requiredField(textField('User', 'The user name, exactly as in the session record.', { example: 'j.doe', names: 'session-user' })),
         ),
-        max,
+        max: maxField,
       },
       run: async ({ name, max }, call) =>
-        endSessions(await matching({ name: notOwn(name, call) }, (record) => record['active-user-name'] === name, call), max, call),
+        endSessions(
+          await findMatchingSessions({ name: assertNotOwnAccount(name, call) }, (record) => record['active-user-name'] === name, call),
+          max,
+          call,
+        ),
       example: { input: { name: 'j.doe' }, request: `GET ${SESSIONS}?name=j.doe&number=200&start=0` },
     }),
-    'kill-matching': op({
+    'kill-matching': defineOperation({
       effect: 'destroy',
       label: 'End matching sessions',
       help: 'Finds the sessions that match every field of the filter and ends them, but for those of the account that this package itself uses: `msg.envelope.spared` tells which.',
@@ -114,9 +132,9 @@ export const sessions = area({
       },
       data: 'many',
       fields: {
-        filter: subject(
-          required(
-            object(
+        filter: subjectField(
+          requiredField(
+            objectField(
               'Filter',
               'Record fields and what they have to be: text with `*` as wildcard, for an address also a network such as `203.0.113.0/24`, or an array of such texts, of which one is enough. `older-than` is the age of the session: hours, or text such as `90 min`.',
               {
@@ -126,15 +144,15 @@ export const sessions = area({
             ),
           ),
         ),
-        max,
+        max: maxField,
       },
       run: async ({ filter, max }, call) => {
-        const matches = readFilter(filter);
-        return endSessions(await matching({}, matches, call), max, call);
+        const matches = parseSessionFilter(filter);
+        return endSessions(await findMatchingSessions({}, matches, call), max, call);
       },
       example: { input: { filter: { 'authentication-realm': 'Contractors' } }, request: `GET ${SESSIONS}?number=200&start=0` },
     }),
-    'kill-all': op({
+    'kill-all': defineOperation({
       effect: 'destroy',
       label: 'End ALL sessions',
       help: 'Ends every session on the appliance, ours too. There is no guard.',

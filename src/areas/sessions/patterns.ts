@@ -1,82 +1,86 @@
 import { badInput, GatewayError } from '../../model/error';
-import { ours, sentence } from '../../model/sentence';
+import { trusted, safeMessage } from '../../model/safe-message';
 
 /** Whether the text of one field matches. */
-export type Test = (text: string) => boolean;
+export type TextMatcher = (text: string) => boolean;
 
 /** Each of these is compared with every session; texts without wildcard are looked up, however many they are. */
-const MOST_COMPARED = 1000;
+const MAX_COMPARED_PATTERNS = 1000;
 
 /** A pattern in a message: of a long one its beginning. */
-export function quoted(pattern: string): string {
+export function quotePattern(pattern: string): string {
   return JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60).toWellFormed()}…` : pattern);
 }
 
 /** Errors: `LIMIT` when there are more patterns than can be compared with every session. */
-export function refuseTooMany(field: string, patterns: readonly unknown[]): void {
-  if (patterns.length <= MOST_COMPARED) return;
+export function assertPatternLimit(field: string, patterns: readonly unknown[]): void {
+  if (patterns.length <= MAX_COMPARED_PATTERNS) return;
   throw new GatewayError(
     'LIMIT',
-    sentence`filter.${field} has ${patterns.length} patterns with wildcards or networks, but at most ${MOST_COMPARED} can be compared with every session. Give fewer, or exact texts: of those there may be any number.`,
+    safeMessage`filter.${field} has ${patterns.length} patterns with wildcards or networks, but at most ${MAX_COMPARED_PATTERNS} can be compared with every session. Give fewer, or exact texts: of those there may be any number.`,
     { sent: false },
   );
 }
 
 /** Texts, exactly or with `*` for anything. */
-export function readTexts(patterns: readonly string[], field: string): Test {
+export function parseTextPatterns(patterns: readonly string[], field: string): TextMatcher {
   const exact = new Set(patterns.filter((pattern) => !pattern.includes('*')));
-  const others = patterns.filter((pattern) => pattern.includes('*'));
-  refuseTooMany(field, others);
-  const tests = others.map(wildcards);
+  const wildcardPatterns = patterns.filter((pattern) => pattern.includes('*'));
+  assertPatternLimit(field, wildcardPatterns);
+  const tests = wildcardPatterns.map(createWildcardMatcher);
   return (text) => exact.has(text) || tests.some((test) => test(text));
 }
 
 /** Texts of which nothing else can be in the record, all of which look `like` that, `d` for a digit. `what` is for the error. */
-export function ofShape(allowed: RegExp, what: string, like: string): (patterns: readonly string[], field: string) => Test {
+export function createShapeParser(
+  allowed: RegExp,
+  description: string,
+  shape: string,
+): (patterns: readonly string[], field: string) => TextMatcher {
   return (patterns, field) => {
-    const given = patterns.map((pattern) => pattern.trim());
-    refuseOdd(given, field, what, (pattern) => allowed.test(pattern) && fits(pattern, like));
-    return readTexts(given, field);
+    const trimmed = patterns.map((pattern) => pattern.trim());
+    assertPossible(trimmed, field, description, (pattern) => allowed.test(pattern) && fitsShape(pattern, shape));
+    return parseTextPatterns(trimmed, field);
   };
 }
 
-const HARDWARE_DIGITS = 12;
+const MAC_ADDRESS_DIGITS = 12;
 
 /** Hardware addresses, in either case, with `:` or `-` between their bytes. */
-export function readHardware(patterns: readonly string[], field: string): Test {
-  const plain = (text: string): string => text.trim().toLowerCase().replaceAll('-', ':');
-  refuseOdd(patterns, field, 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *', (pattern) => {
-    const digits = plain(pattern).replace(/[:.*]/g, '');
-    const fewEnough = pattern.includes('*') ? digits.length <= HARDWARE_DIGITS : digits.length === HARDWARE_DIGITS;
-    return /^[0-9a-f]+$/.test(digits) && fewEnough;
+export function parseMacAddressPatterns(patterns: readonly string[], field: string): TextMatcher {
+  const normalizeMacAddress = (text: string): string => text.trim().toLowerCase().replaceAll('-', ':');
+  assertPossible(patterns, field, 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *', (pattern) => {
+    const digits = normalizeMacAddress(pattern).replace(/[:.*]/g, '');
+    const hasValidLength = pattern.includes('*') ? digits.length <= MAC_ADDRESS_DIGITS : digits.length === MAC_ADDRESS_DIGITS;
+    return /^[0-9a-f]+$/.test(digits) && hasValidLength;
   });
-  const test = readTexts(patterns.map(plain), field);
-  return (text) => test(plain(text));
+  const test = parseTextPatterns(patterns.map(normalizeMacAddress), field);
+  return (text) => test(normalizeMacAddress(text));
 }
 
 /** Errors: `BAD_INPUT` for a pattern that can match none, or that has nothing but wildcards and separators and matches all. */
-function refuseOdd(patterns: readonly string[], field: string, what: string, possible: (pattern: string) => boolean): void {
-  const odd = patterns.find((pattern) => !possible(pattern));
-  if (odd === undefined) return;
-  const why = /[0-9a-z]/i.test(odd) ? 'can match none' : 'says nothing of it';
-  throw badInput(sentence`filter.${field} has to be ${ours(what)}; ${quoted(odd)} ${ours(why)}.`);
+function assertPossible(patterns: readonly string[], field: string, description: string, isPossible: (pattern: string) => boolean): void {
+  const impossible = patterns.find((pattern) => !isPossible(pattern));
+  if (impossible === undefined) return;
+  const reason = /[0-9a-z]/i.test(impossible) ? 'can match none' : 'says nothing of it';
+  throw badInput(safeMessage`filter.${field} has to be ${trusted(description)}; ${quotePattern(impossible)} ${trusted(reason)}.`);
 }
 
 /** Whether the pieces between the wildcards can stand in a text of that look. */
-function fits(pattern: string, like: string): boolean {
+function fitsShape(pattern: string, shape: string): boolean {
   const pieces = pattern.replace(/\d/g, 'd').split('*');
   const first = pieces.shift() ?? '';
   const last = pieces.pop();
-  if (last === undefined) return first === like;
-  return like.startsWith(first) && like.endsWith(last) && pieces.every((piece) => like.includes(piece));
+  if (last === undefined) return first === shape;
+  return shape.startsWith(first) && shape.endsWith(last) && pieces.every((piece) => shape.includes(piece));
 }
 
 /** Numbers, also where they are written as text; nothing of a number can be left open. */
-export function readNumbers(patterns: readonly string[], field: string): Test {
+export function parseNumberPatterns(patterns: readonly string[], field: string): TextMatcher {
   const numbers = new Set(
     patterns.map((pattern) => {
       if (!/^\s*\d+(\.\d+)?\s*$/.test(pattern))
-        throw badInput(sentence`filter.${field} has to be a number, without wildcards; ${quoted(pattern)} can match none.`);
+        throw badInput(safeMessage`filter.${field} has to be a number, without wildcards; ${quotePattern(pattern)} can match none.`);
       return Number(pattern);
     }),
   );
@@ -91,8 +95,8 @@ const UNITS: readonly (readonly [names: RegExp, ms: number])[] = [
 ];
 
 /** Least ages, of which the shortest is enough: a test of the time of sign-in, in seconds since 1970. */
-export function readAges(patterns: readonly string[], field: string): Test {
-  const latest = Date.now() - patterns.map((pattern) => ageOf(pattern, field)).reduce((a, b) => Math.min(a, b));
+export function parseAgePatterns(patterns: readonly string[], field: string): TextMatcher {
+  const latest = Date.now() - patterns.map((pattern) => parseAgeMs(pattern, field)).reduce((a, b) => Math.min(a, b));
   return (text) => isBefore(Number(text) * 1000, latest);
 }
 
@@ -101,24 +105,24 @@ function isBefore(time: number, latest: number): boolean {
   return time > 0 && time < latest;
 }
 
-function ageOf(pattern: string, field: string): number {
+function parseAgeMs(pattern: string, field: string): number {
   const [, number, word = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(pattern.trim().toLowerCase()) ?? [];
   const unit = UNITS.find(([names]) => names.test(word))?.[1];
   const age = Number(number) * (unit ?? NaN);
   if (age > 0 && Number.isFinite(age)) return age;
   throw badInput(
-    sentence`filter.${field} has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; ${quoted(pattern)} came.`,
+    safeMessage`filter.${field} has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; ${quotePattern(pattern)} came.`,
   );
 }
 
 /** Compares piece by piece: as a regular expression a webhook's filter with many `*` would take ages and stop Node-RED meanwhile. */
-export function wildcards(pattern: string): Test {
+export function createWildcardMatcher(pattern: string): TextMatcher {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();
   if (last === undefined) return (text) => text === first;
-  const least = pattern.length - others.length - 1;
+  const minLength = pattern.length - others.length - 1;
   return (text) => {
-    if (text.length < least || !text.startsWith(first)) return false;
+    if (text.length < minLength || !text.startsWith(first)) return false;
     let at = first.length;
     for (const piece of others) {
       const found = text.indexOf(piece, at);

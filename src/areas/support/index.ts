@@ -1,13 +1,13 @@
 import { asGatewayError } from '../../model/error';
-import { OUT_OF_REACH } from '../../model/error-codes';
-import { isoTime } from '../../model/envelope';
-import type { Finding } from '../../model/call';
+import { UNREACHABLE_CODES } from '../../model/error-codes';
+import { currentIsoTime } from '../../model/envelope';
+import type { Finding } from '../../model/operation-context';
 import { isObject, type JsonObject } from '../../model/json';
-import type { Call } from '../../model/operation';
-import { findingsIn, idleFinding } from './findings';
-import { versions } from './versions';
+import type { OperationContext } from '../../model/operation';
+import { collectFindings, findShortIdleTimeout } from './findings';
+import { readVersions } from './versions';
 
-export interface Bundle {
+export interface SupportBundle {
   readonly format: 'gateway-support/1';
   readonly at: string;
   readonly versions: Readonly<Record<string, string>>;
@@ -23,16 +23,16 @@ export interface Bundle {
  * Everything that whoever helps wants to know, and nothing that they must not: no secret, no name, address, account, serial number or place. Made
  * also of an appliance that does not answer. Errors: `ABORTED`.
  */
-export async function supportBundle(call: Call): Promise<Bundle> {
+export async function createSupportBundle(call: OperationContext): Promise<SupportBundle> {
   // Before anything is asked for its sake.
-  const { settings, counters, exchanges, host } = call.support;
-  const { appliance, away } = await applianceOf(call);
-  const idle = away ? [] : await idleFinding(call, call.settings.realm || undefined);
-  const findings = [...findingsIn(call.support), ...idle, ...(host.findings ?? [])];
+  const { settings, counters, exchanges, host } = call.supportInfo;
+  const { appliance, isUnreachable } = await readAppliance(call);
+  const idle = isUnreachable ? [] : await findShortIdleTimeout(call, call.settings.realm || undefined);
+  const findings = [...collectFindings(call.supportInfo), ...idle, ...(host.findings ?? [])];
   return {
     format: 'gateway-support/1',
-    at: isoTime(),
-    versions: { ...versions(), ...host.versions },
+    at: currentIsoTime(),
+    versions: { ...readVersions(), ...host.versions },
     appliance,
     settings,
     counters,
@@ -42,22 +42,22 @@ export async function supportBundle(call: Call): Promise<Bundle> {
 }
 
 /** What it tells of itself, or why it does not; `away` where nothing else need be asked. */
-async function applianceOf(call: Call): Promise<{ appliance: JsonObject; away: boolean }> {
+async function readAppliance(call: OperationContext): Promise<{ appliance: JsonObject; isUnreachable: boolean }> {
   try {
     const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' });
     const { 'system-information': nested } = document;
     const system = isObject(nested) ? nested : document;
     const names = ['hardware-model', 'os-name', 'os-version'];
-    return { appliance: Object.fromEntries(names.map((name) => [name, textOf(system[name])])), away: false };
+    return { appliance: Object.fromEntries(names.map((name) => [name, toShortText(system[name])])), isUnreachable: false };
   } catch (thrown) {
     const { code, details } = asGatewayError(thrown);
     if (code === 'ABORTED') throw thrown;
     const { status, system } = details;
     const appliance = { code, ...(status !== undefined && { status }), ...(system && { system }) };
-    return { appliance, away: OUT_OF_REACH.has(code) };
+    return { appliance, isUnreachable: UNREACHABLE_CODES.has(code) };
   }
 }
 
-function textOf(value: unknown): string | null {
+function toShortText(value: unknown): string | null {
   return typeof value === 'string' ? value.slice(0, 100) : null;
 }

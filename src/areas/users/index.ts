@@ -1,36 +1,46 @@
-import { missingOk } from '../../change/missing-ok';
-import { area, boolean, names, number, object, op, required, subject, text } from '../../model/operation';
+import { missingOkField } from '../../change/delete-if-exists';
+import {
+  defineArea,
+  booleanField,
+  namesField,
+  numberField,
+  objectField,
+  defineOperation,
+  requiredField,
+  subjectField,
+  textField,
+} from '../../model/operation';
 import { LocalUsers } from './local-users';
-import { eachUser, ensureUsers } from './several';
+import { forEachUser, ensureUsers } from './bulk-users';
 
-const server = required(
-  text('Auth server', 'Name of the local authentication server.', { example: 'System Local', names: 'local-server' }),
+const serverField = requiredField(
+  textField('Auth server', 'Name of the local authentication server.', { example: 'System Local', names: 'local-server' }),
 );
-const username = required(text('User', 'User name of the local user.', { example: 'j.doe', names: 'local-user' }));
-const password = text('Password', 'Password in clear; it is never given back.', { secret: true });
+const usernameField = requiredField(textField('User', 'User name of the local user.', { example: 'j.doe', names: 'local-user' }));
+const passwordField = textField('Password', 'Password in clear; it is never given back.', { secret: true });
 
 /** What a user has besides name and password; booleans travel as text (appliance-api.md, "Local user"). */
-const settings = {
-  fullname: text('Full name', 'Name shown to administrators.'),
-  enabled: boolean('Enabled', 'Whether the user may sign in.'),
-  'console-access': boolean('Console access', 'Whether the user may use the console.'),
-  'change-password-at-signin': boolean('Change password', 'Whether a new password has to be chosen at the next sign-in.'),
-  'one-time-use': boolean('One-time use', 'Whether the account is disabled after the first sign-in.'),
+const settingsFields = {
+  fullname: textField('Full name', 'Name shown to administrators.'),
+  enabled: booleanField('Enabled', 'Whether the user may sign in.'),
+  'console-access': booleanField('Console access', 'Whether the user may use the console.'),
+  'change-password-at-signin': booleanField('Change password', 'Whether a new password has to be chosen at the next sign-in.'),
+  'one-time-use': booleanField('One-time use', 'Whether the account is disabled after the first sign-in.'),
 };
 
-const own = { 'password-cleartext': { ...password, perItem: true } as const, ...settings };
-const more = object('More', 'Further fields of a user that this release has, such as `user-timezone`; sent as they are.', {
+const userFields = { 'password-cleartext': { ...passwordField, perItem: true } as const, ...settingsFields };
+const moreField = objectField('More', 'Further fields of a user that this release has, such as `user-timezone`; sent as they are.', {
   example: { 'user-timezone': 'Europe/Berlin' },
 });
-const max = number('Most users', 'When an array has more users than this, nothing is done (LIMIT).', {
+const maxField = numberField('Most users', 'When an array has more users than this, nothing is done (LIMIT).', {
   guard: true,
   default: 25,
   range: 'count',
 });
 /** For the operations on one user or several. */
-const several = subject(
-  required(
-    names('User', 'A user name, or an array of names or users: then each is done by itself, and the results name the users.', {
+const usersField = subjectField(
+  requiredField(
+    namesField('User', 'A user name, or an array of names or users: then each is done by itself, and the results name the users.', {
       example: 'j.doe',
       names: 'local-user',
     }),
@@ -41,34 +51,34 @@ const example = { server: 'System Local', username: 'j.doe' };
 const examplePath = '/api/v1/configuration/authentication/auth-servers/auth-server/System%20Local/local/users/user';
 
 /** Local users of an authentication server (appliance-api.md, "Generic configuration tree"). */
-export const users = area({
+export const usersArea = defineArea({
   name: 'users',
   label: 'Gateway users',
   help: 'Manages the local users of an authentication server.',
   icon: 'gateway-users.svg',
   color: '#A6E7D0',
   operations: {
-    list: op({
+    list: defineOperation({
       effect: 'read',
       label: 'List users',
       help: 'All local users of one authentication server.',
       summary: { found: '__n__ users of __server__.', 'found-one': '1 user of __server__.' },
       data: 'array of users',
-      fields: { server: subject(server) },
+      fields: { server: subjectField(serverField) },
       run: ({ server }, call) => new LocalUsers(server, call).list(),
       example: { input: { server: 'System Local' }, request: `GET ${examplePath}` },
     }),
-    get: op({
+    get: defineOperation({
       effect: 'read',
       label: 'Get a user',
       help: 'One local user. The password is not part of it.',
       summary: { done: 'Read the user __username__.' },
       data: 'user',
-      fields: { server, username: subject(username) },
+      fields: { server: serverField, username: subjectField(usernameField) },
       run: ({ server, username }, call) => new LocalUsers(server, call).get(username),
       example: { input: example, request: `GET ${examplePath}/j.doe` },
     }),
-    create: op({
+    create: defineOperation({
       effect: 'write',
       label: 'Create users',
       help: 'Creates a local user, or each user of an array. With One-time use the account serves a single sign-in.',
@@ -80,16 +90,16 @@ export const users = area({
       },
       data: 'result; for an array many',
       fields: {
-        server,
-        username: several,
-        ...own,
-        'password-cleartext': { ...own['password-cleartext'], required: true } as const,
-        more,
-        max,
+        server: serverField,
+        username: usersField,
+        ...userFields,
+        'password-cleartext': { ...userFields['password-cleartext'], required: true } as const,
+        more: moreField,
+        max: maxField,
       },
       run: (input, call) =>
-        eachUser(input, call, (users, { username, fields }, one) => users.create({ username, ...fields }, one), {
-          fields: { ...own, more },
+        forEachUser(input, call, (users, { username, fields }, itemCall) => users.create({ username, ...fields }, itemCall), {
+          fields: { ...userFields, more: moreField },
           check: ({ fields }) =>
             fields['password-cleartext'] === undefined
               ? 'has no password-cleartext, and none is given for all. Nothing was sent.'
@@ -101,7 +111,7 @@ export const users = area({
         body: { username: 'j.doe', 'password-cleartext': 'correct horse', enabled: 'true' },
       },
     }),
-    update: op({
+    update: defineOperation({
       effect: 'write',
       label: 'Update users',
       help: 'Changes fields of a user that exists, or of each of an array; what is not given stays. It never creates one.',
@@ -112,12 +122,14 @@ export const users = area({
         'planned-one': 'Would update 1 user.',
       },
       data: 'result; for an array many',
-      fields: { server, username: several, ...own, more, max },
+      fields: { server: serverField, username: usersField, ...userFields, more: moreField, max: maxField },
       run: (input, call) =>
-        eachUser(input, call, (users, { username, fields }, one) => users.change(username, fields, one), { fields: { ...own, more } }),
+        forEachUser(input, call, (users, { username, fields }, itemCall) => users.change(username, fields, itemCall), {
+          fields: { ...userFields, more: moreField },
+        }),
       example: { input: { ...example, fullname: 'Jane Doe' }, request: `GET ${examplePath}/j.doe` },
     }),
-    enable: op({
+    enable: defineOperation({
       effect: 'write',
       label: 'Enable users',
       help: 'Lets a user, or each of an array, sign in again. It never creates one.',
@@ -128,11 +140,12 @@ export const users = area({
         'planned-one': 'Would enable 1 user.',
       },
       data: 'result; for an array many',
-      fields: { server, username: several, max },
-      run: (input, call) => eachUser(input, call, (users, { username }, one) => users.change(username, { enabled: 'true' }, one)),
+      fields: { server: serverField, username: usersField, max: maxField },
+      run: (input, call) =>
+        forEachUser(input, call, (users, { username }, itemCall) => users.change(username, { enabled: 'true' }, itemCall)),
       example: { input: example, request: `GET ${examplePath}/j.doe` },
     }),
-    disable: op({
+    disable: defineOperation({
       effect: 'write',
       label: 'Disable users',
       help: 'Keeps a user, or each of an array, from signing in. Sessions that are open stay open: end them with the sessions node.',
@@ -143,11 +156,12 @@ export const users = area({
         'planned-one': 'Would disable 1 user.',
       },
       data: 'result; for an array many',
-      fields: { server, username: several, max },
-      run: (input, call) => eachUser(input, call, (users, { username }, one) => users.change(username, { enabled: 'false' }, one)),
+      fields: { server: serverField, username: usersField, max: maxField },
+      run: (input, call) =>
+        forEachUser(input, call, (users, { username }, itemCall) => users.change(username, { enabled: 'false' }, itemCall)),
       example: { input: example, request: `GET ${examplePath}/j.doe` },
     }),
-    ensure: op({
+    ensure: defineOperation({
       effect: 'write',
       label: 'Ensure users',
       help: 'Makes a local user, or each of an array, so: creates one that is missing, writes only what differs, reads back, and tells what it did in `msg.envelope.changed` and `msg.envelope.diff`. The password is sent only to a new user, or with Set the password.',
@@ -163,19 +177,23 @@ export const users = area({
       },
       data: 'user as it stands afterwards; for an array many',
       fields: {
-        server,
-        username: several,
-        ...own,
-        more,
-        'set-password': boolean('Set the password', 'Sends the password to a user that exists too, each time: it cannot be compared.', {
-          guard: true,
-        }),
-        max,
+        server: serverField,
+        username: usersField,
+        ...userFields,
+        more: moreField,
+        'set-password': booleanField(
+          'Set the password',
+          'Sends the password to a user that exists too, each time: it cannot be compared.',
+          {
+            guard: true,
+          },
+        ),
+        max: maxField,
       },
-      run: (input, call) => ensureUsers(input, call, { ...own, more }),
+      run: (input, call) => ensureUsers(input, call, { ...userFields, more: moreField }),
       example: { input: { ...example, fullname: 'Jane M. Doe' }, request: `GET ${examplePath}/j.doe` },
     }),
-    delete: op({
+    delete: defineOperation({
       effect: 'destroy',
       label: 'Delete users',
       help: 'Deletes a local user, or each of an array, for good.',
@@ -187,9 +205,9 @@ export const users = area({
         'planned-one': 'Would delete 1 user.',
       },
       data: 'result; for an array many',
-      fields: { server, username: several, max, 'missing-ok': missingOk },
+      fields: { server: serverField, username: usersField, max: maxField, 'missing-ok': missingOkField },
       run: ({ 'missing-ok': missing = false, ...input }, call) =>
-        eachUser(input, call, (users, { username }, one) => users.delete(username, missing, one)),
+        forEachUser(input, call, (users, { username }, itemCall) => users.delete(username, missing, itemCall)),
       example: { input: example, request: `DELETE ${examplePath}/j.doe` },
     }),
   },

@@ -1,43 +1,45 @@
-import { ensure, type Ensured } from '../../change/ensure';
+import { ensureResource, type EnsureResult } from '../../change/ensure';
 import type { WriteResult } from '../../model/envelope';
 import { asGatewayError, badInput, GatewayError } from '../../model/error';
 import { isObject, type JsonObject } from '../../model/json';
-import type { Call } from '../../model/operation';
-import { at } from '../../model/path';
-import { sentence, type Sentence } from '../../model/sentence';
+import type { OperationContext } from '../../model/operation';
+import { encodedPath } from '../../model/path';
+import { safeMessage, type SafeMessage } from '../../model/safe-message';
 
-const serverPath = (server: string): string => at`/api/v1/configuration/authentication/auth-servers/auth-server/${server}`;
+const serverPath = (server: string): string => encodedPath`/api/v1/configuration/authentication/auth-servers/auth-server/${server}`;
 
 /** The local users of one authentication server (appliance-api.md, "Local user"). What is not there is told from what it is not in. */
 export class LocalUsers {
   readonly #server: string;
   readonly #path: string;
-  readonly #call: Call;
-  #serverIsThere: Promise<boolean | undefined> | undefined;
+  readonly #call: OperationContext;
+  #serverExists: Promise<boolean | undefined> | undefined;
 
   /** `call` is that of the operation; whoever works on one of many gives that one's own. */
-  constructor(server: string, call: Call) {
+  constructor(server: string, call: OperationContext) {
     this.#server = server;
     this.#path = serverPath(server);
     this.#call = call;
   }
 
-  pathOf(username: string): string {
-    return `${this.#path}/local/users/user${at`/${username}`}`;
+  userPath(username: string): string {
+    return `${this.#path}/local/users/user${encodedPath`/${username}`}`;
   }
 
   /** All of them. Some releases have the list one level up (field-notes.md, "Local users"). */
   async list(): Promise<JsonObject[]> {
     try {
-      return usersOf(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users/user` }));
+      return parseUsers(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users/user` }));
     } catch (thrown) {
-      if (asGatewayError(thrown).answered !== 'NOT_FOUND') throw thrown;
+      if (asGatewayError(thrown).requestCode !== 'NOT_FOUND') throw thrown;
     }
-    return this.#located(undefined, async () => usersOf(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users` })));
+    return this.#explainNotFound(undefined, async () =>
+      parseUsers(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users` })),
+    );
   }
 
   get(username: string, call = this.#call): Promise<JsonObject> {
-    return this.#located(username, async () => withoutPassword(await call.read({ method: 'GET', path: this.pathOf(username) })));
+    return this.#explainNotFound(username, async () => withoutPassword(await call.read({ method: 'GET', path: this.userPath(username) })));
   }
 
   /** Undefined for a user that is not there, on a server that is. */
@@ -45,41 +47,46 @@ export class LocalUsers {
     try {
       return await this.get(username);
     } catch (thrown) {
-      if (asGatewayError(thrown).answered !== 'NOT_FOUND' || (await this.#serverIsThere) !== true) throw thrown;
+      if (asGatewayError(thrown).requestCode !== 'NOT_FOUND' || (await this.#serverExists) !== true) throw thrown;
       return undefined;
     }
   }
 
   create(user: JsonObject, call = this.#call): Promise<WriteResult> {
-    return this.#located(undefined, () => call.write({ method: 'POST', path: `${this.#path}/local/users/user`, body: user }));
+    return this.#explainNotFound(undefined, () => call.write({ method: 'POST', path: `${this.#path}/local/users/user`, body: user }));
   }
 
   /** `missingOk`: a user that is not there is as good as deleted, unless its server is not there either: that is a slip. */
   delete(username: string, missingOk: boolean, call = this.#call): Promise<WriteResult> {
-    const path = this.pathOf(username);
-    return this.#alone(path, call, async () => {
+    const path = this.userPath(username);
+    return this.#runExclusively(path, call, async () => {
       try {
-        return await this.#located(username, async () => {
+        return await this.#explainNotFound(username, async () => {
           if (missingOk && call.dryRun) await call.read({ method: 'GET', path });
           return call.write({ method: 'DELETE', path });
         });
       } catch (thrown) {
-        if (!missingOk || asGatewayError(thrown).answered !== 'NOT_FOUND' || (await this.#serverIsThere) === false) throw thrown;
-        return call.unchanged();
+        if (!missingOk || asGatewayError(thrown).requestCode !== 'NOT_FOUND' || (await this.#serverExists) === false) throw thrown;
+        return call.reportUnchanged();
       }
     });
   }
 
   /** Makes a user so. The password cannot be compared: it is sent to a new user, or where it is to be set. */
-  async ensure(username: string, fields: JsonObject, setPassword: boolean, call = this.#call): Promise<Ensured> {
+  async ensure(username: string, fields: JsonObject, setPassword: boolean, call = this.#call): Promise<EnsureResult> {
     const hasPassword = fields['password-cleartext'] !== undefined;
     if (setPassword && !hasPassword) throw badInput('set-password is set, but there is no password-cleartext to set. Nothing was sent.');
     const body = (present: JsonObject | undefined): JsonObject => {
       if (present || hasPassword) return { username, ...fields };
-      throw badInput(sentence`The user ${JSON.stringify(username)} does not exist, and cannot be created without password-cleartext.`);
+      throw badInput(safeMessage`The user ${JSON.stringify(username)} does not exist, and cannot be created without password-cleartext.`);
     };
-    const wanted = { path: this.pathOf(username), body, always: setPassword, onlyNew: setPassword ? [] : ['password-cleartext'] };
-    const ensured = await this.#located(undefined, () => ensure(wanted, call));
+    const ensureRequest = {
+      path: this.userPath(username),
+      body,
+      alwaysWrite: setPassword,
+      createOnlyKeys: setPassword ? [] : ['password-cleartext'],
+    };
+    const ensured = await this.#explainNotFound(undefined, () => ensureResource(ensureRequest, call));
     return { ...ensured, resource: ensured.resource && withoutPassword(ensured.resource) };
   }
 
@@ -88,68 +95,72 @@ export class LocalUsers {
    * several, everything that was read goes back, since a release may take what is missing for empty.
    */
   change(username: string, changes: JsonObject, call = this.#call): Promise<WriteResult> {
-    const path = this.pathOf(username);
-    return this.#alone(path, call, async () => {
-      const present = await this.#located(username, () => call.read({ method: 'GET', path }));
+    const path = this.userPath(username);
+    return this.#runExclusively(path, call, async () => {
+      const present = await this.#explainNotFound(username, () => call.read({ method: 'GET', path }));
       const [first, second] = Object.keys(changes);
-      if (first === undefined) return call.unchanged();
-      if (second === undefined) return call.write({ method: 'PUT', path: `${path}${at`/${first}`}`, body: changes });
-      return call.write({ method: 'PUT', path, body: { ...putBack(present, changes), ...changes } });
+      if (first === undefined) return call.reportUnchanged();
+      if (second === undefined) return call.write({ method: 'PUT', path: `${path}${encodedPath`/${first}`}`, body: changes });
+      return call.write({ method: 'PUT', path, body: { ...toUpdateBase(present, changes), ...changes } });
     });
   }
 
   /** Two changes of one user at once would each put back what the other one has changed. */
-  #alone<T>(path: string, call: Call, work: () => Promise<T>): Promise<T> {
-    return call.exclusive(path, work, { brief: true, cancelled: 'Cancelled while it waited for another change of this user.' });
+  #runExclusively<T>(path: string, call: OperationContext, work: () => Promise<T>): Promise<T> {
+    return call.runExclusive(path, work, { isBrief: true, abortMessage: 'Cancelled while it waited for another change of this user.' });
   }
 
   /** After a 404 looks whether it is the server or the user that is not there: the appliance tells both alike. */
-  async #located<T>(username: string | undefined, work: () => Promise<T>): Promise<T> {
+  async #explainNotFound<T>(username: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      if (error.answered !== 'NOT_FOUND') throw error;
-      const there = await (this.#serverIsThere ??= this.#look());
-      if (there === undefined) throw error;
-      const words = this.#words(there, username);
-      const said = error.details.result?.errors.map(({ message }) => message).join(' ');
-      throw new GatewayError('NOT_FOUND', said ? sentence`${words} The appliance says: ${said}` : words, error.details);
+      if (error.requestCode !== 'NOT_FOUND') throw error;
+      const serverExists = await (this.#serverExists ??= this.#checkServer());
+      if (serverExists === undefined) throw error;
+      const explanation = this.#describeNotFound(serverExists, username);
+      const applianceMessage = error.details.result?.errors.map(({ message }) => message).join(' ');
+      throw new GatewayError(
+        'NOT_FOUND',
+        applianceMessage ? safeMessage`${explanation} The appliance says: ${applianceMessage}` : explanation,
+        error.details,
+      );
     }
   }
 
-  #words(there: boolean, username: string | undefined): Sentence {
-    const server = sentence`authentication server ${JSON.stringify(this.#server)}`;
-    if (!there) return sentence`The ${server} does not exist on this appliance. Check its name.`;
-    if (username === undefined) return sentence`The ${server} has no local users: it is of another type.`;
-    return sentence`The user ${JSON.stringify(username)} does not exist on the ${server}. Check the user name.`;
+  #describeNotFound(serverExists: boolean, username: string | undefined): SafeMessage {
+    const server = safeMessage`authentication server ${JSON.stringify(this.#server)}`;
+    if (!serverExists) return safeMessage`The ${server} does not exist on this appliance. Check its name.`;
+    if (username === undefined) return safeMessage`The ${server} has no local users: it is of another type.`;
+    return safeMessage`The user ${JSON.stringify(username)} does not exist on the ${server}. Check the user name.`;
   }
 
   /** Undefined when it cannot be seen. */
-  async #look(): Promise<boolean | undefined> {
+  async #checkServer(): Promise<boolean | undefined> {
     try {
-      await this.#call.read({ method: 'GET', path: this.#path }, { lookUp: true });
+      await this.#call.read({ method: 'GET', path: this.#path }, { isLookup: true });
       return true;
     } catch (thrown) {
-      return asGatewayError(thrown).answered === 'NOT_FOUND' ? false : undefined;
+      return asGatewayError(thrown).requestCode === 'NOT_FOUND' ? false : undefined;
     }
   }
 }
 
 /** Errors: `BAD_RESPONSE` when what stands there is no list of users. */
-function usersOf(document: JsonObject): JsonObject[] {
-  const within = document['users'] ?? document;
-  const list = (isObject(within) ? within['user'] : within) ?? [];
-  const users = (Array.isArray(list) ? (list as unknown[]) : [list]).map(namedOnly);
+function parseUsers(document: JsonObject): JsonObject[] {
+  const container = document['users'] ?? document;
+  const list = (isObject(container) ? container['user'] : container) ?? [];
+  const users = (Array.isArray(list) ? (list as unknown[]) : [list]).map(normalizeListedUser);
   if (users.every((user): user is JsonObject => isObject(user) && (users.length > 1 || !isLink(user)))) return users.map(withoutPassword);
   throw new GatewayError('BAD_RESPONSE', 'The appliance answered a list of users that holds something else.', { sent: true });
 }
 
 /** Of some there is a name alone: `{ name, href: null }`, as of whatever else is listed so. */
-function namedOnly(user: unknown): unknown {
-  const given = typeof user === 'string' ? { name: user } : user;
-  if (!isObject(given) || typeof given['name'] !== 'string' || Object.hasOwn(given, 'username')) return given;
-  return { ...given, href: typeof given['href'] === 'string' ? given['href'] : null };
+function normalizeListedUser(user: unknown): unknown {
+  const record = typeof user === 'string' ? { name: user } : user;
+  if (!isObject(record) || typeof record['name'] !== 'string' || Object.hasOwn(record, 'username')) return record;
+  return { ...record, href: typeof record['href'] === 'string' ? record['href'] : null };
 }
 
 /** A collection that is elsewhere. */
@@ -162,9 +173,9 @@ function withoutPassword(user: JsonObject): JsonObject {
 }
 
 /** What was read, without the password: in clear it never goes back, and in whatever other form it must not meet a new one. */
-function putBack(present: JsonObject, changes: JsonObject): JsonObject {
+function toUpdateBase(present: JsonObject, changes: JsonObject): JsonObject {
   const rest = withoutPassword(present);
-  const kept = present['password-encrypted'];
-  if (kept === undefined || Object.hasOwn(changes, 'password-cleartext')) return rest;
-  return { ...rest, 'password-encrypted': kept };
+  const encryptedPassword = present['password-encrypted'];
+  if (encryptedPassword === undefined || Object.hasOwn(changes, 'password-cleartext')) return rest;
+  return { ...rest, 'password-encrypted': encryptedPassword };
 }

@@ -1,8 +1,20 @@
 import { createHash } from 'node:crypto';
-import { type JsonObject, type Shape, boolean, filledText, flag, isObject, list, oneOf, required, secret, text } from '../fields';
-import type { Settings } from '../options';
+import {
+  type JsonObject,
+  type BodyShape,
+  booleanField,
+  nonEmptyTextField,
+  flagField,
+  isObject,
+  listField,
+  oneOfField,
+  requiredField,
+  secretField,
+  textField,
+} from '../body-shape';
+import type { SimulatorSettings } from '../options';
 import type { Variants } from '../variants';
-import { type Child, Collection, Resource, branch, children } from '../tree';
+import { type TreeNode, Collection, Resource, createBranch, toChildMap } from '../tree';
 
 /** Authentication servers with their users and catalogs, and the host checker's ESAP packages. */
 const SWITCHES = { enabled: 'true', 'console-access': 'false', 'change-password-at-signin': 'false', 'one-time-use': 'false' };
@@ -11,17 +23,17 @@ const SWITCHES = { enabled: 'true', 'console-access': 'false', 'change-password-
 const POLICY_FIELDS: JsonObject = { 'user-timezone': '', guestcreatedby: '', 'attributes-table': {} };
 
 /** "Local user": all values are strings. `onSwitch` hears of an account that was enabled or disabled. */
-function localUsers({ userFields }: Variants, onSwitch: (username: string) => void): Collection {
+function createLocalUsers({ userFields }: Variants, onSwitch: (username: string) => void): Collection {
   const more = userFields === 'policy' ? POLICY_FIELDS : {};
-  const shape: Shape = {
-    username: required(filledText),
-    fullname: text,
-    'password-cleartext': required(secret(filledText)),
-    ...Object.fromEntries(Object.keys(SWITCHES).map((name) => [name, flag])),
+  const shape: BodyShape = {
+    username: requiredField(nonEmptyTextField),
+    fullname: textField,
+    'password-cleartext': requiredField(secretField(nonEmptyTextField)),
+    ...Object.fromEntries(Object.keys(SWITCHES).map((name) => [name, flagField])),
   };
   const make = (): Resource => {
     const user: Resource = new Resource({ fullname: '', ...SWITCHES, ...more }, new Map(), shape, {
-      changed: (fields) => {
+      onChange: (fields) => {
         if (fields.includes('enabled')) onSwitch(user.text('username'));
       },
     });
@@ -31,62 +43,68 @@ function localUsers({ userFields }: Variants, onSwitch: (username: string) => vo
 }
 
 /** An AD knows the id of each of its groups; it is optional in a PUT ("AD group catalog"). */
-function withSids(values: JsonObject): JsonObject {
+function addSids(values: JsonObject): JsonObject {
   const groups = values['ad-group'];
   if (!Array.isArray(groups)) return values;
   return {
     ...values,
-    'ad-group': groups.map((group) => (isObject(group) ? { ...group, sid: group.sid ?? sidOf(JSON.stringify(group.name)) } : group)),
+    'ad-group': groups.map((group) => (isObject(group) ? { ...group, sid: group.sid ?? toSid(JSON.stringify(group.name)) } : group)),
   };
 }
 
-function sidOf(name: string): string {
+function toSid(name: string): string {
   const digest = createHash('sha256').update(name).digest();
   return `S-1-5-21-1004336348-1177238915-682003330-${1000 + (digest.readUInt32BE(0) % 900_000)}`;
 }
 
-function catalog(type: 'ad' | 'ldap'): Resource {
-  const ad: Shape = { 'ad-group': required(list({ group: required(text), name: required(text), sid: text })) };
-  const ldap: Shape = { 'user-group': required(list({ dn: required(text), 'group-type': required(text), name: required(text) })) };
+function createCatalog(type: 'ad' | 'ldap'): Resource {
+  const ad: BodyShape = {
+    'ad-group': requiredField(listField({ group: requiredField(textField), name: requiredField(textField), sid: textField })),
+  };
+  const ldap: BodyShape = {
+    'user-group': requiredField(
+      listField({ dn: requiredField(textField), 'group-type': requiredField(textField), name: requiredField(textField) }),
+    ),
+  };
   const groups =
     type === 'ad'
-      ? new Resource({ 'ad-group': [] }, new Map(), ad, { prepare: withSids })
+      ? new Resource({ 'ad-group': [] }, new Map(), ad, { prepare: addSids })
       : new Resource({ 'user-group': [] }, new Map(), ldap);
-  return branch({ 'server-catalog': branch({ groups }) });
+  return createBranch({ 'server-catalog': createBranch({ groups }) });
 }
 
 const TYPES = ['local', 'ad', 'ldap', 'radius', 'totp', 'saml', 'oauth'];
 
-export function authServers(
+export function createAuthServers(
   variants: Variants,
-  usedBy: (name: string) => string | undefined,
+  findReference: (name: string) => string | undefined,
   onSwitch: (username: string) => void,
 ): Collection {
   const make = (body: JsonObject): Resource => {
-    const parts: Record<string, Child> = {};
+    const parts: Record<string, TreeNode> = {};
     const type = body['auth-server-type'] ?? 'local';
     if (type === 'local')
-      parts.local = branch({
+      parts.local = createBranch({
         settings: new Resource({ 'password-minimum-length': 8 }),
-        users: branch({ user: localUsers(variants, onSwitch) }),
+        users: createBranch({ user: createLocalUsers(variants, onSwitch) }),
       });
-    if (type === 'ad' || type === 'ldap') parts[type] = catalog(type);
-    return new Resource({ 'auth-server-type': 'local', description: '' }, children(parts), {
-      name: required(filledText),
-      'auth-server-type': oneOf(...TYPES),
+    if (type === 'ad' || type === 'ldap') parts[type] = createCatalog(type);
+    return new Resource({ 'auth-server-type': 'local', description: '' }, toChildMap(parts), {
+      name: requiredField(nonEmptyTextField),
+      'auth-server-type': oneOfField(...TYPES),
     });
   };
-  return new Collection('auth-server', 'name', make, usedBy);
+  return new Collection('auth-server', 'name', make, findReference);
 }
 
-function esaps(settings: Settings): Resource {
+function createEsaps(settings: SimulatorSettings): Resource {
   const packages = new Collection(
     'esap',
     'esap-version',
     () =>
       new Resource({ 'last-activated-time': 'Never', 'upload-time': '', bundled: false }, new Map(), {
-        'esap-version': required(text),
-        bundled: secret(boolean),
+        'esap-version': requiredField(textField),
+        bundled: secretField(booleanField),
       }),
   );
   packages.add({ 'esap-version': '4.3.8', 'last-activated-time': 'Mon Jan 12 09:14:03 2026', 'upload-time': 'Mon Jan 12 09:12:41 2026' });
@@ -99,11 +117,11 @@ function esaps(settings: Settings): Resource {
       'force-same-esap': 'false',
       [`${settings.thirdParty}-sdk-version`]: '4.3.3217.0',
     },
-    children({ esap: packages }),
+    toChildMap({ esap: packages }),
   );
 }
 
-export function authentication(settings: Settings, servers: Collection): Resource {
+export function createAuthentication(settings: SimulatorSettings, servers: Collection): Resource {
   const administrators = servers.add({ name: 'Administrators', 'auth-server-type': 'local' }).collection('local', 'users', 'user');
   administrators.add({
     username: settings.username,
@@ -122,7 +140,7 @@ export function authentication(settings: Settings, servers: Collection): Resourc
   const ad = servers.add({ name: 'Corp AD', 'auth-server-type': 'ad' }).resource('ad', 'server-catalog', 'groups');
   ad.values.set(
     'ad-group',
-    ['Domain Users', 'VPN Users', 'Gateway Admins'].map((name) => ({ group: `CORP\\${name}`, name, sid: sidOf(JSON.stringify(name)) })),
+    ['Domain Users', 'VPN Users', 'Gateway Admins'].map((name) => ({ group: `CORP\\${name}`, name, sid: toSid(JSON.stringify(name)) })),
   );
   const ldap = servers.add({ name: 'Partner LDAP', 'auth-server-type': 'ldap' }).resource('ldap', 'server-catalog', 'groups');
   ldap.values.set(
@@ -131,20 +149,20 @@ export function authentication(settings: Settings, servers: Collection): Resourc
   );
   servers.add({ name: 'Second Factor TOTP', 'auth-server-type': 'totp' });
   servers.add({ name: 'Corp SAML', 'auth-server-type': 'saml' });
-  return branch({
-    'auth-servers': branch({ 'auth-server': servers }),
-    endpoint: branch({
-      'host-checker': branch({ esaps: esaps(settings), options: new Resource({ 'auto-update': 'enabled', interval: 10 }) }),
+  return createBranch({
+    'auth-servers': createBranch({ 'auth-server': servers }),
+    endpoint: createBranch({
+      'host-checker': createBranch({ esaps: createEsaps(settings), options: new Resource({ 'auto-update': 'enabled', interval: 10 }) }),
     }),
-    signin: branch({ urls: branch({ 'access-url': signInUrls() }) }),
+    signin: createBranch({ urls: createBranch({ 'access-url': createSignInUrls() }) }),
   });
 }
 
-function signInUrls(): Collection {
+function createSignInUrls(): Collection {
   const urls = new Collection(
     'access-url',
     'url-pattern',
-    () => new Resource({ enabled: 'true', description: '' }, new Map(), { 'url-pattern': required(filledText) }),
+    () => new Resource({ enabled: 'true', description: '' }, new Map(), { 'url-pattern': requiredField(nonEmptyTextField) }),
   );
   urls.add({ 'url-pattern': '*/', description: 'Users' });
   urls.add({ 'url-pattern': '*/admin/', description: 'Administrators' });

@@ -1,55 +1,62 @@
-import { filledText, required } from '../fields';
-import type { Settings } from '../options';
-import { Collection, Resource, branch, children } from '../tree';
-import { mapRole, realms, roleUsedBy, sessionOptions } from './access';
-import { authServers, authentication } from './authentication';
-import { largeTree } from './large-tree';
-import { policy } from './policy';
+import { nonEmptyTextField, requiredField } from '../body-shape';
+import type { SimulatorSettings } from '../options';
+import { Collection, Resource, createBranch, toChildMap } from '../tree';
+import { mapRole, createRealms, roleReferenceFinder, createSessionOptions } from './roles-and-realms';
+import { createAuthServers, createAuthentication } from './authentication';
+import { createLargeTree } from './large-tree';
+import { createPolicyTree } from './policy-appliance';
 
 /** A freshly installed appliance with a little life in it (appliance-api.md, "Configuration root"). */
-function adminRoles(settings: Settings, usedBy: (name: string) => string | undefined): Collection {
+function createAdminRoles(settings: SimulatorSettings, findReference: (name: string) => string | undefined): Collection {
   const make = (): Resource =>
     new Resource(
       { description: '' },
-      children({
-        general: branch({ 'session-options': sessionOptions(settings.variants), 'ui-options': new Resource({ theme: 'default' }) }),
+      toChildMap({
+        general: createBranch({
+          'session-options': createSessionOptions(settings.variants),
+          'ui-options': new Resource({ theme: 'default' }),
+        }),
         'system-tasks': new Resource({ access: 'write' }),
       }),
-      { name: required(filledText) },
+      { name: requiredField(nonEmptyTextField) },
     );
-  return new Collection('admin-role', 'name', make, usedBy);
+  return new Collection('admin-role', 'name', make, findReference);
 }
 
-function userRoles(settings: Settings, usedBy: (name: string) => string | undefined): Collection {
+function createUserRoles(settings: SimulatorSettings, findReference: (name: string) => string | undefined): Collection {
   const make = (): Resource =>
     new Resource(
       { description: '' },
-      children({
-        general: branch({
+      toChildMap({
+        general: createBranch({
           overview: new Resource({ web: 'enabled', files: 'disabled', 'network-connect': 'enabled' }),
-          'session-options': sessionOptions(settings.variants, { roaming: 'disabled', 'persistent-session': 'enabled', 'split-tunnel': 0 }),
+          'session-options': createSessionOptions(settings.variants, {
+            roaming: 'disabled',
+            'persistent-session': 'enabled',
+            'split-tunnel': 0,
+          }),
         }),
       }),
-      { name: required(filledText) },
+      { name: requiredField(nonEmptyTextField) },
     );
-  return new Collection('user-role', 'name', make, usedBy);
+  return new Collection('user-role', 'name', make, findReference);
 }
 
-function system(settings: Settings): Resource {
+function createSystem(settings: SimulatorSettings): Resource {
   const port = (address: string): Resource =>
     new Resource({ 'ip-address': address, netmask: '255.255.255.0', 'default-gateway': address.replace(/\d+$/, '1'), 'ipv6-enabled': 0 });
-  return branch({
-    network: branch({
+  return createBranch({
+    network: createBranch({
       overview: new Resource({ 'node-name': settings.name, 'dns-domain': 'example.com' }),
       'internal-port': port('10.10.0.10'),
       'external-port': port('203.0.113.10'),
       'management-port': port('10.20.0.10'),
     }),
-    log: branch({
+    log: createBranch({
       events: new Resource({ 'max-log-size': 200, 'log-login': 'enabled' }),
       syslog: new Resource({ enabled: 'false', server: '' }),
     }),
-    configuration: branch({
+    configuration: createBranch({
       'date-and-time': new Resource({ 'time-zone': 'Europe/Berlin', 'ntp-server': 'pool.ntp.org' }),
       security: new Resource({ 'min-tls': 'TLSv1.2' }),
     }),
@@ -57,26 +64,26 @@ function system(settings: Settings): Resource {
 }
 
 /** `onSwitch` hears of a local account that was enabled or disabled: its API keys end. */
-export function seedConfiguration(settings: Settings, onSwitch: (username: string) => void): Resource {
+export function seedConfiguration(settings: SimulatorSettings, onSwitch: (username: string) => void): Resource {
   const { variants } = settings;
-  const serverUsedBy = (name: string): string | undefined => {
+  const findServerReference = (name: string): string | undefined => {
     for (const collection of [adminRealms, userRealms])
       for (const [realm, item] of collection.items)
         if (item.text('authentication-server') === name) return `Reference error: the auth server ${name} is used by the realm ${realm}.`;
     return undefined;
   };
-  const servers: Collection = authServers(variants, serverUsedBy, onSwitch);
-  const adminRole: Collection = adminRoles(
+  const servers: Collection = createAuthServers(variants, findServerReference, onSwitch);
+  const adminRole: Collection = createAdminRoles(
     settings,
-    roleUsedBy(() => adminRealms),
+    roleReferenceFinder(() => adminRealms),
   );
-  const userRole: Collection = userRoles(
+  const userRole: Collection = createUserRoles(
     settings,
-    roleUsedBy(() => userRealms),
+    roleReferenceFinder(() => userRealms),
   );
-  const adminRealms: Collection = realms({ variants, roles: () => adminRole, servers: () => servers });
-  const userRealms: Collection = realms({ variants, roles: () => userRole, servers: () => servers });
-  const authTree = authentication(settings, servers);
+  const adminRealms: Collection = createRealms({ variants, roles: () => adminRole, servers: () => servers });
+  const userRealms: Collection = createRealms({ variants, roles: () => userRole, servers: () => servers });
+  const authTree = createAuthentication(settings, servers);
 
   for (const name of ['.Administrators', '.Read-Only Administrators', 'Helpdesk']) adminRole.add({ name });
   const logins = { [settings.realm]: 'Administrators', 'Directory Admins': 'Corp AD', 'SAML Admins': 'Corp SAML' };
@@ -95,17 +102,20 @@ export function seedConfiguration(settings: Settings, onSwitch: (username: strin
     mapRole(userRealms.add({ name, 'authentication-server': server }), role, 'VPN Users');
 
   const tree: Record<string, Resource> = {
-    administrators: branch({ 'admin-realms': branch({ realm: adminRealms }), 'admin-roles': branch({ 'admin-role': adminRole }) }),
+    administrators: createBranch({
+      'admin-realms': createBranch({ realm: adminRealms }),
+      'admin-roles': createBranch({ 'admin-role': adminRole }),
+    }),
     authentication: authTree,
-    system: system(settings),
-    users: branch({
-      'user-realms': branch({ realm: userRealms }),
-      'user-roles': branch({ 'user-role': userRole }),
-      ...(variants.largeTree > 0 && { 'resource-policies': largeTree(variants.largeTree) }),
+    system: createSystem(settings),
+    users: createBranch({
+      'user-realms': createBranch({ realm: userRealms }),
+      'user-roles': createBranch({ 'user-role': userRole }),
+      ...(variants.largeTree > 0 && { 'resource-policies': createLargeTree(variants.largeTree) }),
     }),
   };
-  if (variants.uac !== 'absent') tree.uac = policy(settings);
-  const root = branch(tree);
+  if (variants.uac !== 'absent') tree.uac = createPolicyTree(settings);
+  const root = createBranch(tree);
   root.unlisted.add('uac');
   return root;
 }

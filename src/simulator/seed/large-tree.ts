@@ -1,30 +1,32 @@
-import { type JsonObject, filledText, required } from '../fields';
-import { Collection, Resource, branch, children } from '../tree';
+import { type JsonObject, nonEmptyTextField, requiredField } from '../body-shape';
+import { Collection, Resource, createBranch, toChildMap } from '../tree';
 
 /** One set and its policies. */
-const SET = 200;
+const POLICIES_PER_SET = 200;
 const PARTS = ['web', 'files', 'network'];
 
 /** So many generated resources, the same every time: policies in sets, as many as a large configuration has. */
-export function largeTree(count: number): Resource {
-  const sets = new Collection('policy-set', 'name', () => makeSet());
-  for (let number = 0; number * SET < count; number++) {
-    const set = sets.add({ name: `Set ${padded(number, 4)}`, description: `Generated set ${number}` });
+export function createLargeTree(count: number): Resource {
+  const sets = new Collection('policy-set', 'name', () => createSet());
+  for (let number = 0; number * POLICIES_PER_SET < count; number++) {
+    const set = sets.add({ name: `Set ${padNumber(number, 4)}`, description: `Generated set ${number}` });
     const policies = set.collection('policy');
-    const last = Math.min(SET, count - number * SET);
-    for (let index = 1; index < last; index++) policies.add(policy(number * SET + index));
+    const last = Math.min(POLICIES_PER_SET, count - number * POLICIES_PER_SET);
+    for (let index = 1; index < last; index++) policies.add(createPolicy(number * POLICIES_PER_SET + index));
   }
-  return branch({ 'policy-set': sets });
+  return createBranch({ 'policy-set': sets });
 }
 
-function makeSet(): Resource {
-  const make = (): Resource => new Resource({}, new Map(), { name: required(filledText) });
-  return new Resource({ description: '' }, children({ policy: new Collection('policy', 'name', make) }), { name: required(filledText) });
+function createSet(): Resource {
+  const make = (): Resource => new Resource({}, new Map(), { name: requiredField(nonEmptyTextField) });
+  return new Resource({ description: '' }, toChildMap({ policy: new Collection('policy', 'name', make) }), {
+    name: requiredField(nonEmptyTextField),
+  });
 }
 
-function policy(number: number): JsonObject {
+function createPolicy(number: number): JsonObject {
   return {
-    name: `Policy ${padded(number, 6)}`,
+    name: `Policy ${padNumber(number, 6)}`,
     description: `Generated policy ${number}`,
     enabled: number % 3 === 0 ? 'false' : 'true',
     'order-number': number,
@@ -36,8 +38,8 @@ function policy(number: number): JsonObject {
 }
 
 /** The number in the name of a generated policy. */
-export function policyNumber(name: string): number | undefined {
+export function parsePolicyNumber(name: string): number | undefined {
   return /^Policy \d{6}$/.test(name) ? Number(name.slice(-6)) : undefined;
 }
 
-const padded = (number: number, digits: number): string => String(number).padStart(digits, '0');
+const padNumber = (number: number, digits: number): string => String(number).padStart(digits, '0');

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../fields';
+import type { JsonObject } from '../body-shape';
 
 /** Device certificates and open signing requests (appliance-api.md, "Certificates"). */
 export interface CertificateState {

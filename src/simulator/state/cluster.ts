@@ -1,4 +1,4 @@
-import type { Settings } from '../options';
+import type { SimulatorSettings } from '../options';
 
 /** The cluster that this node is a member of (appliance-api.md, "Cluster"). */
 export interface Member {
@@ -23,7 +23,7 @@ export interface ClusterState {
 export const LEADER = { notes: 'Leader', 'status-code': '0x30004' };
 export const UNREACHABLE = { notes: 'Enabled, Unreachable', 'status-code': '0x38004' };
 
-export function member(name: string, ip: string, externalIp: string, status: { notes: string; 'status-code': string }): Member {
+export function createMember(name: string, ip: string, externalIp: string, status: { notes: string; 'status-code': string }): Member {
   return {
     name,
     enabled: true,
@@ -35,10 +35,10 @@ export function member(name: string, ip: string, externalIp: string, status: { n
   };
 }
 
-export function seedCluster(settings: Settings): ClusterState | undefined {
+export function seedCluster(settings: SimulatorSettings): ClusterState | undefined {
   if (settings.cluster === 'none') return undefined;
-  const first = member(settings.name, '10.10.0.10', '203.0.113.10', LEADER);
-  const second = member(`${settings.name}-b`, '10.10.0.11', '203.0.113.11', { notes: '', 'status-code': '0x0' });
+  const first = createMember(settings.name, '10.10.0.10', '203.0.113.10', LEADER);
+  const second = createMember(`${settings.name}-b`, '10.10.0.11', '203.0.113.11', { notes: '', 'status-code': '0x0' });
   return {
     name: 'cluster-1',
     mode: settings.cluster === 'active-active' ? 'Active/Active' : 'Active/Passive',

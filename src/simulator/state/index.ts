@@ -1,19 +1,19 @@
-import { type BeyondState, newBeyond } from './beyond';
+import { type UndocumentedState, createUndocumentedState } from './undocumented';
 import { type ClusterState, seedCluster } from './cluster';
 import { type CertificateState, seedCertificates } from './certificates';
 import { type LicenseState, seedLicense } from './license';
 import { LoginState } from './login';
-import type { Settings } from '../options';
+import type { SimulatorSettings } from '../options';
 import { seedConfiguration } from '../seed';
 import { SessionStore } from './sessions';
-import { newSystem, type SystemState } from './system';
-import { type TransferState, newTransfer } from './transfer';
+import { createSystemState, type SystemState } from './system';
+import { type TransferState, createTransferState } from './transfer';
 import type { Resource } from '../tree';
 import type { Variants } from '../variants';
 
 /** Everything the appliance knows. Tests may read and change it while it runs, the variants included. */
 export interface State {
-  readonly settings: Settings;
+  readonly settings: SimulatorSettings;
   readonly variants: Variants;
   readonly configuration: Resource;
   readonly login: LoginState;
@@ -21,13 +21,13 @@ export interface State {
   readonly license: LicenseState;
   readonly certificates: CertificateState;
   readonly transfer: TransferState;
-  readonly beyond: BeyondState;
+  readonly undocumented: UndocumentedState;
   readonly system: SystemState;
   /** Undefined while the node is not in a cluster. */
   cluster: ClusterState | undefined;
 }
 
-export function createState(settings: Settings): State {
+export function createState(settings: SimulatorSettings): State {
   const login = new LoginState();
   return {
     settings,
@@ -37,9 +37,9 @@ export function createState(settings: Settings): State {
     sessions: new SessionStore(settings),
     license: seedLicense(settings),
     certificates: seedCertificates(settings.name),
-    transfer: newTransfer(),
-    beyond: newBeyond(),
-    system: newSystem(settings.name),
+    transfer: createTransferState(),
+    undocumented: createUndocumentedState(),
+    system: createSystemState(settings.name),
     cluster: seedCluster(settings),
   };
 }

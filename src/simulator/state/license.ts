@@ -1,6 +1,6 @@
-import { textOf } from '../fields';
-import type { Settings } from '../options';
-import { generateSession, userName } from '../people';
+import { readText } from '../body-shape';
+import type { SimulatorSettings } from '../options';
+import { generateSession, toUserName } from '../generated-sessions';
 
 /** Named users (appliance-api.md, "Named user"). */
 export interface NamedUser {
@@ -19,21 +19,21 @@ export interface LicenseState {
   users: NamedUser[];
 }
 
-export const APPLIANCES = ['gateway-a', 'gateway-b', 'policy-a'];
-const SEEDED = 24;
+export const LICENSED_APPLIANCES = ['gateway-a', 'gateway-b', 'policy-a'];
+const SEEDED_USER_COUNT = 24;
 
-export function seedLicense(settings: Settings): LicenseState {
+export function seedLicense(settings: SimulatorSettings): LicenseState {
   const users = new Map<string, NamedUser>();
-  for (let index = 0; index < SEEDED; index++) {
+  for (let index = 0; index < SEEDED_USER_COUNT; index++) {
     const session = generateSession(index, settings);
-    const text = (field: string): string => textOf(session, field);
-    const appliance = APPLIANCES[index % 3] ?? '';
+    const text = (field: string): string => readText(session, field);
+    const appliance = LICENSED_APPLIANCES[index % 3] ?? '';
     const kind = appliance.startsWith('policy') ? settings.policyKind : settings.gatewayKind;
     const at = text('user-sign-in-time').replaceAll('/', '-');
     const user = {
       kind,
       appliance,
-      user: userName(index),
+      user: toUserName(index),
       ip: text('source-ip'),
       at,
       realm: text('authentication-realm'),

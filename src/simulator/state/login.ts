@@ -14,16 +14,16 @@ export interface ApiKey {
   lastUsed: number;
 }
 
-export interface Pending {
+export interface LoginInProgress {
   username: string;
   realm: string;
-  left: number;
+  remainingSteps: number;
 }
 
 export class LoginState {
   /** Keys by the Authorization header that presents them: one map look-up per request. */
   readonly keys = new Map<string, ApiKey>();
-  readonly pending = new Map<string, Pending>();
+  readonly pending = new Map<string, LoginInProgress>();
   /** Wrong passwords in a row by account; the account locks at `lockAfter`. Delete an entry to unlock it. */
   readonly failures = new Map<string, number>();
   /** Directory groups by user; a user who is not in here is in every group. */

@@ -8,7 +8,7 @@ export interface SystemState {
   serialNumber: string;
 }
 
-export function newSystem(name: string): SystemState {
+export function createSystemState(name: string): SystemState {
   const serial = createHash('sha256').update(`serial ${name}`).digest('hex').slice(0, 12).toUpperCase();
   return { release: '25.1R3.1', build: '12345', hostName: name, serialNumber: `SIM${serial}` };
 }

@@ -6,4 +6,4 @@ export interface TransferState {
   waiting: number;
 }
 
-export const newTransfer = (): TransferState => ({ queue: Promise.resolve(), running: 0, waiting: 0 });
+export const createTransferState = (): TransferState => ({ queue: Promise.resolve(), running: 0, waiting: 0 });

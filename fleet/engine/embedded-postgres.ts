@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const DATABASE_USER = 'fleet';
+/** PostgreSQL does not run as root: it runs as this one then. */
+const SERVICE_USER = 'postgres';
+
+export interface EmbeddedPostgresOptions {
+  /** Where `initdb`, `postgres` and `pg_ctl` are. */
+  readonly binaries: string;
+  /** What it keeps, and its password. */
+  readonly folder: string;
+}
+
+/** A PostgreSQL of our own in a folder: made at the first start, found running again after its starter has died. */
+export class EmbeddedPostgres {
+  readonly #binaries: string;
+  readonly #folder: string;
+  /** Whom it runs as. */
+  #runAs: { uid: number; gid: number } | undefined;
+
+  constructor({ binaries, folder }: EmbeddedPostgresOptions) {
+    this.#binaries = binaries;
+    this.#folder = folder;
+  }
+
+  /** Gives its address; the port is any that is free, unless one is wanted. It answers this machine alone, and whoever knows the password in its folder. */
+  async start(preferredPort?: number): Promise<string> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o755 });
+    if (!(await exists(join(this.#dataFolder, 'PG_VERSION')))) await this.#initialize();
+    const port = (await this.#findRunningPort()) ?? (await this.#launch(preferredPort));
+    const password = await readFile(this.#passwordFile, 'utf8');
+    return `postgresql://${DATABASE_USER}:${encodeURIComponent(password.trim())}@127.0.0.1:${port}/postgres`;
+  }
+
+  /** `immediate`: without a word, as if the power had failed; what was committed is there again at the next start. */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    await this.#runCommand('pg_ctl', ['-D', this.#dataFolder, '-m', mode, '-w', 'stop']).catch(() => undefined);
+  }
+
+  async isRunning(): Promise<boolean> {
+    return (await this.#findRunningPort()) !== undefined;
+  }
+
+  /** How a process that ends has it end too, without waiting for it. */
+  get stopCommand(): { command: string; args: string[]; options: { cwd: string; uid?: number; gid?: number } } {
+    const args = ['-D', this.#dataFolder, '-m', 'fast', '-W', 'stop'];
+    return { command: join(this.#binaries, 'pg_ctl'), args, options: { cwd: this.#folder, ...this.#runAs } };
+  }
+
+  get #dataFolder(): string {
+    return join(this.#folder, 'data');
+  }
+
+  get #portFile(): string {
+    return join(this.#folder, 'port');
+  }
+
+  get #passwordFile(): string {
+    return join(this.#folder, 'password');
+  }
+
+  async #initialize(): Promise<void> {
+    // What another start has left half made is of no use.
+    await rm(this.#dataFolder, { recursive: true, force: true });
+    await mkdir(this.#dataFolder, { mode: 0o700 });
+    await writeFile(this.#passwordFile, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
+    const owner = await findServiceUser();
+    if (owner) for (const path of [this.#dataFolder, this.#passwordFile]) await chown(path, owner.uid, owner.gid);
+    const initOptions = [
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      `--username=${DATABASE_USER}`,
+      `--pwfile=${this.#passwordFile}`,
+    ];
+    await this.#runCommand('initdb', ['-D', this.#dataFolder, ...initOptions]);
+    await chmod(this.#dataFolder, 0o700);
+  }
+
+  /** Port of the one that runs already. */
+  async #findRunningPort(): Promise<number | undefined> {
+    const isUp = await this.#runCommand('pg_ctl', ['-D', this.#dataFolder, 'status']).then(
+      () => true,
+      () => false,
+    );
+    if (!isUp) return undefined;
+    const lines = (await readFile(join(this.#dataFolder, 'postmaster.pid'), 'utf8')).split('\n');
+    return Number(lines[3]);
+  }
+
+  /** On the port that it had: whoever has lost it finds it there again. */
+  async #launch(preferredPort?: number): Promise<number> {
+    const previousPort = preferredPort ?? Number(await readFile(this.#portFile, 'utf8').catch(() => ''));
+    if (previousPort > 0) {
+      const isBack = await this.#launchAt(previousPort).then(
+        () => true,
+        () => false,
+      );
+      if (isBack) return previousPort;
+    }
+    const port = await findFreePort();
+    await this.#launchAt(port);
+    await writeFile(this.#portFile, String(port));
+    return port;
+  }
+
+  #launchAt(port: number): Promise<void> {
+    const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=100`;
+    return this.#runCommand('pg_ctl', [
+      '-D',
+      this.#dataFolder,
+      '-l',
+      join(this.#dataFolder, 'server.log'),
+      '-o',
+      options,
+      '-w',
+      '-t',
+      '60',
+      'start',
+    ]);
+  }
+
+  async #runCommand(command: string, args: readonly string[]): Promise<void> {
+    const owner = (this.#runAs ??= await findServiceUser());
+    try {
+      // Its messages are read: they have to be in one language.
+      await run(join(this.#binaries, command), args, { cwd: this.#folder, env: { ...process.env, LC_ALL: 'C' }, ...owner });
+    } catch (thrown) {
+      const { stderr = '', message } = thrown as { stderr?: string; message: string };
+      throw new Error(`PostgreSQL could not be used (${command}): ${stderr.trim().split('\n').at(-1) ?? message}`, { cause: thrown });
+    }
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Undefined where we are not root. */
+async function findServiceUser(): Promise<{ uid: number; gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const ids = async (flag: string): Promise<number> => Number((await run('id', [flag, SERVICE_USER])).stdout);
+  try {
+    return { uid: await ids('-u'), gid: await ids('-g') };
+  } catch {
+    throw new Error(
+      `PostgreSQL does not run as root, and there is no user ${SERVICE_USER}. Run Node-RED as another user, or enter the address of a database.`,
+    );
+  }
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

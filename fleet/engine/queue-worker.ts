@@ -1,0 +1,130 @@
+import type { Job, PgBoss } from 'pg-boss';
+import { HEARTBEAT_SECONDS } from './job-queues';
+
+const HEARTBEAT_MS = (HEARTBEAT_SECONDS * 1000) / 4;
+const MIN_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 1000;
+
+/** `later`: it is not its time yet, or somebody else has it. `lost`: somebody else has taken it over while we worked, and the job with it. */
+export type JobResult = 'done' | 'later' | 'lost';
+
+export interface QueueWorkerOptions<T> {
+  readonly boss: PgBoss;
+  readonly queue: string;
+  /** Jobs at the same time. */
+  readonly concurrency: number;
+  readonly work: (data: T) => Promise<JobResult>;
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** A lane, whatever its jobs are. */
+export type AnyQueueWorker = Pick<QueueWorker<object>, 'busy' | 'wake' | 'stop' | 'stopHeartbeat' | 'flush'>;
+
+/** Takes jobs of one queue as fast as they are done: the `work` of pg-boss sleeps between jobs. */
+export class QueueWorker<T extends object> {
+  readonly #options: QueueWorkerOptions<T>;
+  readonly #inFlight = new Set<string>();
+  #finished: string[] = [];
+  #stopped = false;
+  #endSleep: (() => void) | undefined;
+  #ended: Promise<void> | undefined;
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: QueueWorkerOptions<T>) {
+    this.#options = options;
+  }
+
+  get busy(): number {
+    return this.#inFlight.size;
+  }
+
+  start(): void {
+    this.#heartbeatTimer = setInterval(() => void this.#sendHeartbeat(), HEARTBEAT_MS).unref();
+    this.#ended = this.#loop();
+  }
+
+  /** There may be something to do. */
+  wake(): void {
+    this.#endSleep?.();
+  }
+
+  /** Takes nothing more. What is in flight goes on. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.wake();
+    await this.#ended;
+  }
+
+  /** No sign of life any more. */
+  stopHeartbeat(): void {
+    clearInterval(this.#heartbeatTimer);
+  }
+
+  async #loop(): Promise<void> {
+    const { boss, queue, concurrency } = this.#options;
+    let pause = MIN_PAUSE_MS;
+    while (!this.#stopped) {
+      const free = concurrency - this.#inFlight.size;
+      let jobs: Job<T>[] = [];
+      try {
+        await this.#complete();
+        if (free > 0) jobs = await boss.fetch<T>(queue, { batchSize: free });
+      } catch (fault) {
+        this.#options.onFault(fault);
+        pause = MAX_PAUSE_MS;
+      }
+      for (const job of jobs) void this.#run(job);
+      if (jobs.length > 0) pause = MIN_PAUSE_MS;
+      if (jobs.length === 0 || jobs.length === free) await this.#sleep(this.#inFlight.size < concurrency ? pause : MAX_PAUSE_MS);
+      if (jobs.length === 0) pause = Math.min(MAX_PAUSE_MS, pause * 1.5);
+    }
+    await this.flush();
+  }
+
+  /** Tells the ends that have not been told. */
+  async flush(): Promise<void> {
+    await this.#complete().catch(this.#options.onFault);
+  }
+
+  async #run(job: Job<T>): Promise<void> {
+    const { boss, queue, work, onFault } = this.#options;
+    this.#inFlight.add(job.id);
+    try {
+      const result = await work(job.data);
+      if (result === 'done') this.#finished.push(job.id);
+      else if (result === 'later') await boss.fail(queue, job.id);
+    } catch (fault) {
+      // Without heartbeats it is given to somebody else, us perhaps.
+      onFault(fault);
+    } finally {
+      this.#inFlight.delete(job.id);
+      this.wake();
+    }
+  }
+
+  /** The ledger has the outcome already: a job whose end is not told is begun again and found to be over. */
+  async #complete(): Promise<void> {
+    if (this.#finished.length === 0) return;
+    const ids = this.#finished;
+    this.#finished = [];
+    await this.#options.boss.complete(this.#options.queue, ids);
+  }
+
+  async #sendHeartbeat(): Promise<void> {
+    if (this.#inFlight.size > 0) await this.#options.boss.touch(this.#options.queue, [...this.#inFlight]).catch(() => undefined);
+  }
+
+  /** Until a job has ended, or for so long. */
+  #sleep(ms: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const endSleep = (): void => {
+        clearTimeout(timer);
+        this.#endSleep = undefined;
+        resolve();
+      };
+      const timer = setTimeout(endSleep, ms);
+      this.#endSleep = endSleep;
+    });
+  }
+}

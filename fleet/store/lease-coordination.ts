@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import {
+  GatewayError,
+  trusted,
+  type AbortSignalLike,
+  type Coordination,
+  type ExclusiveOptions,
+  type CoordinationValue,
+  type AssertHeld,
+} from '@gateway-admin/node-red';
+import { toDatabaseError, createInterruption, type Database } from './database';
+import { ElapsedTime } from './elapsed-time';
+import { SCHEMA } from './schema';
+
+/** A place in a queue is given up so long after the last sign of life of whoever waits. */
+const WAITER_TTL_MS = 10_000;
+const LEASE_TTL_MS = 60_000;
+/** Prolonged four times in a lease, and at least this often: another one may begin soon after the holder died. */
+const MAX_RENEWAL_INTERVAL_MS = 5000;
+/** For so much of a lease after it was prolonged nobody is asked whether it is still held: what leaves then arrives before it is over. */
+const ASSUMED_HELD_FRACTION = 0.5;
+const MIN_POLL_MS = 20;
+const MAX_POLL_MS = 500;
+
+interface QueuePosition {
+  readonly place: number;
+  readonly is_held: boolean;
+}
+
+/** What is exclusive or remembered in all processes that have the same database: rows with an expiry, by the database's own clock. */
+export class LeaseCoordination implements Coordination {
+  readonly #database: Database;
+  readonly #holder: string;
+
+  constructor(database: Database, holder: string = randomUUID()) {
+    this.#database = database;
+    this.#holder = holder;
+  }
+
+  async runExclusive<T>(key: string, work: (assertHeld: AssertHeld) => Promise<T>, options: ExclusiveOptions = {}): Promise<T> {
+    const { leaseMs = LEASE_TTL_MS } = options;
+    const lease = await this.#acquire(key, leaseMs, options);
+    // A database that is away for a moment does not end a lease: the next renewal comes, and the expiry is longer than the work.
+    const renew = (): void => void lease.renew().catch(() => undefined);
+    const renewal = setInterval(renew, Math.min(MAX_RENEWAL_INTERVAL_MS, leaseMs / 4)).unref();
+    try {
+      return await work(() => lease.assertHeld());
+    } finally {
+      clearInterval(renewal);
+      await this.#release(key, lease.ticket);
+    }
+  }
+
+  async get(key: string): Promise<CoordinationValue | undefined> {
+    const sql = `SELECT value FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
+    const [row] = await this.#withDatabaseErrors(() => this.#database.query<{ value: CoordinationValue }>(sql, [key]));
+    return row?.value;
+  }
+
+  async set(key: string, value: CoordinationValue, ttlMs: number): Promise<void> {
+    await this.#withDatabaseErrors(() => this.#database.query(UPSERT_VALUE, [key, JSON.stringify(value), ttlMs]));
+  }
+
+  async update(
+    key: string,
+    change: (present: CoordinationValue | undefined) => CoordinationValue | undefined,
+    ttlMs: number,
+  ): Promise<CoordinationValue | undefined> {
+    const thrown: { by?: unknown } = {};
+    try {
+      return await this.#database.transaction(async (sql) => {
+        await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 1))', [key]);
+        const read = `SELECT value FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = 0 AND expires > clock_timestamp()`;
+        const { rows } = await sql.query<{ value: CoordinationValue }>(read, [key]);
+        let changed: CoordinationValue | undefined;
+        try {
+          changed = change(rows[0]?.value);
+        } catch (fault) {
+          thrown.by = fault;
+          throw fault;
+        }
+        if (changed === undefined) await sql.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = 0`, [key]);
+        else await sql.query(UPSERT_VALUE, [key, JSON.stringify(changed), ttlMs]);
+        return changed;
+      });
+    } catch (fault) {
+      throw 'by' in thrown ? fault : toDatabaseError(fault);
+    }
+  }
+
+  /** What nobody needs any more goes. */
+  async deleteExpired(): Promise<void> {
+    await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE ${SCHEMA}.is_over(expires)`);
+  }
+
+  async #acquire(key: string, leaseMs: number, { signal, onWait, abortMessage }: ExclusiveOptions): Promise<Lease> {
+    let ticket: number | undefined;
+    for (let pollMs = MIN_POLL_MS; ; pollMs = Math.min(MAX_POLL_MS, pollMs * 1.5)) {
+      if (signal?.aborted) {
+        if (ticket !== undefined) await this.#release(key, ticket);
+        throw new GatewayError('ABORTED', trusted(abortMessage ?? 'Cancelled while it waited for its turn.'), { sent: false });
+      }
+      const isFirst = ticket === undefined;
+      const sinceRequest = new ElapsedTime();
+      const { place, is_held } = await this.#takePosition(key, ticket, leaseMs);
+      ticket = place;
+      if (is_held) return new Lease(this.#database, { key, ticket, leaseMs, sinceRequest });
+      if (isFirst) onWait?.();
+      await sleepUnlessAborted(signal, pollMs);
+    }
+  }
+
+  async #takePosition(key: string, ticket: number | undefined, leaseMs: number): Promise<QueuePosition> {
+    const sql = `SELECT place, is_held FROM ${SCHEMA}.enter($1, $2, $3, $4, $5)`;
+    const values = [key, ticket ?? null, this.#holder, WAITER_TTL_MS, Math.ceil(leaseMs)];
+    const [row] = await this.#withDatabaseErrors(() => this.#database.query<QueuePosition & Record<string, unknown>>(sql, values));
+    return row as QueuePosition;
+  }
+
+  /** What cannot be given back now runs out by itself. */
+  async #release(key: string, ticket: number): Promise<void> {
+    await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = $2`, [key, ticket]).catch(() => undefined);
+  }
+
+  async #withDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw toDatabaseError(thrown);
+    }
+  }
+}
+
+interface LeaseOptions {
+  readonly key: string;
+  readonly ticket: number;
+  readonly leaseMs: number;
+  /** When the database was asked for it. */
+  readonly sinceRequest: ElapsedTime;
+}
+
+/** A key that is held: as far as this process knows, which may have stood still since. */
+class Lease {
+  readonly ticket: number;
+  readonly #database: Database;
+  readonly #options: LeaseOptions;
+  #sinceRenewal: ElapsedTime;
+  #isLost = false;
+
+  constructor(database: Database, options: LeaseOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#sinceRenewal = options.sinceRequest;
+    this.ticket = options.ticket;
+  }
+
+  /** Errors: those of the database. */
+  async renew(): Promise<void> {
+    const { key, ticket, leaseMs } = this.#options;
+    const sinceRequest = new ElapsedTime();
+    const sql = `UPDATE ${SCHEMA}.lease SET expires = clock_timestamp() + $3 * interval '1 ms' WHERE key = $1 AND ticket = $2 RETURNING ticket`;
+    const rows = await this.#database.query(sql, [key, ticket, Math.ceil(leaseMs)]);
+    if (rows.length === 0) this.#isLost = true;
+    else this.#sinceRenewal = sinceRequest;
+  }
+
+  /** Errors: `ABORTED` where somebody else may hold it by now, `CONNECTION` where nobody can tell. */
+  async assertHeld(): Promise<void> {
+    if (!this.#isLost && this.#sinceRenewal.ms < this.#options.leaseMs * ASSUMED_HELD_FRACTION) return;
+    try {
+      if (!this.#isLost) await this.renew();
+    } catch (thrown) {
+      throw toDatabaseError(thrown);
+    }
+    if (this.#isLost) throw createInterruption('ABORTED', LEASE_LOST);
+  }
+}
+
+const LEASE_LOST = trusted('This process stood still for so long that another one has its turn by now: nothing more was sent.');
+
+const UPSERT_VALUE = `
+  INSERT INTO ${SCHEMA}.lease (key, ticket, value, expires) VALUES ($1, 0, $2::jsonb, clock_timestamp() + $3 * interval '1 ms')
+  ON CONFLICT (key, ticket) DO UPDATE SET value = excluded.value, expires = excluded.expires`;
+
+/** Ends early when the signal aborts. */
+function sleepUnlessAborted(signal: AbortSignalLike | undefined, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, ms);
+    signal?.addEventListener('abort', finish, { once: true });
+  });
+}

@@ -1,0 +1,364 @@
+import { toDatabaseError, type Database, type SqlExecutor } from './database';
+import type { ReportRecipient, ClaimResult, Claim, ItemOutcome, ItemRow, RunRequest, RunProgress, RunRow } from './rows';
+import { BOSS_SCHEMA, SCHEMA } from './schema';
+import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
+import { toStorableJson, toStorableText } from './storable-text';
+
+/** A job that is to be sent for an item. */
+export interface ItemJob {
+  readonly id: string;
+  readonly run: string;
+  readonly index: number;
+}
+
+/** Sends jobs within a transaction of the ledger. */
+export interface JobSender {
+  sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void>;
+  sendCoordinator(sql: SqlExecutor, run: string, job: string): Promise<void>;
+}
+
+/** So long after it was sent a job that is not there any more is sent anew. */
+const ORPHANED_AFTER = '30 s';
+const HEARTBEAT_KEY_PREFIX = 'instance:';
+
+/** The three tables. All SQL about runs and items is here; each method is one transaction. */
+export class RunStore {
+  readonly #database: Database;
+  readonly #jobSender: JobSender;
+
+  constructor(database: Database, jobSender: JobSender) {
+    this.#database = database;
+    this.#jobSender = jobSender;
+  }
+
+  /** Takes an order, with the job of its coordinator. False: there is a run of that identity. */
+  async createRun(request: RunRequest): Promise<boolean> {
+    return this.#database.transaction((sql) => this.#insertRun(sql, request));
+  }
+
+  async #insertRun(sql: SqlExecutor, request: RunRequest): Promise<boolean> {
+    const { rows } = await sql.query<{ job: string }>(INSERT_RUN, [
+      ...[
+        request.id,
+        request.token,
+        request.kind,
+        request.operation,
+        toJson(request.input),
+        toStorableText(request.selection),
+        request.credentials ?? null,
+      ],
+      ...[request.dryRun, request.urgent, request.withData, request.repeats, request.canary, [...request.ends]],
+      ...[Number.isFinite(request.maxFailures) ? request.maxFailures : null, request.items.length, request.node, request.origin],
+      ...[toJson(request.initiator), request.repeatOf ?? null, request.nodeId ?? null, request.approved ? toJson(request.approved) : null],
+    ]);
+    const [row] = rows;
+    if (!row) {
+      const same = await sql.query(`SELECT FROM ${SCHEMA}.run WHERE id = $1 AND token = $2`, [request.id, request.token]);
+      return same.rows.length === 1;
+    }
+    const names = request.items.map(({ appliance }) => appliance);
+    const inputs = request.items.map(({ input }) => (input === undefined ? null : toJson(input)));
+    await sql.query(
+      `INSERT INTO ${SCHEMA}.item (run, index, appliance, input)
+       SELECT $1, (place - 1)::int, appliance, input::jsonb FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS one (appliance, input, place)`,
+      [request.id, names, inputs],
+    );
+    await this.#jobSender.sendCoordinator(sql, request.id, row.job);
+    return true;
+  }
+
+  /** A worker takes up an item, or finds that it must not. */
+  claimItem(run: string, index: number, holder: string): Promise<ClaimResult> {
+    return this.#database.transaction(async (sql) => {
+      const locked = await this.#lockItem(sql, run, index);
+      if (!locked) return { kind: 'over' };
+      const { item, runRow, isHolderAlive, age } = locked;
+      if (isFinalState(item.state)) return { kind: 'over' };
+      if (item.holder !== null && item.holder !== holder && isHolderAlive) return { kind: 'held' };
+      if (item.state !== 'sending' && (runRow.stopped !== null || runRow.state !== 'running')) {
+        if (runRow.stopped !== null) await this.#moveItem(sql, run, index, 'skipped', 'ended = now(), holder = NULL', []);
+        // The coordinator sends it again when the run goes on.
+        else await this.#dropJob(sql, item);
+        return { kind: 'over' };
+      }
+      const nextState: ItemState = item.state === 'sending' ? 'sending' : 'begun';
+      const set = `holder = $4, attempt = attempt + 1, begun = coalesce(begun, now())`;
+      const moved = await this.#moveItem(sql, run, index, nextState, set, [holder]);
+      if (!moved) return { kind: 'over' };
+      const claim = { run, index, holder, attempt: moved.attempt };
+      return { kind: nextState === 'sending' ? 'look' : 'run', claim, item: moved, run: runRow, age };
+    });
+  }
+
+  async #lockItem(
+    sql: SqlExecutor,
+    run: string,
+    index: number,
+  ): Promise<{ item: ItemRow; runRow: RunRow; isHolderAlive: boolean; age: number } | undefined> {
+    const items = await sql.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 FOR UPDATE`, [run, index]);
+    const [item] = items.rows;
+    if (!item) return undefined;
+    const runs = await sql.query<RunRow & { alive: boolean; age: number }>(
+      `SELECT *, extract(epoch FROM now() - created)::float AS age, ${isAliveSql('$2')} AS alive FROM ${SCHEMA}.run WHERE id = $1`,
+      [run, item.holder ?? ''],
+    );
+    const [runRow] = runs.rows;
+    return runRow && { item, runRow, isHolderAlive: runRow.alive, age: runRow.age };
+  }
+
+  #dropJob(sql: SqlExecutor, { run, index, state }: ItemRow): Promise<unknown> {
+    if (state === 'begun') return this.#moveItem(sql, run, index, 'waiting', 'holder = NULL, job = NULL', []);
+    return sql.query(`UPDATE ${SCHEMA}.item SET job = NULL WHERE run = $1 AND index = $2`, [run, index]);
+  }
+
+  /** Before the first write of an item leaves. False: somebody else has it by now, and nothing may leave. */
+  async markSending(claim: Claim): Promise<boolean> {
+    return this.#database.transaction(
+      async (sql) => (await this.#moveClaimed(sql, claim, 'sending', 'sending = coalesce(sending, now())')) !== undefined,
+    );
+  }
+
+  /** Whether it is still the claim's, whatever happened meanwhile. */
+  async isHeld({ run, index, holder, attempt }: Claim): Promise<boolean> {
+    const sql = `SELECT FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 AND holder = $3 AND attempt = $4 AND state IN ('begun', 'sending')`;
+    return (await this.#database.query(sql, [run, index, holder, attempt])).length === 1;
+  }
+
+  /** The end of an item. A failure counts in the same transaction, and so stops its run before anybody begins another item. */
+  finishItem(claim: Claim, outcome: ItemOutcome): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const { changed = null, code = null, message = null, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
+      const set = `ended = now(), changed = $6, code = $7, message = $8, data = $9, plan = $10, requests = $11, retries = $12, logins = $13`;
+      const texts = [changed, code && toStorableText(code), message && toStorableText(message)];
+      const values = [...texts, data === undefined ? null : toJson(data), plan ? toJson(plan) : null, requests, retries, logins];
+      const moved = await this.#moveClaimed(sql, claim, outcome.state, set, values);
+      if (!moved) return false;
+      if (isFailureState(outcome.state)) await sql.query(COUNT_FAILURE, [claim.run, claim.index]);
+      return true;
+    });
+  }
+
+  /** Nothing of it was sent, and its worker ends: somebody else begins it. */
+  async releaseItem(claim: Claim): Promise<void> {
+    await this.#database.transaction((sql) => this.#moveClaimed(sql, claim, 'waiting', 'holder = NULL'));
+  }
+
+  async #moveClaimed(
+    sql: SqlExecutor,
+    claim: Claim,
+    nextState: ItemState,
+    set: string,
+    values: readonly unknown[] = [],
+  ): Promise<ItemRow | undefined> {
+    const { run, index, holder, attempt } = claim;
+    const condition = `AND holder = $4 AND attempt = $5`;
+    return this.#moveItem(sql, run, index, nextState, set, [holder, attempt, ...values], condition);
+  }
+
+  /** The only place where the state of one item changes: what may follow what, `states.ts` says. */
+  async #moveItem(
+    sql: SqlExecutor,
+    run: string,
+    index: number,
+    nextState: ItemState,
+    set: string,
+    values: readonly unknown[],
+    condition = '',
+  ): Promise<ItemRow | undefined> {
+    const text = `UPDATE ${SCHEMA}.item SET state = '${nextState}', ${set} WHERE run = $1 AND index = $2 AND state = ANY ($3) ${condition} RETURNING *`;
+    const { rows } = await sql.query<ItemRow>(text, [run, index, getPreviousStates(nextState), ...values]);
+    return rows[0];
+  }
+
+  /** One step of the coordinator: ends what is to be ended, and lets the next part begin. True: the run is over. */
+  advanceRun(id: string): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const runs = await sql.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE id = $1 FOR UPDATE`, [id]);
+      const [run] = runs.rows;
+      if (!run || run.state === 'done') return true;
+      if (run.stopped !== null) await sql.query(SKIP_REST, [id, getPreviousStates('skipped').filter((state) => state === 'waiting')]);
+      const open = await sql.query<{ first: number | null }>(SELECT_FIRST_OPEN, [id]);
+      const first = open.rows[0]?.first ?? null;
+      if (first === null) {
+        await sql.query(`UPDATE ${SCHEMA}.run SET state = 'done', ended = now() WHERE id = $1`, [id]);
+        return true;
+      }
+      if (run.state === 'running' && run.stopped === null) await this.#sendJobs(sql, run, run.ends.find((end) => first < end) ?? run.total);
+      return false;
+    });
+  }
+
+  /** Sends a job for each item of this part that has none. */
+  async #sendJobs(sql: SqlExecutor, run: RunRow, end: number): Promise<void> {
+    const { rows } = await sql.query<{ job: string; index: number }>(ASSIGN_JOBS, [run.id, end]);
+    if (rows.length > 0)
+      await this.#jobSender.sendItems(
+        sql,
+        run,
+        rows.map(({ job, index }) => ({ id: job, run: run.id, index })),
+      );
+  }
+
+  /** Items and runs that are open though no job of them is left, such as after a restored database, get one again. */
+  async requeueLostJobs(): Promise<void> {
+    await this.#database.query(CLEAR_LOST_JOBS);
+    await this.#database.transaction(async (sql) => {
+      const { rows } = await sql.query<{ id: string; job: string }>(ASSIGN_COORDINATOR_JOBS);
+      for (const { id, job } of rows) await this.#jobSender.sendCoordinator(sql, id, job);
+    });
+  }
+
+  /** Runs that ended so many days ago go; of a node that begins very many, those too that ended yesterday and are none of its latest. */
+  async deleteOldRuns(days: number, maxPerNode: number): Promise<void> {
+    await this.#database.query(DELETE_OLD_RUNS, [days, maxPerNode]);
+  }
+
+  /** A sign of life of a process, for so long. */
+  async recordHeartbeat(holder: string, seconds: number): Promise<void> {
+    await this.#database.query(UPSERT_HEARTBEAT, [HEARTBEAT_KEY_PREFIX + holder, holder, seconds]);
+  }
+
+  async removeHeartbeat(holder: string): Promise<void> {
+    await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1`, [HEARTBEAT_KEY_PREFIX + holder]);
+  }
+
+  /** Runs whose report has to go out here: those that came in here, and those whose process is gone. */
+  findUnreportedRuns(holder: string, names: readonly string[], ids: readonly string[]): Promise<(ReportRecipient & { id: string })[]> {
+    return this.#database.query(SELECT_UNREPORTED, [holder, [...names], [...ids]]);
+  }
+
+  /**
+   * Whoever takes a report gives it, and says afterwards that it has; if he dies in between, another one takes it. Undefined: somebody else has
+   * it, or it has gone out. Whoever does not know whether he has taken it can take it again.
+   */
+  async claimReport(id: string, holder: string): Promise<'first' | 'again' | undefined> {
+    const [row] = await this.#database.query<{ again: boolean }>(CLAIM_REPORT, [id, holder]);
+    return row && (row.again ? 'again' : 'first');
+  }
+
+  /** It has gone out: nobody gives it any more. */
+  async markReported(id: string, holder: string): Promise<void> {
+    await this.#database.query(`UPDATE ${SCHEMA}.run SET reported = now() WHERE id = $1 AND reported_by = $2`, [id, holder]);
+  }
+
+  /** Nobody was there any more to be told. */
+  async releaseReport(id: string, holder: string): Promise<void> {
+    const back = `reported_by = NULL, report_takers = report_takers - 1`;
+    await this.#database.query(`UPDATE ${SCHEMA}.run SET ${back} WHERE id = $1 AND reported_by = $2 AND reported IS NULL`, [id, holder]);
+  }
+
+  findRun(id: string): Promise<RunRow | undefined> {
+    return this.#withDatabaseErrors(async () => (await this.#database.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE id = $1`, [id]))[0]);
+  }
+
+  listItems(run: string): Promise<ItemRow[]> {
+    return this.#withDatabaseErrors(() =>
+      this.#database.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE run = $1 ORDER BY index`, [run]),
+    );
+  }
+
+  /** What a dry run has planned for an appliance; undefined where it could not. */
+  async findPlan(run: string, appliance: string): Promise<ItemRow['plan'] | undefined> {
+    const sql = `SELECT plan FROM ${SCHEMA}.item WHERE run = $1 AND appliance = $2 AND state = 'ok' ORDER BY index LIMIT 1`;
+    return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [run, appliance]))[0]?.plan;
+  }
+
+  listProgress(runs: readonly string[]): Promise<RunProgress[]> {
+    return this.#database.query<RunProgress & Record<string, unknown>>(SELECT_PROGRESS, [[...runs]]);
+  }
+
+  /** The latest first. */
+  listRuns(limit: number): Promise<(RunRow & RunProgress)[]> {
+    return this.#withDatabaseErrors(async () => {
+      const runs = await this.#database.query<RunRow>(`SELECT * FROM ${SCHEMA}.run ORDER BY created DESC, id LIMIT $1`, [limit]);
+      const progress = new Map((await this.listProgress(runs.map(({ id }) => id))).map((one) => [one.run, one]));
+      return runs.map((run) => ({ ...run, ...(progress.get(run.id) as RunProgress) }));
+    });
+  }
+
+  /** Pauses a run, lets it go on, or cancels it; what is in flight ends by itself. False: it is over, or there is none. */
+  controlRun(id: string, action: 'pause' | 'resume' | 'cancel'): Promise<boolean> {
+    const set = {
+      pause: `state = 'paused'`,
+      resume: `state = 'running'`,
+      cancel: `stopped = coalesce(stopped, 'cancelled'), state = 'running'`,
+    }[action];
+    const sql = `UPDATE ${SCHEMA}.run SET ${set} WHERE id = $1 AND state <> 'done' RETURNING id`;
+    return this.#withDatabaseErrors(async () => (await this.#database.query(sql, [id])).length === 1);
+  }
+
+  async #withDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw toDatabaseError(thrown);
+    }
+  }
+}
+
+/** Appliances answer with what no table keeps; an outcome that is refused for that would have its item begun again and again. */
+const toJson = (value: unknown): string => toStorableJson(JSON.stringify(value));
+
+const isAliveSql = (holder: string): string =>
+  `EXISTS (SELECT FROM ${SCHEMA}.lease WHERE key = '${HEARTBEAT_KEY_PREFIX}' || ${holder} AND NOT ${SCHEMA}.is_over(expires))`;
+
+const INSERT_RUN = `
+  INSERT INTO ${SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
+    max_failures, total, node, origin, initiator, repeat_of, node_id, approved, job)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, gen_random_uuid())
+  ON CONFLICT (id) DO NOTHING RETURNING job`;
+
+/** A canary that fails says more than the number of failures. */
+const COUNT_FAILURE = `
+  UPDATE ${SCHEMA}.run SET failed = failed + 1,
+    stopped = coalesce(stopped, CASE WHEN $2 < canary THEN 'canary' WHEN failed + 1 > max_failures THEN 'failures' END)
+  WHERE id = $1`;
+
+const SKIP_REST = `UPDATE ${SCHEMA}.item SET state = 'skipped', ended = now() WHERE run = $1 AND state = ANY ($2)`;
+
+const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE run = $1 AND state IN ('waiting', 'begun', 'sending')`;
+
+const ASSIGN_JOBS = `
+  UPDATE ${SCHEMA}.item SET job = gen_random_uuid()
+  WHERE run = $1 AND index < $2 AND job IS NULL AND state IN ('waiting', 'begun', 'sending') RETURNING job, index`;
+
+const DELETE_OLD_RUNS = `
+  DELETE FROM ${SCHEMA}.run WHERE state = 'done' AND (ended < now() - $1 * interval '1 day' OR (ended < now() - interval '1 day' AND id IN (
+    SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY node ORDER BY created DESC, id) AS place FROM ${SCHEMA}.run) AS placed
+    WHERE place > $2)))`;
+
+const hasLiveJobSql = (job: string): string => `EXISTS (SELECT FROM ${BOSS_SCHEMA}.job WHERE id = ${job} AND state < 'completed')`;
+
+const CLEAR_LOST_JOBS = `
+  UPDATE ${SCHEMA}.item SET job = NULL
+  WHERE state IN ('waiting', 'begun', 'sending') AND job IS NOT NULL AND NOT ${hasLiveJobSql('item.job')}
+    AND NOT ${isAliveSql(`coalesce(item.holder, '')`)}
+    AND (SELECT created FROM ${SCHEMA}.run WHERE id = item.run) < now() - interval '${ORPHANED_AFTER}'`;
+
+const ASSIGN_COORDINATOR_JOBS = `
+  UPDATE ${SCHEMA}.run SET job = gen_random_uuid()
+  WHERE state <> 'done' AND NOT ${hasLiveJobSql('run.job')} AND created < now() - interval '${ORPHANED_AFTER}' RETURNING id, job`;
+
+const UPSERT_HEARTBEAT = `
+  INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, expires) VALUES ($1, 0, $2, true, clock_timestamp() + $3 * interval '1 s')
+  ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires`;
+
+/** A report that somebody may set about giving: nobody else who lives is at it. */
+const isReportFreeSql = (holder: string): string =>
+  `reported IS NULL AND (reported_by IS NULL OR reported_by = ${holder} OR NOT ${isAliveSql('run.reported_by')})`;
+
+const SELECT_UNREPORTED = `
+  SELECT id, node, node_id FROM ${SCHEMA}.run
+  WHERE state = 'done' AND ${isReportFreeSql('$1')} AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAliveSql('run.origin')})
+  ORDER BY ended`;
+
+const CLAIM_REPORT = `
+  UPDATE ${SCHEMA}.run SET reported_by = $2, report_takers = report_takers + CASE WHEN reported_by = $2 THEN 0 ELSE 1 END
+  WHERE id = $1 AND ${isReportFreeSql('$2')} RETURNING report_takers > 1 AS again`;
+
+const SELECT_PROGRESS = `
+  SELECT run.id AS run, run.state, run.stopped, run.total,
+    count(*) FILTER (WHERE item.state = 'ok')::int AS ok, count(*) FILTER (WHERE item.state = 'failed')::int AS failed,
+    count(*) FILTER (WHERE item.state = 'unknown')::int AS unknown, count(*) FILTER (WHERE item.state = 'skipped')::int AS skipped,
+    count(*) FILTER (WHERE item.state IN ('begun', 'sending'))::int AS open
+  FROM ${SCHEMA}.run LEFT JOIN ${SCHEMA}.item ON item.run = run.id WHERE run.id = ANY ($1) GROUP BY run.id`;

@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Texts } from '../../scripts/editor/table.mjs';
+import { describeTranslations } from '../../test/helpers/translations';
+import { STATUS_TEXTS, SENTENCES, TITLES } from '../nodes/i18n';
+
+const folder = join(__dirname, '..');
+const built = (file: string): string => readFileSync(join(folder, 'dist', 'nodes', 'locales', file), 'utf8');
+const catalogue = JSON.parse(built('en-US/fleet.json')) as Texts;
+const help = built('en-US/fleet.html');
+
+const languagesOf = (place: string): string[] =>
+  readdirSync(join(place, 'nodes', 'locales'))
+    .filter((file) => file.endsWith('.json'))
+    .sort();
+
+const textAt = (key: string): unknown =>
+  key.split('.').reduce<unknown>((texts, part) => (texts as Record<string, unknown> | undefined)?.[part], catalogue);
+
+describe('the words of the fleet', () => {
+  it('are there in the languages of the package that it builds on', () => {
+    expect(languagesOf(folder)).toEqual(languagesOf(join(folder, '..')));
+  });
+
+  it('of the runtime are those of the catalogue', () => {
+    expect(textAt('fleet.status')).toEqual(STATUS_TEXTS);
+    for (const [key, english] of Object.entries({ ...TITLES, ...SENTENCES })) expect(textAt(key), key).toBe(english);
+  });
+
+  it('of the help have no colon within a line of properties, where Node-RED’s reader of such lists ends it', () => {
+    const lines = help.split('\n').filter((line) => line.startsWith(': '));
+    expect(lines.length).toBeGreaterThan(15);
+    expect(lines.filter((line) => !/^: \S+ \([^)]*\) : [^:]+$/.test(line))).toEqual([]);
+  });
+});
+
+describeTranslations(folder, catalogue, help);

@@ -1,0 +1,189 @@
+import { operations, GatewayError, trusted, safeMessage, type Gateway, type JsonObject, type RunOptions } from '@gateway-admin/node-red';
+import { isInterruption, type Database } from '../store/database';
+import type { RunStore } from '../store/run-store';
+import type { ClaimResult, ItemOutcome, JsonRecord } from '../store/rows';
+import { limitToPlan } from './approved-plan';
+import { findRecoveryStrategy } from './recovery';
+import { toFailureOutcome, toSuccessOutcome, createAddressRedactor } from './item-outcome';
+
+/** An appliance of the inventory: `url` is for taking it out of what is kept. */
+export interface FleetTarget {
+  readonly name: string;
+  readonly url?: string;
+  gateway(): Gateway;
+}
+
+/** Where a process has its appliances and credential sets from. */
+export interface ApplianceSource {
+  findAppliance(name: string): FleetTarget | undefined;
+  /** Errors: `BAD_CONFIG`. */
+  getSecret(set: string): string;
+}
+
+export interface ItemWorkerOptions {
+  readonly database: Database;
+  readonly store: RunStore;
+  readonly appliances: ApplianceSource;
+  readonly holder: string;
+  /** Resolves when nobody can have taken this process for dead. */
+  readonly whenFresh: () => Promise<void>;
+  readonly isFresh: () => boolean;
+  readonly translate?: RunOptions['translate'];
+}
+
+export interface ItemKey {
+  readonly run: string;
+  readonly index: number;
+}
+
+type ClaimedItem = Extract<ClaimResult, { kind: 'run' | 'look' }>;
+
+/** What an item has come to while it runs. */
+interface ItemProgress {
+  /** A write may have left. */
+  isSent: boolean;
+  isInterrupted: boolean;
+}
+
+/** Runs items of operations: each is begun, sent and ended in the ledger before anything else is. */
+export class ItemWorker {
+  readonly #options: ItemWorkerOptions;
+  readonly #activeItems = new Set<string>();
+  readonly #stop = new AbortController();
+
+  constructor(options: ItemWorkerOptions) {
+    this.#options = options;
+  }
+
+  get busy(): number {
+    return this.#activeItems.size;
+  }
+
+  /** Reads are given back, writes that have not begun too; those under way end. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async work({ run, index }: ItemKey): Promise<'done' | 'later' | 'lost'> {
+    const key = `${index} ${run}`;
+    // A job that came back although we live: it has it already.
+    if (this.#activeItems.has(key) || this.#stop.signal.aborted) return 'later';
+    this.#activeItems.add(key);
+    try {
+      const { store, holder } = this.#options;
+      const result = await this.#retryUntilAvailable(() => store.claimItem(run, index, holder));
+      if (result.kind === 'over') return 'done';
+      if (result.kind === 'held') return 'later';
+      return await this.#perform(result);
+    } finally {
+      this.#activeItems.delete(key);
+    }
+  }
+
+  async #perform(claimed: ClaimedItem): Promise<'done' | 'later' | 'lost'> {
+    const { store } = this.#options;
+    const progress = { isSent: claimed.kind === 'look', isInterrupted: false };
+    const outcome = await this.#runItem(claimed, progress);
+    const isEnded = progress.isInterrupted || (outcome.code === 'ABORTED' && this.#stop.signal.aborted);
+    if (isEnded && !progress.isSent) {
+      await this.#retryUntilAvailable(() => store.releaseItem(claimed.claim));
+      return 'later';
+    }
+    // Once a write may have left, only what can look begins again.
+    if (progress.isInterrupted && findRecoveryStrategy(claimed.run.operation)) return 'later';
+    // Nothing has left: it is known that nothing happened.
+    if (outcome.state === 'unknown' && !progress.isSent) outcome.state = 'failed';
+    const isRecorded = await this.#retryUntilAvailable(() => store.finishItem(claimed.claim, outcome));
+    return isRecorded ? 'done' : 'lost';
+  }
+
+  async #runItem(claimed: ClaimedItem, progress: ItemProgress): Promise<ItemOutcome> {
+    const { item, run } = claimed;
+    const target = this.#options.appliances.findAppliance(item.appliance);
+    const redact = createAddressRedactor(item.appliance, target?.url);
+    try {
+      if (!target) throw createMissingApplianceError(item.appliance);
+      const gateway = target.gateway();
+      let request = { operation: run.operation, input: this.#input(claimed) };
+      if (claimed.kind === 'look') {
+        const decision = await findRecoveryStrategy(run.operation)?.({ ...request, ageSeconds: claimed.age, gateway });
+        if (!decision) return { ...UNKNOWN_OUTCOME };
+        if ('done' in decision) return { state: 'ok', changed: true };
+        request = { operation: decision.operation, input: decision.input };
+      }
+      const outcome = await gateway.run(request.operation, request.input as JsonObject, {
+        dryRun: run.dry_run,
+        signal: this.#stop.signal,
+        beforeWrite: this.#beforeWrite(claimed, () => (progress.isSent = true)),
+        ...this.#approve(claimed),
+        initiator: run.initiator,
+        ...(this.#options.translate && { translate: this.#options.translate }),
+      });
+      return toSuccessOutcome(outcome, run.with_data, redact);
+    } catch (thrown) {
+      progress.isInterrupted = isInterruption(thrown);
+      return toFailureOutcome(thrown, redact);
+    }
+  }
+
+  #approve({ item, run: { approved } }: ClaimedItem): Pick<RunOptions, 'approve'> {
+    if (!approved) return {};
+    return {
+      approve: limitToPlan(approved, () => this.#retryUntilAvailable(() => this.#options.store.findPlan(approved.plan, item.appliance))),
+    };
+  }
+
+  /** The first write of an item is announced in the ledger; the further ones leave only while nobody else can have taken the item over. */
+  #beforeWrite({ claim, kind }: ClaimedItem, onFirstWrite: () => void): () => Promise<void> {
+    const { store, whenFresh, isFresh } = this.#options;
+    let announcement: Promise<boolean> | undefined;
+    let isAnnounced = kind === 'look';
+    return async () => {
+      // The gateway's own signal may come while this waits for the database.
+      if (!isAnnounced) {
+        announcement ??= this.#retryUntilAvailable(() => store.markSending(claim));
+        if (!(await announcement)) throw createTakenOverError();
+        isAnnounced = true;
+        onFirstWrite();
+      }
+      if (isFresh()) return;
+      await whenFresh();
+      if (!(await this.#retryUntilAvailable(() => store.isHeld(claim)))) throw createTakenOverError();
+    };
+  }
+
+  /** With what is secret in it, which the ledger does not have. Errors: `BAD_CONFIG` where the set has none. */
+  #input({ item, run }: ClaimedItem): JsonRecord {
+    const input = { ...run.input, ...item.input };
+    if (run.credentials === null) return input;
+    const secrets = Object.entries(operations.get(run.operation)?.fields ?? {}).filter(([, { secret }]) => secret === true);
+    const secret = this.#options.appliances.getSecret(run.credentials);
+    return { ...input, ...Object.fromEntries(secrets.map(([name]) => [name, secret])) };
+  }
+
+  #retryUntilAvailable<T>(work: () => Promise<T>): Promise<T> {
+    return this.#options.database.retryUntilAvailable(work, () => this.#stop.signal.aborted);
+  }
+}
+
+/** A person has to decide. */
+const UNKNOWN_OUTCOME: Readonly<ItemOutcome> = {
+  state: 'unknown',
+  changed: null,
+  code: 'OUTCOME_UNKNOWN',
+  message: 'Its worker died after the write may have left. Look at the appliance, then repeat it or leave it.',
+};
+
+function createMissingApplianceError(name: string): GatewayError {
+  return new GatewayError(
+    'BAD_CONFIG',
+    safeMessage`The inventory of this Node-RED has no appliance ${name}. Give all of them the same inventory.`,
+    {
+      sent: false,
+    },
+  );
+}
+
+function createTakenOverError(): GatewayError {
+  return new GatewayError('ABORTED', trusted('Another worker has taken this over: nothing was sent.'), { sent: false });
+}

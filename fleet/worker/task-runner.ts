@@ -1,0 +1,163 @@
+import { GatewayError, trusted, redactSecrets, type ErrorCode } from '@gateway-admin/node-red';
+import type { Database } from '../store/database';
+import type { RunStore } from '../store/run-store';
+import type { ClaimResult, ItemOutcome } from '../store/rows';
+import { toStorableData, truncateMessage, createAddressRedactor } from './item-outcome';
+import type { ApplianceSource, ItemKey } from './item-worker';
+
+const MAX_CODE_LENGTH = 40;
+
+type ClaimedItem = Extract<ClaimResult, { kind: 'run' | 'look' }>;
+
+/** One appliance of a flow that somebody has drawn. */
+export interface Task {
+  readonly run: string;
+  readonly appliance: string;
+  readonly input: unknown;
+  /** By which the flow says that it is done. */
+  readonly token: string;
+}
+
+export interface TaskRunnerOptions {
+  readonly database: Database;
+  readonly store: RunStore;
+  readonly appliances: ApplianceSource;
+  readonly holder: string;
+  /** A task nobody has ended after so long has failed. */
+  readonly timeLimitMs: number;
+  readonly createToken: () => string;
+  readonly startFlow: (task: Task) => void;
+}
+
+interface OpenTask {
+  end(outcome: ItemOutcome): void;
+}
+
+/** Those that are under way in this process, by token: a flow may end them in any node. */
+const openTasks = new Map<string, OpenTask>();
+
+/** What a flow says of a task. False: it is none that is under way here. */
+export function endTask(token: string, outcome: ItemOutcome): boolean {
+  const task = openTasks.get(token);
+  openTasks.delete(token);
+  task?.end(outcome);
+  return task !== undefined;
+}
+
+/** Hands items to a flow, and notes what that says of each. */
+export class TaskRunner {
+  readonly #options: TaskRunnerOptions;
+  readonly #activeTokens = new Map<string, string>();
+  #stopped = false;
+
+  constructor(options: TaskRunnerOptions) {
+    this.#options = options;
+  }
+
+  get busy(): number {
+    return this.#activeTokens.size;
+  }
+
+  /** What is under way is given back to be begun again, unless that must not be. */
+  stop(): void {
+    this.#stopped = true;
+    for (const token of this.#activeTokens.values()) endTask(token, NODE_CLOSED);
+  }
+
+  async work({ run, index }: ItemKey): Promise<'done' | 'later' | 'lost'> {
+    const key = `${index} ${run}`;
+    if (this.#activeTokens.has(key) || this.#stopped) return 'later';
+    const token = this.#options.createToken();
+    this.#activeTokens.set(key, token);
+    try {
+      const { store, holder } = this.#options;
+      const result = await this.#retryUntilAvailable(() => store.claimItem(run, index, holder));
+      if (result.kind === 'over') return 'done';
+      if (result.kind === 'held') return 'later';
+      return await this.#perform(result, token);
+    } finally {
+      this.#activeTokens.delete(key);
+    }
+  }
+
+  async #perform(claimed: ClaimedItem, token: string): Promise<'done' | 'later' | 'lost'> {
+    const { appliances, store } = this.#options;
+    const { claim, item, run } = claimed;
+    if (claimed.kind === 'look') return this.#finish(claimed, { ...ABANDONED });
+    // Nobody knows what a flow does: one that must not be begun twice is taken for a write from its first node on.
+    if (!run.repeats && !(await this.#retryUntilAvailable(() => store.markSending(claim)))) return 'lost';
+    // Before the flow begins: its end may come when a deploy has closed the inventory.
+    const redact = createAddressRedactor(item.appliance, appliances.findAppliance(item.appliance)?.url);
+    const outcome = await this.#runFlow(claimed, token);
+    const { message } = outcome;
+    if (outcome !== NODE_CLOSED) return this.#finish(claimed, message === undefined ? outcome : { ...outcome, message: redact(message) });
+    if (run.repeats) await this.#retryUntilAvailable(() => store.releaseItem(claim));
+    return run.repeats ? 'later' : this.#finish(claimed, { ...ABANDONED });
+  }
+
+  async #finish({ claim, run }: ClaimedItem, { data, ...outcome }: ItemOutcome): Promise<'done' | 'lost'> {
+    const stored = run.with_data ? { ...outcome, data } : outcome;
+    return (await this.#retryUntilAvailable(() => this.#options.store.finishItem(claim, stored))) ? 'done' : 'lost';
+  }
+
+  #runFlow({ item, run }: ClaimedItem, token: string): Promise<ItemOutcome> {
+    if (this.#stopped) return Promise.resolve(NODE_CLOSED);
+    const { startFlow, timeLimitMs } = this.#options;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => endTask(token, TIMED_OUT), timeLimitMs).unref();
+      openTasks.set(token, {
+        end: (outcome) => {
+          clearTimeout(timer);
+          resolve(outcome);
+        },
+      });
+      startFlow({ run: run.id, appliance: item.appliance, input: { ...run.input, ...item.input }, token });
+    });
+  }
+
+  #retryUntilAvailable<T>(work: () => Promise<T>): Promise<T> {
+    return this.#options.database.retryUntilAvailable(work, () => this.#stopped);
+  }
+}
+
+const createOutcome = (state: 'failed' | 'unknown', code: ErrorCode, message: string): ItemOutcome => ({
+  state,
+  changed: null,
+  code,
+  message,
+});
+const NODE_CLOSED = createOutcome('failed', 'ABORTED', 'The node was closed.');
+const TIMED_OUT = createOutcome(
+  'failed',
+  'TIMEOUT',
+  'The flow has not said in time that it is done. Wire its end, and a Catch node, to a done node.',
+);
+const ABANDONED = createOutcome(
+  'unknown',
+  'OUTCOME_UNKNOWN',
+  'Its Node-RED ended while the flow was under way. Look how far it came, then repeat it or leave it.',
+);
+
+/** What the message makes of its task that says that it is done, well or, with an error on it, not. */
+export function toTaskOutcome(message: { readonly payload?: unknown; readonly error?: unknown }): ItemOutcome {
+  const { error, payload } = message;
+  if (error === undefined || error === null) return { state: 'ok', changed: null, data: toStorableData(payload) };
+  const { code, message: errorMessage } = Object(error) as { code?: unknown; message?: unknown };
+  const text = typeof error === 'string' ? error : typeof errorMessage === 'string' ? errorMessage : 'The flow failed.';
+  return {
+    state: 'failed',
+    changed: null,
+    code: typeof code === 'string' ? code.slice(0, MAX_CODE_LENGTH) : 'REJECTED',
+    message: truncateMessage(redactSecrets(text, message)),
+  };
+}
+
+export function createUnknownTaskError(): GatewayError {
+  return new GatewayError(
+    'BAD_INPUT',
+    trusted('This message belongs to no task that is under way here: msg.task is missing, or its task has ended already.'),
+    {
+      sent: false,
+    },
+  );
+}

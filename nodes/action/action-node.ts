@@ -1,0 +1,274 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { RunOptions } from '../../src/gateway';
+import type { Initiator } from '../../src/journal/record-writes';
+import { LightAbortController } from '../../src/model/abort';
+import { asGatewayError, badInput, GatewayError } from '../../src/model/error';
+import { parseField } from '../../src/model/input';
+import { isObject } from '../../src/model/json';
+import { booleanField, type Area } from '../../src/model/operation';
+import { trusted, safeMessage } from '../../src/model/safe-message';
+import { UnorderedList } from '../../src/model/unordered-list';
+import { ApplianceNode, waitForApplianceLists } from '../appliance/appliance-node';
+import { readApprovalDecision, type ApprovalDecision } from './approvals';
+import { readCancel, isStreaming } from './control-messages';
+import { logWriteAfterClose } from './log-on-close';
+import type { ManyAppliancesRunner } from './many-appliances';
+import { emitMetrics } from '../diagnostics/observe';
+import type { SelectedOperation } from '../message/operation-selector';
+import { MessageSettler } from './settle-message';
+import { normalizeMessage, type OutputProperty } from '../message/output-property';
+import { getNodeOrigin } from '../common/node-origin';
+import { ReachabilitySubscription, reportReachability } from '../status/reachability';
+import { onInput, type DoneCallback, type SendCallback } from '../message/on-input';
+import { awaitBeforeSending, type MessageRun } from './message-run';
+import { LastMessage } from '../message/last-message';
+import { getTargetAppliance, hasFailureOutput, hasMissingReference, parseNodeConfig, type NodeConfig } from './node-config';
+import { isEndingSessions, statusForErrorCode, statusForManyOutcome, statusForOutcome, type StatusText } from '../status/status-text';
+import type { Message } from '../message/typed-value';
+import { StatusReporter, type StatusProgress } from '../status/node-status';
+
+/** Node-RED waits 15 s for a node to close and then complains. */
+const MAX_CLOSE_WAIT_MS = 14_000;
+const DRY_RUN_FIELD = booleanField('Dry run', '');
+
+/** The one runtime of all action nodes: what is special about an area stands in its operations. */
+export class ActionNode {
+  readonly #red: NodeAPI;
+  readonly #node: Node<Record<string, unknown>>;
+  readonly #area: Area;
+  readonly #status: StatusReporter;
+  readonly #config: NodeConfig | GatewayError;
+  readonly #runs = new UnorderedList<MessageRun>();
+  readonly #lastMessage: LastMessage;
+  readonly #settler: MessageSettler;
+  readonly #reachability: ReachabilitySubscription;
+  #origin: Initiator | undefined;
+  #closed = false;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: NodeDef) {
+    this.#red = red;
+    this.#node = node;
+    this.#area = area;
+    this.#status = new StatusReporter(red, node);
+    this.#reachability = new ReachabilitySubscription(this.#status);
+    this.#lastMessage = new LastMessage(node, definition);
+    const properties = { ...definition };
+    this.#settler = new MessageSettler(red, node, area, hasFailureOutput(properties));
+    this.#config = parseNodeConfig({ red, node, area, status: this.#status, hasFailureOutput: hasFailureOutput(properties) }, properties);
+    if (this.#config instanceof GatewayError || hasMissingReference(this.#config)) this.#status.report(statusForErrorCode('BAD_CONFIG'));
+    if (!(this.#config instanceof GatewayError)) this.#reachability.switchTo(this.#config.applianceId);
+    onInput(node, (message, send, done) => this.#receive(message, send, done));
+    // Node-RED counts the parameters: exactly two, or it does not wait.
+    node.on('close', (_removed: boolean, done: () => void) => this.#close(done));
+  }
+
+  async #receive(received: Message, send: SendCallback, done: DoneCallback): Promise<void> {
+    const message = this.#normalize(received);
+    const cancelTarget = readCancel(message.cancel);
+    if (cancelTarget !== undefined) {
+      this.#cancel(cancelTarget);
+      done();
+      return;
+    }
+    const run: MessageRun = {
+      message,
+      send,
+      abort: new LightAbortController(),
+      operation: this.#area.name,
+      appliance: '',
+      isWriting: false,
+      sentCount: 0,
+      index: 0,
+    };
+    const decision = readApprovalDecision(message);
+    if (decision) return this.#decide(run, decision, done);
+    this.#lastMessage.record(message);
+    this.#runs.add(run);
+    this.#status.startRun();
+    let error: GatewayError | undefined;
+    let status = statusForErrorCode('BAD_RESPONSE');
+    try {
+      status = await this.#perform(run);
+      reportReachability(run.applianceId);
+    } catch (thrown) {
+      error = this.#settler.recordFailure(run, asGatewayError(thrown));
+      reportReachability(run.applianceId, error);
+      status = this.#settler.statusFor(run, error);
+    } finally {
+      this.#runs.delete(run);
+      this.#status.finishRun(run, status);
+      if (this.#closed && run.isWriting) logWriteAfterClose(this.#red, this.#node, run, error ?? 'done');
+      emitMetrics(this.#node, message);
+      this.#conclude(run, done, error);
+    }
+  }
+
+  /** A message that decides of another one has no outcome of its own but a failure. */
+  #decide(run: MessageRun, answer: ApprovalDecision, done: DoneCallback): void {
+    let error: GatewayError | undefined;
+    try {
+      const approvals = this.#config instanceof GatewayError ? undefined : this.#config.approvals;
+      if (!approvals)
+        throw badInput(
+          safeMessage`msg.${trusted(answer.property)} is set, but nothing waits to be approved in this node: its Approval is off.`,
+        );
+      approvals.decide(answer, run.message.actor);
+    } catch (thrown) {
+      error = this.#settler.recordFailure(run, asGatewayError(thrown));
+    }
+    this.#conclude(run, done, error);
+  }
+
+  /** From the message to its outcome, which leaves through the first output. */
+  async #perform(run: MessageRun): Promise<StatusText> {
+    const { message } = run;
+    if (this.#closed) throw new GatewayError('ABORTED', 'The node was being closed when this message came.', { sent: false });
+    if (this.#config instanceof GatewayError) throw this.#config;
+    const { operationSelector, output, enforcement, manyAppliances } = this.#config;
+    if (manyAppliances) return this.#performMany(run, this.#config, manyAppliances);
+    const pending = this.#config.applianceId === undefined ? waitForApplianceLists() : undefined;
+    if (pending) await awaitBeforeSending(pending, run.abort);
+    const appliance = getTargetAppliance(this.#config, message);
+    run.appliance = appliance.name;
+    run.applianceId = appliance instanceof ApplianceNode ? appliance.id : undefined;
+    if (!this.#closed) this.#reachability.switchTo(run.applianceId);
+    const choice = operationSelector.select(message);
+    const selectedOperation = choice instanceof Promise ? await awaitBeforeSending(choice, run.abort) : choice;
+    run.operation = selectedOperation.name;
+    const gateway = appliance.gateway();
+    run.appliance = gateway.name;
+    enforcement?.enforceAt(appliance);
+    const options = this.#prepare(run, this.#config, selectedOperation);
+    const values = selectedOperation.inputReader.read(message);
+    const input = values instanceof Promise ? await awaitBeforeSending(values, run.abort) : values;
+    const isStreamed = isStreaming(selectedOperation, input);
+    if (isStreamed) options.onPart = this.#partSender(run, output);
+    const outcome = await gateway.run(selectedOperation.name, input, options);
+    output.setContentType(message, selectedOperation.operation.contentType);
+    // The appliance's own dry run, too.
+    if (outcome.envelope.dryRun) run.isWriting = false;
+    this.#settler.succeed(run, output, outcome);
+    return statusForOutcome(outcome, run.sentCount);
+  }
+
+  /** The same at all appliances of a selection; the message leaves with what became of them. */
+  async #performMany(run: MessageRun, config: NodeConfig, manyAppliances: ManyAppliancesRunner): Promise<StatusText> {
+    const { message, abort } = run;
+    const { operationSelector, output, enforcement } = config;
+    const choice = operationSelector.select(message);
+    const selectedOperation = choice instanceof Promise ? await awaitBeforeSending(choice, abort) : choice;
+    run.operation = selectedOperation.name;
+    const { targets, selection } = await manyAppliances.select(message, selectedOperation.operation.effect, abort);
+    run.appliance = selection;
+    for (const target of targets) enforcement?.tryEnforceAt(target);
+    const outcome = await manyAppliances.perform({
+      ...{ message, selectedOperation, output, targets, selection, abort },
+      options: this.#prepare(run, config, selectedOperation),
+      send: (copy) => {
+        run.sentCount++;
+        run.send(copy);
+      },
+      onFailure: (copy, failure) => this.#settler.failAppliance(run, copy, failure),
+      onProgress: (progress) => this.#progress(run, { state: 'appliances', ...progress }),
+    });
+    this.#settler.succeed(run, output, { ...outcome, streamed: false });
+    return statusForManyOutcome(outcome);
+  }
+
+  /** What is looked at before anything is sent, and how to run it. */
+  #prepare(run: MessageRun, { output, dryRun, approvals }: NodeConfig, { operation, inputReader }: SelectedOperation): RunOptions {
+    const { message, send, abort } = run;
+    output.assertWritable(message);
+    const isWrite = operation.effect !== 'read';
+    const options = this.#runOptions(run, dryRun);
+    options.approve = approvals?.createApprove({ message, output, signal: abort.signal, send, status: this.#status, run });
+    run.isWriting = isWrite && options.dryRun !== true;
+    if (isWrite && isObject(message.payload)) run.ignored = inputReader.findIgnored(message.payload);
+    return options;
+  }
+
+  #progress(run: MessageRun, progress: StatusProgress): void {
+    if (run.index >= 0) this.#status.updateProgress(run, progress);
+  }
+
+  /** Takes the parts of a stream: each goes out as a message of its own. */
+  #partSender(run: MessageRun, output: OutputProperty): NonNullable<RunOptions['onPart']> {
+    const id = this.#red.util.generateId();
+    return (data, part, envelope) => {
+      const copy = output.copy(run.message);
+      output.set(copy, data);
+      copy.envelope = envelope;
+      copy.parts = { id, type: 'array', ...part } as NonNullable<Message['parts']>;
+      run.sentCount++;
+      run.send(copy);
+    };
+  }
+
+  #conclude(run: MessageRun, done: DoneCallback, error: GatewayError | undefined): void {
+    try {
+      this.#settler.finish(run, done, error);
+    } finally {
+      if (this.#runs.items.length === 0) this.#whenIdle?.();
+    }
+  }
+
+  #cancel(cancelTarget: true | string): void {
+    for (const { message, abort } of [...this.#runs.items]) if (cancelTarget === true || message._msgid === cancelTarget) abort.abort();
+  }
+
+  #close(done: () => void): void {
+    this.#closed = true;
+    this.#lastMessage.close();
+    this.#reachability.close();
+    this.#status.close();
+    if (!(this.#config instanceof GatewayError)) this.#config.enforcement?.close();
+    if (this.#runs.items.length === 0) return done();
+    const timer = setTimeout(() => {
+      for (const run of this.#runs.items) if (run.isWriting) logWriteAfterClose(this.#red, this.#node, run, 'under-way');
+      done();
+    }, MAX_CLOSE_WAIT_MS).unref();
+    this.#whenIdle = () => {
+      clearTimeout(timer);
+      done();
+    };
+    this.#cancel(true);
+  }
+
+  /** The message as these nodes can write into it. A fault of its own is told later, when there is somebody to tell. */
+  #normalize(message: Message): Message {
+    try {
+      if (!(this.#config instanceof GatewayError)) return this.#config.output.normalize(message);
+    } catch {
+      // A property that this message cannot have.
+    }
+    return normalizeMessage(message, []);
+  }
+
+  /** Errors: `BAD_INPUT` when a message asks for a dry run or a cancellation in words that could mean either. */
+  #runOptions(run: MessageRun, dryRun: boolean): RunOptions {
+    const { cancel, dryRun: requestedDryRun } = run.message;
+    if (cancel !== undefined && cancel !== null && cancel !== false) {
+      throw badInput('msg.cancel has to be true (not a text), or the _msgid of the message to cancel. Nothing was cancelled.');
+    }
+    const isDryRunRequested =
+      requestedDryRun !== undefined && requestedDryRun !== null && parseField('msg.dryRun', DRY_RUN_FIELD, requestedDryRun) === true;
+    const onProgress: RunOptions['onProgress'] = (progress) =>
+      this.#progress(run, { ...progress, isEndingSessions: isEndingSessions(run.operation) });
+    return {
+      signal: run.abort.signal,
+      dryRun: dryRun || isDryRunRequested,
+      onProgress,
+      translate: this.#settler.translate,
+      initiator: this.#initiator(run.message),
+    };
+  }
+
+  /** Who asks, as a journal tells it. */
+  #initiator({ actor }: Message): Initiator {
+    return {
+      ...(this.#origin ??= getNodeOrigin(this.#red, this.#node)),
+      actor: typeof actor === 'string' && actor !== '' ? actor : undefined,
+    };
+  }
+}

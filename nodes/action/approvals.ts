@@ -1,0 +1,83 @@
+import { safeMessage } from '../../src/model/safe-message';
+import type { RequestApproval } from '../../src/run/approval';
+import { PendingApprovals } from '../../src/run/pending-approvals';
+import { badInput } from '../../src/model/error';
+import type { AbortSignalLike } from '../../src/model/abort';
+import type { OutputProperty } from '../message/output-property';
+import { badConfig } from '../common/node-properties';
+import { MAX_APPROVAL_MINUTES } from '../common/rules';
+import type { Message } from '../message/typed-value';
+import type { StatusReporter } from '../status/node-status';
+
+const DEFAULT_APPROVAL_MINUTES = 60;
+
+/** What a message wants done with one that waits. */
+export interface ApprovalDecision {
+  readonly property: 'approve' | 'reject';
+  readonly id: unknown;
+}
+
+/** Set at all: a message that was to approve something must not come to run something itself. */
+export function readApprovalDecision({ approve, reject }: Message & { approve?: unknown; reject?: unknown }): ApprovalDecision | undefined {
+  // Both at once is neither; whoever waits goes on waiting.
+  if (isSet(approve)) return { property: 'approve', id: isSet(reject) ? undefined : approve };
+  return isSet(reject) ? { property: 'reject', id: reject } : undefined;
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** One message that would write. */
+interface ApprovalRequest {
+  readonly message: Message & { actor?: unknown };
+  readonly output: OutputProperty;
+  readonly signal: AbortSignalLike;
+  readonly send: (messages: (Message | null)[]) => void;
+  readonly status: StatusReporter;
+  /** As the status knows it. */
+  readonly run: object;
+}
+
+/** Holds the messages of one node until somebody approves what they would do (contract, section 6). */
+export class NodeApprovals {
+  readonly #approvals: PendingApprovals;
+  /** Index of its output, the last. */
+  readonly #port: number;
+
+  /** Errors: `BAD_CONFIG` for a time that cannot be waited. */
+  constructor(minutes = DEFAULT_APPROVAL_MINUTES, port: number) {
+    if (!(minutes > 0 && minutes <= MAX_APPROVAL_MINUTES)) {
+      throw badConfig(
+        safeMessage`approvalMinutes has to be more than 0 and at most ${MAX_APPROVAL_MINUTES}. Open the node and enter it again.`,
+      );
+    }
+    this.#approvals = new PendingApprovals(minutes);
+    this.#port = port;
+  }
+
+  /** Sends the plan out, and waits for the answer to it. */
+  createApprove({ message, output, signal, send, status, run }: ApprovalRequest): RequestApproval {
+    return async (proposal) => {
+      const { id, expires, decision } = this.#approvals.add(signal);
+      const { operation, appliance, summary, plan } = proposal;
+      const request = output.copy(message, ['payload', 'envelope']);
+      const actor = typeof message.actor === 'string' && message.actor !== '' ? { actor: message.actor } : {};
+      request.payload = { id, operation, appliance, summary, plan, expires, ...actor };
+      status.markAwaitingApproval(run);
+      try {
+        send([...new Array<null>(this.#port).fill(null), request]);
+        return await decision;
+      } finally {
+        status.clearAwaitingApproval(run);
+      }
+    };
+  }
+
+  /** Errors: `BAD_INPUT` for an id that nothing waits under. */
+  decide({ property, id }: ApprovalDecision, actor: unknown): void {
+    if (id === undefined) throw badInput('msg.approve and msg.reject are both set. Set the one that is meant: nothing was decided.');
+    if (property === 'approve') this.#approvals.approve(id, actor);
+    else this.#approvals.reject(id, actor);
+  }
+}

@@ -1,0 +1,134 @@
+import type { Node, NodeAPI } from 'node-red';
+import type { ContainEvent } from '../../src/contain/enforcement-loop';
+import { asGatewayError, type GatewayError } from '../../src/model/error';
+import { isObject } from '../../src/model/json';
+import type { ApplianceTarget } from '../../src/inventory';
+import { applianceById, listNamedAppliances } from '../appliance/appliance-node';
+import { getNodeOrigin } from '../common/node-origin';
+import { badConfig, type NodeProperties } from '../common/node-properties';
+import { listOutputPorts } from '../common/rules';
+import { statusForContained, statusForErrorCode } from '../status/status-text';
+import type { StatusReporter } from '../status/node-status';
+
+const MAX_POLL_SECONDS = 86_400;
+
+/** What of the dialog a keeper needs. */
+interface EnforcementConfig {
+  readonly properties: NodeProperties;
+  /** Default of the seconds from one look to the next. */
+  readonly every: number;
+  readonly hasFailureOutput: boolean;
+  /** Undefined: messages name it, and any that has a name may be meant. */
+  readonly applianceId: string | undefined;
+  /** Of an inventory, in place of one: those that the dialog selects. */
+  readonly selectTargets: (() => Promise<readonly ApplianceTarget[]>) | undefined;
+  readonly folder: string | undefined;
+}
+
+/** Keeps people out between the messages of a node, and tells by an output of its own what it does. */
+export class NodeEnforcement {
+  readonly #red: NodeAPI;
+  readonly #node: Node;
+  readonly #status: StatusReporter;
+  readonly #config: EnforcementConfig;
+  readonly #pollSeconds: number;
+  readonly #port: number;
+  /** By the appliance's node, whose deploy makes another one. */
+  readonly #stopByAppliance = new Map<ApplianceTarget, () => void>();
+  readonly #startImmediate: NodeJS.Immediate;
+  #reportedStatus = '';
+  #closed = false;
+
+  /** Errors: `BAD_CONFIG` for a time that cannot be. */
+  constructor(red: NodeAPI, node: Node, status: StatusReporter, config: EnforcementConfig) {
+    this.#red = red;
+    this.#node = node;
+    this.#status = status;
+    this.#config = config;
+    this.#pollSeconds = config.properties.number('every') ?? config.every;
+    if (!(this.#pollSeconds > 0 && this.#pollSeconds <= MAX_POLL_SECONDS)) {
+      throw badConfig(`every has to be more than 0 and at most ${MAX_POLL_SECONDS} seconds. Open the node and enter it again.`);
+    }
+    this.#port = listOutputPorts(config.hasFailureOutput, false, true).indexOf('event');
+    // What the appliance node refers to may start after this one.
+    this.#startImmediate = setImmediate(() => this.#start());
+  }
+
+  /** Keeps at this appliance from now on, if it does not yet. */
+  enforceAt(appliance: ApplianceTarget): void {
+    if (this.#stopByAppliance.has(appliance)) return;
+    const gateway = appliance.gateway();
+    const stop = gateway.enforceContainments({
+      every: this.#pollSeconds,
+      folder: this.#config.folder,
+      initiator: getNodeOrigin(this.#red, this.#node),
+      canContain: this.#config.properties.text('operation') === 'contain',
+      onEvent: (event) => this.#sendEvent(event, gateway.name),
+      onPoll: (contained, fault) => this.#reportStatus(contained, fault),
+    });
+    this.#stopByAppliance.set(appliance, stop);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearImmediate(this.#startImmediate);
+    for (const stop of this.#stopByAppliance.values()) stop();
+    this.#stopByAppliance.clear();
+  }
+
+  #start(): void {
+    const { applianceId, selectTargets } = this.#config;
+    const fixedAppliance = applianceId === undefined ? undefined : applianceById(applianceId);
+    if (selectTargets) void this.#enforceAtAll(selectTargets);
+    else
+      for (const appliance of fixedAppliance ? [fixedAppliance] : applianceId === undefined ? listNamedAppliances() : [])
+        this.tryEnforceAt(appliance);
+  }
+
+  async #enforceAtAll(selectTargets: () => Promise<readonly ApplianceTarget[]>): Promise<void> {
+    try {
+      const targets = await selectTargets();
+      if (!this.#closed) for (const target of targets) this.tryEnforceAt(target);
+    } catch (thrown) {
+      this.#status.report(statusForErrorCode(asGatewayError(thrown).code));
+    }
+  }
+
+  /** The same where a fault is told elsewhere: a message hears of it too, and until then the status does. */
+  tryEnforceAt(appliance: ApplianceTarget): void {
+    try {
+      this.enforceAt(appliance);
+    } catch (thrown) {
+      this.#status.report(statusForErrorCode(asGatewayError(thrown).code));
+    }
+  }
+
+  #sendEvent(event: ContainEvent, appliance: string): void {
+    const message = { topic: `contain/${event.event}`, payload: { ...event, appliance } };
+    this.#node.send([...new Array<null>(this.#port).fill(null), message]);
+  }
+
+  /** Only what has changed: the outcome of a message stays until then. */
+  #reportStatus(contained: number, fault: GatewayError | undefined): void {
+    // Nobody would see it: the next look says it.
+    if (!fault && this.#status.isBusy) return;
+    const statusKey = fault ? fault.code : String(contained);
+    if (statusKey === this.#reportedStatus) return;
+    const isFirstReport = this.#reportedStatus === '';
+    this.#reportedStatus = statusKey;
+    if (fault) {
+      this.#node.warn(fault.message);
+      this.#status.report(statusForErrorCode(fault.code));
+    } else if (!isFirstReport || contained > 0) this.#status.report(statusForContained(contained));
+  }
+}
+
+/** The folder that the dialog names, as far as that is known without a message. */
+export function readFixedFolder(red: NodeAPI, node: Node, fields: unknown): string | undefined {
+  const entry = isObject(fields) ? fields['folder'] : undefined;
+  if (!isObject(entry) || typeof entry['value'] !== 'string' || entry['value'].trim() === '') return undefined;
+  if (entry['type'] === 'str') return entry['value'];
+  if (entry['type'] !== 'env') return undefined;
+  const value: unknown = red.util.evaluateNodeProperty(entry['value'], 'env', node, {});
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}

@@ -1,0 +1,157 @@
+import type { Node, NodeAPI } from 'node-red';
+import type { RunOutcome, RunOptions } from '../../src/gateway';
+import { runOnMany, type RunOnManyOptions, type RunOnManyOutcome, type ApplianceTarget } from '../../src/inventory';
+import type { LightAbortController } from '../../src/model/abort';
+import { badInput, type GatewayError } from '../../src/model/error';
+import type { Effect } from '../../src/model/operation';
+import { isStreaming } from './control-messages';
+import { toPlainFailure, type Failure } from '../message/failure';
+import { inventoryById } from '../inventory/inventory-node';
+import type { SelectedOperation } from '../message/operation-selector';
+import type { OutputProperty } from '../message/output-property';
+import { badConfig, type NodeProperties } from '../common/node-properties';
+import { awaitBeforeSending } from './message-run';
+import { createValueResolver, type Message, type ValueResolver } from '../message/typed-value';
+
+type NodeRolloutOptions = Pick<RunOnManyOptions, 'concurrency' | 'canary' | 'batch' | 'maxFailures' | 'maxAppliances'>;
+type Input = Readonly<Record<string, unknown>>;
+
+/** One message that runs on many appliances. */
+export interface ManyAppliancesRun {
+  readonly message: Message;
+  readonly selectedOperation: SelectedOperation;
+  readonly output: OutputProperty;
+  readonly targets: readonly ApplianceTarget[];
+  readonly selection: string;
+  readonly abort: LightAbortController;
+  readonly options: RunOptions;
+  readonly send: (message: Message) => void;
+  /** One appliance has failed: where failures go. */
+  readonly onFailure: (message: Message, failure: Failure) => void;
+  readonly onProgress: NonNullable<RunOnManyOptions['onProgress']>;
+}
+
+/** Of an action node that runs on many appliances: which, and how. */
+export class ManyAppliancesRunner {
+  readonly #red: NodeAPI;
+  readonly #id: string;
+  readonly #selection: ValueResolver;
+  /** The dialog alone says which. */
+  readonly #isSelectionFixed: boolean;
+  readonly #isDestroyAllowed: boolean;
+  readonly #rollout: NodeRolloutOptions;
+  readonly #isSentPerAppliance: boolean;
+  readonly #shouldReturnData: boolean;
+
+  /** Errors: `BAD_CONFIG` for what cannot be of any use. */
+  constructor(red: NodeAPI, node: Node<Record<string, unknown>>, id: string, properties: NodeProperties) {
+    this.#red = red;
+    this.#id = id;
+    const type = properties.choice('selectType', ['str', 'msg', 'flow', 'global', 'env', 'jsonata']);
+    const value = properties.text('select');
+    if (value === undefined)
+      throw badConfig('No appliance of the inventory is selected. Open the node and enter names, tag:name, or * for all.');
+    this.#isSelectionFixed = type === 'str' || type === 'env';
+    this.#isDestroyAllowed = properties.flag('allowDestroy');
+    this.#selection = createValueResolver(
+      red,
+      node,
+      { type, value },
+      { name: 'select', label: 'Select', isSecret: false, hasPathTags: false },
+    );
+    this.#rollout = {
+      concurrency: properties.number('atOnce'),
+      canary: properties.number('canary'),
+      batch: properties.text('batch'),
+      maxFailures: properties.text('maxFailures'),
+      maxAppliances: properties.number('maxAppliances'),
+    };
+    this.#isSentPerAppliance = properties.flag('each');
+    this.#shouldReturnData = properties.choice('data', ['all', 'none']) === 'all';
+  }
+
+  get hasMissingInventory(): boolean {
+    return inventoryById(this.#id) === undefined;
+  }
+
+  /** The appliances that a message is about. Errors: `BAD_INPUT` for a selection that only the dialog may make, `BAD_CONFIG` without an inventory. */
+  async select(message: Message, effect: Effect, abort: LightAbortController): Promise<{ targets: ApplianceTarget[]; selection: string }> {
+    const inventory = inventoryById(this.#id);
+    if (!inventory) throw badConfig('The inventory that this node refers to is missing or disabled. Open the node and choose one.');
+    if (!this.#isSelectionFixed && effect !== 'read' && !this.#isDestroyAllowed)
+      throw badInput(
+        'This operation changes something, and this node lets only its own dialog select the appliances of such a one. Allow it there.',
+      );
+    const resolver = this.#selection;
+    const selection =
+      'constant' in resolver
+        ? resolver.constant
+        : 'sync' in resolver
+          ? resolver.sync(message)
+          : await awaitBeforeSending(resolver.async(message), abort);
+    const targets = await awaitBeforeSending(inventory.select(selection), abort);
+    return { targets, selection: String(selection) };
+  }
+
+  /** Those that the dialog selects, without a message; none where one does. Errors: as of `select`. */
+  async selectFixed(): Promise<ApplianceTarget[]> {
+    if (!('constant' in this.#selection)) return [];
+    return (await inventoryById(this.#id)?.select(this.#selection.constant)) ?? [];
+  }
+
+  async perform(run: ManyAppliancesRun): Promise<RunOnManyOutcome> {
+    const { message, selectedOperation, targets, selection, abort, options, onProgress } = run;
+    const { dryRun = false, approve, initiator, translate } = options;
+    const inputs = await this.#inputs(run);
+    const [first] = inputs.values();
+    const sendPart = this.#partSender(run);
+    return runOnMany(targets, selectedOperation.name, (target) => inputs.get(target) ?? {}, {
+      ...this.#rollout,
+      ...{ dryRun, approve, initiator, ...(translate && { translate }) },
+      signal: abort,
+      selection,
+      withData: this.#shouldReturnData && !this.#isSentPerAppliance,
+      onProgress,
+      ...(this.#isSentPerAppliance && { onDone: this.#applianceSender(run) }),
+      ...(first && isStreaming(selectedOperation, first) && { onPart: (target, ...part) => sendPart(target, message, ...part) }),
+    });
+  }
+
+  /** What each is given: `msg.appliance` is its name while the fields are read, so that a folder can be made of it. */
+  async #inputs({ message, selectedOperation, targets, abort }: ManyAppliancesRun): Promise<Map<ApplianceTarget, Input>> {
+    const inputs = targets.map(
+      async (target) => [target, await selectedOperation.inputReader.read({ ...message, appliance: target.name })] as const,
+    );
+    return new Map(await awaitBeforeSending(Promise.all(inputs), abort));
+  }
+
+  /** Each appliance goes out, or fails, as if a message of its own had come for it. */
+  #applianceSender({ message, output, targets, send, onFailure }: ManyAppliancesRun): NonNullable<RunOnManyOptions['onDone']> {
+    const id = this.#red.util.generateId();
+    return ({ name }, { index, outcome, error }: { index: number; outcome?: RunOutcome; error?: GatewayError }) => {
+      const copy = error ? output.copy(message, ['envelope', 'parts']) : output.copy(message);
+      Object.assign(copy, { appliance: name, envelope: outcome?.envelope ?? error?.cause });
+      copy.parts = { id, type: 'array', index, count: targets.length } as NonNullable<Message['parts']>;
+      if (error) return onFailure(copy, toPlainFailure(error));
+      if (outcome?.streamed) return;
+      output.set(copy, outcome?.data);
+      send(copy);
+    };
+  }
+
+  #partSender({
+    output,
+    send,
+  }: ManyAppliancesRun): (target: ApplianceTarget, message: Message, ...part: Parameters<NonNullable<RunOptions['onPart']>>) => void {
+    const ids = new Map<ApplianceTarget, string>();
+    return (target, message, data, part, envelope) => {
+      const id = ids.get(target) ?? this.#red.util.generateId();
+      ids.set(target, id);
+      const copy = output.copy(message);
+      output.set(copy, data);
+      Object.assign(copy, { appliance: target.name, envelope });
+      copy.parts = { id, type: 'array', ...part } as NonNullable<Message['parts']>;
+      send(copy);
+    };
+  }
+}

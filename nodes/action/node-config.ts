@@ -1,0 +1,110 @@
+import type { Node, NodeAPI } from 'node-red';
+import type { ApplianceTarget } from '../../src/inventory';
+import { asGatewayError, type GatewayError } from '../../src/model/error';
+import type { Area } from '../../src/model/operation';
+import { applianceById, getApplianceByName } from '../appliance/appliance-node';
+import { NodeApprovals } from './approvals';
+import { ManyAppliancesRunner } from './many-appliances';
+import { readFixedFolder, NodeEnforcement } from './containment';
+import { OperationSelector } from '../message/operation-selector';
+import { OutputProperty } from '../message/output-property';
+import { badConfig, NodeProperties } from '../common/node-properties';
+import { listOutputPorts } from '../common/rules';
+import type { Message } from '../message/typed-value';
+import type { StatusReporter } from '../status/node-status';
+
+/** What the dialog fixes for every message. */
+export interface NodeConfig {
+  readonly operationSelector: OperationSelector;
+  readonly output: OutputProperty;
+  readonly dryRun: boolean;
+  /** Undefined: nothing has to be approved. */
+  readonly approvals: NodeApprovals | undefined;
+  /** Undefined: nothing happens without a message. */
+  readonly enforcement: NodeEnforcement | undefined;
+  /** Undefined: the message names it. */
+  readonly applianceId: string | undefined;
+  /** Undefined: it is one appliance. */
+  readonly manyAppliances: ManyAppliancesRunner | undefined;
+}
+
+/** An action node, as far as its properties are read for it. */
+interface ActionNodeContext {
+  readonly red: NodeAPI;
+  readonly node: Node<Record<string, unknown>>;
+  readonly area: Area;
+  readonly status: StatusReporter;
+  readonly hasFailureOutput: boolean;
+}
+
+type Definition = Readonly<Record<string, unknown>>;
+
+/** Whether failures leave by an output; where the dialog does not know, they go to Catch nodes. */
+export function hasFailureOutput({ failures }: Definition): boolean {
+  return failures === 'output';
+}
+
+/** What is wrong with it is the outcome of every message. */
+export function parseNodeConfig(context: ActionNodeContext, definition: Definition): NodeConfig | GatewayError {
+  try {
+    return readNodeConfig(context, definition);
+  } catch (thrown) {
+    return asGatewayError(thrown);
+  }
+}
+
+/** Errors: `BAD_CONFIG` for what cannot be of any use. */
+function readNodeConfig(context: ActionNodeContext, definition: Definition): NodeConfig {
+  const { red, node, area } = context;
+  const properties = new NodeProperties(definition);
+  properties.choice('failures', ['catch', 'output']);
+  const applianceId = properties.text('appliance');
+  const isNamedByMessage = properties.choice('applianceFrom', ['', 'msg']) === 'msg';
+  const inventory = properties.text('inventory');
+  if (applianceId === undefined && !isNamedByMessage && inventory === undefined)
+    throw badConfig('No appliance is chosen. Open the node and choose one.');
+  const manyAppliances = inventory === undefined ? undefined : new ManyAppliancesRunner(red, node, inventory, properties);
+  return {
+    operationSelector: new OperationSelector(red, node, area, definition),
+    // Empty means something here, absent does not.
+    output: new OutputProperty(red, definition.output === '' ? '' : (properties.text('output') ?? 'payload')),
+    dryRun: properties.flag('dryRun'),
+    approvals: area.dryRun === false ? undefined : createApprovals(context, properties),
+    enforcement: createEnforcement(context, properties, { applianceId, fields: definition.fields, manyAppliances }),
+    applianceId,
+    manyAppliances,
+  };
+}
+
+function createApprovals({ area, hasFailureOutput }: ActionNodeContext, properties: NodeProperties): NodeApprovals | undefined {
+  if (!properties.flag('approval')) return undefined;
+  return new NodeApprovals(
+    properties.number('approvalMinutes'),
+    listOutputPorts(hasFailureOutput, true, area.events !== undefined).indexOf('approve'),
+  );
+}
+
+function createEnforcement(
+  { red, node, area, status, hasFailureOutput }: ActionNodeContext,
+  properties: NodeProperties,
+  { applianceId, fields, manyAppliances }: Pick<NodeConfig, 'applianceId' | 'manyAppliances'> & { readonly fields: unknown },
+): NodeEnforcement | undefined {
+  if (!area.events) return undefined;
+  const folder = readFixedFolder(red, node, fields);
+  const selectTargets = manyAppliances && (() => manyAppliances.selectFixed());
+  return new NodeEnforcement(red, node, status, { properties, ...area.events, hasFailureOutput, applianceId, selectTargets, folder });
+}
+
+/** It refers to something that is not there. */
+export function hasMissingReference({ applianceId, manyAppliances }: NodeConfig): boolean {
+  if (manyAppliances) return manyAppliances.hasMissingInventory;
+  return applianceId !== undefined && !applianceById(applianceId);
+}
+
+/** Errors: `BAD_CONFIG` where there is none. */
+export function getTargetAppliance({ applianceId }: NodeConfig, message: Message): ApplianceTarget {
+  if (applianceId === undefined) return getApplianceByName(message.appliance);
+  const appliance = applianceById(applianceId);
+  if (!appliance) throw badConfig('The appliance node that this node refers to is missing or disabled. Open the node and choose one.');
+  return appliance;
+}

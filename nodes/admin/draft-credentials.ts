@@ -1,0 +1,159 @@
+import { credentialsFromObject, type CredentialSet, type CredentialSource } from '../../src/inventory';
+import { isObject, type JsonObject } from '../../src/model/json';
+import { Redactor } from '../../src/model/redaction';
+import { requiredCredentials } from '../../src/model/rules';
+import { safeMessage } from '../../src/model/safe-message';
+import { CREDENTIAL_NAMES, type CredentialName } from '../../src/model/setting-kinds';
+import { resolveDraftValue, parseUrlOrigin, listSecretNames, listSecretValues } from './draft-settings';
+import { STORED_SECRET_PLACEHOLDER } from './draft-config-nodes';
+import type { InventoryNode } from '../inventory/inventory-node';
+import { readSetNames, storedCredentialName } from '../inventory/inventory-config';
+import { badConfig, NodeProperties } from '../common/node-properties';
+import { parseEnvReference } from '../common/rules';
+
+/** No list may be a way to try many passwords at one address, nor one password in many realms. */
+const MAX_LOGINS_PER_ADDRESS = 3;
+
+/** The inventory as it is deployed, if it is. */
+interface DeployedInventory {
+  readonly deployed: InventoryNode | undefined;
+  /** Its credentials, variables by their names. */
+  readonly storedCredentials: JsonObject;
+  readonly isAsDeployed: (...properties: string[]) => boolean;
+}
+
+/** Which set is behind what `read` gave. */
+interface IssuedSet {
+  readonly set: string;
+  /** The deployed set that it is. */
+  readonly deployedSet: string | undefined;
+  /** Of its values those that come from there. */
+  readonly storedNames: ReadonlySet<string>;
+}
+
+/** The credential sets of an inventory as its dialog holds them: what was typed, and for addresses that it was deployed for what is stored. */
+export class DraftCredentials implements CredentialSource {
+  readonly redactor = new Redactor();
+  readonly #typedCredentials: JsonObject;
+  readonly #storedCredentials: JsonObject;
+  readonly #isStoredInNode: boolean;
+  readonly #setNames: readonly string[];
+  /** Where what is stored comes from, if a draft may use it at all. */
+  readonly #deployedSource: CredentialSource | undefined;
+  readonly #deployedSetNames: readonly string[];
+  /** Addresses that each deployed set was deployed for. */
+  readonly #deployedOrigins = new Map<string, Set<string>>();
+  readonly #sets = new Map<string, CredentialSet>();
+  readonly #issued = new WeakMap<CredentialSet, IssuedSet>();
+  /** By address: of what is stored those of each set, of what was typed all. */
+  readonly #logins = new Map<string, Set<string>>();
+
+  /** Errors: `BAD_CONFIG` for a place that is not deployed. */
+  constructor(
+    { credentials }: Readonly<JsonObject>,
+    properties: NodeProperties,
+    { deployed, storedCredentials, isAsDeployed }: DeployedInventory,
+  ) {
+    const kind = properties.choice('secrets', ['node', 'environment', 'folder']);
+    const sourceProperties = { node: [], environment: ['prefix'], folder: ['secretsFolder'] }[kind];
+    const isSame = isAsDeployed('secrets', ...sourceProperties);
+    this.#isStoredInNode = kind === 'node';
+    if (!this.#isStoredInNode && !isSame)
+      throw badConfig(
+        'Secrets from the environment or a folder are only read as they are deployed, and these are not. Press Done, deploy, and test then.',
+      );
+    this.#typedCredentials = isObject(credentials) ? credentials : {};
+    this.#storedCredentials = storedCredentials;
+    this.#setNames = readSetNames(properties);
+    this.#deployedSource = isSame ? deployed?.credentialSource : undefined;
+    this.#deployedSetNames = deployed && this.#deployedSource ? readSetNames(new NodeProperties(deployed.properties)) : [];
+    for (const appliance of deployed?.appliances ?? []) {
+      const origin = parseUrlOrigin(appliance.url);
+      if (origin !== undefined) getOrCreateSet(this.#deployedOrigins, appliance.credentials).add(origin);
+    }
+  }
+
+  /** Of each set always the same object, by which it is known again. */
+  read(set: string): CredentialSet {
+    let values = this.#sets.get(set);
+    if (!values) {
+      values = this.#isStoredInNode ? this.#readTyped(set) : this.#withStored(set, set, CREDENTIAL_NAMES, {});
+      this.#sets.set(set, values);
+      this.redactor.add(...listSecretValues(values));
+    }
+    return values;
+  }
+
+  describeLocation(set: string, name: CredentialName): string {
+    return (
+      (this.#isStoredInNode ? credentialsFromObject({}, 'the dialog of the inventory') : this.#deployedSource)?.describeLocation(
+        set,
+        name,
+      ) ?? ''
+    );
+  }
+
+  /** Whether these came from here. */
+  hasIssued(credentials: CredentialSet): boolean {
+    return this.#issued.has(credentials);
+  }
+
+  /** Whether the deployed inventory logs in with that set at this address. */
+  isDeployedAt(credentials: CredentialSet, url: unknown): boolean {
+    const origin = parseUrlOrigin(url);
+    const deployedSet = this.#issued.get(credentials)?.deployedSet;
+    return origin !== undefined && deployedSet !== undefined && this.#deployedOrigins.get(deployedSet)?.has(origin) === true;
+  }
+
+  /** What may go to an appliance. Errors: `BAD_CONFIG` where it needs what is stored for others, and where too much is tried. */
+  credentialsFor({ url, login, realm, secondFactor }: JsonObject, credentials: CredentialSet, isDeployed: boolean): CredentialSet {
+    const { set = '', storedNames = new Set<string>() } = this.#issued.get(credentials) ?? {};
+    const hasTypedSecret = listSecretNames(credentials).some((name) => !storedNames.has(name));
+    const loginKey = JSON.stringify([set, url, login, realm, secondFactor]);
+    const logins = getOrCreateSet(this.#logins, `${hasTypedSecret ? '' : set} ${parseUrlOrigin(url)}`);
+    if (logins.size >= MAX_LOGINS_PER_ADDRESS && !logins.has(loginKey))
+      throw badConfig(
+        safeMessage`More than ${MAX_LOGINS_PER_ADDRESS} different logins would be tried at the same address, and accounts lock. Press Done, deploy, and test then.`,
+      );
+    logins.add(loginKey);
+    if (isDeployed) return credentials;
+    if (requiredCredentials(login, secondFactor).some((name) => storedNames.has(name)))
+      throw badConfig(
+        safeMessage`What is stored of the credential set ${set} was not deployed for this address or proxy, and only goes where it was deployed for. Type it again in the dialog, or deploy first.`,
+      );
+    return Object.fromEntries(Object.entries(credentials).filter(([name]) => !storedNames.has(name)));
+  }
+
+  /** A set that the node keeps itself, by its place: what was not touched is stored under that. */
+  #readTyped(set: string): CredentialSet {
+    const index = this.#setNames.indexOf(set);
+    if (index < 0) return {};
+    const values: Record<string, string> = {};
+    const untouchedNames = CREDENTIAL_NAMES.filter((name) => {
+      const key = storedCredentialName(name, index);
+      const value = this.#typedCredentials[key];
+      if (value === undefined || value === null || value === STORED_SECRET_PLACEHOLDER) return true;
+      // Of a variable that text has to be deployed, or nothing is looked up.
+      if (parseEnvReference(value) !== undefined)
+        return resolveDraftValue(key, value, this.#storedCredentials, this.#storedCredentials) === value;
+      if (typeof value === 'string' && value !== '') values[name] = value;
+      return false;
+    });
+    return this.#withStored(set, this.#deployedSetNames[index], untouchedNames, values);
+  }
+
+  /** With the values of these names as they are stored. */
+  #withStored(set: string, deployedSet: string | undefined, names: readonly CredentialName[], typedValues: CredentialSet): CredentialSet {
+    const deployedValues = deployedSet === undefined ? {} : (this.#deployedSource?.read(deployedSet) ?? {});
+    const storedNames = names.filter((name) => deployedValues[name] !== undefined);
+    const values = { ...typedValues, ...Object.fromEntries(storedNames.map((name) => [name, deployedValues[name]])) };
+    this.#issued.set(values, { set, deployedSet, storedNames: new Set(storedNames) });
+    return values;
+  }
+}
+
+function getOrCreateSet(sets: Map<string, Set<string>>, key: string): Set<string> {
+  const existing = sets.get(key) ?? new Set<string>();
+  sets.set(key, existing);
+  return existing;
+}

@@ -1,0 +1,80 @@
+import type { NodeAPI } from 'node-red';
+import { detectInventoryFormat, Inventory } from '../../src/inventory';
+import type { JsonObject } from '../../src/model/json';
+import type { Redactor } from '../../src/model/redaction';
+import { readApplianceSettings } from '../appliance/appliance-node';
+import { resolveDraftValue } from './draft-settings';
+import { readDraftConfigNodes, hasUndeployedProxy, readFlowNode } from './draft-config-nodes';
+import { DraftCredentials } from './draft-credentials';
+import { inventoryById, inventoryGateways } from '../inventory/inventory-node';
+import { readDefaults, readStableFile, resolveConfigNodeIds } from '../inventory/inventory-config';
+import { badConfig, NodeProperties } from '../common/node-properties';
+
+const INVENTORY_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy'];
+/** What a property is where the dialog says nothing. */
+const DEFAULT_VALUES: Readonly<Record<string, string>> = { source: 'file', secrets: 'node' };
+
+/** What a test of all appliances has in place of the deployed inventory, and what no answer of it may show. */
+export interface DraftInventory {
+  readonly inventory: Inventory;
+  readonly redactor: Redactor;
+}
+
+/**
+ * The inventory as its dialog holds it, by the rules that an appliance's has (draft.ts): what was stored and not touched, and values of
+ * variables, go to no address but those that they were deployed for, and through no proxy that is not deployed. Files and folders are
+ * only read as they are deployed. Errors: `BAD_CONFIG`; one that concerns a single appliance is that one's.
+ */
+export async function createDraftInventory(red: NodeAPI, body: Readonly<JsonObject>): Promise<DraftInventory> {
+  const deployed = typeof body.id === 'string' ? inventoryById(body.id) : undefined;
+  await deployed?.ready;
+  const flowNode = deployed ? readFlowNode(red, deployed.id) : { properties: {}, credentials: {} };
+  const isAsDeployed = (...names: string[]): boolean =>
+    deployed !== undefined && names.every((name) => getText(body, name) === getText(flowNode.properties, name));
+  const entries = INVENTORY_PROPERTIES.map(
+    (name) => [name, resolveDraftValue(name, body[name], flowNode.properties, deployed?.properties)] as const,
+  );
+  const properties = new NodeProperties(Object.fromEntries(entries));
+  const draftCredentials = new DraftCredentials(body, properties, { deployed, storedCredentials: flowNode.credentials, isAsDeployed });
+  const inventory = new Inventory({
+    defaults: readDefaults(properties),
+    credentials: draftCredentials,
+    gateways: inventoryGateways,
+    toSettings: (values, credentials) => {
+      const nodes = resolveConfigNodeIds(red, values);
+      const settings = { ...values, ...nodes };
+      // While a list is read its entries are checked without their secrets.
+      if (!draftCredentials.hasIssued(credentials)) return readApplianceSettings(red, settings, credentials);
+      const isDeployedDestination =
+        draftCredentials.isDeployedAt(credentials, values['url']) && !hasUndeployedProxy(red, body.nodes, nodes);
+      if (!isDeployedDestination) resolveDraftValue('defaults', body.defaults, {}, undefined);
+      return readApplianceSettings(
+        red,
+        settings,
+        draftCredentials.credentialsFor(values, credentials, isDeployedDestination),
+        readDraftConfigNodes(red, body.nodes, nodes),
+      );
+    },
+  });
+  if (properties.choice('source', ['file', 'list']) === 'list') await inventory.loadText(properties.text('list') ?? '[]', 'json');
+  else await inventory.loadText(...(await readDeployedFile(properties, isAsDeployed('source', 'file'))));
+  return { inventory, redactor: draftCredentials.redactor };
+}
+
+async function readDeployedFile(
+  properties: NodeProperties,
+  isAsDeployed: boolean,
+): Promise<[string, ReturnType<typeof detectInventoryFormat>]> {
+  const file = properties.text('file');
+  if (file === undefined) throw badConfig('No file is given. Enter the path of one.');
+  if (!isAsDeployed)
+    throw badConfig(
+      'Files are only read as they are deployed, and this one is not. Press Done, deploy, and test then; or test with a list.',
+    );
+  return [await readStableFile(file), detectInventoryFormat(file)];
+}
+
+function getText(values: JsonObject, name: string): string {
+  const value = values[name];
+  return (typeof value === 'string' ? value.trim() : '') || (DEFAULT_VALUES[name] ?? '');
+}

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NodeAPI } from 'node-red';
+
+const DEFAULT_LANGUAGE = 'en-US';
+
+/** The whole help of all nodes: too much for every page of the editor, it comes at the first look into it. It tells nothing of this Node-RED. */
+export function registerHelpRoute(red: NodeAPI): void {
+  const folder = join(__dirname, '../help');
+  let languages: Set<string> | undefined;
+  const texts = new Map<string, string>();
+  red.httpAdmin.get('/gateway-appliance/help', red.auth.needsPermission('nodes.read'), (request, response) => {
+    const { lang } = request.query;
+    // At the first look: a start reads no folder for it.
+    languages ??= new Set(readdirSync(folder).map((file) => file.replace('.html', '')));
+    const availableLanguages = languages;
+    const requestedLanguage = typeof lang === 'string' ? lang : DEFAULT_LANGUAGE;
+    const language =
+      [requestedLanguage, requestedLanguage.split('-')[0] ?? ''].find((name) => availableLanguages.has(name)) ?? DEFAULT_LANGUAGE;
+    const text = texts.get(language) ?? readFileSync(join(folder, `${language}.html`), 'utf8');
+    texts.set(language, text);
+    response.type('text/plain').set('Cache-Control', 'no-cache').send(text);
+  });
+}

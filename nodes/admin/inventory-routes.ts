@@ -1,0 +1,154 @@
+import type { NodeAPI } from 'node-red';
+import { runOnMany, type ApplianceResult, type InventoryAppliance } from '../../src/inventory';
+import { asGatewayError } from '../../src/model/error';
+import { isObject, type JsonObject } from '../../src/model/json';
+import { registerAdminRoute } from './admin-route';
+import { parseUrlOrigin } from './draft-settings';
+import type { RouteResult } from './draft-gateways';
+import { loginAttempts } from './login-attempt-limit';
+import { inventoryById, type InventoryNode } from '../inventory/inventory-node';
+import { createDraftInventory } from './draft-inventory';
+import { badConfig } from '../common/node-properties';
+
+/** More are never shown at once: the search finds the others. */
+const MAX_RESULTS = 100;
+const LIST_CONCURRENCY = 6;
+const TEST_CONCURRENCY = 1;
+/** A thousand appliances, of which hundreds do not answer. */
+const MAX_TEST_MS = 300_000;
+
+/** One line of the table that a test of all appliances shows. */
+interface TestRow {
+  readonly appliance: string;
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly message?: string;
+  /** Of the appliance, where it answered. */
+  readonly system?: { host: unknown; release: unknown; serial: unknown };
+  /** Another name of the same appliance. */
+  readonly same?: string;
+}
+
+/** What the dialogs ask of an inventory: as it is deployed or, to test it, as a dialog holds it. Nothing here can write, nor read another file. */
+export function registerInventoryRoutes(red: NodeAPI): void {
+  registerAdminRoute(red, '/gateway-inventory/list', (body) => toRouteResult(() => listAppliances(body)), LIST_CONCURRENCY);
+  registerAdminRoute(
+    red,
+    '/gateway-inventory/test',
+    (body, clientSignal) => toRouteResult(() => testAppliances(red, body, clientSignal)),
+    TEST_CONCURRENCY,
+  );
+}
+
+async function toRouteResult(query: () => Promise<Record<string, unknown>>): Promise<RouteResult> {
+  try {
+    return { ok: true, ...(await query()) };
+  } catch (thrown) {
+    const { code, message } = asGatewayError(thrown);
+    return { ok: false, code, message };
+  }
+}
+
+function requireInventory({ id }: Readonly<JsonObject>): InventoryNode {
+  const found = typeof id === 'string' ? inventoryById(id) : undefined;
+  if (!found) throw badConfig('The inventory is not deployed, or disabled. Deploy it first.');
+  return found;
+}
+
+/** Names and tags, which of them a selection fits, and what is wrong with the file now. */
+async function listAppliances(body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
+  const inventory = requireInventory(body);
+  await inventory.ready;
+  const { appliances, fault } = inventory;
+  const tags = new Map<string, number>();
+  for (const tag of appliances.flatMap((appliance) => appliance.tags)) tags.set(tag, (tags.get(tag) ?? 0) + 1);
+  const selected = typeof body.select === 'string' && body.select.trim() !== '' ? await inventory.select(body.select) : appliances;
+  const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
+  const found = selected.filter(({ name, url }) => `${name}\n${url}`.toLowerCase().includes(search));
+  return {
+    total: appliances.length,
+    selected: selected.length,
+    entries: found
+      .slice(0, MAX_RESULTS)
+      .map(({ name, url, tags: applianceTags }) => ({ value: name, note: [url, ...applianceTags].join(' ') })),
+    tags: [...tags].map(([value, count]) => ({ value, count })).slice(0, MAX_RESULTS),
+    ...(fault && { fault: fault.message }),
+  };
+}
+
+/** Asks every appliance who it is. A key that is there is used, and a refusal pauses logins as ever: the button is no way to try passwords. */
+async function testAppliances(red: NodeAPI, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
+  const select = typeof body.select === 'string' && body.select !== '' ? body.select : '*';
+  // An id alone means the node as it is deployed; with a source it is a draft.
+  if (body.source === undefined) {
+    const targets = await requireInventory(body).select(select);
+    return createTestTable(await queryAppliances(targets, clientSignal));
+  }
+  loginAttempts.assertAllowed();
+  const { inventory, redactor } = await createDraftInventory(red, body);
+  try {
+    const targets = inventory.select(select);
+    const results = await queryAppliances(targets, clientSignal);
+    loginAttempts.recordRefusals(countMaxRefusals(targets, results));
+    return redactor.value(createTestTable(results));
+  } finally {
+    inventory.close();
+  }
+}
+
+function createTestTable(results: readonly ApplianceResult[]): Record<string, unknown> {
+  const rows = toTestRows(results);
+  const failed = rows.filter(({ ok, same }) => !ok || same !== undefined);
+  return {
+    total: rows.length,
+    well: rows.filter(({ ok }) => ok).length,
+    rows: [...failed, ...rows.filter((row) => !failed.includes(row))].slice(0, 10 * MAX_RESULTS),
+  };
+}
+
+/** Refusals of the one address that had most, however it is written: of many appliances, some may well have a password of their own. */
+function countMaxRefusals(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): number {
+  const counts = new Map<string, number>();
+  results.forEach(({ error }, index) => {
+    const origin = parseUrlOrigin(targets[index]?.url) ?? '';
+    // Some releases answer wrong credentials with 403.
+    if (error?.code === 'LOGIN_REJECTED' || error?.code === 'FORBIDDEN') counts.set(origin, (counts.get(origin) ?? 0) + 1);
+  });
+  return [...counts.values()].reduce((max, count) => Math.max(max, count), 0);
+}
+
+/** Where none was well the results are in the error. Errors: the same where nothing was tried. */
+async function queryAppliances(targets: readonly InventoryAppliance[], clientSignal: AbortSignal): Promise<ApplianceResult[]> {
+  const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_TEST_MS)]);
+  try {
+    return (await runOnMany(targets, 'system.info', {}, { signal })).data.results;
+  } catch (thrown) {
+    const error = asGatewayError(thrown);
+    const results = error.cause?.['results'];
+    if (!Array.isArray(results)) throw error;
+    return results as ApplianceResult[];
+  }
+}
+
+function toTestRows(results: readonly ApplianceResult[]): TestRow[] {
+  const bySerial = new Map<unknown, string>();
+  return results.map(({ appliance, ok, data, error, skipped }) => {
+    if (!ok) {
+      const message = error?.message ?? (skipped ? 'Not tried.' : '');
+      // Its name stands beside it already.
+      const ownMessage = message.startsWith(`${appliance}: `) ? message.slice(appliance.length + 2) : message;
+      return { appliance, ok, code: error?.code ?? 'ABORTED', message: ownMessage };
+    }
+    const document = isObject(data) ? (data['system-information'] ?? data) : {};
+    const system = isObject(document) ? document : {};
+    const serial = system['serial-number'];
+    const same = serial === undefined ? undefined : bySerial.get(serial);
+    if (serial !== undefined && same === undefined) bySerial.set(serial, appliance);
+    return {
+      appliance,
+      ok,
+      system: { host: system['host-name'], release: system['os-version'], serial },
+      ...(same !== undefined && { same }),
+    };
+  });
+}

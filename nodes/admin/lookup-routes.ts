@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NodeAPI } from 'node-red';
+import { areas } from '../../src/areas';
+import { selectFirst, listObjects, type LookupItem, type RunReadOperation } from '../../src/areas/object-lookup';
+import { readLinks } from '../../src/areas/links';
+import { badInput } from '../../src/model/error';
+import type { Gateway } from '../../src/gateway';
+import { isObject, type JsonObject } from '../../src/model/json';
+import { redactSecrets } from '../../src/model/redaction';
+import { registerAdminRoute } from './admin-route';
+import { listInventoryApplianceNames, listNamedAppliances } from '../appliance/appliance-node';
+import { withDialogGateway } from './draft-gateways';
+
+/** More are never shown at once: the search finds the others. */
+const MAX_RESULTS = 100;
+/** While somebody types, the list need not be fetched for each letter. */
+const CACHE_TTL_MS = 15_000;
+const MAX_LOOKUP_MS = 30_000;
+const CONCURRENCY = 6;
+
+interface CachedLookup {
+  readonly entries: Promise<LookupItem[]>;
+  readonly expiresAt: number;
+}
+
+const lookupsByGateway = new WeakMap<Gateway, Map<string, CachedLookup>>();
+
+/** What the dialogs ask of an appliance while somebody fills them in. All of it reads; nothing here can write. */
+export function registerLookupRoutes(red: NodeAPI): void {
+  registerAdminRoute(
+    red,
+    '/gateway-appliance/list',
+    (body) => withDialogGateway(red, body, (gateway) => searchItems(gateway, body)),
+    CONCURRENCY,
+  );
+  registerAdminRoute(
+    red,
+    '/gateway-appliance/read',
+    (body, clientSignal) => withDialogGateway(red, body, (gateway) => readResource(gateway, body, clientSignal)),
+    CONCURRENCY,
+  );
+  let script: string | undefined;
+  red.httpAdmin.get('/gateway-appliance/panels.js', red.auth.needsPermission('gateway-appliance.write'), (_request, response) => {
+    script ??= readFileSync(join(__dirname, '..', 'panels.js'), 'utf8');
+    response.type('application/javascript').set('Cache-Control', 'no-cache').send(script);
+  });
+}
+
+/** What there is of a kind, as far as it fits the search. `known`: whether the value that the field has now is among all of it. */
+async function searchItems(gateway: Gateway, body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
+  const fieldValues = isObject(body.given) ? body.given : {};
+  const all = LOCAL_LOOKUPS.get(body.kind)?.() ?? (await lookUpItems(gateway, String(body.kind), fieldValues, body.again === true));
+  const search = typeof body.search === 'string' ? body.search.trim().toLowerCase() : '';
+  const found = search === '' ? all : all.filter(({ value, note = '' }) => `${value}\n${note}`.toLowerCase().includes(search));
+  const requestedValues = Array.isArray(body.values) ? body.values : [];
+  const knownValues = new Set<unknown>(requestedValues.length > 0 ? all.map(({ value }) => value) : []);
+  return {
+    entries: selectFirst(String(body.kind), found, MAX_RESULTS),
+    found: found.length,
+    total: all.length,
+    unknown: requestedValues.filter((value) => !knownValues.has(value)),
+  };
+}
+
+/** What is of this Node-RED, not of the appliance. */
+const LOCAL_LOOKUPS: ReadonlyMap<unknown, () => LookupItem[]> = new Map([
+  ['appliance', listApplianceItems],
+  ['operation', listWriteOperations],
+]);
+
+function listWriteOperations(): LookupItem[] {
+  return areas.flatMap(({ name, operations }) =>
+    Object.entries(operations).flatMap(([operation, { effect }]) => (effect === 'read' ? [] : [{ value: `${name}.${operation}` }])),
+  );
+}
+
+function listApplianceItems(): LookupItem[] {
+  const configured = listNamedAppliances().map(({ label, properties }) => ({ value: label, note: String(properties.url) }));
+  return [...configured, ...listInventoryApplianceNames().map((value) => ({ value }))];
+}
+
+function lookUpItems(gateway: Gateway, kind: string, fieldValues: JsonObject, shouldRefresh: boolean): Promise<LookupItem[]> {
+  const cachedLookups = lookupsByGateway.get(gateway) ?? new Map<string, CachedLookup>();
+  lookupsByGateway.set(gateway, cachedLookups);
+  const key = JSON.stringify([kind, fieldValues]);
+  const cached = cachedLookups.get(key);
+  if (cached && !shouldRefresh && cached.expiresAt > performance.now()) return cached.entries;
+  // Others may wait for the same list when the one who asked first has gone.
+  const timeout = AbortSignal.timeout(MAX_LOOKUP_MS);
+  const run: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input, { signal: timeout })).data;
+  const entries = listObjects(kind, fieldValues, run);
+  for (const [oldKey, { expiresAt }] of cachedLookups) if (expiresAt <= performance.now()) cachedLookups.delete(oldKey);
+  cachedLookups.set(key, { entries, expiresAt: performance.now() + CACHE_TTL_MS });
+  // The next one asks anew; who waits for this one hears of the fault.
+  entries.catch(() => cachedLookups.delete(key));
+  return entries;
+}
+
+/** One resource, its secrets masked, and what is below it. */
+async function readResource(gateway: Gateway, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
+  const { path } = body;
+  if (typeof path !== 'string' && !Array.isArray(path)) throw badInput('path has to be text or an array.');
+  const operation = body.root === 'request' ? 'request.get' : 'config.get';
+  const { data, envelope } = await gateway.run(operation as string, { path }, { signal: clientSignal });
+  const resource = redactSecrets(data);
+  return { resource, links: isObject(data) ? readLinks(data) : [], path: envelope.request?.path };
+}

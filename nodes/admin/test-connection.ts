@@ -1,0 +1,76 @@
+import type { NodeAPI } from 'node-red';
+import { asGatewayError, GatewayError } from '../../src/model/error';
+import { Gateway } from '../../src/gateway';
+import { isObject, type JsonObject } from '../../src/model/json';
+import { Redactor } from '../../src/model/redaction';
+import { registerAdminRoute } from './admin-route';
+import { readApplianceSettings } from '../appliance/appliance-node';
+import { readDraftSettings, listSecretValues } from './draft-settings';
+import { withDialogTimeouts, cacheDraftGateway } from './draft-gateways';
+import { loginAttempts } from './login-attempt-limit';
+import type { Settings } from '../../src/model/settings';
+import { inspectUntrustedChain, type UntrustedChain } from './untrusted-chain';
+
+/** What the button "Test" is told. `reason` is what the operating system or TLS called the fault. */
+export type ConnectionTestResult =
+  | { ok: true; system: unknown; ms: number }
+  | { ok: false; code: string; reason?: string | undefined; message: string; shown?: UntrustedChain | undefined };
+
+const MAX_TEST_MS = 30_000;
+/** The dialog asks what else it wants to know as soon as it has the answer. */
+const FOLLOW_UP_TTL_MS = 2000;
+
+/** `POST /gateway-appliance/test`: tries the settings of the open dialog, deployed or not. */
+export function registerTestRoute(red: NodeAPI): void {
+  registerAdminRoute(red, '/gateway-appliance/test', (body, signal) => testConnection(red, body, signal));
+}
+
+/** Never rejects, and takes every secret out of what it answers. */
+export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<ConnectionTestResult> {
+  const redactor = new Redactor();
+  let gateway: Gateway | undefined;
+  let settings: Settings | undefined;
+  let hasSucceeded = false;
+  try {
+    const { properties, credentials, nodes } = readDraftSettings(red, body);
+    redactor.add(...listSecretValues(credentials));
+    settings = readApplianceSettings(red, properties, credentials, nodes);
+    loginAttempts.assertAllowed();
+    // A key that is there already would prove nothing of what stands in the dialog.
+    gateway = new Gateway(withDialogTimeouts(settings), { isolatedLogin: true });
+    const result = await readSystemInfo(gateway, clientSignal);
+    // What the dialog asks next needs no login, and no one-time code, of its own.
+    cacheDraftGateway(body.id, settings, { gateway, redactor }, FOLLOW_UP_TTL_MS);
+    hasSucceeded = true;
+    return result;
+  } catch (thrown) {
+    const error = asGatewayError(thrown);
+    const { code, details } = error;
+    // Some releases answer wrong credentials with 403.
+    if (code === 'LOGIN_REJECTED' || code === 'FORBIDDEN') loginAttempts.recordRefusals();
+    const chain =
+      code === 'TLS' && gateway && settings
+        ? await inspectUntrustedChain(gateway, settings.url, settings.tls?.servername, clientSignal)
+        : undefined;
+    return {
+      ok: false,
+      code,
+      ...(details.system !== undefined && { reason: details.system }),
+      message: redactor.message(error),
+      ...(chain && { shown: chain }),
+    };
+  } finally {
+    if (!hasSucceeded) gateway?.close();
+  }
+}
+
+async function readSystemInfo(gateway: Gateway, clientSignal: AbortSignal): Promise<ConnectionTestResult> {
+  const timeout = AbortSignal.timeout(MAX_TEST_MS);
+  try {
+    const { data, envelope } = await gateway.run('system.info', {}, AbortSignal.any([timeout, clientSignal]));
+    return { ok: true, system: isObject(data) ? (data['system-information'] ?? data) : data, ms: envelope.ms };
+  } catch (thrown) {
+    if (timeout.aborted) throw new GatewayError('TIMEOUT', `The appliance did not answer within ${MAX_TEST_MS / 1000} s.`);
+    throw thrown;
+  }
+}

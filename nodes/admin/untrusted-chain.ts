@@ -1,0 +1,59 @@
+import type { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { Gateway } from '../../src/gateway';
+import { parseSubjectAltNames, toCertificateInfo, type Handshake } from '../../src/http/peer-certificate';
+import type { CertificateInfo } from '../../src/model/peer-certificate';
+
+/** What the dialog makes a TLS configuration of; verification stays on. */
+export interface TrustAnchor {
+  /** The topmost certificate that was shown: an authority, or the certificate itself. */
+  readonly pem: string;
+  readonly itself: boolean;
+  /** The name that the certificate has, where it does not have that of the address. */
+  readonly servername?: string;
+}
+
+export interface UntrustedChain {
+  readonly chain: readonly CertificateInfo[];
+  readonly names: readonly string[];
+  readonly trust?: TrustAnchor;
+  /** Why trusting it would not help. */
+  readonly hinders?: 'dates' | 'names';
+}
+
+/** The chain of an appliance that was not believed, and what would have to be trusted. Undefined where no handshake is to be had. */
+export async function inspectUntrustedChain(
+  gateway: Gateway,
+  url: string,
+  name: string | undefined,
+  clientSignal: AbortSignal,
+): Promise<UntrustedChain | undefined> {
+  try {
+    return toUntrustedChain(await gateway.handshake(clientSignal), name ?? new URL(url).hostname.replace(/^\[|\]$/g, ''));
+  } catch {
+    // What was wrong is told already.
+    return undefined;
+  }
+}
+
+function toUntrustedChain({ certificates, trusted }: Handshake, host: string): UntrustedChain {
+  const [first] = certificates;
+  const last = certificates.at(-1) ?? first;
+  const names = parseSubjectAltNames(first);
+  const result = { chain: certificates.map(toCertificateInfo), names };
+  // Then it was something else: that we show none ourselves, say.
+  if (trusted) return result;
+  if (!certificates.every(isValid)) return { ...result, hinders: 'dates' };
+  const trust = { pem: last.toString(), itself: last === first };
+  if (isValidForHost(first, host)) return { ...result, trust };
+  const servername = names.find((other) => isIP(other) === 0 && !other.includes('*'));
+  return servername === undefined ? { ...result, hinders: 'names' } : { ...result, trust: { ...trust, servername } };
+}
+
+function isValid({ validFrom, validTo }: X509Certificate): boolean {
+  return Date.parse(validFrom) <= Date.now() && Date.now() <= Date.parse(validTo);
+}
+
+function isValidForHost(certificate: X509Certificate, host: string): boolean {
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+}

@@ -1,0 +1,239 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { badInput, GatewayError } from '../../src/model/error';
+import { Gateway, type GatewayOptions } from '../../src/gateway';
+import { PERMISSIONS } from '../../src/model/rules';
+import type { ApplianceTarget } from '../../src/inventory';
+import type { ProxySettings, Settings, TlsSettings } from '../../src/model/settings';
+import { badConfig, NodeProperties } from '../common/node-properties';
+import { trusted, safeMessage } from '../../src/model/safe-message';
+
+export const APPLIANCE_TYPE = 'gateway-appliance';
+
+/** What Node-RED keeps encrypted; only texts travel back to the editor. */
+export const APPLIANCE_CREDENTIALS = {
+  username: { type: 'text' },
+  password: { type: 'password' },
+  secondUsername: { type: 'text' },
+  secondPassword: { type: 'password' },
+  totpSecret: { type: 'password' },
+  apiKey: { type: 'password' },
+} as const;
+
+export type ApplianceCredentials = Partial<Record<keyof typeof APPLIANCE_CREDENTIALS, unknown>>;
+
+/** Every appliance node that is deployed, of the whole process: `msg.appliance` reaches those of other tabs too. */
+const deployedById = new Map<string, ApplianceNode>();
+
+/** Appliances that come from a list, and are known by name alone. */
+export interface ApplianceList {
+  /** Settles when the list is there; undefined when it is. */
+  pending(): Promise<void> | undefined;
+  findAppliance(name: string): ApplianceTarget | undefined;
+  listNames(): string[];
+}
+
+const applianceLists = new Set<ApplianceList>();
+
+/** Lets messages name the appliances of a list, until the answer is called. */
+export function registerApplianceList(list: ApplianceList): () => void {
+  applianceLists.add(list);
+  return () => applianceLists.delete(list);
+}
+
+/** The runtime of one `gateway-appliance` node: settings and the one `Gateway` that all its users share. */
+export class ApplianceNode {
+  readonly id: string;
+  readonly label: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly #credentials: ApplianceCredentials;
+  readonly #red: NodeAPI;
+  #gateway: Gateway | undefined;
+  #fault: GatewayError | undefined;
+  readonly #diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo'>;
+
+  constructor(
+    red: NodeAPI,
+    node: Node<ApplianceCredentials>,
+    definition: NodeDef,
+    diagnostics: Pick<GatewayOptions, 'onExchange' | 'hostInfo'> = {},
+  ) {
+    this.#red = red;
+    this.#diagnostics = diagnostics;
+    this.id = node.id;
+    this.properties = { ...definition };
+    this.label = typeof definition.name === 'string' ? definition.name : '';
+    this.#credentials = node.credentials;
+    deployedById.set(this.id, this);
+    // Node-RED counts the parameters: exactly two, or `done` never comes.
+    node.on('close', (_removed: boolean, done: () => void) => {
+      this.close();
+      done();
+    });
+  }
+
+  get name(): string {
+    return this.label;
+  }
+
+  /** Not a property: what inspects an appliance is not to see them. */
+  get credentials(): ApplianceCredentials {
+    return this.#credentials;
+  }
+
+  /** The gateway, if it was used. */
+  get existingGateway(): Gateway | undefined {
+    return this.#gateway;
+  }
+
+  /** The gateway, made on first use: the nodes it refers to may start after this one. Throws `BAD_CONFIG`, each time. */
+  gateway(): Gateway {
+    if (this.#gateway) return this.#gateway;
+    if (this.#fault) throw this.#fault;
+    try {
+      return (this.#gateway = new Gateway(readApplianceSettings(this.#red, this.properties, this.credentials), {
+        resolveAppliance: (name) => getApplianceByName(name).gateway(),
+        ...this.#diagnostics,
+      }));
+    } catch (thrown) {
+      if (thrown instanceof GatewayError) this.#fault = thrown;
+      throw thrown;
+    }
+  }
+
+  close(): void {
+    // A node of the same id may be there already.
+    if (deployedById.get(this.id) === this) deployedById.delete(this.id);
+    this.#gateway?.close();
+    this.#gateway = undefined;
+    this.#fault = badConfig('The appliance node was closed.');
+  }
+}
+
+/** All that are deployed. */
+export function listDeployedAppliances(): ApplianceNode[] {
+  return [...deployedById.values()];
+}
+
+/** The deployed appliance node of that id. */
+export function applianceById(id: string): ApplianceNode | undefined {
+  return deployedById.get(id);
+}
+
+/** Appliance nodes that a message can name. */
+export function listNamedAppliances(): ApplianceNode[] {
+  return [...deployedById.values()].filter(({ label }) => label !== '');
+}
+
+/** Names of appliances that come from lists. */
+export function listInventoryApplianceNames(): string[] {
+  return [...applianceLists].flatMap((list) => list.listNames());
+}
+
+/** Settles when every list has been read; undefined when they are. */
+export function waitForApplianceLists(): Promise<unknown> | undefined {
+  const pending = [...applianceLists].map((list) => list.pending()).filter((promise) => promise !== undefined);
+  return pending.length > 0 ? Promise.all(pending) : undefined;
+}
+
+/** Of more names the number is enough. */
+const MAX_LISTED_NAMES = 30;
+
+function describeKnownNames(): string {
+  const names = [...new Set([...listNamedAppliances().map(({ label }) => label), ...listInventoryApplianceNames()])].sort();
+  const more = names.length > MAX_LISTED_NAMES ? ` and ${names.length - MAX_LISTED_NAMES} more` : '';
+  return names.slice(0, MAX_LISTED_NAMES).join(', ') + more || 'none';
+}
+
+/** The appliance that a message names. Errors: `BAD_INPUT` listing the names there are, `BAD_CONFIG` when two share the name. */
+export function getApplianceByName(name: unknown): ApplianceTarget {
+  if (typeof name !== 'string' || name === '') {
+    throw badInput(
+      safeMessage`This node takes its appliance from the message: msg.appliance has to be the name of one. There are: ${trusted(describeKnownNames())}.`,
+    );
+  }
+  const listed = [...applianceLists].map((list) => list.findAppliance(name)).filter((appliance) => appliance !== undefined);
+  const found: ApplianceTarget[] = [...listNamedAppliances().filter(({ label }) => label === name), ...listed];
+  if (found.length > 1) throw badConfig(safeMessage`Two appliances have the name ${JSON.stringify(name)}. Give each a name of its own.`);
+  if (!found[0])
+    throw badInput(safeMessage`There is no appliance with the name ${JSON.stringify(name)}. There are: ${trusted(describeKnownNames())}.`);
+  return found[0];
+}
+
+/**
+ * Settings of the library from a node's properties and credentials, with `drafts` in place of what it refers to. Errors: `BAD_CONFIG`
+ * naming what is wrong.
+ */
+export function readApplianceSettings(
+  red: NodeAPI,
+  properties: Readonly<Record<string, unknown>>,
+  credentials: ApplianceCredentials,
+  overrides: Pick<Settings, 'tls' | 'proxy'> = {},
+): Settings {
+  const config = new NodeProperties(properties);
+  const secrets = new NodeProperties(credentials);
+  const values = {
+    name: config.text('name'),
+    url: config.text('url') ?? '',
+    login: config.choice('login', ['realm', 'legacy', 'key']),
+    realm: config.text('realm'),
+    secondFactor: config.choice('secondFactor', ['none', 'password', 'totp', 'flow']),
+    tls: overrides.tls ?? getTlsSettings(red, config.text('tls')),
+    proxy: overrides.proxy ?? getProxySettings(red, config.text('proxy')),
+    timeout: config.number('timeout'),
+    transferTimeout: config.number('transferTimeout'),
+    connections: config.number('connections'),
+    vendor: config.text('vendor'),
+    brand: config.text('brand'),
+    journal: config.text('journal'),
+    dryRun: config.flag('dryRun'),
+    pin: config.text('pin'),
+    permissions: config.choice('permissions', PERMISSIONS),
+    rate: config.number('rate'),
+    waiting: config.number('waiting'),
+    log: config.flag('log'),
+    ...Object.fromEntries(Object.keys(APPLIANCE_CREDENTIALS).map((name) => [name, secrets.secret(name)])),
+  };
+  return withoutUndefined(values) as Settings;
+}
+
+export type TlsNode = Node & { valid?: boolean; addTLSOptions(options: object): TlsSettings };
+
+// A configuration that was chosen but cannot be used is never left out: without it the connection would be another one.
+function getTlsSettings(red: NodeAPI, id: string | undefined): TlsSettings | undefined {
+  if (id === undefined) return undefined;
+  const node = red.nodes.getNode(id) as Partial<TlsNode> | null | undefined;
+  if (typeof node?.addTLSOptions !== 'function') throw createNotDeployedError('TLS configuration');
+  if (node.valid === false) throw badConfig('The TLS configuration of the appliance node is not valid. Open it and check its files.');
+  return node.addTLSOptions({});
+}
+
+type ProxyNode = Node<{ username?: string; password?: string }> & { url?: unknown; noproxy?: unknown };
+
+function getProxySettings(red: NodeAPI, id: string | undefined): ProxySettings | undefined {
+  if (id === undefined) return undefined;
+  const node = red.nodes.getNode(id) as Partial<ProxyNode> | null | undefined;
+  if (node?.type !== 'http proxy') throw createNotDeployedError('proxy configuration');
+  // The type has a space in it: without stored credentials Node-RED leaves the property out.
+  return toProxySettings({ url: node.url, noproxy: node.noproxy, ...node.credentials });
+}
+
+/** Errors: `BAD_CONFIG` for an address that is none. */
+export function toProxySettings(values: { url?: unknown; noproxy?: unknown; username?: unknown; password?: unknown }): ProxySettings {
+  const { username, password } = values;
+  const url = new NodeProperties({ 'url of the proxy': values.url }).text('url of the proxy');
+  if (url === undefined || !URL.canParse(url))
+    throw badConfig('The proxy configuration has no usable URL. Enter one such as http://proxy.example.com:3128.');
+  const noproxy = Array.isArray(values.noproxy) ? values.noproxy.filter((entry) => typeof entry === 'string') : undefined;
+  return withoutUndefined({ url, username, password, noproxy }) as ProxySettings;
+}
+
+function createNotDeployedError(configurationName: string): GatewayError {
+  return badConfig(
+    safeMessage`The ${trusted(configurationName)} that the appliance node refers to is missing or disabled. Choose another, or deploy first.`,
+  );
+}
+
+/** Without the properties that are undefined. */
+function withoutUndefined(values: Record<string, unknown>): unknown {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

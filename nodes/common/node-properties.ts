@@ -1,0 +1,66 @@
+import { GatewayError } from '../../src/model/error';
+import { parseEnvReference } from './rules';
+import { trusted, safeMessage, type SafeMessage } from '../../src/model/safe-message';
+
+/** The one error of a node that is not set up: what is wrong and what to do. */
+export function badConfig(message: string | SafeMessage): GatewayError {
+  return new GatewayError('BAD_CONFIG', typeof message === 'string' ? trusted(message) : message, { sent: false });
+}
+
+/**
+ * Reads the properties of a node as they stand in a flow file: typed ones from the editor, but just as well text from an
+ * environment variable or from a hand-written flow. Errors: `BAD_CONFIG` naming the property. `''` counts as not given.
+ */
+export class NodeProperties {
+  constructor(private readonly values: Readonly<Record<string, unknown>>) {}
+
+  text(name: string): string | undefined {
+    const value = this.#value(name);
+    if (value === undefined || typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+    throw badConfig(safeMessage`${trusted(name)} has to be text. Open the node and enter it again.`);
+  }
+
+  /** The text of a credential: of an unset variable only the field is told, for it may as well be an odd password. */
+  secret(name: string): string | undefined {
+    if (parseEnvReference(this.values[name]) !== undefined) {
+      throw badConfig(
+        safeMessage`${trusted(name)} is to come from an environment variable that is not set. Set it where Node-RED is started.`,
+      );
+    }
+    return this.text(name);
+  }
+
+  number(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined || value.trim() === '') return undefined;
+    const number = Number(value);
+    if (!Number.isFinite(number)) throw badConfig(safeMessage`${trusted(name)} has to be a number, not ${JSON.stringify(value)}.`);
+    return number;
+  }
+
+  /** A switch that guards something must not read as off only because it was spelled oddly. */
+  flag(name: string): boolean {
+    const value = this.text(name);
+    if (value === undefined || value === 'false') return false;
+    if (value === 'true') return true;
+    throw badConfig(safeMessage`${trusted(name)} has to be true or false, not ${JSON.stringify(value)}.`);
+  }
+
+  choice<const C extends string>(name: string, choices: readonly [C, ...C[]]): C {
+    const value = this.text(name) ?? choices[0];
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined)
+      throw badConfig(safeMessage`${trusted(name)} has to be one of ${trusted(choices.join(', '))}, not ${JSON.stringify(value)}.`);
+    return found;
+  }
+
+  #value(name: string): unknown {
+    const value = this.values[name];
+    // Node-RED would have replaced it, had it been set.
+    const variable = parseEnvReference(value);
+    if (variable !== undefined)
+      throw badConfig(safeMessage`${trusted(name)} is to come from the environment variable ${variable}, which is not set.`);
+    return value === '' || value === null ? undefined : value;
+  }
+}

@@ -1,0 +1,101 @@
+import { guessAppliance } from './flow-hints';
+import { getCurrentValue } from './dialog-state';
+import { toPropertyText } from './text';
+
+/** What a route answers, and what stands for an answer that did not come. */
+export type ApiResult = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string; message: string };
+
+export const APPLIANCE_PROPERTIES = [
+  ...['name', 'url', 'login', 'realm', 'secondFactor', 'tls', 'proxy'],
+  ...['timeout', 'transferTimeout', 'connections', 'vendor', 'brand'],
+  ...['pin', 'permissions', 'rate', 'waiting'],
+];
+export const APPLIANCE_CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
+
+/** The appliance of an action node as the routes want it: its name, or all of it where it is not deployed as it stands in the editor. */
+export function toApplianceReference(node: RedNode): Record<string, unknown> | undefined {
+  const inventory = getCurrentValue(node, 'inventory');
+  // Of many the first one that is selected stands for all of them.
+  if (typeof inventory === 'string' && RED.nodes.node(inventory)) return { inventory, select: getSelection(node) };
+  const applianceId = getCurrentValue(node, 'applianceFrom') === 'msg' ? guessAppliance(node) : getCurrentValue(node, 'appliance');
+  const appliance = typeof applianceId === 'string' ? RED.nodes.node(applianceId) : null;
+  if (!appliance) return undefined;
+  const nodes = collectDraftNodes(appliance.tls, appliance.proxy);
+  if (appliance.changed !== true && Object.keys(nodes).length === 0) return { id: appliance.id };
+  return {
+    id: appliance.id,
+    ...Object.fromEntries(APPLIANCE_PROPERTIES.map((name) => [name, appliance[name] ?? ''])),
+    dryRun: appliance.dryRun === true,
+    credentials: pickTexts(appliance.credentials, APPLIANCE_CREDENTIALS),
+    nodes,
+  };
+}
+
+/** What an appliance refers to, where it is not deployed as it stands in the editor. */
+export function collectDraftNodes(tls: unknown, proxy: unknown): Record<string, object> {
+  const found = Object.entries({ tls, proxy }).flatMap(([name, id]): [string, object][] => {
+    const node = typeof id === 'string' ? RED.nodes.node(id) : null;
+    const { defaults = {}, credentials = {} } = (node && RED.nodes.getType(node.type)) ?? {};
+    if (!node || node.changed !== true) return [];
+    const properties = Object.keys(defaults).map((property) => [property, node[property]]);
+    const secrets = pickTexts(node.credentials, Object.keys(credentials));
+    return [[name, { ...Object.fromEntries(properties), id: node.id, credentials: secrets } as object]];
+  });
+  return Object.fromEntries(found);
+}
+
+/** What is stored and was not touched is not here; Node-RED fills it in for the address it was deployed for. */
+function pickTexts(credentials: Record<string, unknown> = {}, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.flatMap((name) => (typeof credentials[name] === 'string' ? [[name, credentials[name]]] : [])));
+}
+
+/** What a message selects is not known here. */
+function getSelection(node: RedNode): unknown {
+  return ['', 'str'].includes(toPropertyText(getCurrentValue(node, 'selectType'))) ? getCurrentValue(node, 'select') : '*';
+}
+
+/** Asks one of our routes. Never rejects: what goes wrong is an answer too. */
+export function postToAppliance(node: RedNode, route: string, body: Record<string, unknown>): Promise<ApiResult> {
+  return post(node, `gateway-appliance/${route}`, body);
+}
+
+export function post(node: RedNode, url: string, body: Record<string, unknown>): Promise<ApiResult> {
+  return new Promise((resolve) => {
+    $.ajax({
+      url,
+      method: 'POST',
+      contentType: 'application/json',
+      data: JSON.stringify(body),
+      dataType: 'json',
+    })
+      .done((result: ApiResult) => resolve(result))
+      .fail((request) => resolve(toFailure(node, request)));
+  });
+}
+
+function toFailure(node: RedNode, { status, responseJSON }: JQuery.jqXHR): ApiResult {
+  const body = responseJSON as { message?: unknown } | undefined;
+  if (status === 429 && typeof body?.message === 'string') return { ok: false, code: 'LIMIT', message: body.message };
+  if (status === 401 || status === 403) return { ok: false, code: 'DENIED', message: node._('test.denied-help') };
+  return { ok: false, code: 'UNREACHABLE', message: node._('test.unreachable-help') };
+}
+
+/** Headings that say more than the code alone: reasons of the connection itself. */
+const CONNECTION_REASONS = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ECONNRESET'];
+const KNOWN_CODES = [
+  ...['BAD_CONFIG', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'],
+  ...['FORBIDDEN', 'NOT_FOUND', 'BAD_RESPONSE', 'TIMEOUT', 'CONNECTION', 'TLS'],
+];
+
+/** A few words for what went wrong; the message beside it says the rest. */
+export function getErrorHeading(node: RedNode, { code, reason }: { code: string; reason?: string }): string {
+  if (code === 'DENIED') return node._('test.denied');
+  if (code === 'UNREACHABLE') return node._('test.unreachable');
+  if (reason !== undefined && CONNECTION_REASONS.includes(reason)) return node._(`test.reason.${reason}`);
+  return node._(KNOWN_CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
+}
+
+/** The same for the tools, which reach the interface: there it is a thing in it that is not there. */
+export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }): string {
+  return error.code === 'NOT_FOUND' ? node._('list.not-there') : getErrorHeading(node, error);
+}

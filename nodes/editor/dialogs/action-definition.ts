@@ -1,0 +1,53 @@
+import { closeAction, openAction, saveAction } from './action';
+import { checkAppliance, checkPollInterval, checkFields, checkApprovalMinutes, checkOperation, checkOutput } from './action-validators';
+import { checkInventoryChoice, checkRolloutOption, checkSelection } from './many-appliances';
+import { presetAppliance, inputLabel, actionLabel, outputLabel } from './action-label';
+
+type Check = (node: RedNode, value: unknown) => true | string | string[];
+
+/** Node-RED calls it on the node, and takes words only of one that has two parameters. */
+function createValidator(check: Check) {
+  return function (this: RedNode, value: unknown, _options: unknown): ReturnType<Check> {
+    return check(this, value);
+  };
+}
+
+/** What the definitions of the action nodes share: each names what it has of it. */
+export const validators = {
+  appliance: createValidator(checkAppliance),
+  operation: createValidator(checkOperation),
+  fields: createValidator(checkFields),
+  output: createValidator(checkOutput),
+  minutes: createValidator(checkApprovalMinutes),
+  every: createValidator(checkPollInterval),
+  inventory: createValidator(checkInventoryChoice),
+  select: createValidator(checkSelection),
+  pace: createValidator(checkRolloutOption),
+};
+
+export const handlers = {
+  inputLabel(this: RedNode): string {
+    return inputLabel(this);
+  },
+  outputLabel(this: RedNode, index: number): string {
+    return outputLabel(this, index);
+  },
+  label(this: RedNode): string {
+    return actionLabel(this);
+  },
+  labelStyle(this: RedNode): string {
+    return this.name ? 'node_label_italic' : '';
+  },
+  add(this: RedNode): void {
+    presetAppliance(this);
+  },
+  prepare(this: RedNode): void {
+    openAction(this);
+  },
+  save(this: RedNode): void {
+    saveAction(this);
+  },
+  cancel(): void {
+    closeAction();
+  },
+};

@@ -1,0 +1,50 @@
+import {
+  hasColon,
+  isValidConnections,
+  isValidRate,
+  isValidTimeout,
+  isValidWaiting,
+  requiredCredentials,
+  findUrlFault,
+} from '../../../src/model/rules';
+import { getCurrentConfigValue } from '../dialog-state';
+
+type Verdict = true | string;
+
+export function checkUrl(node: RedNode, value: unknown): Verdict {
+  const problem = findUrlFault(typeof value === 'string' ? value.trim() : '');
+  return problem === undefined ? true : node._(`check.url-${problem}`);
+}
+
+export function checkRealm(node: RedNode, value: unknown): Verdict {
+  return value || (getCurrentConfigValue(node, 'login') || 'realm') !== 'realm' ? true : node._('check.realm-missing');
+}
+
+export function checkSeconds(node: RedNode, value: unknown): Verdict {
+  if (value === '' || value === undefined) return true;
+  return isValidTimeout(Number(value)) ? true : node._('check.seconds');
+}
+
+export function checkConnections(node: RedNode, value: unknown): Verdict {
+  if (value === '' || value === undefined) return true;
+  return isValidConnections(Number(value)) ? true : node._('check.connections');
+}
+
+export function checkRate(node: RedNode, value: unknown): Verdict {
+  return isEmpty(value) || isValidRate(Number(value)) ? true : node._('check.rate');
+}
+
+export function checkMaxQueued(node: RedNode, value: unknown): Verdict {
+  return isEmpty(value) || isValidWaiting(Number(value)) ? true : node._('check.waiting');
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+}
+
+/** Credentials that the chosen login needs. Node-RED asks only while the dialog is open: elsewhere the editor does not have them. */
+export function checkCredential(node: RedNode, value: unknown, name: string): Verdict {
+  if (name.endsWith('sername') && hasColon(String(value))) return node._('check.username-colon');
+  const needed = requiredCredentials(getCurrentConfigValue(node, 'login'), getCurrentConfigValue(node, 'secondFactor'));
+  return value || !needed.includes(name) ? true : node._(`check.${name}-missing`);
+}

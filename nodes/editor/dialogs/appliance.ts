@@ -1,0 +1,133 @@
+import { checkConnections, checkCredential, checkRate, checkRealm, checkSeconds, checkUrl, checkMaxQueued } from './appliance-validators';
+import { labelFormButtons } from '../fields/row-elements';
+import { getCurrentConfigValue, setOpenConfigNode } from '../dialog-state';
+import { finishConnectionTest, attachTestButton } from './test-connection-button';
+import { isVariable, renderMarkup, showError } from '../text';
+
+type Check = (node: RedNode, value: unknown, property: string) => true | string;
+
+const checkByProperty: Record<string, Check> = {
+  url: checkUrl,
+  realm: checkRealm,
+  timeout: checkSeconds,
+  transferTimeout: checkSeconds,
+  connections: checkConnections,
+  rate: checkRate,
+  waiting: checkMaxQueued,
+  username: checkCredential,
+  password: checkCredential,
+  secondUsername: checkCredential,
+  secondPassword: checkCredential,
+  totpSecret: checkCredential,
+  apiKey: checkCredential,
+};
+/** A form that was just opened for a new appliance is not full of reproaches: empty inputs are told of once they were used. */
+const touchedProperties = new Set<string>();
+
+/** Secrets that are stored for another address than the one that stands in the dialog. */
+const propertiesToReenter = new Set<string>();
+const STORED_SECRET = '__PWRD__';
+
+const input = (property: string): JQuery => $(`#node-config-input-${property}`);
+
+/** Shows the rows that the chosen login needs and says beneath an input what is wrong with it. */
+export function openAppliance(node: RedNode): void {
+  setOpenConfigNode(node);
+  labelFormButtons();
+  if (!input('login').val()) input('login').val('realm');
+  if (!input('secondFactor').val()) input('secondFactor').val('none');
+  if (!input('permissions').val()) input('permissions').val('full');
+  touchedProperties.clear();
+  propertiesToReenter.clear();
+  input('login')
+    .add(input('secondFactor'))
+    .on('change', () => showRows(node));
+  for (const property of Object.keys(checkByProperty)) {
+    input(property).on('change input', function () {
+      // So Node-RED marks the events by which it only fills the form.
+      if (!$(this).attr('skipValidation')) touchedProperties.add(property);
+      showPropertyError(node, property);
+    });
+  }
+  input('url').on('change input', () => requireSecretsAgain(node));
+  showRows(node);
+  openFolds(node);
+  attachTestButton(node);
+}
+
+/** Spaces around an address come from copying it. */
+export function saveAppliance(_node: RedNode): void {
+  input('url').val(String(input('url').val() ?? '').trim());
+  finishConnectionTest(true);
+  setOpenConfigNode(undefined);
+}
+
+export function closeAppliance(): void {
+  finishConnectionTest(false);
+  setOpenConfigNode(undefined);
+}
+
+export function applianceLabel(node: RedNode): string {
+  if (node.name) return node.name;
+  const url = typeof node.url === 'string' ? node.url : '';
+  return url.replace(/^https?:\/\//, '').replace(/\/+$/, '') || node._('appliance.label');
+}
+
+/** What is stored goes where it was entered for: for another address it is asked for again. */
+function requireSecretsAgain(node: RedNode): void {
+  const isSameOrigin = toOrigin(input('url').val()) === toOrigin(node.url);
+  for (const property of ['password', 'secondPassword', 'totpSecret', 'apiKey']) {
+    const value = input(property).val();
+    if (!isSameOrigin && value === STORED_SECRET) propertiesToReenter.add(property);
+    else if (!(isSameOrigin && value === '' && propertiesToReenter.delete(property))) continue;
+    input(property).val(isSameOrigin ? STORED_SECRET : '');
+    touchedProperties.add(property);
+    showPropertyError(node, property);
+  }
+}
+
+function toOrigin(url: unknown): unknown {
+  return typeof url === 'string' && URL.canParse(url.trim()) ? new URL(url.trim()).origin : url;
+}
+
+function showPropertyError(node: RedNode, property: string): void {
+  const value = String(input(property).val() ?? '');
+  const verdict =
+    isVariable(value) || (value === '' && !touchedProperties.has(property)) ? true : checkByProperty[property]?.(node, value, property);
+  if (value === '' && verdict !== true && propertiesToReenter.has(property))
+    showError($(`[data-error="${property}"]`), node._('check.again'));
+  else showError($(`[data-error="${property}"]`), verdict);
+}
+
+function showRows(node: RedNode): void {
+  const login = String(getCurrentConfigValue(node, 'login'));
+  const factor = String(getCurrentConfigValue(node, 'secondFactor'));
+  $('.gateway-form-config [data-when]').each((_index, element) => {
+    const { when = '', factor: factors } = element.dataset;
+    const isShown = when.split(' ').includes(login) && (factors === undefined || factors.split(' ').includes(factor));
+    $(element).toggle(isShown);
+  });
+  renderMarkup($('#gateway-login-note'), node._(`appliance.login-${login}-help`));
+  renderMarkup($('#gateway-factor-note'), factor === 'none' ? '' : node._(`appliance.second-${factor}-help`));
+  for (const property of Object.keys(checkByProperty)) showPropertyError(node, property);
+}
+
+const ADVANCED_DEFAULTS = {
+  timeout: 30,
+  transferTimeout: 600,
+  connections: 8,
+  vendor: '',
+  brand: '',
+  journal: '',
+  log: false,
+  dryRun: false,
+};
+const GUARD_DEFAULTS = { permissions: 'full', pin: '', rate: '', waiting: '' };
+
+/** A fold opens by itself where something in it is not as it comes. */
+function openFolds(node: RedNode): void {
+  const isChanged = (defaults: Readonly<Record<string, unknown>>): boolean =>
+    Object.entries(defaults).some(([property, value]) => Boolean(node[property]) && node[property] != value);
+  $('.gateway-advanced').prop('open', isChanged(ADVANCED_DEFAULTS));
+  $('.gateway-guards').prop('open', isChanged(GUARD_DEFAULTS));
+}

@@ -1,0 +1,143 @@
+import { post } from '../api';
+import { labelTypedInput } from '../fields/row-elements';
+import { getCurrentValue } from '../dialog-state';
+import { pluralized, isVariable, renderMarkup, showError, toPropertyText } from '../text';
+
+const COUNT_PROPERTIES = ['atOnce', 'canary', 'maxAppliances'];
+const SHARE_PROPERTIES = ['batch', 'maxFailures'];
+/** What a new node has; a fold opens by itself where something in it is another. */
+const DEFAULTS: Record<string, string> = { atOnce: '16', canary: '', batch: '', maxFailures: '', maxAppliances: '', data: 'all' };
+
+const PROPERTIES = ['inventory', 'select', 'selectType', 'each', ...Object.keys(DEFAULTS)];
+
+/** Whether a node is set to many appliances, in its open dialog or as it stands. */
+export function isForManyAppliances(node: RedNode): boolean {
+  const inventory = toPropertyText(getCurrentValue(node, 'inventory'));
+  return inventory !== '' && inventory !== '_ADD_';
+}
+
+export function checkInventoryChoice(node: RedNode, value: unknown): true | string {
+  if (!isForManyAppliances(node)) return true;
+  const inventory = RED.nodes.node(toPropertyText(value));
+  if (!inventory) return node._('many.check.gone');
+  return inventory.valid === false ? node._('many.check.invalid') : true;
+}
+
+export function checkSelection(node: RedNode, value: unknown): true | string {
+  return !isForManyAppliances(node) || toPropertyText(value).trim() !== '' || node._('many.check.select');
+}
+
+/** How it goes over them: counts, and shares such as 10%. */
+export function checkRolloutOption(node: RedNode, value: unknown): true | string {
+  const text = toPropertyText(value).trim();
+  return !isForManyAppliances(node) || text === '' || isVariable(text) || /^\d{1,9}(\.\d+)?\s*%?$/.test(text) || node._('many.check.pace');
+}
+
+/** The rows of many appliances: shown when the box beside the appliance is ticked. `changed` shows the others. */
+export function openManyAppliances(node: RedNode, onChange: (many: boolean) => void): void {
+  const box = $('#gateway-many').prop('checked', isForManyAppliances(node));
+  const inventory = $('#node-input-inventory');
+  const select = $('#node-input-select');
+  for (const [property, defaultValue] of Object.entries(DEFAULTS))
+    if (node[property] === undefined) $(`#node-input-${property}`).val(defaultValue);
+  const textType = {
+    value: 'str',
+    label: node._('many.selection'),
+    icon: 'fa fa-filter',
+    autoComplete: createSuggester(node),
+  } as TypedInputType;
+  select.typedInput({ types: [textType, 'msg', 'flow', 'global', 'env', 'jsonata'], typeField: '#node-input-selectType' });
+  labelTypedInput(select);
+  const check = (): void => {
+    const isMany = box.prop('checked') === true;
+    showError($('.gateway-select-error'), isMany ? checkSelection(node, select.typedInput('value')) : true);
+    const error = [...COUNT_PROPERTIES, ...SHARE_PROPERTIES]
+      .map((name) => checkRolloutOption(node, $(`#node-input-${name}`).val()))
+      .find((verdict) => verdict !== true);
+    showError($('.gateway-pace-error'), error);
+  };
+  const updateMatches = debounce(() => void showMatches(node));
+  const show = (): void => {
+    const isMany = box.prop('checked') === true;
+    $('.gateway-many').toggle(isMany);
+    if (!isMany) inventory.val('_ADD_');
+    else if (!isForManyAppliances(node)) inventory.val(guessInventory() ?? '_ADD_');
+    $('.gateway-select').toggle(isMany);
+    onChange(isMany);
+    check();
+    updateMatches();
+  };
+  box.on('change', show);
+  inventory.on('change', updateMatches);
+  select.on('change keyup paste', () => {
+    onChange(box.prop('checked') === true);
+    check();
+    updateMatches();
+  });
+  for (const name of [...COUNT_PROPERTIES, ...SHARE_PROPERTIES]) $(`#node-input-${name}`).on('change input', check);
+  const hasOwnSettings = Object.entries(DEFAULTS).some(
+    ([name, defaultValue]) => node[name] !== undefined && toPropertyText(node[name]) !== defaultValue,
+  );
+  $('.gateway-pace').prop('open', hasOwnSettings || node.each === true);
+  show();
+}
+
+/**
+ * Empty where one appliance is meant, so that Node-RED does not count the inventory as used. A node of an earlier flow that has none of
+ * these properties gets none: it was only looked at.
+ */
+export function saveManyAppliances(node: RedNode): void {
+  if ($('#gateway-many').prop('checked') === true) return;
+  $('#node-input-inventory').val('_ADD_');
+  for (const property of PROPERTIES) if (node[property] === undefined) $(`#node-input-${property}`).removeAttr('id');
+}
+
+/** The only one there is. */
+function guessInventory(): string | undefined {
+  const ids: string[] = [];
+  RED.nodes.eachConfig(({ id, type }) => void (type === 'gateway-inventory' && ids.push(id)));
+  return ids.length === 1 ? ids[0] : undefined;
+}
+
+/** How many the selection fits now, and the first of them: nothing is easier to get wrong, and nothing as costly. */
+async function showMatches(node: RedNode): Promise<void> {
+  const container = $('.gateway-matches');
+  const type = toPropertyText($('#node-input-selectType').val()) || 'str';
+  const select = $('#node-input-select').typedInput('value');
+  if (!isForManyAppliances(node) || type !== 'str' || select.trim() === '' || isVariable(select)) return void container.empty();
+  const answer = await post(node, 'gateway-inventory/list', { id: getCurrentValue(node, 'inventory'), select });
+  if (select !== $('#node-input-select').typedInput('value')) return;
+  if (!answer.ok) return void renderMarkup(container, answer.message);
+  const names = (answer.entries as { value: string }[]).slice(0, 5).map(({ value }) => value);
+  const more = Number(answer.selected) > names.length ? ' …' : '';
+  renderMarkup(
+    container,
+    `${pluralized(node, 'many.matches', Number(answer.total), { selected: Number(answer.selected) })} ${names.join(', ')}${more}`,
+  );
+}
+
+/** Names and tags for the word that is being typed. */
+function createSuggester(node: RedNode) {
+  return (text: string, done: (found: { value: string; label: string }[]) => void): void => {
+    const [, prefix = '', negation = '', word = ''] = /^(.*?[\s|]|)(!?)([^\s|]*)$/.exec(text) ?? [];
+    void post(node, 'gateway-inventory/list', { id: getCurrentValue(node, 'inventory'), search: word.startsWith('tag:') ? '' : word }).then(
+      (answer) => {
+        if (!answer.ok) return done([]);
+        const tags = (answer.tags as { value: string }[]).map(({ value }) => `tag:${value}`).filter((tag) => tag.startsWith(word));
+        const names = word.startsWith('tag:')
+          ? []
+          : (answer.entries as { value: string }[]).map(({ value }) => (value.includes(' ') ? `"${value}"` : value));
+        done([...tags, ...names].slice(0, 20).map((suggestion) => ({ value: `${prefix}${negation}${suggestion}`, label: suggestion })));
+      },
+    );
+  };
+}
+
+/** While somebody types, nobody is asked. */
+function debounce(work: () => void): () => void {
+  let timer: number | undefined;
+  return () => {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(work, 250);
+  };
+}

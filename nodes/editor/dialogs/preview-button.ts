@@ -1,0 +1,79 @@
+import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
+import type { ValueSources } from '../fields/value-types';
+import { getCurrentValue } from '../dialog-state';
+import { getAreaName, getAllFields, findOperation, getOperations, type FieldInfo } from '../operation-table';
+import { loadPanels } from '../fields/field-tools';
+
+/** The button that shows what the node would send, as the dialog stands now. */
+export function attachPreviewButton(node: RedNode, getValueSources: () => ValueSources): void {
+  const container = $('.gateway-preview-place');
+  $('#gateway-preview').on('click', () => {
+    void loadPanels().then(
+      ({ preview }) =>
+        preview({
+          node,
+          container,
+          body: () => ({
+            ...{
+              id: node.id,
+              type: node.type,
+              operation: getCurrentValue(node, 'operation'),
+              operationType: getCurrentValue(node, 'operationType'),
+            },
+            allowDestroy: $('#node-input-allowDestroy').prop('checked') === true,
+            fields: getValueSources(),
+          }),
+          label: (name) => node._(`${getAreaName(node)}.operation.${name.replace(/^.*\./, '')}.label`),
+          createSample: () => createSampleMessage(node, getValueSources()),
+          fetchLastMessage: () => postToAppliance(node, 'last', { id: node.id }),
+          post: (body) => {
+            const appliance = toApplianceReference(node);
+            if (appliance) return postToAppliance(node, 'preview', { ...body, appliance });
+            return Promise.resolve({ ok: false, code: 'BAD_CONFIG', message: node._('check.appliance-missing') });
+          },
+          heading: getToolErrorHeading,
+        }),
+      () => RED.notify(node._('test.unreachable-help'), 'error'),
+    );
+  });
+}
+
+/** What was shown for another operation is not true of this one. */
+export function clearPreview(): void {
+  $('.gateway-preview-place').empty();
+}
+
+/** A message that has everything that the node takes from one, with the examples of its help. */
+function createSampleMessage(node: RedNode, entries: ValueSources): Record<string, unknown> {
+  const [operation, type] = [getCurrentValue(node, 'operation'), getCurrentValue(node, 'operationType')];
+  const selectedOperation = findOperation(node, operation, type);
+  const message: Record<string, unknown> = { payload: {} };
+  for (const [name, field] of Object.entries(selectedOperation?.fields ?? getAllFields(node))) {
+    const entry = entries[name];
+    if (entry?.type === 'msg') setByPath(message, entry.value, parseExample(field));
+    else if (!entry && field.required && !field.guard) setByPath(message, `payload.${name}`, parseExample(field));
+  }
+  const [first] = Object.keys(getOperations(node));
+  if (type === 'msg') setByPath(message, String(operation), first);
+  return message;
+}
+
+/** Under a name with dots; what has brackets in it is left to whoever wrote it. */
+function setByPath(message: Record<string, unknown>, path: string, value: unknown): void {
+  const names = path.replace(/^msg\./, '').split('..');
+  const last = names.pop();
+  if (last === undefined || !/^[\w-]+(\.[\w-]+)*$/.test(path)) return;
+  let parent = message;
+  for (const name of names) parent = (parent[name] ??= {}) as Record<string, unknown>;
+  parent[last] = value;
+}
+
+function parseExample({ example = '', kind, choices }: FieldInfo): unknown {
+  if (choices) return choices[0];
+  if (kind === 'text' || kind === 'path' || example === '') return example;
+  try {
+    return JSON.parse(example) as unknown;
+  } catch {
+    return example;
+  }
+}

@@ -1,0 +1,44 @@
+import { postToAppliance, APPLIANCE_CREDENTIALS, collectDraftNodes, getErrorHeading, APPLIANCE_PROPERTIES } from '../api';
+import { findConfigInput, readConfigText } from '../dialog-state';
+import { loadPanels } from '../fields/field-tools';
+
+/** What the dialog holds now. Secrets that were not touched travel as Node-RED's placeholder. */
+function collectValues(node: RedNode): Record<string, unknown> {
+  return {
+    id: node.id,
+    ...Object.fromEntries(APPLIANCE_PROPERTIES.map((property) => [property, readConfigText(property)])),
+    dryRun: findConfigInput('dryRun').prop('checked') === true,
+    credentials: Object.fromEntries(APPLIANCE_CREDENTIALS.map((name) => [name, String(findConfigInput(name).val() ?? '')])),
+    nodes: collectDraftNodes(readConfigText('tls'), readConfigText('proxy')),
+  };
+}
+
+/** How to take back what TLS configurations were made or changed here, if the dialog is left without Done. */
+const undoSteps: (() => void)[] = [];
+
+export function attachTestButton(node: RedNode): void {
+  undoSteps.length = 0;
+  $('#gateway-test').on('click', () => {
+    void loadPanels().then(
+      ({ test }) =>
+        test({
+          node,
+          undoSteps,
+          container: $('.gateway-test-result'),
+          button: $('#gateway-test'),
+          getValues: () => collectValues(node),
+          post: postToAppliance,
+          heading: getErrorHeading,
+        }),
+      (fault: Error) => {
+        const isDenied = fault.message === '401' || fault.message === '403';
+        RED.notify(node._(isDenied ? 'test.denied-help' : 'test.unreachable-help'), 'error');
+      },
+    );
+  });
+}
+
+export function finishConnectionTest(isSaved: boolean): void {
+  if (!isSaved) for (const undo of undoSteps) undo();
+  undoSteps.length = 0;
+}

@@ -1,0 +1,87 @@
+import { labelFormButtons } from '../fields/row-elements';
+import { getCurrentValue, setOpenNode } from '../dialog-state';
+import { isVariable, renderMarkup, showError, toPropertyText } from '../text';
+
+const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration'];
+/** For which kinds of watch a property means something, as the rows say it too. */
+const KINDS_BY_PROPERTY: Record<string, readonly string[]> = { limits: ['health', 'license'], filter: ['sessions'], days: ['certificate'] };
+
+/** What is wrong with a property of a watch; one that its kind does not have is never wrong. */
+export function checkWatch(node: RedNode, value: unknown, property: string): true | string {
+  const kinds = KINDS_BY_PROPERTY[property];
+  if (kinds && !kinds.includes(toPropertyText(getCurrentValue(node, 'watch')))) return true;
+  const text = toPropertyText(value).trim();
+  if (isVariable(text)) return true;
+  switch (property) {
+    case 'every':
+      return (text !== '' && Number(text) >= 1 && Number(text) <= 86_400) || node._('watch.check.every');
+    case 'days':
+      return /^(\d{1,4}([\s,;]+\d{1,4})*)?$/.test(text) || node._('watch.check.days');
+    case 'filter':
+    case 'limits':
+      return text === '' || isNonEmptyJson(text, property === 'limits') || node._(`watch.check.${property}`);
+    default:
+      return true;
+  }
+}
+
+/** Whether it is JSON of that kind, and not empty. What stands in it, the runtime says: its rules would weigh as much as this whole file. */
+function isNonEmptyJson(text: string, isList: boolean): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) === isList && Object.keys(value as object).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Shows the rows that the chosen kind has, and says beneath an input what is wrong with it. */
+export function openWatch(node: RedNode): void {
+  setOpenNode(node);
+  labelFormButtons();
+  const select = $('#node-input-watch');
+  for (const kind of WATCH_KINDS)
+    select.append(
+      $('<option>')
+        .val(kind)
+        .text(node._(`watch.kind.${kind}`)),
+    );
+  select.val(getWatchKind(node));
+  const check = (property: string): void =>
+    showError($(`[data-error="${property}"]`), checkWatch(node, $(`#node-input-${property}`).val(), property));
+  const intervalInput = $('#node-input-every');
+  let defaultSeconds = defaultIntervalFor(getWatchKind(node));
+  const show = (): void => {
+    const kind = String(select.val());
+    // What nobody has entered goes with the kind.
+    if (intervalInput.val() === defaultSeconds) intervalInput.val(defaultIntervalFor(kind));
+    defaultSeconds = defaultIntervalFor(kind);
+    $('[data-watch]').each(function () {
+      $(this).toggle(String($(this).attr('data-watch')).split(' ').includes(kind));
+    });
+    renderMarkup($('#gateway-watch-about'), node._(`watch.about.${kind}`));
+    $('#node-input-limits').attr('placeholder', kind === 'license' ? node._('watch.limits-license') : node._('watch.limits-health'));
+    for (const property of ['every', ...Object.keys(KINDS_BY_PROPERTY)]) check(property);
+    RED.tray.resize();
+  };
+  for (const property of ['every', ...Object.keys(KINDS_BY_PROPERTY)])
+    $(`#node-input-${property}`).on('change input', () => check(property));
+  select.on('change', show);
+  show();
+}
+
+export function closeWatch(): void {
+  setOpenNode(undefined);
+}
+
+export function watchLabel(node: RedNode): string {
+  return node.name || node._(`watch.title.${getWatchKind(node)}`);
+}
+
+/** Seconds between two checks, where nobody says: as in the library. */
+const defaultIntervalFor = (kind: string): string => (kind === 'configuration' ? '3600' : '60');
+
+function getWatchKind(node: RedNode): string {
+  const kind = toPropertyText(node.watch);
+  return WATCH_KINDS.includes(kind) ? kind : 'sessions';
+}

@@ -1,0 +1,118 @@
+import type { FieldInfo } from '../operation-table';
+
+/** The elements of one row of the dialog. */
+export interface RowElements {
+  readonly container: JQuery;
+  readonly label: JQuery;
+  readonly input: JQuery;
+  readonly reset: JQuery;
+  readonly tools: JQuery;
+  readonly error: JQuery;
+  readonly note: JQuery;
+}
+
+const KIND_ICONS: Record<FieldInfo['kind'], string> = {
+  text: 'fa-font',
+  number: 'fa-hashtag',
+  amount: 'fa-percent',
+  boolean: 'fa-toggle-on',
+  choice: 'fa-list-ul',
+  object: 'fa-file-code-o',
+  list: 'fa-list',
+  path: 'fa-sitemap',
+  records: 'fa-user',
+  names: 'fa-user',
+  data: 'fa-file-o',
+  content: 'fa-file-code-o',
+};
+/** Guards: a number limits something, a text is the place of something. */
+const GUARD_ICONS: Partial<Record<FieldInfo['kind'], string>> = { number: 'fa-shield', amount: 'fa-shield', text: 'fa-folder-open-o' };
+
+export function getFieldIcon(field: FieldInfo): string {
+  if (field.secret) return 'fa-lock';
+  return (field.guard && GUARD_ICONS[field.kind]) || KIND_ICONS[field.kind];
+}
+
+/** A button of icon alone, whose words are for those who point at it or cannot see it. */
+export function createToolButton(icon: string, label: string, onPress: () => void): JQuery {
+  return $('<button type="button" class="red-ui-button gateway-tool">')
+    .attr({ title: label, 'aria-label': label })
+    .append($('<i aria-hidden="true">').addClass(`fa ${icon}`))
+    .on('click', onPress);
+}
+
+/** Makes the row of a field at the end of the form's fields. */
+export function createRow(node: RedNode, name: string, onReset: () => void): RowElements {
+  const id = `gateway-field-${name}`;
+  const row = {
+    container: $('<div class="form-row gateway-row gateway-field">').attr('data-field', name),
+    label: $(`<label for="${id}-value"><i class="fa" aria-hidden="true"></i> <span></span></label>`),
+    input: $('<input type="text" style="width: 100%">').attr('id', id),
+    reset: createToolButton('fa-times', node._('source.back'), onReset).addClass('gateway-reset'),
+    tools: $('<span class="gateway-tools">'),
+    error: $('<div class="gateway-error">').attr('id', `${id}-error`),
+    note: $('<div class="gateway-note" data-note="field">').attr('id', `${id}-note`),
+  };
+  const line = $('<div class="gateway-input">').append(row.input, row.tools, row.reset);
+  row.container.append(row.label, $('<div>').append(line, row.error, row.note)).appendTo('.gateway-fields');
+  return row;
+}
+
+/** What the field is called: for the eye with a star where it is required, and for the controls that Node-RED makes. */
+export function labelRow({ container, label, input }: RowElements, field: FieldInfo, text: string, requiredTitle: string): void {
+  label
+    .find('.fa')
+    .attr('class', `fa ${getFieldIcon(field)}`)
+    .end()
+    .find('span')
+    .text(text)
+    .append(field.required ? $('<b class="gateway-star" aria-hidden="true">*</b>').attr('title', requiredTitle) : '');
+  container.find('.red-ui-typedInput-input').attr({
+    id: `${String(input.attr('id'))}-value`,
+    'aria-required': String(field.required === true),
+    'aria-describedby': `${String(input.attr('id'))}-error ${String(input.attr('id'))}-note`,
+  });
+}
+
+/** Node-RED gives its buttons no names: each gets the field's, and what it is set to. */
+export function labelControls(row: JQuery, label: string): void {
+  const type = row.find('.red-ui-typedInput-type-select');
+  type.attr('aria-label', `${label}: ${type.attr('title') ?? ''}`);
+  const option = row.find('.red-ui-typedInput-option-trigger');
+  option.attr('aria-label', `${label}: ${option.text().trim()}`);
+  row.find('.red-ui-typedInput-option-expand').attr('aria-label', `${label}: …`);
+  row.find('.gateway-default').attr('aria-label', `${label}: ${row.find('.gateway-default').text()}`);
+  row.find('.gateway-tool').each((_, button) => button.setAttribute('aria-label', `${label}: ${button.title}`));
+}
+
+/** Node-RED fills in the texts of a form once it is prepared. */
+function readLabelText(label: JQuery): string {
+  return label.text().trim() || RED._(label.find('[data-i18n]').attr('data-i18n') ?? '');
+}
+
+/** The same for a typed input that stands in the form itself; its label leads to what is to be seen of it. */
+export function labelTypedInput(input: JQuery): void {
+  const id = String(input.attr('id'));
+  const row = input.closest('.gateway-row');
+  const label = row.children('label');
+  const updateLabels = (): void => {
+    const text = readLabelText(label);
+    labelControls(row, text);
+    const textBox = row.find('.red-ui-typedInput-input').attr({ id: `${id}-value`, 'aria-label': text });
+    row.find('.red-ui-typedInput-option-trigger').attr('id', `${id}-choice`);
+    const isMenu = [textBox, textBox.parent()].some((part) => part.css('display') === 'none');
+    label.attr('for', `${id}-${isMenu ? 'choice' : 'value'}`);
+  };
+  input.on('change typedinputtypechange', updateLabels);
+  updateLabels();
+}
+
+/** Icons say nothing to who hears the form; beside each choice of a configuration node Node-RED has two buttons of icon alone. */
+export function labelFormButtons(): void {
+  $('.gateway-form i.fa').attr('aria-hidden', 'true');
+  $('.gateway-form a[id*="-input-btn-"]').each((_, button) => {
+    const [, buttonKind = ''] = /-(edit|add)$/.exec(button.id) ?? [];
+    const text = readLabelText($(button).closest('.gateway-row').children('label'));
+    if (buttonKind) button.setAttribute('aria-label', `${text}: ${RED._(buttonKind === 'add' ? 'editor.configAdd' : 'editor.configEdit')}`);
+  });
+}

@@ -1,0 +1,57 @@
+import { readValueSources } from './fields/value-types';
+import { hasArea, findOperation, type FieldInfo } from './operation-table';
+
+/** The appliance that a node of this tab most likely means: the only one there is, else the one that the tab uses most. */
+export function guessAppliance(node: RedNode): string | undefined {
+  const appliances: RedNode[] = [];
+  RED.nodes.eachConfig((config) => {
+    if (config.type === 'gateway-appliance' && config.d !== true && (!config.z || config.z === node.z)) appliances.push(config);
+  });
+  if (appliances.length <= 1) return appliances[0]?.id;
+  const uses = new Map<unknown, number>();
+  RED.nodes.eachNode((other) => {
+    if (other.z === node.z && hasArea(other.type)) uses.set(other.appliance, (uses.get(other.appliance) ?? 0) + 1);
+  });
+  const [mostUsed] = appliances.filter(({ id }) => uses.has(id)).sort((a, b) => (uses.get(b.id) ?? 0) - (uses.get(a.id) ?? 0));
+  return mostUsed?.id;
+}
+
+/** Types of an Inject node whose value may be an object, whatever it is now. */
+const OBJECT_VALUE_TYPES = ['json', 'jsonata', 'msg', 'flow', 'global', 'env', 'bin', 'cred'];
+
+/**
+ * Required fields that no message can be expected to bring: nothing is wired to the node, or only Inject nodes whose payload cannot hold
+ * them. Of any other node nobody knows what it sends.
+ */
+export function findMissingFields(node: RedNode): string[] {
+  const operation = findOperation(node, node.operation, node.operationType);
+  if (!operation) return [];
+  const entries = readValueSources(node.fields);
+  const needed = Object.entries(operation.fields).filter(
+    ([name, { required, guard }]) => required && !guard && !Object.hasOwn(entries, name),
+  );
+  if (needed.length === 0) return [];
+  const upstreamNodes = findUpstreamNodes(node);
+  return needed.flatMap(([name, field]) => (upstreamNodes.some((source) => canSupply(source, field)) ? [] : [name]));
+}
+
+/** What is wired to a node. By id: which of node and its proxy a link holds differs from one way of wiring to the next. */
+export function findUpstreamNodes(node: RedNode): RedNode[] {
+  const upstreamNodes: RedNode[] = [];
+  RED.nodes.eachLink(({ source, target }) => {
+    if (target.id === node.id) upstreamNodes.push(source);
+  });
+  return upstreamNodes;
+}
+
+function canSupply(source: RedNode, field: FieldInfo): boolean {
+  if (source.type !== 'inject') return true;
+  const properties = Array.isArray(source.props) ? (source.props as { p?: unknown; vt?: unknown; v?: unknown }[]) : [];
+  return properties.some(({ p, vt, v }) => {
+    if (p !== 'payload') return typeof p === 'string' && p.startsWith('payload.');
+    // Older Inject nodes keep the type of the payload beside it.
+    const type = typeof vt === 'string' ? vt : source.payloadType;
+    if (OBJECT_VALUE_TYPES.includes(String(type))) return true;
+    return type === 'str' && field.subject === true && (v ?? source.payload) !== '';
+  });
+}

@@ -1,0 +1,236 @@
+import type { ApiResult } from '../api';
+import type { OpenPanel, PanelOptions } from './index';
+import { openCurrentComparison } from './compare-current';
+import { renderMarkup } from '../text';
+
+interface ResourceLink {
+  name: string;
+  href: string | null;
+}
+
+/** One resource in the tree; those below are fetched when it is opened. */
+interface TreeItem {
+  label: string;
+  icon: string;
+  path: string;
+  resource?: unknown;
+  answer?: Promise<ApiResult> | undefined;
+  parent?: TreeItem;
+  children?: (done: (items: TreeItem[]) => void, item: TreeItem) => void;
+  treeList?: { expand(done?: () => void): void };
+}
+
+const ROOTS = { config: '/api/v1/configuration', request: '/api/v1' };
+
+/** The tree of the appliance in a tray of its own: level by level on the left, the chosen resource on the right, its path on top. */
+export function openPathBrowser(options: PanelOptions): OpenPanel {
+  const browser = new PathBrowser(options);
+  browser.open();
+  return browser;
+}
+
+class PathBrowser implements OpenPanel {
+  private readonly path = $('<input type="text" class="gateway-path">');
+  private readonly crumbs = $('<div class="gateway-crumbs">');
+  private readonly tree = $('<div class="gateway-tree">');
+  private readonly resource = $('<div class="gateway-resource" tabindex="0">');
+  private readonly root: string;
+  private closeListener: () => void = () => undefined;
+  private latestRequest = 0;
+
+  constructor(private readonly options: PanelOptions) {
+    this.root = options.node.type === 'gateway-request' ? ROOTS.request : ROOTS.config;
+  }
+
+  open(): void {
+    const { node } = this.options;
+    RED.tray.show({
+      title: node._('tree.title'),
+      width: 700,
+      buttons: [
+        { id: 'gateway-tree-cancel', text: node._('tree.cancel'), click: () => this.closeTray() },
+        { id: 'gateway-tree-ok', text: node._('tree.use'), class: 'primary', click: () => this.applyPath() },
+      ],
+      open: (tray) => this.fill(tray.find('.red-ui-tray-body')),
+      close: () => this.closeListener(),
+      show: () => undefined,
+    });
+  }
+
+  /** The tray stays until somebody leaves it. */
+  close(): void {
+    return undefined;
+  }
+
+  onClosed(listener: () => void): void {
+    this.closeListener = listener;
+  }
+
+  private fill(body: JQuery): void {
+    const { node, target } = this.options;
+    const source = target.get();
+    const search = $('<input type="text">').attr({ placeholder: node._('tree.search'), 'aria-label': node._('tree.search') });
+    search.on('input', () => this.search(String(search.val())));
+    this.path.attr('aria-label', node._('tree.path')).val(source?.type === 'str' ? source.value : '');
+    this.path.on('input', () => this.drawCrumbs());
+    this.resource.attr('aria-label', node._('tree.resource'));
+    const left = $('<div class="gateway-tree-side">').append(search, this.tree);
+    const panes = $('<div class="gateway-panes">').append(left, this.resource);
+    const note = $('<div class="gateway-note">').text(this.canUseTags ? node._('tree.crumbs') : '');
+    $('<div class="gateway-panel gateway-browser">').append(this.path, this.crumbs, note, panes).appendTo(body);
+    const root = this.createItem({ name: this.root, href: this.root }, '');
+    this.tree.treeList({ data: [root] });
+    this.tree.on('treelistselect', (_event, item) => void this.choose(item as TreeItem));
+    root.treeList?.expand();
+    this.drawCrumbs();
+    this.showText(node._('tree.begin'));
+  }
+
+  private createItem({ name, href }: ResourceLink, parent: string): TreeItem {
+    const path = toPath(href, name, parent, this.root);
+    return {
+      label: name,
+      icon: 'fa fa-folder-o',
+      path,
+      children: (done, item) => void this.loadChildren(item).then(done),
+    };
+  }
+
+  private async loadChildren(item: TreeItem): Promise<TreeItem[]> {
+    const answer = await this.loadResource(item);
+    if (!answer.ok) {
+      this.showFailure(answer);
+      return [];
+    }
+    return (answer.links as ResourceLink[]).map((link) => this.createItem(link, item.path));
+  }
+
+  /** Once for the resource and what is below it; again where that failed. */
+  private async loadResource(item: TreeItem): Promise<ApiResult> {
+    const root = this.root === ROOTS.request ? 'request' : 'config';
+    item.answer ??= this.options.post('read', { root, path: item.path === '' ? '/' : item.path });
+    const answer = await item.answer;
+    if (answer.ok) item.resource = answer.resource;
+    else item.answer = undefined;
+    return answer;
+  }
+
+  private async choose(item: TreeItem): Promise<void> {
+    const request = (this.latestRequest += 1);
+    if (item.path !== '') this.path.val(item.path);
+    this.drawCrumbs();
+    // One click shows what it holds and what is below it.
+    item.treeList?.expand();
+    if (item.resource === undefined) {
+      this.showText(this.options.node._('list.searching'));
+      const answer = await this.loadResource(item);
+      if (request !== this.latestRequest) return;
+      if (!answer.ok) {
+        this.showFailure(answer);
+        return;
+      }
+    }
+    this.resource.empty().append(
+      $('<pre>')
+        .attr('data-path', item.path)
+        .text(JSON.stringify(item.resource, null, 2)),
+    );
+  }
+
+  /** A list of paths does not. */
+  private get canUseTags(): boolean {
+    return this.options.field.kind === 'path';
+  }
+
+  /** Every name of the path is a button that makes a tag of it, and back. */
+  private drawCrumbs(): void {
+    const text = String(this.path.val() ?? '');
+    this.crumbs.empty();
+    if (text.startsWith('/') || !this.canUseTags) return;
+    const parts = text.split('/').filter(Boolean);
+    parts.forEach((part, index) => {
+      const isTag = part.startsWith('{{');
+      const button = $('<button type="button" class="red-ui-button red-ui-button-small">').text(part).toggleClass('gateway-tag', isTag);
+      button.attr({
+        'aria-pressed': String(isTag),
+        title: isTag
+          ? this.options.node._('tree.to-name')
+          : this.options.node._('tree.to-tag', { property: `msg.${toTemplateTag(parts, index).slice(2, -2)}` }),
+      });
+      button.on('click', () => {
+        const storedName = button.data('name') as string | undefined;
+        parts[index] = isTag ? (this.originalNames.get(index) ?? storedName ?? part) : toTemplateTag(parts, index);
+        if (!isTag) this.originalNames.set(index, part);
+        this.path.val(parts.join('/'));
+        this.drawCrumbs();
+      });
+      this.crumbs.append(button, index < parts.length - 1 ? $('<span>').text('/') : '');
+    });
+  }
+
+  /** What stood where a tag stands now. */
+  private readonly originalNames = new Map<number, string>();
+
+  /** Within what was opened: names, and what the resources hold. */
+  private search(text: string): void {
+    const wanted = text.trim().toLowerCase();
+    const matches = (item: TreeItem): boolean =>
+      wanted === '' ||
+      item.label.toLowerCase().includes(wanted) ||
+      (item.resource !== undefined && JSON.stringify(item.resource).toLowerCase().includes(wanted));
+    this.tree.treeList('filter', wanted === '' ? null : (item: TreeItem) => matches(item));
+  }
+
+  private showText(text: string): void {
+    this.resource.empty().append($('<div class="gateway-note">').text(text));
+  }
+
+  private showFailure(answer: { code: string; reason?: string; message: string }): void {
+    const { node, heading } = this.options;
+    this.resource.empty().append($('<b>').text(heading(node, answer)), renderMarkup($('<div>'), answer.message));
+  }
+
+  private applyPath(): void {
+    const text = String(this.path.val() ?? '').trim();
+    if (text !== '') this.options.target.set('str', text);
+    const isKnown = text !== '' && !text.includes('{{');
+    // Who chose what to change wants to see what is there. The form is there again by then.
+    this.closeTray(() => {
+      const bodyTarget = this.options.getBodyTarget();
+      if (bodyTarget && isKnown && bodyTarget.get() === undefined) openCurrentComparison({ ...this.options, target: bodyTarget });
+    });
+  }
+
+  private closeTray(afterClose?: () => void): void {
+    RED.tray.close(afterClose);
+  }
+}
+
+/** The last name of a path is what it is about; those before it are called after their collections. No two are alike. */
+function toTemplateTag(parts: readonly string[], index: number): string {
+  const collection = (parts[index - 1] ?? '').replace(/[^a-z0-9]+(.)?/gi, (_, next: string = '') => next.toUpperCase());
+  const name = index === parts.length - 1 || !/^[a-z]/i.test(collection) ? 'name' : collection;
+  const tags = [name, ...parts.map((_, at) => `${name}${at + 2}`)].map((one) => `{{payload.${one}}}`);
+  return tags.find((tag) => !parts.includes(tag)) ?? '{{payload.name}}';
+}
+
+/** As a person writes it where that means the same; of a name with a slash in it, as the appliance encodes it. */
+function toPath(href: string | null, name: string, parent: string, root: string): string {
+  if (href === root) return '';
+  const at = href?.indexOf(`${root}/`) ?? -1;
+  if (href === null || at < 0) return `${parent}${parent === '' ? '' : '/'}${encodeURIComponent(name)}`;
+  return href
+    .slice(at + root.length + 1)
+    .split('/')
+    .map(toReadableSegment)
+    .join('/');
+}
+
+function toReadableSegment(segment: string): string {
+  try {
+    const name = decodeURIComponent(segment);
+    return /[/%?#\\{}]/.test(name) ? segment : name;
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,19 @@
+import { parsePins } from '../../../src/model/rules';
+
+const findPinInput = (): JQuery => $('#node-config-input-pin');
+
+/** What there is to say of an identity pin, once it is known which appliance answers; and a button that sets it to that one. */
+export function describePin(node: RedNode, names: readonly string[]): { text: string; isWarning: boolean; button: JQuery | undefined } {
+  const [name] = names;
+  const pinnedNames = parsePins(String(findPinInput().val() ?? ''));
+  if (name === undefined) return { text: '', isWarning: false, button: undefined };
+  if (names.some((candidate) => pinnedNames.includes(candidate.toUpperCase())))
+    return { text: node._('pin.same'), isWarning: false, button: undefined };
+  const button = $('<button type="button" class="red-ui-button gateway-pin">').text(node._('pin.button', { name }));
+  button.on('click', () => {
+    findPinInput().val(name).trigger('change');
+    $('.gateway-guards').prop('open', true);
+    button.replaceWith(document.createTextNode(node._('pin.set', { name })));
+  });
+  return { text: pinnedNames.length > 0 ? node._('pin.other') : '', isWarning: pinnedNames.length > 0, button };
+}

@@ -1,0 +1,248 @@
+import type { ApiResult } from '../api';
+import type { OpenPanel, PanelOptions } from './index';
+import { renderMarkup } from '../text';
+
+interface LookupItem {
+  value: string;
+  note?: string;
+}
+interface LookupResult {
+  entries: LookupItem[];
+  found: number;
+  unknown: string[];
+}
+
+/** Somebody types on: the list is asked for once there is a pause. */
+const PAUSE_MS = 150;
+let dropDownCount = 0;
+
+/** What was there when it was asked for last, by what was asked: shown until the answer comes. */
+const cachedResults = new Map<string, LookupResult>();
+const MAX_CACHED_RESULTS = 50;
+
+/** What is on the appliance now, below the field; what stands in the field is the search. Anything else may be typed all the same. */
+export function openValuePicker(options: PanelOptions): OpenPanel {
+  const toQuery = (search: string) => ({ kind: options.field.names, given: options.getLiteralTexts(), search });
+  const toCacheKey = (search: string) => options.applianceKey && options.applianceKey + JSON.stringify(toQuery(search));
+  const fetchItems: FetchItems = async (search, isRetry) => {
+    const answer = await options.post('list', { ...toQuery(search), again: isRetry, values: readFieldValues(options.target.get()) });
+    if (!answer.ok) return answer;
+    const result = answer as unknown as LookupResult;
+    const key = toCacheKey(search);
+    if (cachedResults.size >= MAX_CACHED_RESULTS) cachedResults.clear();
+    // Which names in the field are gone is of that field.
+    if (key !== undefined) cachedResults.set(key, { ...result, unknown: [] });
+    return result;
+  };
+  return new DropDown(options, fetchItems, { getCached: (search) => cachedResults.get(toCacheKey(search) ?? '') });
+}
+
+/** The names in a field: one, or those of a JSON array. */
+function readFieldValues(source: ReturnType<PanelOptions['target']['get']>): string[] {
+  if (source?.type === 'str') return source.value === '' ? [] : [source.value];
+  const list = source?.type === 'json' ? parseList(source.value) : undefined;
+  return (list ?? []).filter((one) => typeof one === 'string');
+}
+
+/** Values that the interface is known to take; the last entry says that others are possible. */
+export function openKnownValues(options: PanelOptions): OpenPanel {
+  const entries = (options.field.known ?? []).map((value) => ({ value }));
+  return new DropDown(options, () => Promise.resolve({ entries, found: entries.length, unknown: [] }), { hasOtherEntry: true });
+}
+
+type FetchItems = (search: string, isRetry: boolean) => Promise<LookupResult | Exclude<ApiResult, { ok: true }>>;
+
+interface DropDownBehavior {
+  /** The last entry says that other values are possible. */
+  readonly hasOtherEntry?: true;
+  readonly getCached?: (search: string) => LookupResult | undefined;
+}
+
+class DropDown implements OpenPanel {
+  private readonly textBox: JQuery;
+  private readonly panel = $('<div class="gateway-panel gateway-list red-ui-editor-dialog">');
+  private readonly status = $('<div class="gateway-list-note" role="status" aria-live="polite">');
+  private readonly items = $('<div role="listbox">');
+  private readonly id = `gateway-list-${(dropDownCount += 1)}`;
+  /** What stood in the field when the list opened is no search. */
+  private readonly initialText: string;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private latestRequest = 0;
+  private activeIndex = -1;
+  private closeListener: () => void = () => undefined;
+
+  constructor(
+    private readonly options: PanelOptions,
+    private readonly fetchItems: FetchItems,
+    private readonly behavior: DropDownBehavior,
+  ) {
+    this.textBox = options.target.textBox;
+    this.initialText = this.readText();
+    this.items.attr({ id: this.id, 'aria-label': options.target.element.find('label').text().trim() });
+    this.panel.append(this.items, this.status).appendTo(document.body);
+    this.panel.on('mousedown', (event) => event.preventDefault());
+    this.items.on('click', '[role="option"]', (event) => this.choose($(event.currentTarget as HTMLElement)));
+    this.textBox
+      .attr({ role: 'combobox', 'aria-expanded': 'true', 'aria-controls': this.id, 'aria-autocomplete': 'list' })
+      .on('input.gateway-list', () => this.scheduleSearch())
+      .on('keydown.gateway-list', (event) => this.handleKey(event))
+      .on('blur.gateway-list', () => this.close())
+      .trigger('focus');
+    // The form scrolls beneath it.
+    window.addEventListener('scroll', this.updatePosition, true);
+    window.addEventListener('resize', this.updatePosition);
+    this.updatePosition();
+    void this.showItems(false);
+  }
+
+  close(): void {
+    if (!this.panel.parent().length) return;
+    clearTimeout(this.timer);
+    this.latestRequest += 1;
+    window.removeEventListener('scroll', this.updatePosition, true);
+    window.removeEventListener('resize', this.updatePosition);
+    this.textBox.off('.gateway-list').attr('aria-expanded', 'false').removeAttr('aria-activedescendant aria-controls');
+    this.panel.remove();
+    this.closeListener();
+  }
+
+  onClosed(listener: () => void): void {
+    this.closeListener = listener;
+  }
+
+  private readText(): string {
+    const entry = this.options.target.get();
+    return entry?.type === 'str' ? entry.value : '';
+  }
+
+  private scheduleSearch(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.showItems(false), PAUSE_MS);
+  }
+
+  private async showItems(isRetry: boolean): Promise<void> {
+    const request = (this.latestRequest += 1);
+    const text = this.options.target.textBox.is(':visible') ? String(this.textBox.val() ?? '') : '';
+    const search = text === this.initialText || this.options.target.get()?.type === 'json' ? '' : text;
+    const cached = isRetry ? undefined : this.behavior.getCached?.(search);
+    if (cached) this.fillItems(cached, search);
+    else if (this.items.children().length === 0) this.showStatus(this.options.node._('list.searching'));
+    const answer = await this.fetchItems(this.behavior.hasOtherEntry ? '' : search, isRetry);
+    if (request !== this.latestRequest) return;
+    if ('ok' in answer && !answer.ok) this.showFailure(answer);
+    // Somebody may be about to choose: what is the same stays where it is.
+    else if (JSON.stringify(answer) !== JSON.stringify(cached)) this.fillItems(answer as LookupResult, search);
+  }
+
+  private fillItems({ entries, found, unknown }: LookupResult, search: string): void {
+    const { node } = this.options;
+    this.clear();
+    entries.forEach(({ value, note }, index) => {
+      const text = $('<span>').text(value);
+      const noteElement = note === undefined ? '' : $('<span class="gateway-list-more">').text(note);
+      $('<div role="option" aria-selected="false">')
+        .attr('id', `${this.id}-${index}`)
+        .data('value', value)
+        .append(text, noteElement)
+        .toggleClass('gateway-chosen', value === this.initialText)
+        .appendTo(this.items);
+    });
+    if (this.behavior.hasOtherEntry)
+      $('<div role="option" aria-selected="false">').attr('id', `${this.id}-other`).text(node._('list.other')).appendTo(this.items);
+    const missingText = unknown.length > 0 && search === '' ? node._('list.gone', { value: unknown.join(', ') }) : '';
+    const countText =
+      entries.length === 0
+        ? node._(search === '' ? 'list.none' : 'list.no-match')
+        : found > entries.length
+          ? node._('list.more', { shown: entries.length, found })
+          : '';
+    this.showStatus(this.behavior.hasOtherEntry ? '' : [missingText, countText].filter(Boolean).join(' '));
+    this.options.target.element.toggleClass('gateway-gone', missingText !== '');
+    this.updatePosition();
+  }
+
+  private clear(): void {
+    this.items.empty();
+    this.activeIndex = -1;
+    this.textBox.removeAttr('aria-activedescendant');
+  }
+
+  private showFailure(answer: { code: string; reason?: string; message: string }): void {
+    const { node, heading } = this.options;
+    this.clear();
+    const retryButton = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('list.again'));
+    retryButton.on('click', () => void this.showItems(true));
+    this.status
+      .empty()
+      .append($('<b>').text(heading(node, answer)), renderMarkup($('<div>'), answer.message), retryButton)
+      .addClass('gateway-list-bad');
+    this.updatePosition();
+  }
+
+  private showStatus(text: string): void {
+    this.status
+      .removeClass('gateway-list-bad')
+      .text(text)
+      .toggle(text !== '');
+  }
+
+  private handleKey(event: JQuery.TriggeredEvent): void {
+    const options = this.items.children('[role="option"]');
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key ?? ''];
+    if (step !== undefined && options.length > 0) {
+      event.preventDefault();
+      this.activeIndex = (this.activeIndex + step + options.length) % options.length;
+      options.attr('aria-selected', 'false').removeClass('gateway-at');
+      const activeOption = options.eq(this.activeIndex).attr('aria-selected', 'true').addClass('gateway-at');
+      this.textBox.attr('aria-activedescendant', activeOption.attr('id') ?? '');
+      activeOption[0]?.scrollIntoView({ block: 'nearest' });
+    } else if (event.key === 'Enter' && this.activeIndex >= 0) {
+      event.preventDefault();
+      this.choose(options.eq(this.activeIndex));
+    } else if (event.key === 'Escape') {
+      // It would close the whole dialog.
+      event.stopPropagation();
+      this.close();
+    }
+  }
+
+  private choose(option: JQuery): void {
+    const value: unknown = option.data('value');
+    const { target } = this.options;
+    if (typeof value === 'string') {
+      const extendedList = target.get()?.type === 'json' ? addToList(target.get()?.value ?? '', value) : undefined;
+      if (extendedList === undefined) target.set('str', value);
+      else target.set('json', extendedList);
+      target.element.removeClass('gateway-gone');
+    }
+    this.close();
+    this.textBox.trigger('focus');
+    if (typeof value !== 'string') this.textBox.trigger('select');
+  }
+
+  private readonly updatePosition = (): void => {
+    const anchor = this.options.target.element.find('.red-ui-typedInput-container')[0]?.getBoundingClientRect();
+    if (!anchor) return;
+    const isAbove = window.innerHeight - anchor.bottom < 200 && anchor.top > 300;
+    this.panel.css({
+      left: anchor.left,
+      width: anchor.width,
+      ...(isAbove ? { top: 'auto', bottom: window.innerHeight - anchor.top } : { top: anchor.bottom, bottom: 'auto' }),
+    });
+  };
+}
+
+/** A JSON array with one more in it; undefined for what is none. */
+function addToList(json: string, value: string): string | undefined {
+  const list = parseList(json || '[]');
+  return list && JSON.stringify([...list.filter((one) => one !== value), value]);
+}
+
+function parseList(json: string): unknown[] | undefined {
+  try {
+    const list = JSON.parse(json) as unknown;
+    return Array.isArray(list) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}

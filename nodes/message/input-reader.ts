@@ -1,0 +1,134 @@
+import type { Node, NodeAPI } from 'node-red';
+import type { Field, Operation } from '../../src/model/operation';
+import { badConfig } from '../common/node-properties';
+import { canBeWholePayload } from '../common/rules';
+import {
+  findPayloadProperties,
+  createValueResolver,
+  WHOLE_PAYLOAD,
+  type Message,
+  type ValueResolver,
+  type TypedValue,
+} from './typed-value';
+import { isObject, type JsonObject } from '../../src/model/json';
+import { safeMessage } from '../../src/model/safe-message';
+
+type InputValues = Record<string, unknown>;
+type SyncReader = readonly [name: string, read: (message: Message) => unknown];
+type AsyncReader = readonly [name: string, read: (message: Message) => Promise<unknown>];
+
+/**
+ * What the node's `fields` say, checked for shape; flows of 0.1 have them under `inputs`, where Node-RED itself may put a number of
+ * ports. Errors: `BAD_CONFIG` naming the entry.
+ */
+export function readTypedValues({ fields: configuredFields, inputs }: Readonly<Record<string, unknown>>): ReadonlyMap<string, TypedValue> {
+  const fields = configuredFields ?? (isObject(inputs) ? inputs : undefined);
+  if (fields === undefined || fields === '') return new Map();
+  if (!isObject(fields)) throw badConfig('fields has to be an object: one entry for each field, with type and value.');
+  return new Map(
+    Object.entries(fields).map(([name, entry]): [string, TypedValue] => {
+      if (!isObject(entry) || typeof entry.type !== 'string')
+        throw badConfig(safeMessage`fields.${name} has to be an object with type and value.`);
+      return [name, { type: entry.type, value: entry.value }];
+    }),
+  );
+}
+
+/**
+ * How one operation of one node gets its input (contract, "Where a field's value comes from"), worked out once. Only where values
+ * come from is decided here; what they have to be, `readInput` of the library says.
+ */
+export class InputReader {
+  readonly #constants: InputValues = {};
+  readonly #syncReaders: SyncReader[] = [];
+  readonly #asyncReaders: AsyncReader[] = [];
+  readonly #payloadFields: readonly (readonly [string, Field])[];
+  readonly #subject: string | undefined;
+  readonly #isSubjectRequired: boolean;
+  readonly #canTakeNumber: boolean;
+  /** The whole payload may be the object that the operation is about. */
+  readonly #canBeWholePayload: boolean;
+  /** Properties of the payload that are read by name: sources that name one, and what tells the operation. */
+  readonly #usedProperties = new Set<string | symbol>();
+
+  constructor(
+    red: NodeAPI,
+    node: Node<Record<string, unknown>>,
+    operation: Operation,
+    typedValues: ReadonlyMap<string, TypedValue>,
+    usedProperties: Iterable<string | symbol> = [],
+  ) {
+    for (const [name, value] of typedValues) {
+      const field: Field | undefined = operation.fields[name];
+      const hasPathTags = field?.kind === 'path';
+      this.#add(name, createValueResolver(red, node, value, { name, label: field?.label, isSecret: field?.secret ?? false, hasPathTags }));
+      for (const property of findPayloadProperties(red, value, hasPathTags)) this.#usedProperties.add(property);
+    }
+    for (const property of usedProperties) this.#usedProperties.add(property);
+    this.#payloadFields = Object.entries(operation.fields).filter(([name, field]) => !typedValues.has(name) && !field.guard);
+    const [subject, field] = this.#payloadFields.find(([, { subject }]) => subject) ?? [];
+    this.#subject = subject;
+    this.#isSubjectRequired = field?.required === true;
+    this.#canTakeNumber = field?.kind === 'number' || field?.numberPayload === true;
+    this.#canBeWholePayload = subject !== undefined && canBeWholePayload(subject, operation.fields, (name) => typedValues.has(name));
+  }
+
+  /** Values by field. A promise only where a source needs one; it and the call itself fail with a `GatewayError`. */
+  read(message: Message): InputValues | Promise<InputValues> {
+    const values: InputValues = { ...this.#constants };
+    for (const [name, read] of this.#syncReaders) values[name] = read(message);
+    this.#readPayload(message.payload, values);
+    return this.#asyncReaders.length === 0 ? values : this.#readAsync(message, values);
+  }
+
+  #add(name: string, resolver: ValueResolver): void {
+    if ('constant' in resolver) this.#constants[name] = resolver.constant;
+    else if ('sync' in resolver) this.#syncReaders.push([name, resolver.sync]);
+    else this.#asyncReaders.push([name, resolver.async]);
+  }
+
+  #readPayload(payload: unknown, values: InputValues): void {
+    const subject = this.#subject;
+    if (!isObject(payload)) {
+      if (subject !== undefined && this.#isSubject(payload)) values[subject] = payload;
+    } else if (subject !== undefined && this.#isWholePayload(payload)) {
+      values[subject] = payload;
+    } else this.#readProperties(payload, values);
+  }
+
+  #isWholePayload(payload: JsonObject): boolean {
+    return this.#subject !== undefined && this.#canBeWholePayload && !Object.hasOwn(payload, this.#subject);
+  }
+
+  /** The properties of an object payload that nothing of this operation reads; the first hundred. */
+  findIgnored(payload: unknown): string[] {
+    if (!isObject(payload) || this.#isWholePayload(payload) || this.#usedProperties.has(WHOLE_PAYLOAD)) return [];
+    const fields = new Set(this.#payloadFields.map(([name]) => name));
+    return Object.keys(payload)
+      .filter((name) => !fields.has(name) && !this.#usedProperties.has(name))
+      .slice(0, 100);
+  }
+
+  #readProperties(payload: JsonObject, values: InputValues): void {
+    for (const [name, field] of this.#payloadFields) {
+      if (!Object.hasOwn(payload, name)) continue;
+      const value = payload[name];
+      // A filter that is there but empty is an error later on, not "everything".
+      values[name] = value === undefined && field.filter ? null : value;
+    }
+  }
+
+  /** A number is one only where a number is wanted: an Inject node's timestamp is no session id. */
+  #isSubject(payload: unknown): boolean {
+    if (typeof payload === 'number') return this.#canTakeNumber;
+    if ((typeof payload === 'string' && payload !== '') || Array.isArray(payload) || Buffer.isBuffer(payload)) return true;
+    // A Map or a Date, say: where something has to come, what came is told.
+    return this.#isSubjectRequired && typeof payload === 'object' && payload !== null;
+  }
+
+  async #readAsync(message: Message, values: InputValues): Promise<InputValues> {
+    const found = await Promise.all(this.#asyncReaders.map(([, read]) => read(message)));
+    this.#asyncReaders.forEach(([name], index) => (values[name] = found[index]));
+    return values;
+  }
+}

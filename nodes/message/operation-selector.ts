@@ -1,0 +1,91 @@
+import type { Node, NodeAPI } from 'node-red';
+import { badInput } from '../../src/model/error';
+import type { Area, Operation } from '../../src/model/operation';
+import { InputReader, readTypedValues } from './input-reader';
+import { badConfig, NodeProperties } from '../common/node-properties';
+import { findPayloadProperties, createValueResolver, type Message, type ValueResolver, type TypedValue } from './typed-value';
+import { describeKind } from '../../src/model/json';
+import { trusted, safeMessage } from '../../src/model/safe-message';
+
+/** One operation, ready to get its input from messages. */
+export interface SelectedOperation {
+  /** As the library calls it: `sessions.kill`. */
+  readonly name: string;
+  readonly operation: Operation;
+  readonly inputReader: InputReader;
+}
+
+/** Which operation a message runs: the one of the dialog, or one that the message, a context store or the environment names. */
+export class OperationSelector {
+  readonly #red: NodeAPI;
+  readonly #node: Node<Record<string, unknown>>;
+  readonly #area: Area;
+  readonly #typedValues: ReadonlyMap<string, TypedValue>;
+  readonly #isDestroyAllowed: boolean;
+  readonly #resolver: ValueResolver;
+  /** Properties of the payload that tell the operation. */
+  readonly #usedProperties: Iterable<string | symbol>;
+  readonly #prepared = new Map<string, SelectedOperation>();
+
+  /** Errors: `BAD_CONFIG` for what cannot be of any use; an operation that does not exist is `BAD_INPUT`, for each message. */
+  constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: Readonly<Record<string, unknown>>) {
+    this.#red = red;
+    this.#node = node;
+    this.#area = area;
+    this.#typedValues = readTypedValues(definition);
+    const properties = new NodeProperties(definition);
+    const type = properties.choice('operationType', ['op', 'msg', 'flow', 'global', 'env', 'jsonata']);
+    const value = properties.text('operation');
+    if (value === undefined) throw badConfig('No operation is chosen. Open the node and choose one.');
+    this.#isDestroyAllowed = type === 'op' || properties.flag('allowDestroy');
+    this.#resolver =
+      type === 'op'
+        ? { constant: value }
+        : createValueResolver(red, node, { type, value }, { name: 'operation', label: 'Operation', isSecret: false, hasPathTags: false });
+    this.#usedProperties = findPayloadProperties(red, { type, value }, false);
+    if (type === 'op') this.#prepare(value);
+  }
+
+  /** Errors: `BAD_INPUT` for an operation that there is not, or that only the dialog may choose. */
+  select(message: Message): SelectedOperation | Promise<SelectedOperation> {
+    if ('constant' in this.#resolver) return this.#selectByName(this.#resolver.constant);
+    if ('sync' in this.#resolver) return this.#selectByName(this.#resolver.sync(message));
+    return this.#resolver.async(message).then((name) => this.#selectByName(name));
+  }
+
+  #selectByName(requested: unknown): SelectedOperation {
+    if (typeof requested !== 'string')
+      throw badInput(safeMessage`operation has to be the name of an operation; ${trusted(describeKind(requested))} came.`);
+    const prefix = `${this.#area.name}.`;
+    const name = requested.startsWith(prefix) ? requested.slice(prefix.length) : requested;
+    const selectedOperation = this.#prepared.get(name) ?? this.#prepare(name);
+    if (!selectedOperation) {
+      throw badInput(
+        safeMessage`There is no operation ${JSON.stringify(requested)} in this node. There are: ${trusted(Object.keys(this.#area.operations).join(', '))}.`,
+      );
+    }
+    if (selectedOperation.operation.effect === 'destroy' && !this.#isDestroyAllowed) {
+      throw badInput(
+        safeMessage`The operation ${trusted(name)} destroys something, and this node lets only its own dialog choose such a one. Allow it there.`,
+      );
+    }
+    return selectedOperation;
+  }
+
+  #prepare(name: string): SelectedOperation | undefined {
+    if (!Object.hasOwn(this.#area.operations, name)) return undefined;
+    const operation = this.#area.operations[name] as Operation;
+    const inputReader = new InputReader(this.#red, this.#node, operation, this.#typedValuesFor(operation), this.#usedProperties);
+    const selectedOperation = { name: `${this.#area.name}.${name}`, operation, inputReader };
+    this.#prepared.set(name, selectedOperation);
+    return selectedOperation;
+  }
+
+  /** A node with a dynamic operation has entries for several: those of the others do not count. An unknown one stays, to be told. */
+  #typedValuesFor(operation: Operation): ReadonlyMap<string, TypedValue> {
+    if ('constant' in this.#resolver) return this.#typedValues;
+    const otherOperations = Object.values(this.#area.operations).filter((other) => other !== operation);
+    const isFieldOfOther = (name: string): boolean => otherOperations.some(({ fields }) => Object.hasOwn(fields, name));
+    return new Map([...this.#typedValues].filter(([name]) => Object.hasOwn(operation.fields, name) || !isFieldOfOther(name)));
+  }
+}

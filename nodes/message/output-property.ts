@@ -1,0 +1,112 @@
+import type { NodeAPI, NodeMessage } from 'node-red';
+import { isGatewayFailure } from './failure';
+import { badConfig } from '../common/node-properties';
+import { RESERVED_PROPERTIES } from '../common/rules';
+import type { Message } from './typed-value';
+import { isObject, describeKind } from '../../src/model/json';
+import { trusted, safeMessage } from '../../src/model/safe-message';
+
+const PROTOTYPE_NAMES = new Set<unknown>(['__proto__', 'constructor', 'prototype']);
+
+/** The message property that receives the data; none when the node is to leave the message's own properties alone. */
+export class OutputProperty {
+  readonly #red: NodeAPI;
+  readonly #property: string;
+  readonly #isNested: boolean;
+
+  /** Errors: `BAD_CONFIG` for a property that cannot be, or that a message needs for something else. */
+  constructor(red: NodeAPI, property: string) {
+    this.#red = red;
+    this.#property = property.startsWith('msg.') ? property.slice(4) : property;
+    const parts = this.#property === '' ? ['payload'] : this.#pathParts();
+    this.#isNested = parts.length > 1;
+    const first = parts[0];
+    if (typeof first !== 'string' || RESERVED_PROPERTIES.has(first) || parts.some((part) => PROTOTYPE_NAMES.has(part))) {
+      throw badConfig(
+        safeMessage`output may not be ${JSON.stringify(property)}: the message needs that for something else. Choose another property.`,
+      );
+    }
+  }
+
+  /** Before anything is sent: the data must not be lost because a text stands where an object is needed. */
+  assertWritable(message: Message): void {
+    if (!this.#isNested) return;
+    let holder: unknown = message;
+    for (const part of this.#pathParts(message).slice(0, -1)) {
+      holder = (holder as Record<string | number, unknown>)[part];
+      if (holder === undefined) return;
+      if (typeof holder !== 'object' || holder === null) {
+        throw badConfig(
+          safeMessage`output is msg.${this.#property}, but there the message has ${trusted(describeKind(holder))}, which cannot hold it.`,
+        );
+      }
+    }
+  }
+
+  /**
+   * The message itself, or a copy where it cannot take what a node writes into it: it is sealed, or has a property that is read-only.
+   * Known before anything is sent: a change that was made must not be reported as failed.
+   */
+  normalize(message: Message): Message {
+    const normalized = normalizeMessage(message, this.#property === '' ? [] : [String(this.#pathParts(message)[0])]);
+    let holder: Record<string | number, unknown> = normalized;
+    if (this.#isNested) {
+      const parts = this.#pathParts(message);
+      for (const [index, part] of parts.slice(0, -1).entries()) {
+        const inner = holder[part];
+        if (typeof inner !== 'object' || inner === null) break;
+        if (!isWritable(inner, parts[index + 1] as string | number))
+          holder[part] = Array.isArray(inner) ? [...(inner as unknown[])] : { ...inner };
+        holder = holder[part] as Record<string | number, unknown>;
+      }
+    }
+    return normalized;
+  }
+
+  /** Tells an `http response` what the payload is, where that is no JSON. */
+  setContentType(message: Message, contentType: string | undefined): void {
+    if (contentType === undefined || this.#property !== 'payload') return;
+    message.headers = { ...(isObject(message.headers) && message.headers), 'content-type': contentType };
+  }
+
+  set(message: NodeMessage, data: unknown): void {
+    if (this.#property === 'payload') message.payload = data;
+    else if (this.#property !== '') this.#red.util.setMessageProperty(message, this.#property, data, true);
+  }
+
+  /**
+   * A message of its own for one part of a stream: it shares nothing with the others, but what hangs on an HTTP request. An error that
+   * one of these nodes set stays behind.
+   */
+  copy(message: Message, replacedProperties = this.#replacedProperties): Message {
+    // What is replaced anyway need not be copied: a payload may be large.
+    const copiedEntries = Object.entries(message).filter(
+      ([name, value]) => !replacedProperties.includes(name) && !(name === 'error' && isGatewayFailure(value)),
+    );
+    return this.#red.util.cloneMessage(Object.fromEntries(copiedEntries) as Message);
+  }
+
+  get #replacedProperties(): string[] {
+    return ['envelope', 'parts', ...(this.#isNested ? [] : [this.#property])];
+  }
+
+  #pathParts(message?: Message): (string | number)[] {
+    try {
+      return this.#red.util.normalisePropertyExpression(this.#property, message);
+    } catch {
+      throw badConfig(safeMessage`output is ${JSON.stringify(this.#property)}, which is no message property. Enter one such as payload.`);
+    }
+  }
+}
+
+/** A message that takes `envelope`, `error` and the properties of these names. Something that is no object becomes the payload of one. */
+export function normalizeMessage(message: Message, names: readonly string[]): Message {
+  if (typeof message !== 'object') return { payload: message } as unknown as Message;
+  return ['envelope', 'error', ...names].every((name) => isWritable(message, name)) ? message : { ...message };
+}
+
+/** Whether a property can be written, and be taken away again. */
+function isWritable(holder: object, name: string | number): boolean {
+  const property = Object.getOwnPropertyDescriptor(holder, name);
+  return property ? property.writable === true && property.configurable === true : Object.isExtensible(holder);
+}

@@ -1,0 +1,19 @@
+/**
+ * What the nodes of another package of this project build on (`@gateway-admin/node-red/nodes`): how a node reads its properties, fields
+ * and operation, how it fails, and the inventories that are deployed. Nothing here is needed for a flow.
+ */
+export { hideCredentials } from './gateway';
+export { isGatewayFailure, toPlainFailure, type Failure } from './message/failure';
+export { LightAbortController } from '../src/model/abort';
+export { createEarlyFailureEnvelope } from '../src/run/envelope';
+export { ManyAppliancesRunner } from './action/many-appliances';
+export { inventoryById, type InventoryNode } from './inventory/inventory-node';
+export { OperationSelector, type SelectedOperation } from './message/operation-selector';
+export { normalizeMessage, OutputProperty } from './message/output-property';
+export { getNodeOrigin } from './common/node-origin';
+export { badConfig, NodeProperties } from './common/node-properties';
+export { onInput, type DoneCallback, type SendCallback } from './message/on-input';
+export { shareBetweenProcesses } from './inventory/coordination';
+export type { Message } from './message/typed-value';
+export { createOperationTitle } from '../src/model/summary';
+export { translatorForPackage, translateText } from './common/i18n';

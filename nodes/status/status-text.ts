@@ -1,0 +1,181 @@
+import type { NodeStatus } from 'node-red';
+import type { RunOutcome } from '../../src/gateway';
+import type { RunOnManyOutcome } from '../../src/inventory';
+import type { GatewayError } from '../../src/model/error';
+import type { ErrorCode } from '../../src/model/error-codes';
+import { isObject } from '../../src/model/json';
+import type { TextValues } from '../common/i18n';
+
+/** As the English catalogue has them, for a language that has none; every text stays below 20 characters. */
+export const ENGLISH_STATUS_TEXTS = {
+  working: 'working',
+  running: '__n__ running',
+  waiting: 'waiting',
+  'some-waiting': '__w__ of __n__ waiting',
+  moved: '__size__',
+  'moved-of': '__size__, __percent__ %',
+  ok: 'ok',
+  items: '__n__ items',
+  'items-one': '1 item',
+  sessions: '__n__ sessions',
+  'sessions-one': '1 session',
+  ended: 'ended __n__',
+  sent: 'sent __n__',
+  planned: 'planned __n__',
+  partly: '__failed__ of __n__ failed',
+  'not-configured': 'not configured',
+  'bad-input': 'bad input',
+  'wrong-login': 'wrong login',
+  'login-paused': 'login paused',
+  'needs-code': 'code needed',
+  forbidden: 'forbidden',
+  'invalid-request': 'invalid request',
+  'not-found': 'not found',
+  rejected: 'rejected',
+  'appliance-error': 'appliance error',
+  'bad-answer': 'bad answer',
+  timeout: 'no answer in time',
+  'no-connection': 'no connection',
+  certificate: 'TLS problem',
+  unknown: 'outcome unknown',
+  cancelled: 'cancelled',
+  limit: 'limit reached',
+  conflict: 'conflict',
+  'to-approve': '__n__ to approve',
+  declined: 'declined',
+  expired: 'expired',
+  'locked-out': 'locked out',
+  contained: '__n__ contained',
+  appliances: '__n__ appliances',
+  'appliances-one': '1 appliance',
+  'appliances-done': '__done__ of __n__',
+  'appliances-failed': '__done__ of __n__, __failed__ failed',
+  stopped: 'stopped, __failed__ failed',
+  nowhere: 'none selected',
+  needs: 'needs __field__',
+  paused: 'paused __s__ s',
+  'pause-over': 'pause is over',
+  'done-of': '__done__ of __n__',
+  'ended-of': '__done__ of __n__ ended',
+  changed: 'changed',
+  unchanged: 'unchanged',
+  size: '__size__',
+  'size-changed': '__size__, changed',
+  'size-unchanged': '__size__, same',
+} as const;
+
+export type NodeStatusKey = keyof typeof ENGLISH_STATUS_TEXTS;
+
+const KEY_BY_ERROR_CODE: Readonly<Record<ErrorCode, NodeStatusKey>> = {
+  BAD_INPUT: 'bad-input',
+  BAD_CONFIG: 'not-configured',
+  LOGIN_REJECTED: 'wrong-login',
+  LOGIN_PAUSED: 'login-paused',
+  SECOND_FACTOR_REQUIRED: 'needs-code',
+  UNAUTHORIZED: 'wrong-login',
+  FORBIDDEN: 'forbidden',
+  INVALID_REQUEST: 'invalid-request',
+  NOT_FOUND: 'not-found',
+  REJECTED: 'rejected',
+  APPLIANCE_ERROR: 'appliance-error',
+  BAD_RESPONSE: 'bad-answer',
+  TIMEOUT: 'timeout',
+  CONNECTION: 'no-connection',
+  TLS: 'certificate',
+  OUTCOME_UNKNOWN: 'unknown',
+  ABORTED: 'cancelled',
+  LIMIT: 'limit',
+  CONFLICT: 'conflict',
+  DECLINED: 'declined',
+  EXPIRED: 'expired',
+  LOCKED_OUT: 'locked-out',
+};
+
+/** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */
+export interface StatusText extends Pick<NodeStatus, 'fill' | 'shape'> {
+  readonly key: NodeStatusKey;
+  readonly values?: TextValues;
+  /** When it is over, of the process's clock: until then the seconds that are left are told. */
+  readonly endsAt?: number;
+}
+
+const green = { fill: 'green', shape: 'dot' } as const;
+const OK: StatusText = { ...green, key: 'ok' };
+
+/** How a message that succeeded is shown; `sent` is the number of parts that went out for it. */
+export function statusForOutcome({ data, many, envelope }: RunOutcome, sentCount: number): StatusText {
+  if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
+  if (sentCount > 0) return { ...green, key: 'sent', values: { n: sentCount } };
+  // A document that was read: looking for what it does not have is slow.
+  if (envelope.changed === null && envelope.request?.method === 'GET' && !Array.isArray(data)) return OK;
+  if (isObject(data) && data.state === 'pending') return { fill: 'yellow', shape: 'ring', key: 'needs-code' };
+  if (Array.isArray(data))
+    return { ...green, key: envelope.operation === 'sessions.list' ? 'sessions' : 'items', values: { n: data.length } };
+  if (!many) return statusForSingleResult(data, envelope);
+  const isEnding = isEndingSessions(envelope.operation);
+  if (many.failed === 0) return { ...green, key: isEnding ? 'ended' : 'items', values: { n: many.total } };
+  const partlyDone = { fill: 'yellow', shape: 'dot' } as const;
+  if (isEnding && many.ok > 0) return { ...partlyDone, key: 'ended-of', values: { done: many.ok, n: many.total } };
+  return { ...partlyDone, key: 'partly', values: { failed: many.failed, n: many.total } };
+}
+
+/** Of operations whose items are sessions that end. */
+export function isEndingSessions(operation: string): boolean {
+  return operation.startsWith('sessions.');
+}
+
+/** What goes into files has a size; what was compared with what was there has changed or not. */
+function statusForSingleResult(data: unknown, { changed, diff, operation }: RunOutcome['envelope']): StatusText {
+  if (/^(backup|transfer|snapshot)\./.test(operation)) {
+    const result = isObject(data) ? data : {};
+    const bytes = Buffer.isBuffer(data) || typeof data === 'string' ? data.length : result.bytes;
+    const key =
+      result.changed === true || Number(result.changed) > 0 ? 'size-changed' : result.changed === undefined ? 'size' : 'size-unchanged';
+    return typeof bytes === 'number' ? { ...green, key, values: { size: formatSize(bytes) } } : OK;
+  }
+  if (changed === false) return { ...green, key: 'unchanged' };
+  return changed === true && diff !== undefined ? { ...green, key: 'changed' } : OK;
+}
+
+/** What became of a run on many appliances. */
+export function statusForManyOutcome({ data, envelope }: RunOnManyOutcome): StatusText {
+  const { total, failed, skipped } = data;
+  if (total === 0) return { fill: 'yellow', shape: 'dot', key: 'nowhere' };
+  if (skipped > 0) return { fill: 'red', shape: 'ring', key: 'stopped', values: { failed: formatCount(failed) } };
+  if (failed > 0) return { fill: 'yellow', shape: 'dot', key: 'partly', values: { failed: formatCount(failed), n: formatCount(total) } };
+  if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
+  return { ...green, key: 'appliances', values: { n: total } };
+}
+
+/** How many a node keeps out. */
+export function statusForContained(n: number): StatusText {
+  return { fill: n > 0 ? 'yellow' : 'green', shape: 'dot', key: 'contained', values: { n } };
+}
+
+/** With what a person can do about it, where the error knows: the field that is missing, the end of a pause. */
+export function statusForError({ code, details }: GatewayError, getLabel: (field: string, label: string) => string): StatusText {
+  const status = statusForErrorCode(code);
+  const { missing, retryAfterMs } = details;
+  if (missing) return { ...status, key: 'needs', values: { field: truncateLabel(getLabel(missing.name, missing.label)) } };
+  return code === 'LOGIN_PAUSED' && retryAfterMs ? { ...status, key: 'paused', endsAt: performance.now() + retryAfterMs } : status;
+}
+
+export function statusForErrorCode(code: ErrorCode): StatusText {
+  return { fill: code === 'ABORTED' ? 'grey' : 'red', shape: 'ring', key: KEY_BY_ERROR_CODE[code] };
+}
+
+/** `340 kB`, `12 MB`, `1.2 GB`, in thousands as networks count. */
+export function formatSize(bytes: number): string {
+  if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
+  return bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(Math.floor(bytes / 1e8) / 10).toFixed(1)} GB`;
+}
+
+/** A count of five digits and more in thousands: two of them have to fit. */
+export function formatCount(count: number): string {
+  return count < 10_000 ? String(count) : `${Math.floor(count / 1000)}k`;
+}
+
+/** What stands behind a word of six letters. */
+function truncateLabel(label: string): string {
+  return label.length > 13 ? `${label.slice(0, 12)}…` : label;
+}

@@ -1,0 +1,50 @@
+import { toApplianceHash } from '../../contain/appliance-hash';
+import type { ContainmentActions } from '../../contain/containment-actions';
+import { runExclusiveInAllStores } from '../../contain/containment-store';
+import { asGatewayError } from '../../model/error';
+import { readBoolean, type JsonObject } from '../../model/json';
+import type { OperationContext } from '../../model/operation';
+import { normalizeAddress } from '../sessions/addresses';
+import { endSession, isOwnAccount, summarizeSession } from '../sessions/end-sessions';
+import { listSessions } from '../sessions/list-sessions';
+import { LocalUsers } from '../users/local-users';
+
+/** What containing does, by the means of one call. */
+export function containmentActionsFor(call: OperationContext): ContainmentActions {
+  const { accounts } = call.settings;
+  const appliance = toApplianceHash(call.settings.base);
+  return {
+    appliance,
+    isDryRun: call.dryRun,
+    isEnabled: async (server, name) => {
+      const user = await new LocalUsers(server, call).find(name);
+      // A release that does not tell has it enabled: what is disabled says so.
+      return user && readBoolean(user['enabled']) !== false && user['enabled'] !== 'disabled';
+    },
+    setEnabled: async (server, name, enabled) => {
+      await new LocalUsers(server, call).change(name, { enabled: enabled ? 'true' : 'false' });
+    },
+    listSessions: (name) => listSessions(name === undefined ? {} : { name }, call),
+    isSessionOf: (session, { name, 'source-ip': address }) => {
+      if (isOwnAccount(accounts, session['active-user-name'])) return false;
+      if (name !== undefined) return session['active-user-name'] === name;
+      const sourceIp = session['source-ip'];
+      return (
+        address !== undefined && typeof sourceIp === 'string' && (normalizeAddress(sourceIp.trim().toLowerCase()) ?? sourceIp) === address
+      );
+    },
+    endSession: async (session) => {
+      try {
+        await endSession(session, call);
+        return true;
+      } catch (thrown) {
+        const { requestCode, code, details } = asGatewayError(thrown);
+        // One that came after the plan was approved is left to the keeper.
+        if (requestCode === 'NOT_FOUND' || (code === 'CONFLICT' && details.sent === false)) return false;
+        throw thrown;
+      }
+    },
+    toReportedSession: (session: JsonObject) => summarizeSession(session),
+    runExclusive: (work) => (call.dryRun ? work() : call.runExclusive('contain', () => runExclusiveInAllStores(appliance, work))),
+  };
+}

@@ -1,0 +1,64 @@
+import { GatewayError } from '../../model/error';
+import { isObject, readBoolean, type JsonObject } from '../../model/json';
+import { trusted, safeMessage } from '../../model/safe-message';
+
+/** Records of a full page: what releases that clip give at most. */
+export const PAGE_SIZE = 200;
+
+/** One page of active sessions, whichever of its spellings the release uses (appliance-api.md, "Active user record"; field-notes.md). */
+export interface SessionPage {
+  records: JsonObject[];
+  /** Records that match in all, where the appliance tells. */
+  total: number | undefined;
+  /** Whether this is the last page, where the appliance tells. */
+  isLast: boolean | undefined;
+  loginPermission: boolean | undefined;
+}
+
+/** Reads one page. Errors: `BAD_RESPONSE` when it is no listing of sessions. */
+export function parseSessionPage(document: JsonObject): SessionPage {
+  const users = document['active-users'];
+  if (!isObject(users)) throw createListError('has no active-users');
+  const wrapper = users['active-user-records'];
+  const permission = users['user-login-permission'];
+  return {
+    records: parseRecords(isObject(wrapper) ? wrapper['active-user-record'] : wrapper),
+    total: toCount(users['total-matched-record-number']),
+    isLast: readLastFlag(users) ?? readLastFlag(document) ?? (isObject(wrapper) ? readLastFlag(wrapper) : undefined),
+    loginPermission: permission === undefined ? undefined : readBoolean(permission) === true,
+  };
+}
+
+export function getSessionId(record: JsonObject): string {
+  return record['session-id'] as string;
+}
+
+function parseRecords(list: unknown): JsonObject[] {
+  // The array is missing when there is no session; a single one may stand alone.
+  if (list === undefined || list === null || list === '') return [];
+  const records: unknown[] = Array.isArray(list) ? list : [list];
+  for (const record of records) {
+    if (!isObject(record)) throw createListError('has a record that is not an object');
+    const id = record['session-id'];
+    if (typeof id !== 'string' || id === '') throw createListError('has a record without session-id');
+  }
+  return records as JsonObject[];
+}
+
+function readLastFlag(parent: JsonObject): boolean | undefined {
+  for (const key of Object.keys(parent)) {
+    if (key.length === 14 && key.toLowerCase() === 'is-last-record') return readBoolean(parent[key]) === true;
+  }
+  return undefined;
+}
+
+function toCount(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && number >= 0 ? number : undefined;
+}
+
+function createListError(problem: string): GatewayError {
+  return new GatewayError('BAD_RESPONSE', safeMessage`The list of sessions ${trusted(problem)}. Nothing was concluded from it.`, {
+    sent: true,
+  });
+}

@@ -1,0 +1,146 @@
+import { toEnsureData, addEnsureResults, type EnsureResult } from '../../change/ensure';
+import type { BulkResult } from '../../model/envelope';
+import { badInput, GatewayError } from '../../model/error';
+import { parseField } from '../../model/input';
+import { isObject, type JsonObject } from '../../model/json';
+import { toBooleanText } from '../../model/json-text';
+import type { OperationContext, Fields } from '../../model/operation';
+import { trusted, safeMessage } from '../../model/safe-message';
+import { LocalUsers } from './local-users';
+
+/** The subject of an operation on users, as it came, and what holds for all of them. */
+interface BulkUsersInput {
+  readonly server: string;
+  readonly username: string | JsonObject | (string | JsonObject)[];
+  readonly max: number;
+}
+
+/** One user that an operation is about. */
+export interface UserItem {
+  readonly username: string;
+  /** What is to be sent of it besides its name: every value as the interface wants it. */
+  readonly fields: JsonObject;
+}
+
+/** What an operation does with one user. */
+type UserWork<R> = (users: LocalUsers, item: UserItem, call: OperationContext) => Promise<R>;
+
+export interface BulkUsersOptions {
+  /** Fields that an item may have of its own; without them, names alone count. */
+  readonly fields?: Fields;
+  /** In words what is wrong with an item, or undefined. */
+  readonly check?: (item: UserItem) => string | undefined;
+}
+
+/**
+ * One user, or an array of them as *many*, `item` being the name. All are looked at before anything is sent. Errors: `BAD_INPUT` naming
+ * the item, `LIMIT` for more than `max`.
+ */
+export async function forEachUser<R>(
+  input: BulkUsersInput,
+  call: OperationContext,
+  work: UserWork<R>,
+  options: BulkUsersOptions = {},
+): Promise<BulkResult | R> {
+  const { server, username: userInput, max, ...common } = input;
+  const users = new LocalUsers(server, call);
+  const ignored = new Set<string>();
+  const read = (rawItem: string | JsonObject, name: string): UserItem => readItem(rawItem, name, { common, options, ignored, users });
+  if (!Array.isArray(userInput)) {
+    const item = read(userInput, 'username');
+    noteIgnored(ignored, call);
+    return work(users, item, call);
+  }
+  const items = userInput.map((rawItem, index) => read(rawItem, `username[${index}]`));
+  if (items.length > max) {
+    throw new GatewayError(
+      'LIMIT',
+      safeMessage`${items.length} users were given, but at most ${max} may be changed at once: nothing was done. Give fewer, or raise max (Most users).`,
+      { sent: false },
+    );
+  }
+  noteIgnored(ignored, call);
+  return call.runEach(
+    options.fields ? items : uniqueUsers(items),
+    (item, itemCall) => work(users, item, itemCall),
+    ({ username }) => username,
+  );
+}
+
+/** Makes one user so, or each of several. The data of one is the user as it stands. */
+export async function ensureUsers(
+  { 'set-password': setPassword = false, ...input }: BulkUsersInput & { readonly 'set-password'?: boolean },
+  call: OperationContext,
+  fields: Fields,
+): Promise<BulkResult | JsonObject> {
+  const results: EnsureResult[] = [];
+  const ensureUser: UserWork<JsonObject> = async (users, { username, fields }, itemCall) => {
+    const ensured = await users.ensure(username, fields, setPassword, itemCall);
+    results.push(ensured);
+    return toEnsureData(ensured, call);
+  };
+  try {
+    return await forEachUser(input, call, ensureUser, { fields });
+  } finally {
+    addEnsureResults(results, call);
+  }
+}
+
+interface ReadItemContext {
+  readonly common: JsonObject;
+  readonly options: BulkUsersOptions;
+  readonly ignored: Set<string>;
+  readonly users: LocalUsers;
+}
+
+function readItem(rawItem: string | JsonObject, name: string, { common, options, ignored, users }: ReadItemContext): UserItem {
+  const { username, ...itemFields } = isObject(rawItem) ? normalizeUsername(rawItem) : { username: rawItem };
+  if ((typeof username !== 'string' && typeof username !== 'number') || username === '')
+    throw badInput(safeMessage`${trusted(name)} has no username. Nothing was sent.`);
+  const item = { username: String(username), fields: options.fields ? mergeFields(itemFields, common, name, options.fields, ignored) : {} };
+  // A name that cannot stand in an address is told while nothing has happened yet.
+  users.userPath(item.username);
+  const problem = options.check?.(item);
+  if (problem !== undefined) throw badInput(safeMessage`${trusted(name)} ${trusted(problem)}`);
+  return item;
+}
+
+/** Some releases list users as `{ name, href }`, with or without a link: that names one too. */
+function normalizeUsername(rawItem: JsonObject): JsonObject {
+  if (Object.hasOwn(rawItem, 'username') || (typeof rawItem['href'] !== 'string' && rawItem['href'] !== null)) return rawItem;
+  const { name: username, ...itemFields } = rawItem;
+  return { username, ...itemFields };
+}
+
+/** Those of the item, then those for all. */
+function mergeFields(itemFields: JsonObject, common: JsonObject, name: string, fields: Fields, ignored: Set<string>): JsonObject {
+  const read: Record<string, unknown> = { ...common };
+  for (const [key, value] of Object.entries(itemFields)) {
+    const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (!field) ignored.add(key);
+    else if (value !== undefined && value !== null) read[key] = parseField(`${name}.${key}`, field, value);
+  }
+  const { more = {}, ...known } = read;
+  return { ...toTextValues(known), ...assertNoDuplicates(more as JsonObject, known, name) };
+}
+
+/** The user as the interface wants it: every value that it names is text. */
+function toTextValues(known: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(known).map(([key, value]) => [key, typeof value === 'boolean' ? toBooleanText(value) : value]));
+}
+
+/** Fields that the interface does not name, as they are. */
+function assertNoDuplicates(more: JsonObject, known: JsonObject, name: string): JsonObject {
+  const duplicate = Object.keys(more).find((key) => key === 'username' || Object.hasOwn(known, key));
+  if (duplicate !== undefined)
+    throw badInput(safeMessage`more.${duplicate} is given beside the field of that name, for ${trusted(name)}. Give it once.`);
+  return more;
+}
+
+function uniqueUsers(items: readonly UserItem[]): UserItem[] {
+  return [...new Map(items.map((item) => [item.username, item])).values()];
+}
+
+function noteIgnored(ignored: ReadonlySet<string>, call: OperationContext): void {
+  if (ignored.size > 0) call.addToEnvelope({ ignored: [...ignored] });
+}

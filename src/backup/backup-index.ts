@@ -1,0 +1,140 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { badInput, GatewayError } from '../model/error';
+import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
+import { mapConcurrently } from '../model/map-concurrently';
+import { toFileError } from '../files/file-error';
+import { parseBackupManifest, type BackupManifest } from './manifest';
+import { parseBackupFileName, parseManifestFileName, isBackupName } from './names';
+import { openRegularFile } from '../files/open-regular-file';
+
+/** So many files are open at once: a process may have a thousand, and others in it need theirs. */
+const CONCURRENCY = 16;
+/** A manifest of ours has two kilobytes. */
+const MAX_MANIFEST_BYTES = 256 * 1024;
+
+/** What the manifests in a folder tell. */
+export interface BackupIndex {
+  /** The newest first. */
+  readonly manifests: readonly BackupManifest[];
+  /** Of the manifests that cannot be read, by the name of the backup. */
+  readonly faults: ReadonlyMap<string, GatewayError>;
+  /** Names of backups of which files lie there, but no manifest. */
+  readonly orphans: readonly string[];
+}
+
+/** Reads all manifests. What is no regular file or claims to be nothing of ours is passed over. Errors: `BAD_INPUT` for the folder. */
+export async function readBackupIndex(folder: string): Promise<BackupIndex> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    throw toFileError(error, folder, 'read');
+  });
+  const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  const faults = new Map<string, GatewayError>();
+  const found = await mapConcurrently(names, CONCURRENCY, async (name) => {
+    try {
+      return await readBackupManifest(folder, name);
+    } catch (error) {
+      faults.set(parseManifestFileName(name) ?? name, toFileError(error, join(folder, name), 'read'));
+      return undefined;
+    }
+  });
+  const manifests = found.filter((manifest) => manifest !== undefined).sort(compareNewestFirst);
+  const knownBackups = new Set([...manifests.map(({ backup }) => backup), ...faults.keys()]);
+  const backups = new Set(names.flatMap((name) => parseBackupFileName(name) ?? []));
+  return { manifests, faults, orphans: [...backups].filter((backup) => !knownBackups.has(backup)) };
+}
+
+function compareNewestFirst(a: BackupManifest, b: BackupManifest): number {
+  return ageKey(a) < ageKey(b) ? 1 : -1;
+}
+
+/** By the time, which is always as long as any other; of the same time by the name. */
+function ageKey({ time, backup }: BackupManifest): string {
+  return time + backup;
+}
+
+/** All of them, the newest first. Errors: that of the first that cannot be read: the newest may be the one that is missing. */
+export async function readBackupManifests(folder: string): Promise<readonly BackupManifest[]> {
+  const { manifests, faults } = await readBackupIndex(folder);
+  for (const fault of faults.values()) {
+    const others = faults.size > 1 ? safeMessage` The same goes for ${faults.size - 1} more.` : trusted('');
+    throw new GatewayError(fault.code, safeMessage`${fault}${others}`, fault.details);
+  }
+  return manifests;
+}
+
+/** Undefined when it is gone or none of ours. Errors: `BAD_INPUT` when it cannot be read or is damaged. */
+export async function readBackupManifest(
+  folder: string,
+  name: string,
+  backup = parseManifestFileName(name),
+): Promise<BackupManifest | undefined> {
+  const path = join(folder, name);
+  if (backup === undefined) return undefined;
+  const text = await readManifestText(path);
+  if (text === undefined) return undefined;
+  try {
+    return parseBackupManifest(text, backup);
+  } catch (error) {
+    throw damagedManifest(path, (error as Error).message);
+  }
+}
+
+/** One backup by its name, the name or path of one of its files, or `latest`. Errors: as of `namedBackup` and `latestBackup`. */
+export async function findBackup(folder: string, selector: string): Promise<BackupManifest> {
+  return selector === 'latest' ? findLatestBackup(folder, await readBackupManifests(folder)) : findBackupByName(folder, selector);
+}
+
+/** Looks at its manifest alone. Errors: `BAD_INPUT` when there is none, or it cannot be read. */
+export async function findBackupByName(folder: string, selector: string): Promise<BackupManifest> {
+  const name = selector.replace(/^.*[/\\]/, '');
+  const backup = isBackupName(name) ? name : (parseBackupFileName(name) ?? parseManifestFileName(name));
+  const manifest = backup === undefined ? undefined : await readBackupManifest(folder, `${backup}.json`);
+  return manifest ?? throwNotFound(folder, safeMessage`no backup ${JSON.stringify(selector)}`);
+}
+
+/** Errors: `BAD_INPUT` when there is none. */
+export function findLatestBackup(
+  folder: string,
+  newestFirst: readonly BackupManifest[],
+  isMatch = (_: BackupManifest): boolean => true,
+): BackupManifest {
+  return newestFirst.find(isMatch) ?? throwNotFound(folder, trusted('no backup of this appliance'));
+}
+
+function throwNotFound(folder: string, what: SafeMessage): never {
+  throw badInput(safeMessage`There is ${what} in ${folder}. List backups shows those that there are.`);
+}
+
+/** Whether all files are there, with the length that they should have. */
+export async function isBackupComplete(folder: string, { files }: BackupManifest): Promise<boolean> {
+  const sizes = await Promise.all(files.map(({ file }) => fileSize(join(folder, file))));
+  return files.every(({ bytes }, index) => sizes[index] === bytes);
+}
+
+async function fileSize(path: string): Promise<number | undefined> {
+  const stats = await lstat(path).catch(() => undefined);
+  return stats?.isFile() ? stats.size : undefined;
+}
+
+/** Undefined when it is gone: another run may have rotated it away since the folder was read. */
+async function readManifestText(path: string): Promise<string | undefined> {
+  let handle;
+  try {
+    const file = await openRegularFile(path);
+    handle = file.handle;
+    if (file.stats.size > MAX_MANIFEST_BYTES) throw damagedManifest(path, 'it is far too large for a manifest');
+    return await handle.readFile('utf8');
+  } catch (error) {
+    if (error instanceof GatewayError && error.details.extra?.system === 'ENOENT') return undefined;
+    throw toFileError(error, path, 'read');
+  } finally {
+    await handle?.close();
+  }
+}
+
+function damagedManifest(path: string, reason: string): GatewayError {
+  return badInput(
+    safeMessage`${path} cannot be used: ${reason}. What belongs to it is not known without it: restore it, or move it out of the folder.`,
+  );
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { pipeline, Readable } from 'node:stream';
+import { createInflateRaw } from 'node:zlib';
+import { GatewayError } from '../model/error';
+import { safeMessage } from '../model/safe-message';
+import { Base64Decoder } from '../transfer/base64';
+import { MalformedContentError } from '../transfer/malformed-content-error';
+import { XmlCheck } from '../transfer/xml';
+import { isReadableEntry, LOCAL_HEADER_BYTES, type ZipEntry } from '../transfer/zip';
+import { XmlFingerprint } from './xml-fingerprint';
+
+const STORED = 0;
+const DEFLATED = 8;
+const MIB = 1024 * 1024;
+/** A configuration is tens of megabytes; a few kilobytes of ZIP can unpack to terabytes. */
+const MAX_UNPACKED_BYTES = 512 * MIB;
+
+/**
+ * The hash of what matters in a binary configuration. Of a ZIP: the names of its files and their checksums, of XML in it what
+ * `XmlFingerprint` finds to matter. Of anything else, all bytes: whether that stays the same from export to export is up to the appliance.
+ * Errors: `LIMIT` when its XML unpacks to more bytes than `most`.
+ */
+export async function computeBinaryFingerprint(
+  base64: Readable,
+  entries: readonly ZipEntry[] | undefined,
+  ignored: readonly string[],
+  maxBytes = MAX_UNPACKED_BYTES,
+): Promise<string> {
+  const bytes = new DecodedBytes(base64);
+  if (!entries) {
+    const hash = createHash('sha256');
+    for await (const part of bytes.readChunks(Infinity)) hash.update(part);
+    return hash.digest('hex');
+  }
+  const lines: string[] = [];
+  const unpackedLimit = new UnpackedLimit(maxBytes);
+  unpackedLimit.checkDirectory(entries.filter((entry) => isXml(entry) && !ignored.includes(entry.name)));
+  for (const entry of [...entries].sort((a, b) => a.offset - b.offset)) {
+    if (ignored.includes(entry.name)) continue;
+    const xml = isXml(entry) ? await computeXmlFingerprint(entry, bytes, ignored, unpackedLimit) : undefined;
+    lines.push(`${entry.name}\u0000${xml ?? `${entry.crc}:${entry.size}`}`);
+  }
+  base64.destroy();
+  return createHash('sha256').update(lines.sort().join('\n')).digest('hex');
+}
+
+function isXml(entry: ZipEntry): boolean {
+  return entry.name.toLowerCase().endsWith('.xml') && isReadableEntry(entry) && (entry.method === STORED || entry.method === DEFLATED);
+}
+
+/** Undefined when it is no XML after all. */
+async function computeXmlFingerprint(
+  entry: ZipEntry,
+  bytes: DecodedBytes,
+  ignored: readonly string[],
+  unpackedLimit: UnpackedLimit,
+): Promise<string | undefined> {
+  await bytes.skipTo(entry.offset);
+  const header = await bytes.read(LOCAL_HEADER_BYTES);
+  await bytes.skipTo(entry.offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28));
+  const fingerprint = new XmlFingerprint(ignored);
+  const check = new XmlCheck(fingerprint, null);
+  const packed = Readable.from(bytes.readChunks(entry.packed));
+  const content = entry.method === STORED ? packed : (pipeline(packed, createInflateRaw(), () => undefined) as Readable);
+  let wellFormed = true;
+  try {
+    // To its end in any case: the next file begins behind it.
+    for await (const part of content as AsyncIterable<Buffer>) {
+      unpackedLimit.add(part.length);
+      wellFormed &&= succeeds(() => check.write(part));
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code?.startsWith('Z_')) return undefined;
+    throw error;
+  }
+  return wellFormed && succeeds(() => check.end()) ? fingerprint.digest() : undefined;
+}
+
+function succeeds(work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if (error instanceof MalformedContentError) return false;
+    throw error;
+  }
+}
+
+/** What the XML of one ZIP unpacks to. */
+class UnpackedLimit {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Before anything is unpacked, what the directory says. Errors: as `add`. */
+  checkDirectory(entries: readonly ZipEntry[]): void {
+    this.#check(entries.reduce((sum, { size }) => sum + size, 0));
+  }
+
+  /** The directory may be wrong. Errors: `LIMIT` when it is more than any configuration. */
+  add(bytes: number): void {
+    this.#check((this.#bytes += bytes));
+  }
+
+  #check(bytes: number): void {
+    if (bytes <= this.#maxBytes) return;
+    const limit = safeMessage`${Math.round(this.#maxBytes / MIB)} MiB of XML, more than any configuration has`;
+    throw new GatewayError(
+      'LIMIT',
+      safeMessage`The ZIP of the binary configuration unpacks to more than ${limit}. Nothing of it was kept.`,
+      {
+        sent: true,
+      },
+    );
+  }
+}
+
+/** The bytes behind base64 text, read forwards only. */
+class DecodedBytes {
+  readonly #source: AsyncIterator<Buffer>;
+  readonly #decoder = new Base64Decoder();
+  #chunk: Buffer = Buffer.alloc(0);
+  #offset = 0;
+
+  constructor(base64: Readable) {
+    this.#source = (base64 as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  }
+
+  async skipTo(offset: number): Promise<void> {
+    while (this.#offset < offset && (await this.#fill())) this.#consume(Math.min(offset - this.#offset, this.#chunk.length));
+  }
+
+  async read(count: number): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for await (const part of this.readChunks(count)) parts.push(Buffer.from(part));
+    return Buffer.concat(parts, count);
+  }
+
+  async *readChunks(count: number): AsyncGenerator<Buffer> {
+    for (let left = count; left > 0 && (await this.#fill());) {
+      const part = this.#chunk.subarray(0, Math.min(left, this.#chunk.length));
+      left -= part.length;
+      this.#consume(part.length);
+      yield part;
+    }
+  }
+
+  #consume(count: number): void {
+    this.#offset += count;
+    this.#chunk = this.#chunk.subarray(count);
+  }
+
+  async #fill(): Promise<boolean> {
+    while (this.#chunk.length === 0) {
+      const next = await this.#source.next();
+      if (next.done) return false;
+      this.#chunk = this.#decoder.write(next.value);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,68 @@
+import { lstat, open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
+import { removeFile } from '../files/retry-locked';
+import { createBackupName, isClaimFileName, nextUniqueTime } from './names';
+
+/** A name that no other backup has or gets, in this process or another one, on this machine or another one. */
+export interface NameClaim {
+  readonly backup: string;
+  readonly time: Date;
+  /** When the manifest has the name, or nothing will. Never rejects. */
+  release(): Promise<void>;
+}
+
+const ownClaims = new Set<string>();
+
+/** Takes the first millisecond that is free: whoever can create the file `<backup>.claim` has it. Errors: those of `node:fs`. */
+export async function claimBackupName(folder: string, appliance: string, serial: string): Promise<NameClaim> {
+  for (;;) {
+    const time = nextUniqueTime();
+    const backup = createBackupName(appliance, serial, time);
+    const path = join(folder, `${backup}.claim`);
+    if (!(await createClaimFile(path))) continue;
+    const release = async (): Promise<void> => {
+      await removeFile(path).catch(() => undefined);
+      ownClaims.delete(path);
+    };
+    // Claimed and used by a process that was through before this one looked at its clock again, or that has another clock.
+    if (!(await isNameUsed(join(folder, backup)))) return { backup, time, release };
+    await release();
+  }
+}
+
+/** Removes what killed processes left; a claim stands in nobody's way but for its own millisecond. */
+export async function removeStaleClaims(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter(isClaimFileName)) {
+    const path = join(folder, name);
+    if (ownClaims.has(path)) continue;
+    const stats = await lstat(path).catch(() => undefined);
+    if (!stats?.isFile() || stats.size > 64) continue;
+    const [host = '', pid] = (await readFile(path, 'utf8').catch(() => '')).split('-');
+    if (await isOwnerGone(path, host, Number(pid))) await removeFile(path);
+  }
+}
+
+async function createClaimFile(path: string): Promise<boolean> {
+  ownClaims.add(path);
+  try {
+    const handle = await open(path, 'wx', 0o600);
+    try {
+      await handle.write(`${HOST_HASH}-${process.pid}`);
+    } finally {
+      await handle.close();
+    }
+    return true;
+  } catch (error) {
+    ownClaims.delete(path);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    await removeFile(path).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function isNameUsed(base: string): Promise<boolean> {
+  const extensions = ['.xml', '.bin'].flatMap((kind) => ['', '.gz', '.enc', '.gz.enc'].map((more) => kind + more));
+  const existing = await Promise.all(['.json', ...extensions].map((ending) => lstat(base + ending).then(Boolean, () => false)));
+  return existing.includes(true);
+}

@@ -1,0 +1,115 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { GatewayError } from '../model/error';
+import type { JsonObject } from '../model/json';
+import type { OperationContext } from '../model/operation';
+import {
+  compareDesired,
+  compareTrees,
+  containsOnlyLinks,
+  isSecretKey,
+  toPointerSegment,
+  maskResourceSecrets,
+  type Difference,
+  type FieldLocation,
+} from './compare';
+import { mergeForPut } from './merge-for-put';
+import { findEntryLists, readCurrentState, type WriteBaseline, type ResourceState } from './resource-state';
+
+const LOCAL_USER = /\/local\/users\/user\/[^/]+$/;
+const PASSWORD = 'password-cleartext';
+/** Passwords that nobody knows come from it: the same for a plan and for what is done by it. */
+const PASSWORD_SEED = randomBytes(32);
+
+/** What was there before a write, and what was sent. */
+export interface StateToRestore extends WriteBaseline {
+  readonly body?: JsonObject;
+}
+
+/**
+ * Puts back what was there before a write. Gives what cannot come back, such as a password that cannot be read. Errors: `CONFLICT` when a
+ * value of before is not there again.
+ */
+export async function restoreState(
+  { subject, before, body = {} }: StateToRestore,
+  current: ResourceState,
+  call: OperationContext,
+): Promise<FieldLocation[]> {
+  const incomplete: FieldLocation[] = [];
+  const [created] = Object.keys(before).length === 0 ? Object.keys(current) : [];
+  if (created !== undefined) await call.write({ method: 'DELETE', path: created });
+  let hasWritten = created !== undefined;
+  for (const [path, resource] of Object.entries(before)) {
+    const currentResource = current[path];
+    if (!currentResource) incomplete.push(...(await recreate(path, resource, before, call)));
+    else if (compareTrees(new Map([[path, resource]]), new Map([[path, currentResource]])).equal && !hasSecret(body)) continue;
+    else await call.write({ method: 'PUT', path, body: mergeForPut(resource, {}) });
+    hasWritten = true;
+  }
+  if (!hasWritten) call.reportUnchanged();
+  incomplete.push(...findLostSecrets(subject.paths[0] ?? '', body, before));
+  return call.dryRun || !hasWritten ? incomplete : [...incomplete, ...(await checkRestored(subject, before, call))];
+}
+
+/** What was deleted comes back by a PUT of what was read; links and entries of a collection come back with what they lead to. */
+async function recreate(path: string, resource: JsonObject, before: ResourceState, call: OperationContext): Promise<FieldLocation[]> {
+  const entries = findEntryLists(path, resource).filter(({ paths }) => paths.some((place) => Object.hasOwn(before, place)));
+  const keys = new Set(entries.map(({ key }) => key));
+  const own = Object.fromEntries(Object.entries(resource).filter(([key, value]) => !containsOnlyLinks(value) && !keys.has(key)));
+  const body = mergeForPut(own, {});
+  // An appliance takes no user without a password, and that of before cannot be read: nobody knows this one.
+  const needsPassword = LOCAL_USER.test(path) && !Object.keys(body).some((key) => isSecretKey(key, body));
+  // What only links is there again with what is above it.
+  if (Object.keys(body).length === 0) return [];
+  await call.write({
+    method: 'PUT',
+    path,
+    body: needsPassword ? { ...body, [PASSWORD]: `aA1!${createHmac('sha256', PASSWORD_SEED).update(path).digest('base64url')}` } : body,
+  });
+  return needsPassword ? [{ path, field: toPointerSegment(PASSWORD) }] : [];
+}
+
+/** Secrets that were written and whose earlier value was not shown. */
+function findLostSecrets(path: string, body: JsonObject, before: ResourceState): FieldLocation[] {
+  const previous = before[path];
+  if (!previous) return [];
+  return compareDesired(path, body, previous).notCompared.filter(({ field }) => !hasField(previous, field));
+}
+
+function hasField(resource: JsonObject, field: string): boolean {
+  return Object.keys(resource).some((key) => toPointerSegment(key) === field);
+}
+
+function hasSecret(body: JsonObject): boolean {
+  return compareDesired('', body, {}).notCompared.length > 0;
+}
+
+/** Reads what is there after it. Errors: `CONFLICT` when a value of before is not there again. */
+async function checkRestored(subject: WriteBaseline['subject'], before: ResourceState, call: OperationContext): Promise<FieldLocation[]> {
+  const current = await readCurrentState(subject, call, true);
+  const diff = listDifferences(compareTrees(toResourceMap(before), toResourceMap(current)), before, current);
+  const notRestored = diff.filter(({ before: value }) => value !== null);
+  if (notRestored.length === 0) return diff.map(({ path, field }) => ({ path, field }));
+  throw new GatewayError(
+    'CONFLICT',
+    'It was put back, but what is there now is not what was there before. The difference is in cause.diff.',
+    {
+      extra: { changed: true, diff: notRestored },
+    },
+  );
+}
+
+/** Resources by path, for comparing. */
+export function toResourceMap(state: ResourceState): ReadonlyMap<string, JsonObject> {
+  return new Map(Object.entries(state));
+}
+
+/** The differences of two states, resources that came or went as a whole, without their secrets. */
+export function listDifferences(
+  { added, removed, changed }: ReturnType<typeof compareTrees>,
+  before: ResourceState,
+  after: ResourceState,
+): Difference[] {
+  const masked = (resource: JsonObject | undefined): JsonObject | null => (resource ? maskResourceSecrets(resource) : null);
+  const wholeResource = (path: string): Difference => ({ path, field: '', before: masked(before[path]), after: masked(after[path]) });
+  return [...changed, ...removed.map(wholeResource), ...added.map(wholeResource)];
+}

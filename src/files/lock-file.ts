@@ -1,0 +1,67 @@
+import { lstat, open, readFile, utimes } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { GatewayError } from '../model/error';
+import { safeMessage } from '../model/safe-message';
+import { HOST_HASH, isProcessAlive } from './atomic-file';
+import { removeFile } from './retry-locked';
+
+const OWN_HOLDER = `${HOST_HASH}-${process.pid}`;
+const heldLocks = new Set<string>();
+const RETRY_MS = 50;
+const MAX_WAIT_MS = 60_000;
+/** Whoever has the turn says so this often; another machine that has been silent for longer is gone. */
+const HEARTBEAT_MS = 10_000;
+const HOLDER_TTL_MS = 120_000;
+/** Its name is written right after it is created: who has not done so by then was killed in between. */
+const EMPTY_LOCK_GRACE_MS = 5_000;
+
+/**
+ * Runs `work` while no other process does at this file, on this machine or another one that shares the folder: whoever can create it has
+ * the turn. What a killed process leaves is taken over. Where nothing can be created, nothing can be changed either: then it just runs.
+ * Errors: `CONFLICT` when a living process does not end; those of `work`.
+ */
+export async function withLockFile<T>(file: string, work: () => Promise<T>): Promise<T> {
+  if (!(await acquireLock(file))) return work();
+  const heartbeat = setInterval(() => void utimes(file, new Date(), new Date()).catch(() => undefined), HEARTBEAT_MS).unref();
+  try {
+    return await work();
+  } finally {
+    clearInterval(heartbeat);
+    await removeFile(file).catch(() => undefined);
+    heldLocks.delete(file);
+  }
+}
+
+async function acquireLock(file: string): Promise<boolean> {
+  for (const deadline = performance.now() + MAX_WAIT_MS; ;) {
+    try {
+      const handle = await open(file, 'wx', 0o600);
+      heldLocks.add(file);
+      await handle.write(OWN_HOLDER).finally(() => handle.close());
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
+    }
+    if (performance.now() > deadline) {
+      throw new GatewayError(
+        'CONFLICT',
+        safeMessage`Another process has been changing who is contained for a minute (${file}). Try again later.`,
+        { sent: false },
+      );
+    }
+    // One that cannot be removed is waited for as well.
+    if (await isStale(file)) await removeFile(file).catch(() => undefined);
+    await wait(RETRY_MS * (0.5 + Math.random()));
+  }
+}
+
+/** Whether nobody has it any more. One that was just created may still be empty. */
+async function isStale(file: string): Promise<boolean> {
+  const stats = await lstat(file).catch(() => undefined);
+  if (!stats) return false;
+  const holder = await readFile(file, 'utf8').catch(() => '');
+  if (holder === OWN_HOLDER) return !heldLocks.has(file);
+  const [host, pid] = holder.split('-');
+  if (host === HOST_HASH && Number(pid) > 0) return !isProcessAlive(Number(pid));
+  return Date.now() - stats.mtimeMs > (holder === '' ? EMPTY_LOCK_GRACE_MS : HOLDER_TTL_MS);
+}

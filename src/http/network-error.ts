@@ -1,0 +1,112 @@
+import { GatewayError, type GatewayErrorDetails } from '../model/error';
+import type { ErrorCode } from '../model/error-codes';
+import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
+
+const UNTRUSTED_CERTIFICATE_CODES = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_UNTRUSTED',
+]);
+
+const CONNECT_MESSAGES: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'The name {host} is not known to DNS. Check the URL of the appliance.',
+  EAI_AGAIN: 'The name {host} could not be looked up: DNS did not answer. Try again, or check the network of this machine.',
+  ECONNREFUSED: '{host} refused the connection. Check the port, and that the administration interface is on.',
+  EHOSTUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
+  ENETUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
+  UND_ERR_CONNECT_TIMEOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
+  ETIMEDOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
+};
+
+/** Where in an exchange a fault happened: nothing sent yet, sent without an answer, or in the middle of the answer. */
+export type ExchangeStage = 'connecting' | 'waiting' | 'answering';
+
+/** What OpenSSL says of a server that speaks no TLS. */
+const NOT_TLS_CODES = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'ERR_SSL_UNKNOWN_PROTOCOL',
+]);
+
+/**
+ * A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only,
+ * `plain` tells that it was asked without TLS, and has never answered so.
+ */
+export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: string, isPlainHttp = false): GatewayError {
+  const { code: system = '', message } = unwrapError(thrown);
+  const details: GatewayErrorDetails = { sent: stage !== 'connecting', ...(system && { system }) };
+  const createError = (code: ErrorCode, words: string): GatewayError =>
+    new GatewayError(code, trusted(words.replaceAll('{host}', host)), details);
+  // The message may quote what was received; the code is one of a list.
+  const reason = system ? trusted(system) : message;
+
+  if (UNTRUSTED_CERTIFICATE_CODES.has(system)) {
+    return createError(
+      'TLS',
+      `The certificate of {host} is not trusted (${system}). Add the CA that issued it (or the certificate itself, when it is self-signed) to a TLS configuration and choose that in the appliance settings.`,
+    );
+  }
+  if (system === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return createError(
+      'TLS',
+      'The certificate that {host} shows is for another name. Use the name that is in it as URL, or enter it as server name in the TLS configuration.',
+    );
+  }
+  if (system === 'CERT_HAS_EXPIRED') return createError('TLS', 'The certificate of {host} has expired. Renew it on the appliance.');
+  if (system === 'CERT_NOT_YET_VALID')
+    return createError('TLS', 'The certificate of {host} is not valid yet. Check the clocks of the appliance and of this machine.');
+  if (NOT_TLS_CODES.has(system)) {
+    return createError(
+      'TLS',
+      `{host} does not speak TLS there (${system}): it may be a plain HTTP port. Enter the HTTPS port in the URL; http:// is for this machine itself only.`,
+    );
+  }
+  // TLS 1.3 says only after the handshake that it wants a client certificate.
+  if (stage !== 'answering' && /^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO|HOSTNAME_MISMATCH)|SSL|TLS/.test(system)) {
+    return createError(
+      'TLS',
+      `The TLS handshake with {host} failed (${system}). Check that the URL names an HTTPS port, and the client certificate if one is needed.`,
+    );
+  }
+  if (stage === 'connecting') {
+    const words = CONNECT_MESSAGES[system];
+    if (words) return createError('CONNECTION', words);
+    return new GatewayError(
+      'CONNECTION',
+      safeMessage`Could not connect to ${trusted(host)} (${reason}). Check address, port and proxy.`,
+      details,
+    );
+  }
+  if (stage === 'answering')
+    return new GatewayError('BAD_RESPONSE', safeMessage`The answer of ${trusted(host)} was cut short (${reason}).`, details);
+  if (isPlainHttp) return plainHttpRejected(host, reason);
+  if (system.startsWith('HPE_') || system === 'UND_ERR_HEADERS_OVERFLOW') {
+    return createError('BAD_RESPONSE', `What {host} answered is not HTTP (${system}). Check the port in the URL.`);
+  }
+  return new GatewayError('CONNECTION', safeMessage`The connection to ${trusted(host)} was cut before it answered (${reason}).`, details);
+}
+
+/** A server of TLS hangs up on plain HTTP, sends an alert, which is no HTTP, or says so in a page. */
+export function plainHttpRejected(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
+  const words = safeMessage`${trusted(host)} gave no answer to plain HTTP (${reason}). If that is an HTTPS port, the URL has to begin with https://.`;
+  return new GatewayError('CONNECTION', words, { sent: true });
+}
+
+// undici and Node wrap: AggregateError of happy eyeballs, `cause` of a socket error.
+function unwrapError(thrown: unknown): { code?: string; message: string } {
+  let current = thrown;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
+    const inner: unknown = current instanceof AggregateError ? current.errors[0] : current.cause;
+    if (!(inner instanceof Error)) break;
+    current = inner;
+  }
+  if (!(current instanceof Error)) return { message: String(current) };
+  const { code } = current as { code?: unknown };
+  if (typeof code === 'string') return { message: current.message, code };
+  // undici's parser knows no code for some of what it refuses.
+  return { message: current.message, ...(current.name === 'HTTPParserError' && { code: 'HPE_INVALID' }) };
+}

@@ -1,0 +1,48 @@
+import { GatewayError } from '../model/error';
+import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
+
+/**
+ * The most that one answer may hold which is read whole, and all of them together that are under way in this process. As objects,
+ * JSON can take twenty times its length: this is what a Node-RED with a heap of 2 GB survives. Exports stream and have no such limit.
+ */
+export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+const MAX_RESERVED_BYTES = 64 * 1024 * 1024;
+let reservedBytes = 0;
+
+/** What one answer that is under way has of the memory for all. */
+export class MemoryReservation {
+  #bytes = 0;
+
+  /** False when that is more than there is. */
+  tryReserve(bytes: number): boolean {
+    if (reservedBytes + bytes > MAX_RESERVED_BYTES) return false;
+    this.#bytes += bytes;
+    reservedBytes += bytes;
+    return true;
+  }
+
+  release(): void {
+    reservedBytes -= this.#bytes;
+    this.#bytes = 0;
+  }
+}
+
+export function responseTooLarge(host: string): GatewayError {
+  return limitError(
+    safeMessage`The answer of ${trusted(host)} is larger than ${trusted(toMebibytes(MAX_RESPONSE_BYTES))}. Ask for a smaller part of it, or export it to a file.`,
+  );
+}
+
+export function responseMemoryExhausted(host: string): GatewayError {
+  return limitError(
+    safeMessage`With the answer of ${trusted(host)}, more than ${trusted(toMebibytes(MAX_RESERVED_BYTES))} of answers are under way in this process. Ask for less at the same time.`,
+  );
+}
+
+function limitError(message: SafeMessage): GatewayError {
+  return new GatewayError('LIMIT', message, { sent: true });
+}
+
+function toMebibytes(bytes: number): string {
+  return `${bytes / 1024 / 1024} MiB`;
+}

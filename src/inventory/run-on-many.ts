@@ -1,0 +1,308 @@
+import type { Gateway, RunOutcome, RunOptions } from '../gateway';
+import { getOperation } from '../areas';
+import type { RequestApproval, ApprovalRecord, Proposal } from '../run/approval';
+import { LightAbortController } from '../model/abort';
+import type { Envelope } from '../model/envelope';
+import { asGatewayError, GatewayError } from '../model/error';
+import { mapConcurrently } from '../model/map-concurrently';
+import { trusted, safeMessage } from '../model/safe-message';
+import { defaultTranslate, createOperationTitle } from '../model/summary';
+import { checkOpenFiles, countConnected, markConnected } from './open-files';
+import { planRollout, type RolloutPlan, type RolloutOptions } from './rollout-plan';
+import {
+  countResults,
+  toManyData,
+  toManyEnvelope,
+  toFailedResult,
+  findPartialFailure,
+  formatPlanned,
+  type ApplianceResult,
+  type ManyAppliancesData,
+  type PlannedApplianceRequest,
+  type ManyReportInput,
+  type StopReason,
+} from './many-report';
+
+/** An appliance to run on: one of an inventory, or whatever has a name and a gateway. */
+export interface ApplianceTarget {
+  readonly name: string;
+  gateway(): Gateway;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+export interface RunOnManyProgress {
+  readonly done: number;
+  readonly total: number;
+  readonly failed: number;
+}
+
+export interface RunOnManyOptions extends RolloutOptions, Pick<RunOptions, 'signal' | 'dryRun' | 'approve' | 'translate' | 'initiator'> {
+  /** How they were selected, for the report. */
+  readonly selection?: string | undefined;
+  /** More are `LIMIT` before anything is sent; default 25 where the operation destroys something, else any number. A dry run plans all. */
+  readonly maxAppliances?: number | undefined;
+  /** False: the results do not hold what the operation gave. */
+  readonly withData?: boolean | undefined;
+  /** Each appliance as it is done, with what it gave or why it failed. */
+  readonly onDone?: ((target: ApplianceTarget, done: { index: number; outcome?: RunOutcome; error?: GatewayError }) => void) | undefined;
+  readonly onProgress?: ((progress: RunOnManyProgress) => void) | undefined;
+  /** Parts of a read that streams, of each appliance. */
+  readonly onPart?: ((target: ApplianceTarget, ...part: Parameters<NonNullable<RunOptions['onPart']>>) => void) | undefined;
+}
+
+export interface RunOnManyOutcome {
+  readonly data: ManyAppliancesData;
+  readonly envelope: Envelope;
+}
+
+/** A destroying operation reaches no more by default. */
+export const MAX_DESTROYED_APPLIANCES = 25;
+
+/**
+ * Runs one operation on many appliances, so many at a time. One that fails does not stop the others, unless the options say so. Errors:
+ * that of the first when not one was well, `ABORTED` when it was cancelled (both with `cause.results`); `BAD_INPUT`, `BAD_CONFIG` and
+ * `LIMIT` before anything was sent.
+ */
+export async function runOnMany(
+  targets: readonly ApplianceTarget[],
+  operation: string,
+  input: Input | ((target: ApplianceTarget) => Input),
+  options: RunOnManyOptions = {},
+): Promise<RunOnManyOutcome> {
+  const { effect } = getOperation(operation);
+  const { dryRun = false, maxAppliances = effect === 'destroy' ? MAX_DESTROYED_APPLIANCES : Infinity } = options;
+  if (targets.length > maxAppliances && !dryRun) {
+    throw new GatewayError(
+      'LIMIT',
+      safeMessage`${targets.length} appliances fit the selection; at most ${maxAppliances} may be reached by this operation (maxAppliances). Nothing was sent.`,
+      { sent: false },
+    );
+  }
+  const rollout = planRollout(options, targets.length);
+  // What cannot be read of the message fails before anything is sent anywhere.
+  const inputs = targets.map((target) => (typeof input === 'function' ? input(target) : input));
+  return new ManyRun(targets, operation, inputs, options, rollout).perform();
+}
+
+/** A run that waits for its plan to be approved, and then for its turn. */
+interface PendingRun {
+  readonly outcome: Promise<RunOutcome>;
+  approve(approved: ApprovalRecord): void;
+  cancel(error: GatewayError): void;
+}
+
+class ManyRun {
+  readonly #targets: readonly ApplianceTarget[];
+  readonly #operation: string;
+  readonly #inputs: readonly Input[];
+  readonly #options: RunOnManyOptions;
+  readonly #rollout: RolloutPlan;
+  readonly #started = performance.now();
+  readonly #results: ApplianceResult[];
+  readonly #envelopes: (Envelope | undefined)[];
+  /** Ended with the message's own signal. */
+  readonly #stop = new LightAbortController();
+  readonly #pendingRuns = new Map<number, PendingRun>();
+  #approved: ApprovalRecord | undefined;
+  readonly #errors = new Map<number, { readonly target: ApplianceTarget; readonly error: GatewayError }>();
+  #stopReason: StopReason | undefined;
+  #doneCount = 0;
+  #failedCount = 0;
+
+  constructor(
+    targets: readonly ApplianceTarget[],
+    operation: string,
+    inputs: readonly Input[],
+    options: RunOnManyOptions,
+    rollout: RolloutPlan,
+  ) {
+    this.#targets = targets;
+    this.#operation = operation;
+    this.#inputs = inputs;
+    this.#options = options;
+    this.#rollout = rollout;
+    this.#results = targets.map(({ name }) => ({ appliance: name, ok: false, skipped: true }));
+    this.#envelopes = new Array<Envelope | undefined>(targets.length).fill(undefined);
+  }
+
+  async perform(): Promise<RunOnManyOutcome> {
+    this.#checkOpenFiles();
+    const { signal } = this.#options;
+    const cancel = (): void => {
+      this.#stopReason ??= 'cancelled';
+      this.#stop.abort();
+    };
+    if (signal?.aborted) cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      const approve = this.#getApprove();
+      if (approve) await this.#obtainApproval(approve);
+      await this.#runAll();
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      const skipped = new GatewayError('ABORTED', 'It was not begun.', { sent: false });
+      for (const pending of this.#pendingRuns.values()) pending.cancel(skipped);
+    }
+    return this.#outcome();
+  }
+
+  #checkOpenFiles(): void {
+    const gateways = this.#targets.flatMap((target) => {
+      try {
+        return [target.gateway()];
+      } catch {
+        // It fails when its turn comes.
+        return [];
+      }
+    });
+    checkOpenFiles(gateways.length, countConnected(gateways));
+  }
+
+  /** One part after the other; within one, `atOnce` at a time. */
+  async #runAll(): Promise<void> {
+    const { concurrency, ends } = this.#rollout;
+    let next = 0;
+    for (const end of ends) {
+      const worker = async (): Promise<void> => {
+        while (next < end && this.#stopReason === undefined) await this.#runOne(next++);
+      };
+      await Promise.all(Array.from({ length: Math.min(concurrency, end - next) }, worker));
+    }
+  }
+
+  async #runOne(index: number): Promise<void> {
+    const target = this.#targets[index] as ApplianceTarget;
+    const done = await this.#startOne(index, target).then(
+      (outcome) => ({ index, outcome }),
+      (thrown: unknown) => ({ index, error: asGatewayError(thrown) }),
+    );
+    if ('error' in done) {
+      this.#errors.set(index, { target, error: done.error });
+      this.#envelopes[index] = done.error.cause;
+    } else this.#envelopes[index] = done.outcome.envelope;
+    const result = 'error' in done ? toFailedResult(target.name, done.error) : this.#toResult(target, done.outcome);
+    this.#results[index] = result;
+    this.#countResult(!result.ok, index);
+    this.#options.onDone?.(target, done);
+  }
+
+  #toResult({ name }: ApplianceTarget, { data, many, envelope }: RunOutcome): ApplianceResult {
+    const error = findPartialFailure(many);
+    const dataPart = this.#options.withData === false ? {} : { data };
+    return { appliance: name, ok: !error, ...dataPart, changed: envelope.changed, ...(error && { error }) };
+  }
+
+  #countResult(failed: boolean, index: number): void {
+    this.#doneCount++;
+    if (failed) {
+      this.#failedCount++;
+      if (index < this.#rollout.canary) this.#stopReason ??= 'canary';
+      if (this.#failedCount > this.#rollout.maxFailures) this.#stopReason ??= 'failures';
+    }
+    this.#options.onProgress?.({ done: this.#doneCount, total: this.#targets.length, failed: this.#failedCount });
+  }
+
+  #startOne(index: number, target: ApplianceTarget): Promise<RunOutcome> {
+    const pending = this.#pendingRuns.get(index);
+    if (!pending) return this.#send(index, target, undefined);
+    this.#pendingRuns.delete(index);
+    if (this.#approved) pending.approve(this.#approved);
+    return pending.outcome;
+  }
+
+  // Async, so that an appliance that is not set up fails like one that is out of reach.
+  async #send(index: number, target: ApplianceTarget, approve: RequestApproval | undefined): Promise<RunOutcome> {
+    const { dryRun, translate, initiator, onPart } = this.#options;
+    const gateway = target.gateway();
+    markConnected(gateway);
+    const partOption = onPart && { onPart: (...part: Parameters<NonNullable<RunOptions['onPart']>>) => onPart(target, ...part) };
+    return gateway.run(this.#operation, this.#inputs[index], {
+      signal: this.#stop,
+      dryRun: dryRun === true,
+      approve,
+      ...(translate && { translate }),
+      initiator,
+      ...partOption,
+    });
+  }
+
+  /** Whom it asks, if it would write. */
+  #getApprove(): RequestApproval | undefined {
+    const { approve, dryRun } = this.#options;
+    return dryRun === true || getOperation(this.#operation).effect === 'read' ? undefined : approve;
+  }
+
+  /** Has all of them plan, asks once, and leaves them waiting for their turn: what each was approved for is the most that it does. */
+  async #obtainApproval(approve: RequestApproval): Promise<void> {
+    const proposals = await mapConcurrently([...this.#targets.entries()], this.#rollout.concurrency, async ([index, target]) => ({
+      ...(this.#stop.aborted ? undefined : await this.#planOne(index, target)),
+      appliance: target.name,
+    }));
+    const plan = proposals.flatMap(({ appliance, plan = [] }) =>
+      plan.map((request): PlannedApplianceRequest => ({ appliance, ...request })),
+    );
+    const wouldChange = proposals.some((proposal) => proposal.wouldChange);
+    if ((plan.length === 0 && !wouldChange) || this.#stop.aborted) return;
+    const { translate = defaultTranslate, selection = '' } = this.#options;
+    const summary = `${formatPlanned(translate, this.#title(), plan.length, this.#targets.length)}.`;
+    this.#approved = await approve({ operation: this.#operation, appliance: selection, summary, plan, wouldChange });
+  }
+
+  #title(): string {
+    const titleInput = { name: this.#operation, operation: getOperation(this.#operation), input: this.#inputs[0] ?? {} };
+    return createOperationTitle({ ...titleInput, mask: (text) => text }, this.#options.translate ?? defaultTranslate);
+  }
+
+  /** Begins one that plans. Gives the plan, or nothing where it has ended without one: its outcome is told when its turn comes. */
+  #planOne(index: number, target: ApplianceTarget): Promise<Proposal | undefined> {
+    return new Promise((resolve) => {
+      let decision: { approve(approved: ApprovalRecord): void; cancel(error: GatewayError): void } | undefined;
+      const outcome = this.#send(index, target, (proposal) => {
+        resolve(proposal);
+        return new Promise<ApprovalRecord>((approve, cancel) => (decision = { approve, cancel }));
+      });
+      this.#pendingRuns.set(index, {
+        outcome,
+        approve: (approved) => decision?.approve(approved),
+        cancel: (error) => decision?.cancel(error),
+      });
+      outcome.catch(() => undefined).finally(() => resolve(undefined));
+    });
+  }
+
+  #outcome(): RunOnManyOutcome {
+    const { selection = '', translate = defaultTranslate, dryRun = false } = this.#options;
+    const data = toManyData(this.#results, this.#operation);
+    const report: ManyReportInput = {
+      operation: this.#operation,
+      selection,
+      input: this.#inputs[0] ?? {},
+      results: this.#results,
+      envelopes: this.#envelopes,
+      dryRun,
+      stopped: this.#stopReason,
+      started: this.#started,
+      translate,
+    };
+    const envelope = toManyEnvelope(report);
+    if (this.#stopReason === 'cancelled') {
+      throw this.#failure(new GatewayError('ABORTED', safeMessage`Cancelled: ${data.ok} of ${data.total} appliances were done.`), envelope);
+    }
+    const index = this.#results.findIndex((_, at) => this.#errors.has(at));
+    const first = this.#errors.get(index);
+    if (data.ok > 0 || !first) return { data, envelope };
+    const moreSuffix = data.failed > 1 ? safeMessage` (and ${data.failed - 1} more failed)` : trusted('');
+    throw this.#failure(
+      new GatewayError(first.error.code, safeMessage`${first.target.name}: ${first.error}${moreSuffix}`, first.error.details),
+      envelope,
+    );
+  }
+
+  #failure(error: GatewayError, envelope: Envelope): GatewayError {
+    const { code, message } = error;
+    const { total, failed, skipped } = countResults(this.#results);
+    error.cause = { ...envelope, ok: false, code, message, total, failed, skipped, results: this.#results };
+    return error;
+  }
+}

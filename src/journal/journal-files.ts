@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mapConcurrently } from '../model/map-concurrently';
+import { GatewayError } from '../model/error';
+import { trusted, safeMessage } from '../model/safe-message';
+import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
+import { isPartialLine, parseLine, type JournalLine, type ChainLink } from './journal-line';
+
+/** `20261121-<machine>-<process>-<random>.jsonl` */
+const FILE_NAME = /^(\d{8})-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.jsonl$/;
+const READ_CONCURRENCY = 16;
+const CHUNK_BYTES = 1 << 16;
+const NEWLINE = 0x0a;
+
+/** Where what an undo needs is kept, apart from the journal. */
+export const UNDO_FOLDER = 'undo';
+
+/** Files that this process writes to: their end is still to come. */
+export const activeFiles = new Set<string>();
+
+/** A name that no other file has. */
+export function createFileName(day: string): string {
+  return `${day}-${HOST_HASH}-${process.pid}-${randomBytes(6).toString('hex')}.jsonl`;
+}
+
+/** Today, as files are called by it; the same everywhere. */
+export function currentDay(): string {
+  return new Date().toISOString().slice(0, 10).replaceAll('-', '');
+}
+
+/** Names of all files of a journal, the oldest first. */
+export async function listFileNames(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
+}
+
+export function parseDay(name: string): string {
+  return FILE_NAME.exec(name)?.[1] ?? '';
+}
+
+/** Whether nobody writes to the file any more. Of a process on another machine this cannot be told; it is taken for gone. */
+export async function isWriterGone(folder: string, name: string): Promise<boolean> {
+  const path = join(folder, name);
+  if (activeFiles.has(path)) return false;
+  const [, , host = '', pid = ''] = FILE_NAME.exec(name) ?? [];
+  return host !== HOST_HASH || isOwnerGone(path, host, Number(pid));
+}
+
+/** All lines of a file, and what stands behind the last line end: half of a line, where a file is written to or was. */
+export async function readRawLines(path: string): Promise<{ readonly lines: Buffer[]; readonly rest: Buffer }> {
+  const bytes = await readFile(path);
+  const lines: Buffer[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return { lines, rest: bytes.subarray(start) };
+}
+
+/** What all lines of a file tell. Errors: `BAD_CONFIG` when one cannot be believed: none is passed over. */
+export async function readJournalLines(folder: string, name: string): Promise<JournalLine[]> {
+  const { lines, rest } = await readRawLines(join(folder, name));
+  if (!isPartialLine(rest)) lines.push(rest);
+  return lines.map((bytes, index) => {
+    const { line, problem } = parseLine(bytes);
+    if (line && problem === undefined) return line;
+    const message = safeMessage`Line ${index + 1} of ${name} cannot be believed: ${trusted(problem ?? '')}. Verify the journal.`;
+    throw new GatewayError('BAD_CONFIG', message, { sent: false });
+  });
+}
+
+/** What the files that are there end with, but for those that another one follows already. */
+export async function findChainEnds(folder: string): Promise<ChainLink[]> {
+  const fileEdges = await readFileEdges(folder, await listFileNames(folder));
+  const followed = new Set(fileEdges.flatMap(({ first }) => first?.follows ?? []).map(({ hash }) => hash));
+  return fileEdges.flatMap(({ file, hash }) => (hash === undefined || followed.has(hash) ? [] : [{ file, hash }]));
+}
+
+export interface FileEdges {
+  readonly file: string;
+  readonly first: JournalLine | undefined;
+  /** Hash of the last whole line. */
+  readonly hash: string | undefined;
+}
+
+export function readFileEdges(folder: string, names: readonly string[]): Promise<FileEdges[]> {
+  return mapConcurrently(names, READ_CONCURRENCY, (name) => readEdges(folder, name));
+}
+
+/** Both ends of a file, without what stands between them. */
+async function readEdges(folder: string, file: string): Promise<FileEdges> {
+  const handle = await open(join(folder, file), 'r');
+  try {
+    const { size } = await handle.stat();
+    const readChunk = async (start: number, length: number): Promise<Buffer> => {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, start);
+      return buffer.subarray(0, bytesRead);
+    };
+    let head = await readChunk(0, CHUNK_BYTES);
+    for (let length = CHUNK_BYTES; !head.includes(NEWLINE) && length < size; length *= 4) head = await readChunk(0, length * 4);
+    let tail = await readChunk(Math.max(0, size - CHUNK_BYTES), CHUNK_BYTES);
+    for (let length = CHUNK_BYTES; tail.indexOf(NEWLINE) === tail.lastIndexOf(NEWLINE) && length < size; length *= 4)
+      tail = await readChunk(Math.max(0, size - length * 4), length * 4);
+    const wholeLines = tail.subarray(0, Math.max(0, tail.lastIndexOf(NEWLINE)));
+    const last = wholeLines.subarray(wholeLines.lastIndexOf(NEWLINE) + 1);
+    return { file, first: parseLine(head.subarray(0, Math.max(0, head.indexOf(NEWLINE)))).line, hash: parseLine(last).hashes[0] };
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,211 @@
+import { compareDesired, compareTrees, SECRET_MASK, maskResourceSecrets, type Difference } from '../change/compare';
+import { listDifferences, toResourceMap } from '../change/restore-state';
+import {
+  isConfigurationWrite,
+  toItemPaths,
+  readStateBefore,
+  readCurrentState,
+  type WriteBaseline,
+  type ResourceState,
+} from '../change/resource-state';
+import { currentIsoTime } from '../model/envelope';
+import { asGatewayError } from '../model/error';
+import type { JsonObject } from '../model/json';
+import type { OperationContext } from '../model/operation';
+import type { Request } from '../model/request';
+import { isNoOp } from '../run/retry-policy';
+import type { WriteInterceptor, PendingWrite } from '../run/write-runner';
+import { MASK } from '../model/redaction';
+import type { UndoData } from './undo-store';
+import type { JournalWriter, EntryFields } from './journal-writer';
+
+/** Who does it: what a journal tells besides the write itself. */
+export interface Initiator {
+  readonly node?: string | undefined;
+  readonly flow?: string | undefined;
+  readonly actor?: string | undefined;
+}
+
+export interface RecordingContext {
+  readonly writer: JournalWriter;
+  readonly call: OperationContext;
+  readonly appliance: string;
+  readonly operation: string;
+  readonly initiator: Initiator;
+  readonly mask: <T>(value: T) => T;
+}
+
+const SYSTEM_INFORMATION_PATH = '/api/v1/system/system-information';
+
+/**
+ * Records every write that leaves: announced, flushed, before it is sent, and completed after it. Of a write of the configuration tree
+ * what was there is read before, and what it left after. Errors: `BAD_CONFIG` when the
+ * journal cannot be written; nothing was sent.
+ */
+export function createWriteRecorder(context: RecordingContext): WriteInterceptor {
+  const { call } = context;
+  const ids: string[] = [];
+  const onAnnounced = (id: string): void => {
+    ids.push(id);
+    call.addToEnvelope({ journal: ids.length === 1 ? id : ids });
+  };
+  return (write, next) => {
+    let hasWaited = false;
+    // What the run has read before it waited for another write is of before that.
+    const record = (): Promise<WriteOutcome> => new WriteRecording(context, write, onAnnounced).run(next, !hasWaited);
+    if (!isConfigurationWrite(write.request)) return record();
+    // The next one of the same resource begins when it is known what this one left.
+    return call.runExclusive(`journal ${lockPath(write.request)}`, record, { onWait: () => (hasWaited = true), isBrief: true });
+  };
+}
+
+type WriteOutcome = Awaited<ReturnType<WriteInterceptor>>;
+
+class WriteRecording {
+  readonly #context: RecordingContext;
+  readonly #write: PendingWrite;
+  readonly #onAnnounced: (id: string) => void;
+
+  constructor(context: RecordingContext, write: PendingWrite, onAnnounced: (id: string) => void) {
+    this.#context = context;
+    this.#write = write;
+    this.#onAnnounced = onAnnounced;
+  }
+
+  /** `known`: what the run has just read is what is there before. */
+  async run(next: () => Promise<WriteOutcome>, isStateKnown: boolean): Promise<WriteOutcome> {
+    const { writer, call } = this.#context;
+    const { request } = this.#write;
+    const found = isConfigurationWrite(request) ? await readStateBefore(request, call, isStateKnown) : undefined;
+    const isUndoable = found !== undefined && found.subject.paths.length > 0;
+    const entryFields = await this.#readEntryFields(isUndoable);
+    const id = await writer.announce(entryFields, isUndoable ? { ...found, ...toSentRequest(request) } : undefined);
+    this.#onAnnounced(id);
+    let outcome: WriteOutcome;
+    try {
+      outcome = await next();
+    } catch (thrown) {
+      const error = asGatewayError(thrown);
+      const isUnchanged = isNoOp(error);
+      const after = isUndoable && !isUnchanged ? await this.#readAfter(found, false) : undefined;
+      const failure = { ok: false, status: error.details.status ?? null, code: error.code, changed: isUnchanged ? false : null };
+      await this.#complete(id, { ...entryFields, ...failure, undo: isUndoable && !isUnchanged }, after);
+      throw thrown;
+    }
+    const after = isUndoable ? await this.#readAfter(found, true) : undefined;
+    const diff = found ? this.#computeDiff(found, after?.after) : null;
+    await this.#complete(
+      id,
+      { ...entryFields, status: outcome.status, ok: true, changed: diff ? hasChanges(request, diff) : true, diff },
+      after,
+    );
+    return outcome;
+  }
+
+  #computeDiff(found: WriteBaseline, after: ResourceState | undefined): readonly Difference[] | null {
+    try {
+      return this.#mask(computeDifferences(this.#write.request, found, after));
+    } catch {
+      // Nested beyond measure: it was written all the same.
+      return null;
+    }
+  }
+
+  /** What the write left; where that cannot be read, an undo goes by what was there and what was sent. */
+  async #readAfter({ subject }: WriteBaseline, isSuccess: boolean): Promise<{ after: ResourceState } | undefined> {
+    if (isSuccess && this.#write.request.method === 'DELETE') return { after: {} };
+    try {
+      return { after: await readCurrentState(subject, this.#context.call) };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The write has happened: nothing that is wrong with the journal now may make it look as if it had not. The next one is stopped. */
+  async #complete(id: string, entryFields: EntryFields, after: object | undefined): Promise<void> {
+    try {
+      await this.#context.writer.complete(id, { ...entryFields, at: currentIsoTime() }, after);
+    } catch {
+      this.#context.call.addToEnvelope({ 'journal-incomplete': true });
+    }
+  }
+
+  async #readEntryFields(isUndoable: boolean): Promise<EntryFields> {
+    const { appliance, operation, initiator, call } = this.#context;
+    const { method, path, query, body } = this.#write.request;
+    const displayedBody = this.#write.plannedBody ?? body;
+    return {
+      at: currentIsoTime(),
+      appliance,
+      'serial-number': (await readSerialNumber(call)) || null,
+      node: initiator.node ?? null,
+      flow: initiator.flow ?? null,
+      actor: initiator.actor ?? null,
+      operation,
+      request: this.#mask({ method, path, ...(query && { query }), ...(displayedBody && { body: maskResourceSecrets(displayedBody) }) }),
+      status: null,
+      ok: null,
+      code: null,
+      changed: null,
+      diff: null,
+      undo: isUndoable,
+    };
+  }
+
+  /** Masked as everywhere, in the way of a journal. */
+  #mask<T>(value: T): T {
+    const masked = this.#context.mask(value);
+    const text = JSON.stringify(masked);
+    return text.includes(MASK) ? (JSON.parse(text.replaceAll(MASK, SECRET_MASK)) as T) : masked;
+  }
+}
+
+/** What was sent, without its secrets: nothing compares them. */
+function toSentRequest({ method, body }: Request): Pick<UndoData, 'method' | 'body'> {
+  return { method, ...(body && { body: maskResourceSecrets(body) }) };
+}
+
+/** What it changed; where what it left could not be read, what it was to change. */
+function computeDifferences(
+  { path: resourcePath, body = {} }: Request,
+  { before, subject }: WriteBaseline,
+  after: ResourceState | undefined,
+): readonly Difference[] {
+  if (after) return listDifferences(compareTrees(toResourceMap(before), toResourceMap(after)), before, after);
+  const [path = resourcePath] = subject.paths;
+  const present = before[path];
+  if (!present) return [{ path, field: '', before: null, after: maskResourceSecrets(body) }];
+  return compareDesired(path, body, present).diff;
+}
+
+/** A secret may have changed although nothing that can be compared did. */
+function hasChanges({ body = {} }: Request, diff: readonly Difference[]): boolean {
+  return diff.length > 0 || compareDesired('', body, {}).notCompared.length > 0;
+}
+
+/** A field is part of its resource: two writes of both are one after the other. */
+function lockPath({ method, path, body = {} }: Request): string {
+  const resourcePath = path.replace(/\/$/, '');
+  const [item] = method === 'POST' ? toItemPaths(resourcePath, body) : [];
+  if (item !== undefined) return item;
+  const [key, second] = Object.keys(body);
+  return key !== undefined && second === undefined && resourcePath.endsWith(`/${key}`)
+    ? resourcePath.slice(0, resourcePath.lastIndexOf('/'))
+    : resourcePath;
+}
+
+function readSerialNumber(call: OperationContext): Promise<string> {
+  return call.memoize('serial-number', async () => {
+    try {
+      const { 'system-information': system } = (await call.read({ method: 'GET', path: SYSTEM_INFORMATION_PATH }, { isLookup: true })) as {
+        'system-information'?: JsonObject;
+      };
+      const serial = system?.['serial-number'];
+      return typeof serial === 'string' ? serial : '';
+    } catch (thrown) {
+      const { requestCode, code } = asGatewayError(thrown);
+      if (requestCode === 'FORBIDDEN' || requestCode === 'NOT_FOUND' || code === 'APPLIANCE_ERROR' || code === 'BAD_RESPONSE') return '';
+      throw thrown;
+    }
+  });
+}

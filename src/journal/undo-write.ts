@@ -1,0 +1,74 @@
+import { compareDesired, compareTrees, type Difference, type FieldLocation } from '../change/compare';
+import { listDifferences, toResourceMap, restoreState } from '../change/restore-state';
+import { readCurrentState, type ResourceState } from '../change/resource-state';
+import { badInput, GatewayError } from '../model/error';
+import type { JsonObject } from '../model/json';
+import type { OperationContext } from '../model/operation';
+import { CONFIGURATION_ROOT } from '../model/path';
+import { safeMessage } from '../model/safe-message';
+import type { UndoData, UndoStore } from './undo-store';
+import type { JournalEntry } from './journal-line';
+import type { EntryWithUndo } from './read-entries';
+
+/**
+ * Puts back what was there before one write, if what is there now is what it left. Gives what cannot come back. Errors: `CONFLICT` with
+ * `cause.diff` when somebody else has written since, `BAD_INPUT` for an entry that has no undo; nothing was sent then.
+ */
+export async function undoWrite(
+  store: UndoStore,
+  { entry, undoParts: undoParts }: EntryWithUndo,
+  call: OperationContext,
+): Promise<FieldLocation[]> {
+  assertUndoable(entry);
+  const undoData = await store.read(entry.id, undoParts);
+  const current = await readCurrentState(undoData.subject, call);
+  const diff = findLaterChanges(undoData, current);
+  if (diff.length === 0) return restoreState(undoData, current, call);
+  if (compareTrees(toResourceMap(undoData.before), toResourceMap(current)).equal && entry.ok !== true) {
+    // It never happened.
+    call.reportUnchanged();
+    return [];
+  }
+  const message = safeMessage`Somebody has changed ${undoData.subject.paths[0] ?? ''} since: nothing was put back. The difference is in cause.diff.`;
+  throw new GatewayError('CONFLICT', message, { sent: false, extra: { changed: false, diff } });
+}
+
+function assertUndoable({ undo: isUndoable, ok, operation, request, id }: JournalEntry): void {
+  if (isUndoable) return;
+  if (ok === false) throw badInput(safeMessage`${id} (${operation}) failed and changed nothing: there is nothing to undo.`);
+  const reason = request.path.startsWith(`${CONFIGURATION_ROOT}/`)
+    ? 'what was there could not be read'
+    : 'only writes of the configuration can be put back';
+  throw badInput(safeMessage`${id} (${operation}) has no undo: ${reason}.`);
+}
+
+/** What is there now against what the write left. Where that was not read, by what was there before and what was sent. */
+function findLaterChanges({ subject, before, after, method, body = {} }: UndoData, current: ResourceState): readonly Difference[] {
+  if (after) return listDifferences(compareTrees(toResourceMap(after), toResourceMap(current)), after, current);
+  const [path = ''] = subject.paths;
+  if (method === 'DELETE') return listDifferences(compareTrees(new Map(), toResourceMap(current)), {}, current);
+  if (before[path]) {
+    const withoutSentFields = (state: ResourceState): ResourceState => ({
+      ...state,
+      ...(state[path] && { [path]: omitKeys(state[path], body) }),
+    });
+    const otherChanges = listDifferences(
+      compareTrees(toResourceMap(withoutSentFields(before)), toResourceMap(withoutSentFields(current))),
+      before,
+      current,
+    );
+    // An appliance adds to what it was given: the id of a group, say.
+    return [...findChangesSince(path, body, current[path]), ...otherChanges];
+  }
+  const [created] = Object.entries(current);
+  return created ? findChangesSince(created[0], body, created[1]) : [{ path, field: '', before: body, after: null }];
+}
+
+/** Of what was sent, which is the earlier of the two here. */
+function findChangesSince(path: string, body: JsonObject, current: JsonObject | undefined): Difference[] {
+  return compareDesired(path, body, current).diff.map(({ before, after, ...place }) => ({ ...place, before: after, after: before }));
+}
+
+function omitKeys(resource: JsonObject, sentBody: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(resource).filter(([key]) => !Object.hasOwn(sentBody, key)));
+}

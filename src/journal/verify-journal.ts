@@ -1,0 +1,93 @@
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { readFileEdges, listFileNames, isWriterGone, readRawLines } from './journal-files';
+import { isPartialLine, parseLine } from './journal-line';
+
+/** One thing that is wrong; `line` counts from 1, and is 0 for a file as a whole. */
+export interface BrokenLine {
+  readonly file: string;
+  readonly line: number;
+  readonly why: string;
+}
+
+export interface JournalVerification {
+  readonly files: number;
+  readonly entries: number;
+  readonly ok: boolean;
+  readonly broken: readonly BrokenLine[];
+}
+
+/** How long a line that is being written may take to be there. */
+const RETRY_DELAYS_MS = [20, 100, 500];
+
+/**
+ * Checks every line of every file: by its own hash, by the hash of the line before, and, between files, by what each says that others
+ * ended with when it began. Half of a line is right only at the end of a file whose process is gone. What was cut off from the end of the
+ * latest file, line by line, cannot be seen here: nothing follows it yet.
+ */
+export async function verifyJournal(folder: string): Promise<JournalVerification> {
+  const names = await listFileNames(folder);
+  const links = (await readFileEdges(folder, names)).flatMap(({ file, first }) =>
+    (first?.follows ?? []).map((link) => ({ ...link, follower: file })),
+  );
+  const broken: BrokenLine[] = [];
+  const ids = new Set<string>();
+  for (const { file, follower } of links)
+    if (!names.includes(file)) broken.push({ file, line: 0, why: `it is missing: ${follower} follows it` });
+  for (const file of names) {
+    const missing = new Map(links.filter((link) => link.file === file).map(({ hash, follower }) => [hash, follower]));
+    const check = new FileCheck(file);
+    await check.read(folder);
+    for (const id of check.ids) ids.add(id);
+    broken.push(...check.broken);
+    for (const hash of check.hashes) missing.delete(hash);
+    // A line that was changed is told already.
+    if (check.broken.length > 0) continue;
+    for (const follower of missing.values())
+      broken.push({ file, line: check.lines, why: `lines are missing behind it: ${follower} follows another one` });
+  }
+  const unique = new Map(broken.map((problem) => [`${problem.file} ${problem.line}`, problem]));
+  return { files: names.length, entries: ids.size, ok: broken.length === 0, broken: [...unique.values()] };
+}
+
+class FileCheck {
+  readonly broken: BrokenLine[] = [];
+  readonly ids = new Set<string>();
+  readonly hashes = new Set<string>();
+  lines = 0;
+  /** Hashes that the next line may go by; undefined where nothing can be told. */
+  #expectedPrev: readonly string[] | undefined;
+
+  constructor(readonly file: string) {}
+
+  async read(folder: string): Promise<void> {
+    const path = join(folder, this.file);
+    let { lines, rest } = await readRawLines(path);
+    for (const delayMs of RETRY_DELAYS_MS) {
+      if (rest.length === 0 || (await isWriterGone(folder, this.file))) break;
+      await wait(delayMs);
+      ({ lines, rest } = await readRawLines(path));
+    }
+    for (const bytes of lines) this.#checkLine(bytes);
+    if (rest.length === 0) return;
+    if (!isPartialLine(rest)) this.#checkLine(rest);
+    else if (!(await isWriterGone(folder, this.file))) this.#report(this.lines + 1, 'it is half of a line, but its process lives');
+  }
+
+  #checkLine(bytes: Buffer): void {
+    const { line, problem, hashes } = parseLine(bytes);
+    const lineNumber = ++this.lines;
+    const expectedPrev = lineNumber === 1 ? [''] : this.#expectedPrev;
+    this.#expectedPrev = hashes.length > 0 ? hashes : undefined;
+    for (const hash of hashes) this.hashes.add(hash);
+    if (line) this.ids.add(line.id);
+    if (problem !== undefined || !line) this.#report(lineNumber, problem ?? 'it cannot be read');
+    else if (expectedPrev && !expectedPrev.includes(line.prev))
+      this.#report(lineNumber, 'it does not follow the line before: one was changed, added or taken out');
+    else if ((lineNumber === 1) !== (line.follows !== undefined)) this.#report(lineNumber, 'it does not stand where it was written');
+  }
+
+  #report(line: number, why: string): void {
+    this.broken.push({ file: this.file, line, why });
+  }
+}

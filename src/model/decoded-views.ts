@@ -1,0 +1,120 @@
+import { isUtf8 } from 'node:buffer';
+
+/** A text as somebody reads it who knows its escapes, with the place of each character in the text itself. */
+export interface DecodedView {
+  readonly text: string;
+  /** Where the character at this index begins there; one more than there are characters. */
+  toSourceIndex(index: number): number;
+}
+
+/** What an escape stands for, and how many characters it takes. */
+interface DecodedEscape {
+  readonly decoded: string;
+  readonly width: number;
+}
+
+type EscapeReader = (text: string, at: number) => DecodedEscape | undefined;
+
+/** Takes the escapes of one kind out of a text; undefined where there are none. */
+type EscapeDecoder = (text: string) => DecodedView | undefined;
+
+/** Of JSON, of markup, of addresses and of forms. */
+const ESCAPE_DECODERS: readonly EscapeDecoder[] = [
+  (text) => (text.includes('%') ? decodeEscapes(text, '%', readPercentEscape) : undefined),
+  // As long as before, so that places stay what they are.
+  (text) => (text.includes('+') ? decodeEscapes(text.replaceAll('+', ' '), '%', readPercentEscape) : undefined),
+  (text) => (text.includes('\\') ? decodeEscapes(text, '\\', readJsonEscape) : undefined),
+  (text) => (text.includes('&') ? decodeEscapes(text, '&', readMarkupEntity) : undefined),
+];
+
+/**
+ * The text itself, and the same without the escapes of each kind that it has: a secret can be escaped in so many ways (`%2f`, `%2F`,
+ * `\/`, `\u002F`, `&#47;`, `&#x2f;`) that a list of all of them is no way to find it. Also what was escaped twice, in any two ways, and
+ * three times in the same: JSON stands in JSON that stands in a message. One after the other, so that no more than some are in memory.
+ */
+export function decodedViews(text: string): Generator<DecodedView> {
+  return decodeNestedViews({ text, toSourceIndex: (index) => index }, []);
+}
+
+function* decodeNestedViews(view: DecodedView, before: readonly EscapeDecoder[]): Generator<DecodedView> {
+  yield view;
+  for (const kind of ESCAPE_DECODERS) {
+    if (before.length >= 2 && (before.length >= 3 || before.some((one) => one !== kind))) continue;
+    const inner = kind(view.text);
+    if (!inner || inner.text === view.text) continue;
+    yield* decodeNestedViews({ text: inner.text, toSourceIndex: (index) => view.toSourceIndex(inner.toSourceIndex(index)) }, [
+      ...before,
+      kind,
+    ]);
+  }
+}
+
+function decodeEscapes(text: string, sign: string, read: EscapeReader): DecodedView {
+  const sourceIndexes = new Uint32Array(text.length + 1);
+  const pieces: string[] = [];
+  let length = 0;
+  const append = (decoded: string, from: number, step: 0 | 1): void => {
+    pieces.push(decoded);
+    for (let index = 0; index < decoded.length; index++) sourceIndexes[length++] = from + index * step;
+  };
+  let at = 0;
+  while (at < text.length) {
+    const next = text.indexOf(sign, at);
+    append(text.slice(at, next < 0 ? text.length : next), at, 1);
+    if (next < 0) break;
+    const escape = read(text, next) ?? { decoded: sign, width: 1 };
+    append(escape.decoded, next, 0);
+    at = next + escape.width;
+  }
+  sourceIndexes[length] = text.length;
+  return { text: pieces.join(''), toSourceIndex: (index) => sourceIndexes[index] as number };
+}
+
+/** `%C3%A4`: as many bytes as make a character, or one where they make none. */
+function readPercentEscape(text: string, at: number): DecodedEscape | undefined {
+  const first = byteAt(text, at);
+  if (first < 0) return undefined;
+  const count = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+  if (count === 1) return { decoded: String.fromCharCode(first), width: 3 };
+  const bytes = Buffer.from(Array.from({ length: count }, (_, index) => Math.max(byteAt(text, at + 3 * index), 0)));
+  return isUtf8(bytes) ? { decoded: bytes.toString(), width: 3 * count } : { decoded: String.fromCharCode(first), width: 3 };
+}
+
+/** Below 0 where no byte is written. */
+function byteAt(text: string, at: number): number {
+  return text[at] === '%' ? hexNumberAt(text, at + 1, 2) : -1;
+}
+
+/** Of so many hexadecimal digits; below 0 where one of them is none. By their codes: a text may consist of nothing else. */
+function hexNumberAt(text: string, at: number, digits: number): number {
+  let number = 0;
+  for (let index = at; index < at + digits; index++) {
+    const code = text.charCodeAt(index);
+    const letter = code | 0x20;
+    if (code >= 0x30 && code <= 0x39) number = number * 16 + code - 0x30;
+    else if (letter >= 0x61 && letter <= 0x66) number = number * 16 + letter - 0x57;
+    else return -1;
+  }
+  return number;
+}
+
+const JSON_ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
+
+function readJsonEscape(text: string, at: number): DecodedEscape | undefined {
+  const letter = text[at + 1];
+  if (letter === undefined) return undefined;
+  const code = letter === 'u' ? hexNumberAt(text, at + 2, 4) : -1;
+  return code < 0 ? { decoded: JSON_ESCAPES[letter] ?? letter, width: 2 } : { decoded: String.fromCharCode(code), width: 6 };
+}
+
+const NAMED_ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' };
+const MAX_ENTITY_LENGTH = 12;
+
+function readMarkupEntity(text: string, at: number): DecodedEscape | undefined {
+  const [match, hexadecimal, decimal, name] =
+    /^&(?:#[xX]([0-9a-fA-F]{1,6})|#([0-9]{1,7})|([a-z]+));/.exec(text.slice(at, at + MAX_ENTITY_LENGTH)) ?? [];
+  if (match === undefined) return undefined;
+  const code = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16);
+  const decoded = name === undefined ? (code <= 0x10ffff ? String.fromCodePoint(code) : undefined) : NAMED_ENTITIES[name];
+  return decoded === undefined ? undefined : { decoded, width: match.length };
+}

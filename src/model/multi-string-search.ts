@@ -1,0 +1,105 @@
+/** From the first character to behind the last. */
+export type Span = [start: number, end: number];
+
+/** Shorter ones stand inside ordinary words: they count only where they stand alone. */
+const MIN_LONG_LENGTH = 4;
+const SLOTS = 0x10000;
+
+/**
+ * Finds many texts in one pass, in time linear in the text however many they are and however much they have in common: the last four
+ * characters say by a table of bits whether any of them may begin here, and the few places that remain are looked up in sorted order.
+ * No regular expression: V8 refuses long ones with an error that quotes them.
+ */
+export class MultiStringSearch {
+  readonly #short: string[] = [];
+  readonly #long: string[] = [];
+  /** For each long one, which other one is its longest beginning; below 0: none. */
+  readonly #longestPrefixes: number[] = [];
+  readonly #starts = new Uint8Array(SLOTS);
+  #longest = 0;
+
+  constructor(texts: Iterable<string>) {
+    for (const text of new Set(texts)) if (text !== '') (text.length < MIN_LONG_LENGTH ? this.#short : this.#long).push(text);
+    this.#long.sort();
+    const open: number[] = [];
+    this.#long.forEach((text, index) => {
+      while (open.length > 0 && !text.startsWith(this.#long[open.at(-1) as number] as string)) open.pop();
+      this.#longestPrefixes.push(open.at(-1) ?? -1);
+      open.push(index);
+      this.#starts[toSlot(text)] = 1;
+      this.#longest = Math.max(this.#longest, text.length);
+    });
+  }
+
+  /** Where they stand, from the first to the last; those of a short one may overlap with others. */
+  findSpans(text: string): Span[] {
+    const spans = this.#longSpans(text);
+    for (const short of this.#short) addStandaloneSpans(text, short, spans);
+    return this.#short.length === 0 ? spans : spans.sort(([one], [other]) => one - other);
+  }
+
+  #longSpans(text: string): Span[] {
+    const spans: Span[] = [];
+    if (this.#long.length === 0) return spans;
+    const starts = this.#starts;
+    let slot = 0;
+    for (let at = 0; at < text.length; at++) {
+      slot = ((slot << 4) ^ text.charCodeAt(at)) & 0xffff;
+      if (starts[slot] === 0 || at < MIN_LONG_LENGTH - 1) continue;
+      const start = at - MIN_LONG_LENGTH + 1;
+      const length = this.#longestAt(text, start);
+      if (length > 0) addSpan(spans, start, start + length);
+    }
+    return spans;
+  }
+
+  /** The length of the longest that begins at `start`: the last in order that is not behind the text, or a beginning of it. */
+  #longestAt(text: string, start: number): number {
+    const here = text.slice(start, start + this.#longest);
+    let low = 0;
+    let high = this.#long.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#long[middle] as string) <= here) low = middle + 1;
+      else high = middle;
+    }
+    const common = commonLength(this.#long[low - 1] ?? '', here);
+    for (let index = low - 1; index >= 0; index = this.#longestPrefixes[index] as number) {
+      const { length } = this.#long[index] as string;
+      if (length <= common) return length;
+    }
+    return 0;
+  }
+}
+
+/** What overlaps is one, so that a text made of nothing else does not become a list that is longer than it. */
+function addSpan(spans: Span[], start: number, end: number): void {
+  const last = spans.at(-1);
+  if (last && start < last[1]) last[1] = Math.max(last[1], end);
+  else spans.push([start, end]);
+}
+
+function commonLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one.charCodeAt(length) === other.charCodeAt(length)) length++;
+  return length;
+}
+
+/** Depends on the first four characters alone. */
+function toSlot(text: string): number {
+  let slot = 0;
+  for (let at = 0; at < MIN_LONG_LENGTH; at++) slot = ((slot << 4) ^ text.charCodeAt(at)) & 0xffff;
+  return slot;
+}
+
+function addStandaloneSpans(text: string, needle: string, spans: Span[]): void {
+  for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) {
+    const end = at + needle.length;
+    if (!isWordAt(text, at - 1) && !isWordAt(text, end)) spans.push([at, end]);
+  }
+}
+
+function isWordAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);
+}

@@ -1,0 +1,35 @@
+import type { JsonObject } from './json';
+import type { CheckedSettings } from './settings';
+
+/** Settings as anybody may see them: neither secrets nor names, addresses, accounts, serial numbers and places; of those, whether they are there. */
+export function redactSettings(settings: CheckedSettings): JsonObject {
+  const { origin, prefix, login, secondFactor, tls, proxy, timeout, transferTimeout, connections, permissions, rate, waiting } = settings;
+  const { protocol, port } = new URL(origin);
+  const isSet = (value: unknown): boolean => value !== undefined && value !== '' && value !== false;
+  return {
+    url: `${protocol}//…${port === '' ? '' : `:${port}`}${prefix === '' ? '' : '/…'}`,
+    login,
+    secondFactor,
+    timeout,
+    transferTimeout,
+    connections,
+    permissions,
+    rate: rate ?? null,
+    waiting: waiting ?? null,
+    dryRun: settings.dryRun === true,
+    log: settings.log === true,
+    pin: isSet(settings.pin),
+    journal: isSet(settings.journal),
+    vendor: isSet(settings.vendor),
+    brand: isSet(settings.brand),
+    tls: {
+      verified: tls?.rejectUnauthorized !== false,
+      ca: isSet(tls?.ca),
+      'client-certificate': isSet(tls?.cert) || isSet(tls?.pfx),
+      servername: isSet(tls?.servername),
+    },
+    proxy: proxy
+      ? { encrypted: proxy.url.startsWith('https:'), account: isSet(proxy.username), exceptions: proxy.noproxy?.length ?? 0 }
+      : null,
+  };
+}

@@ -1,0 +1,23 @@
+import type { Settings } from './settings';
+
+/** Everything in the settings that nobody may see, in the forms in which it is sent. */
+export function listSettingsSecrets(settings: Settings): (string | undefined)[] {
+  const { username = '', password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = settings;
+  const secrets = [password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase];
+  if (password) secrets.push(`${username}:${password}`);
+  if (secondPassword) secrets.push(`${secondUsername || username}:${secondPassword}`);
+  if (apiKey) secrets.push(`${apiKey}:`);
+  if (proxy?.password) secrets.push(`${proxy.username ?? ''}:${proxy.password}`);
+  if (proxy) secrets.push(readUrlPassword(proxy.url));
+  return secrets;
+}
+
+/** The password in a proxy's address, as it is sent. */
+function readUrlPassword(url: string): string {
+  const { password } = new URL(url);
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
+  }
+}

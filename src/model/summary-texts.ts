@@ -1,0 +1,23 @@
+/** For operations that have no words of their own. */
+export const SUMMARY_TEXTS = {
+  done: '__title__: done.',
+  found: '__title__: __n__ found.',
+  'found-one': '__title__: 1 found.',
+  unchanged: '__title__: nothing had to be changed.',
+  amiss: '__title__: not all is as it should be.',
+  many: '__title__: __ok__ of __total__ done',
+  none: '__title__: nothing to do.',
+  planned: '__title__: would send __n__ requests.',
+  'planned-one': '__title__: would send one request.',
+  failed: '__title__: failed (__code__).',
+  unknown: '__title__: it may or may not have happened.',
+  gone: '; __n__ were gone already',
+  'gone-one': '; 1 was gone already',
+  'failed-items': '; __n__ failed',
+  sentence: '__parts__.',
+} as const;
+
+export type SummaryKey = keyof typeof SUMMARY_TEXTS;
+
+/** Words of an operation's own for some of these; `__field__` is a field of the input that is text and no secret, or a count in the data. */
+export type SummaryTexts = Readonly<Partial<Record<SummaryKey, string>>>;

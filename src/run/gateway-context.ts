@@ -1,0 +1,60 @@
+import type { OperationContext, HostInfo, SupportInfo } from '../model/operation-context';
+import type { AbortSignalLike } from '../model/abort';
+import type { Coordination } from '../model/coordination';
+import { counterValues } from '../model/counters';
+import { asGatewayError } from '../model/error';
+import { redactSettings } from '../model/redacted-settings';
+import type { ReadCache } from './read-cache';
+import type { Sender, SenderDependencies } from './sender';
+
+/** What all calls of one gateway share. */
+export interface GatewayContext extends SenderDependencies {
+  readonly lookups: Map<string, Promise<string>>;
+  readonly coordination: Coordination;
+  readonly hostInfo?: (() => HostInfo) | undefined;
+  readonly readCache: ReadCache;
+}
+
+/** What operations may know of the settings: nothing that logs in. */
+export function toOperationSettings({ settings }: GatewayContext): OperationContext['settings'] {
+  const { name, login, realm = '', vendor = '', brand = '', connections, origin, prefix, journal = '' } = settings;
+  const accounts = [settings.username, settings.secondUsername]
+    .filter((account) => account !== undefined)
+    .filter((account) => account !== '');
+  return { name, accounts, realm: login === 'realm' ? realm : '', vendor, brand, connections, base: origin + prefix, prefix, journal };
+}
+
+export function getSupportInfo({ settings, transport, hostInfo }: GatewayContext): SupportInfo {
+  const { counters, load, opened, exchangeLog } = transport;
+  return {
+    settings: redactSettings(settings),
+    counters: counterValues(counters, { ...load, opened }),
+    exchanges: exchangeLog.list(),
+    host: hostInfo?.() ?? {},
+  };
+}
+
+/** Something about the appliance that is found once, for all who ask. */
+export async function memoizedLookup(
+  context: GatewayContext,
+  run: { readonly sender: Sender; readonly signal: AbortSignalLike | undefined },
+  name: string,
+  find: () => Promise<string>,
+): Promise<string> {
+  const { lookups } = context;
+  const pending = lookups.get(name);
+  if (pending) {
+    try {
+      return await run.sender.waitFor(pending);
+    } catch (error) {
+      // Whoever was looking was cancelled; this call was not and looks itself.
+      if (asGatewayError(error).code !== 'ABORTED' || run.signal?.aborted) throw error;
+      return memoizedLookup(context, run, name, find);
+    }
+  }
+  const lookup = find();
+  lookups.set(name, lookup);
+  // What could not be found this time may be found the next.
+  lookup.catch(() => lookups.delete(name));
+  return lookup;
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { AbortSignalLike } from '../model/abort';
+import { badInput, GatewayError } from '../model/error';
+import { trusted, safeMessage } from '../model/safe-message';
+import type { ApprovalRecord } from './approval';
+
+/** Each holds a message in memory. */
+const MAX_PENDING = 100;
+const MAX_NAME_LENGTH = 200;
+
+/** One that waits: its id is all that somebody needs to answer it. */
+export interface PendingApproval {
+  readonly id: string;
+  /** ISO time. */
+  readonly expires: string;
+  readonly decision: Promise<ApprovalRecord>;
+}
+
+interface PendingEntry {
+  readonly expires: number;
+  readonly settle: (approved: ApprovalRecord | GatewayError) => void;
+}
+
+/** Plans that wait for an answer, each under an id that nobody can guess and that serves one answer. */
+export class PendingApprovals {
+  readonly #pending = new Map<string, PendingEntry>();
+  readonly #expiryMs: number;
+  readonly #now: () => number;
+
+  constructor(minutes: number, now: () => number = Date.now) {
+    this.#expiryMs = minutes * 60_000;
+    this.#now = now;
+  }
+
+  /** Errors: `LIMIT` when too many wait already; the decision's are `DECLINED` and `EXPIRED`. A cancelled one is forgotten. */
+  add(signal: AbortSignalLike | undefined): PendingApproval {
+    if (signal?.aborted) throw new GatewayError('ABORTED', 'Cancelled before anybody was asked to approve it.', { sent: false });
+    if (this.#pending.size >= MAX_PENDING) {
+      throw new GatewayError('LIMIT', `${MAX_PENDING} messages wait here to be approved: answer some of them first. Nothing was changed.`, {
+        sent: false,
+      });
+    }
+    const id = randomUUID();
+    const expires = this.#now() + this.#expiryMs;
+    const decision = new Promise<ApprovalRecord>((resolve, reject) => {
+      const timer = setTimeout(() => this.#remove(id)?.settle(createExpiredError()), this.#expiryMs);
+      const forget = (): void => {
+        clearTimeout(timer);
+        this.#pending.delete(id);
+        signal?.removeEventListener('abort', forget);
+      };
+      const settle: PendingEntry['settle'] = (outcome) => {
+        forget();
+        if (outcome instanceof GatewayError) reject(outcome);
+        else resolve(outcome);
+      };
+      this.#pending.set(id, { expires, settle });
+      signal?.addEventListener('abort', forget, { once: true });
+    });
+    // Whoever was cancelled does not wait for it any more.
+    decision.catch(() => undefined);
+    return { id, expires: new Date(expires).toISOString(), decision };
+  }
+
+  /** Errors: `BAD_INPUT` for an id that nothing waits under: it is unknown, was answered already or has expired. */
+  approve(id: unknown, by: unknown): void {
+    this.#takeOrThrow(id, 'approve').settle(this.#createRecord(by));
+  }
+
+  /** The same; what waits ends with `DECLINED`. */
+  reject(id: unknown, by: unknown): void {
+    const declined = this.#createRecord(by);
+    const byWhom = declined.by === null ? trusted('') : safeMessage` by ${declined.by}`;
+    const error = new GatewayError('DECLINED', safeMessage`The change was declined${byWhom}: nothing was changed.`, {
+      sent: false,
+      extra: { declined },
+    });
+    this.#takeOrThrow(id, 'reject').settle(error);
+  }
+
+  #takeOrThrow(id: unknown, property: 'approve' | 'reject'): PendingEntry {
+    if (typeof id !== 'string' || id === '')
+      throw badInput(safeMessage`msg.${trusted(property)} has to be the id of the plan, as it left this node: a text.`);
+    const entry = this.#remove(id);
+    if (entry && this.#now() < entry.expires) return entry;
+    // A timer is late where the machine slept.
+    entry?.settle(createExpiredError());
+    throw badInput(
+      safeMessage`Nothing waits here for the id in msg.${trusted(property)}: it was answered already, has expired, or is not of this node. Nothing was changed.`,
+    );
+  }
+
+  #remove(id: string): PendingEntry | undefined {
+    const entry = this.#pending.get(id);
+    this.#pending.delete(id);
+    return entry;
+  }
+
+  #createRecord(by: unknown): ApprovalRecord {
+    const name = typeof by === 'string' ? by.slice(0, MAX_NAME_LENGTH) : '';
+    return { by: name === '' ? null : name, at: new Date(this.#now()).toISOString() };
+  }
+}
+
+function createExpiredError(): GatewayError {
+  return new GatewayError('EXPIRED', 'Nobody approved the change in time: nothing was changed.', { sent: false });
+}

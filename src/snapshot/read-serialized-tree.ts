@@ -1,0 +1,27 @@
+import type { JsonObject } from '../model/json';
+import type { OperationContext } from '../model/operation';
+import { crawl, addCrawlToEnvelope } from './crawl';
+import { IgnoreRules } from './ignore-rules';
+import { isPathWithinAny } from './resource-path';
+import { canonicalize } from './resource';
+import { resolveRootPath, type TakeSnapshotInput } from './take';
+import type { SerializedTree } from './serialized-tree';
+
+/** Reads everything below a place, a resource at a time. What is as in `last` is that very text: it is in memory once. */
+export async function readSerializedTree(
+  { path, ignore }: Omit<TakeSnapshotInput, 'folder'>,
+  previous: SerializedTree | undefined,
+  call: OperationContext,
+): Promise<SerializedTree> {
+  const resources = new Map<string, string>();
+  const onResource = (resourcePath: string, resource: JsonObject): Promise<void> => {
+    const text = JSON.stringify(canonicalize(resource));
+    const before = previous?.resources.get(resourcePath);
+    resources.set(resourcePath, before === text ? before : text);
+    return Promise.resolve();
+  };
+  const crawlResult = await crawl({ root: resolveRootPath(path, call), ignore: new IgnoreRules(ignore), onResource }, call);
+  addCrawlToEnvelope(crawlResult, call);
+  for (const resourcePath of resources.keys()) if (isPathWithinAny(resourcePath, crawlResult.vanished)) resources.delete(resourcePath);
+  return { resources, forbidden: crawlResult.forbidden };
+}

@@ -1,0 +1,177 @@
+import { mkdir, readdir, readFile, rename, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { badInput } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import { safeMessage } from '../model/safe-message';
+import { toFileError } from '../files/file-error';
+import { readJsonFile } from '../files/read-json-file';
+import { findStalePartials, AtomicFile, parsePartialTarget } from '../files/atomic-file';
+import { retryWhileLocked, removeFile } from '../files/retry-locked';
+import { MANIFEST_FILE_NAME, serializeManifest, readSnapshotManifest, type SnapshotManifest } from './manifest';
+import { toFileSegments, parseFileSegments, hasRecoverablePath } from './resource-file-names';
+import { isPathWithin, splitResourcePath } from './resource-path';
+import { canonicalize, toFileText } from './resource';
+
+/** What became of the file of a resource. */
+export type FileChange = 'added' | 'changed' | 'same';
+
+/** A file of a snapshot: of which place it is, and the segments of its own path below the folder. */
+export type SnapshotEntry = readonly [place: string, names: readonly string[]];
+
+/**
+ * A snapshot in a folder: one file for each resource, and a manifest. Only files that differ are written, each beside its place and
+ * renamed, without waiting for the disk: after a crash the next run mends what is left. Errors: those of `fileFault`.
+ */
+export class SnapshotFolder {
+  readonly folder: string;
+  /** As it was found. */
+  readonly manifest: SnapshotManifest | undefined;
+  /** Places of files whose names do not tell them. */
+  readonly #pathsByName = new Map<string, string>();
+  /** Folders that this run has looked for, with the first of them that was not there. */
+  readonly #createdFolders = new Map<string, Promise<string | undefined>>();
+
+  private constructor(folder: string, manifest: SnapshotManifest | undefined) {
+    this.folder = folder;
+    this.manifest = manifest;
+  }
+
+  static async open(folder: string): Promise<SnapshotFolder> {
+    return new SnapshotFolder(folder, await readSnapshotManifest(folder));
+  }
+
+  /** Errors: `BAD_INPUT` also where no snapshot is. */
+  static async openExisting(folder: string): Promise<SnapshotFolder & { readonly manifest: SnapshotManifest }> {
+    const found = await SnapshotFolder.open(folder);
+    if (!found.manifest)
+      throw badInput(safeMessage`${folder} holds no snapshot: there is no ${MANIFEST_FILE_NAME} in it. Take one into it first.`);
+    return found as SnapshotFolder & { readonly manifest: SnapshotManifest };
+  }
+
+  /** Gives what became of the file, and how long it is. */
+  async write(path: string, resource: JsonObject, caseCollisions: ReadonlySet<string>): Promise<{ change: FileChange; bytes: number }> {
+    const names = toFileSegments(path, caseCollisions);
+    const bytes = Buffer.from(toFileText(canonicalize(resource)));
+    const change = await this.#writeFile(names, bytes);
+    if (!hasRecoverablePath(names)) this.#pathsByName.set(names.join('/'), path);
+    return { change, bytes: bytes.length };
+  }
+
+  async #writeFile(names: readonly string[], bytes: Buffer): Promise<FileChange> {
+    const file = join(this.folder, ...names);
+    let partial: AtomicFile | undefined;
+    try {
+      // Nothing is there in a folder that was just made.
+      const existing = (await this.#createFolder(names.slice(0, -1))) ? undefined : await readFile(file).catch(ignoreNotFound);
+      // Git may have written other ends of lines.
+      if (existing && (existing.equals(bytes) || existing.toString('utf8').replaceAll('\r\n', '\n') === bytes.toString('utf8')))
+        return 'same';
+      partial = await AtomicFile.create(file);
+      await partial.write(bytes);
+      await partial.close(false);
+      await partial.commit();
+      return existing ? 'changed' : 'added';
+    } catch (error) {
+      await partial?.discard();
+      throw toFileError(error, file, 'written');
+    }
+  }
+
+  /** Makes the folder, if it is not there. */
+  async #createFolder(names: readonly string[]): Promise<boolean> {
+    const folder = join(this.folder, ...names);
+    let creation = this.#createdFolders.get(folder);
+    if (!creation) this.#createdFolders.set(folder, (creation = mkdir(folder, { recursive: true, mode: 0o700 })));
+    return (await creation) !== undefined;
+  }
+
+  /** What the file of a resource holds. Errors: `BAD_INPUT` for what cannot be read, or is no resource. */
+  async read(names: readonly string[]): Promise<JsonObject> {
+    const file = join(this.folder, ...names);
+    const found = await readJsonFile(file);
+    if (!found) throw toFileError(Object.assign(new Error('gone'), { code: 'ENOENT' }), file, 'read');
+    const { value } = found;
+    if (value === undefined)
+      throw badInput(safeMessage`${file} is damaged: it is no JSON. Get it back from where it is kept, or remove it.`);
+    if (!isObject(value))
+      throw badInput(safeMessage`${file} is damaged: it holds no object. Get it back from where it is kept, or remove it.`);
+    return value;
+  }
+
+  /** All files of the snapshot below a place; what is not ours is not among them, nor what lies under other roots. */
+  async entries(root: string): Promise<readonly SnapshotEntry[]> {
+    const found: SnapshotEntry[] = [];
+    if (!this.manifest) return found;
+    const { path, roots, names: knownPaths } = this.manifest;
+    for await (const names of this.#files(new Set(roots))) {
+      const resourcePath = parseFileSegments(names) ?? knownPaths[names.join('/')];
+      if (resourcePath !== undefined && isPathWithin(resourcePath, path) && isPathWithin(resourcePath, root))
+        found.push([resourcePath, names]);
+    }
+    return found;
+  }
+
+  async *#files(roots: ReadonlySet<string>): AsyncGenerator<readonly string[]> {
+    const pendingFolders: (readonly string[])[] = [[]];
+    for (let folder = pendingFolders.pop(); folder; folder = pendingFolders.pop()) {
+      const path = join(this.folder, ...folder);
+      const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+        throw toFileError(error, path, 'read');
+      });
+      for (const entry of entries) {
+        const names = [...folder, entry.name];
+        if (folder.length === 0 && !isSnapshotName(entry.name, roots)) continue;
+        if (entry.isDirectory()) pendingFolders.push(names);
+        else if (entry.isFile()) yield names;
+      }
+      if (entries.some(({ name }) => parsePartialTarget(name) !== undefined)) await this.#removeStalePartials(path);
+    }
+  }
+
+  /** What a killed run left. */
+  async #removeStalePartials(path: string): Promise<void> {
+    for (const name of await findStalePartials(path)) await removeFile(join(path, name));
+  }
+
+  /** Removes the file of a resource that is gone, and folders that are empty then. */
+  async remove(names: readonly string[]): Promise<void> {
+    const file = join(this.folder, ...names);
+    try {
+      await removeFile(file);
+    } catch (error) {
+      throw toFileError(error, file, 'written');
+    }
+    for (let end = names.length - 1; end > 0; end--) {
+      const isRemoved = await rmdir(join(this.folder, ...names.slice(0, end))).then(
+        () => true,
+        () => false,
+      );
+      if (!isRemoved) return;
+    }
+  }
+
+  /** Gives a file the name that it should have, where a file system takes both for the same. */
+  async renameFile(from: readonly string[], to: readonly string[]): Promise<void> {
+    await retryWhileLocked(() => rename(join(this.folder, ...from), join(this.folder, ...to)));
+  }
+
+  /** The manifest, if it differs from what is there. `names`: those of files that stay from earlier. */
+  async writeManifest(manifest: Omit<SnapshotManifest, 'names'>, names: Iterable<readonly [string, string]>): Promise<void> {
+    const pathsByName = new Map([...names, ...this.#pathsByName]);
+    await this.#writeFile([MANIFEST_FILE_NAME], Buffer.from(serializeManifest({ ...manifest, names: Object.fromEntries(pathsByName) })));
+  }
+}
+
+/** By the name right below the folder. */
+function isSnapshotName(name: string, roots: ReadonlySet<string>): boolean {
+  const path = parseFileSegments([name.endsWith('.json') ? name : `${name}.json`]);
+  if (path === undefined) return false;
+  // The root itself has none.
+  const [segment] = splitResourcePath(path);
+  return segment === undefined || roots.has(segment);
+}
+
+function ignoreNotFound(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT') return undefined;
+  throw error;
+}

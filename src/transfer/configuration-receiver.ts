@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { asGatewayError, GatewayError } from '../model/error';
+import { safeMessage } from '../model/safe-message';
+import { BatchingSink, type BatchConsumer } from './batching-sink';
+import type { ContentCheckResult, ContentCheck } from './content-check';
+import { MalformedContentError } from './malformed-content-error';
+import type { Download } from '../model/stream';
+
+/** Where a configuration goes. Methods may reject with a `GatewayError` only. */
+export interface ConfigurationOutput<S> {
+  write(batch: Buffer): Promise<void>;
+  /** Everything was written and is what it should be. */
+  end(): Promise<S>;
+  /** Leaves nothing behind. Never rejects. */
+  discard(): Promise<void>;
+}
+
+export interface ReceivedConfiguration<S> {
+  readonly bytes: number;
+  /** Null when it was not asked for. */
+  readonly sha256: string | null;
+  /** Undefined when it was not checked. */
+  readonly checkResult: ContentCheckResult | undefined;
+  readonly stored: S;
+}
+
+export interface ConfigurationReceiverOptions<S> {
+  readonly accept: string;
+  readonly output: ConfigurationOutput<S>;
+  readonly check: ContentCheck | undefined;
+  readonly shouldHash: boolean;
+  readonly onBytes: (bytes: number, total: number | undefined) => void;
+}
+
+/** Checks, hashes and stores one configuration while it streams in. What is short or broken is `BAD_RESPONSE`. */
+export class ConfigurationReceiver<S> implements Download<ReceivedConfiguration<S>>, BatchConsumer {
+  readonly sink: BatchingSink;
+  readonly accept: string;
+  readonly #options: ConfigurationReceiverOptions<S>;
+  readonly #hash: ReturnType<typeof createHash> | undefined;
+
+  constructor(options: ConfigurationReceiverOptions<S>) {
+    this.#options = options;
+    this.accept = options.accept;
+    this.#hash = options.shouldHash ? createHash('sha256') : undefined;
+    this.sink = new BatchingSink(this, toContentError, options.onBytes);
+  }
+
+  async consume(batch: Buffer): Promise<void> {
+    const { check, output } = this.#options;
+    this.#hash?.update(batch);
+    check?.write(batch);
+    await output.write(batch);
+  }
+
+  async finish(): Promise<ReceivedConfiguration<S>> {
+    const { check, output } = this.#options;
+    const bytes = await this.sink.finish();
+    if (bytes === 0) throw toContentError(new MalformedContentError('it is empty'));
+    const checkResult = check && endCheck(check);
+    const stored = await output.end();
+    return { bytes, sha256: this.#hash?.digest('hex') ?? null, checkResult, stored };
+  }
+
+  async discard(): Promise<void> {
+    await this.sink.stop();
+    await this.#options.output.discard();
+  }
+}
+
+function endCheck(check: ContentCheck): ContentCheckResult {
+  try {
+    return check.end();
+  } catch (thrown) {
+    throw toContentError(thrown);
+  }
+}
+
+function toContentError(thrown: unknown): GatewayError {
+  if (!(thrown instanceof MalformedContentError)) return asGatewayError(thrown);
+  return new GatewayError(
+    'BAD_RESPONSE',
+    safeMessage`What the appliance sent is not a whole configuration: ${thrown.message}. Nothing was kept of it.`,
+    {
+      sent: true,
+    },
+  );
+}

@@ -1,0 +1,56 @@
+import { GatewayError } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import type { Clock } from './clock';
+import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
+
+interface CertificateTrackerState {
+  readonly fingerprint: string;
+  /** The days that were told, or that had passed when this certificate was seen first. */
+  readonly told: readonly number[];
+}
+
+export const DEFAULT_EXPIRY_DAYS = [30, 14, 7, 3, 1];
+const DAY_MS = 86_400_000;
+
+/** The certificate that is served: once for each of the days before its end, and when it is another one. */
+export class CertificateTracker extends WholeStateTracker<CertificateTrackerState, JsonObject> {
+  readonly #clock: Clock;
+  readonly #days: readonly number[];
+
+  constructor(clock: Clock, days: readonly number[] = DEFAULT_EXPIRY_DAYS) {
+    super();
+    this.#clock = clock;
+    this.#days = days;
+  }
+
+  protected compare(
+    data: JsonObject,
+    previous: CertificateTrackerState | undefined,
+  ): { state: CertificateTrackerState; events: TrackedEvent[]; summary: CheckSummary } {
+    const { fingerprint256: fingerprint, subject, issuer, 'valid-to': validTo } = data;
+    const daysLeft = Math.floor((Date.parse(String(validTo)) - this.#clock.now()) / DAY_MS);
+    if (typeof fingerprint !== 'string' || Number.isNaN(daysLeft))
+      throw new GatewayError('BAD_RESPONSE', 'The handshake showed no certificate that can be read.', { sent: true });
+    const renewed = previous !== undefined && previous.fingerprint !== fingerprint;
+    const reportedDays = previous && !renewed ? previous.told : [];
+    const passedDays = this.#days.filter((day) => daysLeft <= day);
+    const events: TrackedEvent[] = [];
+    const details = { days: daysLeft, subject, issuer, 'valid-to': validTo };
+    if (renewed) events.push({ event: 'renewed', before: previous.fingerprint, after: fingerprint, ...details });
+    // Several at once, after a long time away, are one event.
+    if (previous && passedDays.some((day) => !reportedDays.includes(day)))
+      events.push({ event: 'expires', ...details, fingerprint256: fingerprint });
+    return { state: { fingerprint, told: passedDays }, events, summary: { key: 'days', n: daysLeft } };
+  }
+
+  protected isState(saved: unknown): saved is CertificateTrackerState {
+    return isObject(saved) && typeof saved.fingerprint === 'string' && Array.isArray(saved.told);
+  }
+}
+
+/** Errors: `BAD_CONFIG`. */
+export function parseExpiryDays(values: readonly unknown[]): number[] {
+  const days = values.map(Number);
+  if (days.length > 0 && days.length <= 100 && days.every((day) => Number.isInteger(day) && day >= 0 && day <= 10_000)) return days;
+  throw new GatewayError('BAD_CONFIG', 'days has to be whole numbers, such as 30,14,7,3,1.', { sent: false });
+}

@@ -1,0 +1,77 @@
+import { GatewayError } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
+
+const VIPS = ['external', 'internal'] as const;
+type Vip = (typeof VIPS)[number];
+/** What tells the state of a member; addresses and notes of an administrator's own are none. */
+type Member = { readonly enabled: boolean; readonly notes: string; readonly 'status-code': string };
+
+interface Cluster {
+  readonly members: Readonly<Record<string, Member>>;
+  readonly owners: { readonly [vip in Vip]?: string };
+}
+
+/** No cluster at all, which the appliance says with 404. */
+export const NO_CLUSTER: JsonObject = { members: [] };
+
+/** The members and their states, and who owns the virtual addresses. */
+export class ClusterTracker extends WholeStateTracker<Cluster, JsonObject> {
+  protected compare(data: JsonObject, previous: Cluster | undefined): { state: Cluster; events: TrackedEvent[]; summary: CheckSummary } {
+    const state = parseCluster(data);
+    const summary: CheckSummary = { key: 'members', n: Object.keys(state.members).length };
+    return { state, summary, events: previous ? [...compareMembers(previous, state), ...compareVipOwners(previous, state)] : [] };
+  }
+
+  protected isState(saved: unknown): saved is Cluster {
+    return isObject(saved) && isObject(saved.members) && isObject(saved.owners) && Object.values(saved.members).every(isObject);
+  }
+}
+
+function parseCluster(data: JsonObject): Cluster {
+  if (!Array.isArray(data.members)) throw new GatewayError('BAD_RESPONSE', 'What the appliance answered is no cluster.', { sent: true });
+  const members = Object.fromEntries(
+    (data.members as unknown[])
+      .filter(isObject)
+      .map((member): [string, Member] => [
+        String(member.name),
+        {
+          enabled: String(member.enabled).toLowerCase() === 'true',
+          notes: toText(member.notes),
+          'status-code': toText(member['status-code']),
+        },
+      ]),
+  );
+  const owners = VIPS.map((vip) => [vip, data[`${vip}-vip-owner`]] as const).filter(
+    ([, owner]) => typeof owner === 'string' && owner !== '',
+  );
+  return { members, owners: Object.fromEntries(owners) };
+}
+
+function compareMembers(previous: Cluster, current: Cluster): TrackedEvent[] {
+  const removed = Object.entries(previous.members).filter(([name]) => !Object.hasOwn(current.members, name));
+  const events = removed.map(([name, member]): TrackedEvent => ({ event: 'left', name, before: member }));
+  for (const [name, member] of Object.entries(current.members)) {
+    const old = Object.hasOwn(previous.members, name) ? previous.members[name] : undefined;
+    if (!old) events.push({ event: 'joined', name, after: member });
+    else if (JSON.stringify(old) !== JSON.stringify(member)) events.push({ event: 'member', name, before: old, after: member });
+  }
+  return events;
+}
+
+/** A failover moves both addresses: that is one event. */
+function compareVipOwners(previous: Cluster, current: Cluster): TrackedEvent[] {
+  const events: { event: 'owner'; before: string; after: string; addresses: Vip[] }[] = [];
+  for (const vip of VIPS) {
+    const [old, now] = [previous.owners[vip], current.owners[vip]];
+    if (old === undefined || now === undefined || old === now) continue;
+    const same = events.find((event) => event.before === old && event.after === now);
+    if (same) same.addresses.push(vip);
+    else events.push({ event: 'owner', before: old, after: now, addresses: [vip] });
+  }
+  return events;
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}

@@ -1,0 +1,87 @@
+import { isPathWithinAny } from '../snapshot/resource-path';
+import { formatComparison } from '../snapshot/diff-text';
+import { compareSerializedTrees, type SerializedTree } from '../snapshot/serialized-tree';
+import { isObject } from '../model/json';
+import { safeMessage } from '../model/safe-message';
+import type { TrackerUpdate, Tracker } from './tracker';
+
+type Pair = readonly [place: string, text: string];
+type Change = { readonly set: readonly Pair[]; readonly gone: readonly string[]; readonly forbidden: readonly string[] };
+
+/** So many resources in a line of the memory: one with all of them would be as long as the configuration. */
+const MAX_RESOURCES_PER_LINE = 500;
+
+/** The configuration of the last check, each resource as text. What cannot be read any more stays as it was. */
+export class ConfigurationTracker implements Tracker<SerializedTree> {
+  readonly #appliance: string;
+  #lastTree: SerializedTree | undefined;
+
+  constructor(appliance: string) {
+    this.#appliance = appliance;
+  }
+
+  update(data: SerializedTree): TrackerUpdate {
+    const previous = this.#lastTree;
+    const current = previous ? keepUnreadable(previous, data) : data;
+    this.#lastTree = current;
+    const change = findChange(previous, current);
+    if (!previous) return { events: [], change, summary: { key: 'same' } };
+    const comparison = change ? compareSerializedTrees(previous, current) : undefined;
+    if (!comparison || comparison.equal) return { events: [], change, summary: { key: 'same' } };
+    const text = formatComparison(comparison, this.#appliance, safeMessage`the last check`);
+    return { events: [{ event: 'changed', ...comparison }], change, summary: { key: 'changed' }, envelope: { text } };
+  }
+
+  save(): unknown {
+    return this.#lastTree && { set: [], gone: [], forbidden: [...this.#lastTree.forbidden] };
+  }
+
+  *remainingChanges(): Iterable<unknown> {
+    if (!this.#lastTree) return;
+    const { resources, forbidden } = this.#lastTree;
+    const change = { gone: [], forbidden: [...forbidden] };
+    let set: Pair[] = [];
+    for (const pair of resources) {
+      if (set.push(pair) < MAX_RESOURCES_PER_LINE) continue;
+      yield { set, ...change };
+      set = [];
+    }
+    if (set.length > 0) yield { set, ...change };
+  }
+
+  restore(saved: unknown): void {
+    this.#lastTree = undefined;
+    this.apply(saved);
+  }
+
+  apply(change: unknown): void {
+    if (!isChange(change)) throw new Error('another shape');
+    const resources = new Map(this.#lastTree?.resources);
+    for (const path of change.gone) resources.delete(path);
+    for (const [path, text] of change.set) resources.set(path, text);
+    this.#lastTree = { resources, forbidden: new Set(change.forbidden) };
+  }
+}
+
+/** Nothing is known of what lies where nothing could be read this time. */
+function keepUnreadable(previous: SerializedTree, current: SerializedTree): SerializedTree {
+  if (current.forbidden.size === 0) return current;
+  const unread = [...previous.resources].filter(([path]) => !current.resources.has(path) && isPathWithinAny(path, current.forbidden));
+  return unread.length === 0 ? current : { ...current, resources: new Map([...unread, ...current.resources]) };
+}
+
+function findChange(previous: SerializedTree | undefined, current: SerializedTree): Change | undefined {
+  const set = [...current.resources].filter(([path, text]) => previous?.resources.get(path) !== text);
+  const gone = previous ? [...previous.resources.keys()].filter((path) => !current.resources.has(path)) : [];
+  const { forbidden } = current;
+  const same = previous && previous.forbidden.size === forbidden.size && [...forbidden].every((path) => previous.forbidden.has(path));
+  return same && set.length + gone.length === 0 ? undefined : { set, gone, forbidden: [...forbidden] };
+}
+
+function isChange(change: unknown): change is Change {
+  if (!isObject(change)) return false;
+  const { set, gone, forbidden } = change;
+  const isStringArray = (value: unknown, length?: number): boolean =>
+    Array.isArray(value) && (length === undefined || value.length === length) && value.every((item) => typeof item === 'string');
+  return isStringArray(gone) && isStringArray(forbidden) && Array.isArray(set) && set.every((pair) => isStringArray(pair, 2));
+}

@@ -1,0 +1,99 @@
+import { GatewayError } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import { evaluateLimit, limitKey, type LimitCrossing, type WatchLimit, type LimitState } from './limits';
+import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
+
+type LimitStates = Record<string, LimitState>;
+interface MeasuredValue {
+  readonly name: string;
+  readonly value: number;
+}
+
+/** Values held against their limits: each crossing is told once. What is not known changes nothing. */
+abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
+  readonly #limits: readonly WatchLimit[];
+
+  constructor(limits: readonly WatchLimit[]) {
+    super();
+    this.#limits = limits;
+  }
+
+  /** The values that a limit is about, as far as they are numbers. */
+  protected abstract valuesFor(limit: WatchLimit, data: D): MeasuredValue[];
+
+  protected abstract toEvent(limit: WatchLimit, value: MeasuredValue, crossing: LimitCrossing): TrackedEvent;
+
+  protected compare(data: D, previous: LimitStates | undefined): { state: LimitStates; events: TrackedEvent[]; summary: CheckSummary } {
+    const events: TrackedEvent[] = [];
+    const state: LimitStates = {};
+    for (const limit of this.#limits) {
+      const keyPrefix = limitKey(limit);
+      // Of a value that this answer does not have, or does not know, everything stays.
+      for (const [key, limitState] of Object.entries(previous ?? {})) if (key.startsWith(keyPrefix)) state[key] = limitState;
+      for (const value of this.valuesFor(limit, data)) {
+        const key = `${keyPrefix} ${value.name}`;
+        const { limitState, crossing } = evaluateLimit(limit, value.value, state[key]);
+        state[key] = limitState;
+        if (crossing) events.push(this.toEvent(limit, value, crossing));
+      }
+    }
+    return { state, events, summary: this.summarize(data, Object.values(state).filter(({ beyond }) => beyond).length) };
+  }
+
+  protected summarize(_data: D, beyondCount: number): CheckSummary {
+    return beyondCount > 0 ? { key: 'above', n: beyondCount } : { key: 'fine' };
+  }
+
+  protected isState(saved: unknown): saved is LimitStates {
+    return (
+      isObject(saved) &&
+      Object.values(saved).every((one) => isObject(one) && typeof one.beyond === 'boolean' && typeof one.row === 'number')
+    );
+  }
+}
+
+/** Releases call the processor load differently (field-notes.md, "Health"). */
+const CPU_NAMES = ['CPU-UTILIZATION', 'CPU-UTILIZATION4'];
+
+export class HealthTracker extends LimitTracker<JsonObject> {
+  protected valuesFor({ name }: WatchLimit, data: JsonObject): MeasuredValue[] {
+    const names = CPU_NAMES.includes(name) ? CPU_NAMES : [name];
+    // -1: the appliance does not know it.
+    const value = names.map((one) => data[one]).find((one) => typeof one === 'number' && one >= 0);
+    return typeof value === 'number' ? [{ name, value }] : [];
+  }
+
+  protected toEvent({ name }: WatchLimit, { value }: MeasuredValue, { event, limit }: LimitCrossing): TrackedEvent {
+    return { event, name, value, limit };
+  }
+}
+
+export class LicenseTracker extends LimitTracker<JsonObject> {
+  protected valuesFor({ name }: WatchLimit, data: JsonObject): MeasuredValue[] {
+    return readLeaseShares(data).filter((share) => name === '*' || share.name === name);
+  }
+
+  protected toEvent(_limit: WatchLimit, { name, value }: MeasuredValue, { event, limit }: LimitCrossing): TrackedEvent {
+    return { event, feature: name, share: value, limit };
+  }
+
+  protected override summarize(data: JsonObject): CheckSummary {
+    return { key: 'percent', n: Math.round(Math.max(0, ...readLeaseShares(data).map(({ value }) => value))) };
+  }
+}
+
+/** How much of each feature is leased, in percent with one decimal. Errors: `BAD_RESPONSE` for what is no lease information. */
+function readLeaseShares(data: JsonObject): MeasuredValue[] {
+  const counts = isObject(data['leased-license-counts']) ? data['leased-license-counts'] : undefined;
+  const features = counts && isObject(counts.features) ? counts.features.feature : undefined;
+  if (!counts) throw new GatewayError('BAD_RESPONSE', 'What the appliance answered is no lease information.', { sent: true });
+  const list = Array.isArray(features) ? (features as unknown[]) : isObject(features) ? [features] : [];
+  return list.flatMap((feature) => {
+    if (!isObject(feature) || typeof feature.name !== 'string') return [];
+    const total = Number(feature['total-count']);
+    const infos = isObject(feature.clients) ? feature.clients['client-info'] : undefined;
+    const clients = Array.isArray(infos) ? (infos as unknown[]) : [infos];
+    const leased = clients.reduce<number>((sum, client) => sum + (isObject(client) ? Number(client['leased-count'] ?? 0) : 0), 0);
+    return total > 0 && Number.isFinite(leased) ? [{ name: feature.name, value: Math.round((leased / total) * 1000) / 10 }] : [];
+  });
+}

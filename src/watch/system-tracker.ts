@@ -1,0 +1,33 @@
+import { GatewayError } from '../model/error';
+import { isObject, type JsonObject } from '../model/json';
+import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
+
+/** What is told when it changes, and where system information has it. */
+const EVENT_FIELDS = { release: 'os-version', replaced: 'serial-number', renamed: 'host-name' } as const;
+type SystemIdentity = { readonly [event in keyof typeof EVENT_FIELDS]?: string };
+
+/** Release, serial number and host name. What an answer does not have changes nothing. */
+export class SystemTracker extends WholeStateTracker<SystemIdentity, JsonObject> {
+  protected compare(
+    data: JsonObject,
+    previous: SystemIdentity | undefined,
+  ): { state: SystemIdentity; events: TrackedEvent[]; summary: CheckSummary } {
+    const information = data['system-information'];
+    if (!isObject(information))
+      throw new GatewayError('BAD_RESPONSE', 'What the appliance answered is no system information.', { sent: true });
+    const state: Record<string, string> = { ...previous };
+    const events: TrackedEvent[] = [];
+    for (const [event, field] of Object.entries(EVENT_FIELDS)) {
+      const value = information[field];
+      if (typeof value !== 'string' || value === '') continue;
+      const old = state[event];
+      if (old !== undefined && old !== value) events.push({ event, before: old, after: value });
+      state[event] = value;
+    }
+    return { state, events, summary: { key: events.length > 0 ? 'changed' : 'same' } };
+  }
+
+  protected isState(saved: unknown): saved is SystemIdentity {
+    return isObject(saved) && Object.values(saved).every((value) => typeof value === 'string');
+  }
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pluralized } from '../../../nodes/editor/text';
+import type { Texts } from '../../../scripts/editor/table.mjs';
+import { Translation } from '../../../scripts/editor/translate.mjs';
+import { root } from '../../../scripts/tools.mjs';
+import { describeTranslations } from '../../helpers/translations';
+
+const built = (...file: string[]): string => readFileSync(join(root, 'dist', 'nodes', ...file), 'utf8');
+
+describe('a translation', () => {
+  it('takes the help apart by sentences, and leaves names, types and samples as they are', () => {
+    const help = [
+      '<script type="text/markdown" data-help-name="a">',
+      'One thing. Another',
+      'thing.',
+      '',
+      '#### List it',
+      '',
+      '`list` (reads). Lists it. One thing.',
+      '',
+      ': name (optional string) : “List it”. Its name&#58; <code>{ "a"&#58; 1 }</code>. One thing.',
+      '',
+      '```json',
+      '{ "One": "thing." }',
+      '```',
+      '</script>',
+    ].join('\n');
+    const translation = new Translation('xx', {
+      'One thing.': 'Eins.',
+      'Another thing.': 'Zwei.',
+      'List it': 'Liste',
+      reads: 'liest',
+      'Its name: `{ "a": 1 }`.': 'Name: `{ "a": 1 }`.',
+      'Lists it. One thing.': 'Beides.',
+      'Gone.': 'Weg.',
+    });
+    expect(translation.help(help).split('\n')).toEqual([
+      '<script type="text/markdown" data-help-name="a">',
+      'Eins. Zwei.',
+      '',
+      '#### Liste',
+      '',
+      '`list` (liest). Beides.',
+      '',
+      ': name (optional string) : “Liste”. Name&#58; <code>{ "a"&#58; 1 }</code>. Eins.',
+      '',
+      '```json',
+      '{ "One": "thing." }',
+      '```',
+      '</script>',
+    ]);
+    expect([...translation.missing]).toEqual([]);
+    expect(translation.unused).toEqual(['Gone.']);
+  });
+
+  it.each([
+    ['xx', '“Eins”. Zwei.'],
+    ['de', '„Eins“. Zwei.'],
+    ['ja', '「Eins」。Zwei.'],
+  ])('quotes a label as %s does', (language, said) => {
+    const translation = new Translation(language, { One: 'Eins', 'Two.': 'Zwei.' });
+    expect(translation.help(': name (string) : “One”. Two.')).toBe(`: name (string) : ${said}`);
+  });
+
+  it('that lacks something says so, and the text stays English', () => {
+    const translation = new Translation('ja', { One: '一' });
+    expect(translation.catalogue({ a: { b: 'One', c: 'Two' }, d: '__n__' })).toEqual({ a: { b: '一', c: 'Two' }, d: '__n__' });
+    expect([...translation.missing]).toEqual(['Two']);
+  });
+});
+
+const catalogueOf = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
+const own = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'en-US.json'), 'utf8')) as Texts;
+
+function* flat(texts: Texts, place = ''): Generator<[string, string]> {
+  for (const [key, value] of Object.entries(texts)) {
+    if (typeof value === 'string') yield [`${place}${key}`, value];
+    else yield* flat(value, `${place}${key}.`);
+  }
+}
+
+describe('how many', () => {
+  /** Where something is counted by name: no unit, and no verb. */
+  const COUNTED = /__\w+__ (?!ms\b|is\b|was\b|has\b)[a-z]+s\b/;
+
+  it('has words of its own for one, wherever several things are counted by name', () => {
+    const texts = new Map(flat(own));
+    const counted = [...texts].filter(([key, text]) => COUNTED.test(text) && !key.endsWith('-one'));
+    expect(counted.length).toBeGreaterThan(12);
+    expect(counted.filter(([key]) => !texts.has(`${key}-one`))).toEqual([]);
+  });
+
+  it.each([
+    ['en-US', '1 field would change:', '2 fields would change:', '0 of 1 appliance answered.'],
+    ['de', '1 Feld würde sich ändern:', '2 Felder würden sich ändern:', '0 von 1 Appliance hat geantwortet.'],
+  ])('is said so in a dialog in %s', (language, one, two, tested) => {
+    const texts = new Map(flat(catalogueOf(language)));
+    const node = {
+      _: (key: string, values: Record<string, unknown> = {}) =>
+        (texts.get(key) ?? key).replace(/__(\w+)__/g, (_all, name: string) => String(values[name])),
+    };
+    expect(pluralized(node, 'current.differs', 1)).toBe(one);
+    expect(pluralized(node, 'current.differs', 2)).toBe(two);
+    expect(pluralized(node, 'inventory.tested', 1, { well: 0 })).toBe(tested);
+  });
+});
+
+describeTranslations(root, catalogueOf('en-US'), built('help', 'en-US.html'));

@@ -1,0 +1,237 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { post } from '../../scripts/demo/check.mjs';
+import { watchDebug } from '../../scripts/demo/debug.mjs';
+import { needsDashboard } from '../../scripts/demo/dashboard.mjs';
+import { exampleNames, readExample, waitsForCode, type FlowNode } from '../../scripts/demo/examples.mjs';
+import { LEAVER } from '../../scripts/demo/lively.mjs';
+import { startDemo, TOKEN, USER } from '../../scripts/demo/start.mjs';
+import { root } from '../../scripts/tools.mjs';
+import { areas } from '../../src/areas';
+import { selfSigned } from '../../src/simulator';
+import { appliances } from './appliances';
+import { approval } from './approval';
+import { backups } from './backups';
+import { events } from './events';
+import { first } from './first';
+import { fleet } from './fleet';
+import { login } from './login';
+import { people } from './people';
+import { response } from './response';
+import { snapshots } from './snapshots';
+import { desired } from './desired';
+import { authority, BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './running';
+
+/** What each example has to do. A new example needs an entry in one of these. */
+const outcomes: Outcomes = {
+  ...first,
+  ...approval,
+  ...people,
+  ...appliances,
+  ...backups,
+  ...snapshots,
+  ...desired,
+  ...login,
+  ...events,
+  ...response,
+  ...fleet,
+};
+
+/** What looks by itself at what others count has a Node-RED of its own: see browser/dashboard.test.ts. */
+const together = exampleNames().filter((name) => !needsDashboard(name));
+
+const wanted = ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
+
+describe.each(exampleNames())('%s', (example) => {
+  const nodes = readExample(example);
+
+  it('has nodes of Node-RED and of this package only', () => {
+    // One has a page, from the palette; it is tried in a browser.
+    const page = needsDashboard(example) ? ['trigger', 'link in', 'link out'] : [];
+    const core =
+      'tab,comment,junction,tls-config,inject,debug,catch,complete,exec,function,switch,change,rbe,delay,template,split,file in,yaml,http in,http response';
+    const others = nodes.map((node) => node.type).filter((type) => ![...core.split(','), ...page, ...wanted].includes(type));
+    expect(others.filter((type) => !(page.length > 0 && type.startsWith('ui-')))).toEqual([]);
+  });
+
+  it('has a name that the editor can ask for: what means something in a URL would cut it off', () => {
+    expect(example).toMatch(/^[\w ,()-]+\.json$/);
+  });
+
+  it('is in the list of the README', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\n| ${example.replace('.json', '')}`);
+  });
+
+  it('says what to change in a comment, on the canvas and when it is opened', () => {
+    const comments = nodes.filter((node) => node.type === 'comment');
+    expect(comments).toHaveLength(1);
+    expect(comments[0]).toMatchObject({
+      name: expect.stringMatching(/^Change first: /) as string,
+      info: expect.stringContaining('### What to change') as string,
+    });
+  });
+
+  it('can be imported on its own: every node that it refers to is in it', () => {
+    const ids = new Set(nodes.map((node) => node.id));
+    expect(ids.size).toBe(nodes.length);
+    expect(nodes.flatMap(referencesOf).filter((id) => !ids.has(id))).toEqual([]);
+  });
+
+  it('holds no credentials, and verifies certificates', () => {
+    expect(nodes.filter((node) => 'credentials' in node)).toEqual([]);
+    expect(nodes.filter((node) => node.type === 'tls-config').map((node) => node.verifyservercert)).toEqual([true]);
+  });
+});
+
+function referencesOf(node: FlowNode): string[] {
+  const single = [node.z, node.appliance, node.inventory, node.tls].filter((id): id is string => typeof id === 'string' && id !== '');
+  return [...single, ...((node.wires ?? []) as string[][]).flat()];
+}
+
+/** Whoever imports two examples gets these once. */
+const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config'];
+
+it('share their appliances and one certificate, the same in each; only the one that waits for a code has its own', () => {
+  const shared = exampleNames().map((example) => readExample(example).filter((node) => SHARED.includes(node.type)));
+  expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
+  // But for what only a licence server knows.
+  const first = (nodes: FlowNode[]): boolean =>
+    nodes.some(({ name }) => /^vpn-1( with a journal)?$/.test(String(name)) || name === 'licence-1' || name === 'All appliances');
+  for (const nodes of shared) expect(first(nodes) || nodes.some(waitsForCode)).toBe(true);
+  // Who imports two examples gets every appliance once.
+  const all = shared.flat();
+  for (const node of all) expect(node).toEqual(all.find(({ id }) => id === node.id));
+  expect(new Set(all.map(({ name }) => name)).size).toBe(new Set(all.map(({ id }) => id)).size);
+});
+
+it('say what they do in nodes: a Function node only where nothing else says it as plainly', () => {
+  const functions = exampleNames().flatMap((example) =>
+    readExample(example).flatMap(({ type, name }) => (type === 'function' ? [`${example.replace('.json', '')}: ${String(name)}`] : [])),
+  );
+  // Random bytes, text that is XML, a command line, and messages that were kept whole.
+  expect(functions.sort()).toEqual([
+    'Change one value by export and import: Change the value',
+    'Change one value by export and import: Password for this once',
+    'Copy a configuration to a second appliance: Leave out what is its own',
+    'Copy a configuration to a second appliance: Password for this once',
+    'Log in with a code: What waited',
+    'Nightly snapshot kept in Git: What Git is to do',
+    'Onboard a contractor: A first password',
+  ]);
+});
+
+it('share nothing else: whoever imports two examples gets the nodes of both', () => {
+  const own = exampleNames().flatMap((example) => readExample(example).filter(({ type }) => !SHARED.includes(type)));
+  const ids = own.map(({ id }) => id);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+});
+
+it('show every node but the appliance', () => {
+  const used = new Set(exampleNames().flatMap((example) => readExample(example).map((node) => node.type)));
+  expect(wanted.filter((type) => !used.has(type))).toEqual([]);
+});
+
+describe('side by side in a real Node-RED', () => {
+  let running: Running | undefined;
+  beforeAll(async () => {
+    // What the health flow says at its start has to be seen too.
+    const demo = await startDemo({
+      names: together,
+      simulator: { tls: authority },
+      nodeRed: { env: { WEBHOOK_TOKEN: TOKEN, CERTIFICATE_PASSWORD: BUNDLE_PASSWORD } },
+    });
+    running = { ...demo, debug: await watchDebug(demo.nodeRed) };
+  });
+  afterAll(async () => {
+    running?.debug.close();
+    await running?.end();
+  });
+
+  it.each(together)('%s does what it says', async (example) => {
+    const outcome = outcomes[example];
+    expect(outcome, 'This example has no entry in `outcomes`.').toBeDefined();
+    await outcome?.(running as Running, example);
+  });
+});
+
+describe('in the demo, where nothing was entered', () => {
+  let running: Running | undefined;
+  beforeAll(async () => {
+    const demo = await startDemo({ names: together, lively: true });
+    running = { ...demo, debug: await watchDebug(demo.nodeRed) };
+  });
+  afterAll(async () => {
+    running?.debug.close();
+    await running?.end();
+  });
+
+  /** What the buttons show when one after the other is pressed; some need their appliance to be as it was. */
+  const shows: [example: string, button: string, debug: string, shown: unknown][] = [
+    [
+      'Upload a certificate with its key',
+      'Click: upload the bundle',
+      'Uploaded',
+      expect.objectContaining({ result: expect.anything() as unknown }),
+    ],
+    [
+      'Rotate the device certificate',
+      '1. Click: ask for a certificate',
+      'What to do next',
+      expect.stringContaining('The request is called'),
+    ],
+    [
+      'Rotate the device certificate',
+      '2. Click: upload what was signed',
+      'Uploaded',
+      expect.objectContaining({ result: expect.anything() as unknown }),
+    ],
+    ['Rotate the device certificate', '3. Click: delete the old one', 'Deleted', 'gateway-1.example.com'],
+    [
+      'New session from a foreign network',
+      'Click: look now',
+      'From elsewhere',
+      expect.objectContaining({ message: 'traveller is signed in from 203.0.113.77.' }),
+    ],
+    ['Tell each change of the configuration', 'Click: look now', 'Checked', expect.anything()],
+    ['Watch the health', 'Every minute', 'Alert', expect.objectContaining({ state: 'high', load: 93 })],
+    ['Watch the health', 'Every minute', 'Fine again', expect.objectContaining({ state: 'normal', load: 7 })],
+    ['Onboard a contractor', 'Every evening', 'Disabled', LEAVER],
+    ['Change one value by export and import', 'Click: change it', 'Imported', 'ntp-server was pool.ntp.org, and is ntp.example.com now.'],
+    ['Report the licence leases', 'Every Monday at 7', 'Report', expect.stringContaining('Concurrent Users: 300 of 1000 (30 %)')],
+    ['Restrict admin sign-in to a network', 'Click: restrict the sign-in', 'Restricted', expect.anything()],
+  ];
+
+  it.each(shows)('%s: "%s" shows "%s"', async (example, button, name, shown) => {
+    const { debug } = running as Running;
+    if (name === 'Alert') expect(await debug.next('Fine again')).toMatchObject({ load: 7 });
+    // Where a watch begins it tells nothing yet.
+    if (name === 'From elsewhere') await inject(running as Running, `${example}.json`, button);
+    await inject(running as Running, `${example}.json`, button);
+    expect(await debug.next(name, 20_000)).toEqual(shown);
+    expect(debug.shown.filter(({ name: other }) => other === 'Why it failed')).toEqual([]);
+  });
+});
+
+describe('the webhook', () => {
+  const webhook = ['End sessions from a webhook.json'];
+
+  it('refuses every call when no secret is configured', async () => {
+    const demo = await startDemo({ names: webhook, nodeRed: { env: { WEBHOOK_TOKEN: '' } } });
+    try {
+      for (const token of ['', 'undefined', TOKEN]) expect(await post(demo.nodeRed.url, token, USER)).toMatchObject({ status: 401 });
+    } finally {
+      await demo.end();
+    }
+  });
+
+  it('sends nothing to an appliance whose certificate is not the trusted one', async () => {
+    const demo = await startDemo({ names: webhook, ca: () => selfSigned(['127.0.0.1']).cert });
+    try {
+      expect(await post(demo.nodeRed.url, TOKEN, USER)).toMatchObject({ status: 502, body: { code: 'TLS' } });
+      expect(demo.simulator.requests).toEqual([]);
+    } finally {
+      await demo.end();
+    }
+  });
+});

@@ -1,0 +1,23 @@
+import { Gateway } from '../../src/gateway';
+import type { Settings } from '../../src/model/settings';
+import { createMixedWrites } from './mixed-writes';
+
+// Writes what `mixedWrites` gives in a process of its own, so many at once, until it is done or killed.
+interface Task {
+  readonly settings: Settings;
+  readonly count: number;
+  readonly atOnce: number;
+}
+
+const [, , argument = ''] = process.argv;
+const { settings, count, atOnce } = JSON.parse(argument) as Task;
+const gateway = new Gateway(settings);
+const steps = createMixedWrites(count).values();
+
+async function work(): Promise<void> {
+  // Where several are under way at once, one may come before what it needs.
+  for (const [operation, input] of steps)
+    await (gateway.run as (name: string, input: object) => Promise<unknown>)(operation, input).catch(() => undefined);
+}
+
+void Promise.all(Array.from({ length: atOnce }, work)).then(() => gateway.close());

@@ -1,0 +1,16 @@
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { resetProcessState } from './reset-process-state';
+
+/** Starts a server on a free loopback port and gives the port; it ends with the test, and so do these sockets. */
+export async function listen(server: Server, sockets: Iterable<Socket> = []): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    resetProcessState();
+  });
+  return (server.address() as AddressInfo).port;
+}

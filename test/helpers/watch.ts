@@ -1,0 +1,119 @@
+import { onTestFinished } from 'vitest';
+import { Watcher, type Clock, type WatchedGateway, type WatchEvent, type WatchOptions, type WatchState } from '../../src/watch';
+import type { GatewayError } from '../../src/model/error';
+
+/** A clock that a test moves: from one thing that is due to the next. */
+export class TestClock implements Clock {
+  #now: number;
+  readonly #timers = new Set<{ at: number; work: () => void }>();
+
+  constructor(start = Date.UTC(2026, 0, 15, 8)) {
+    this.#now = start;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  schedule(ms: number, work: () => void): () => void {
+    const timer = { at: this.#now + ms, work };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  random(): number {
+    return 0.5;
+  }
+
+  /** When what is planned is due. */
+  get plannedTimes(): number[] {
+    return [...this.#timers].map(({ at }) => at);
+  }
+
+  /** Lets so much time go by, and does what is due meanwhile, whatever that leads to. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((one, other) => one.at - other.at);
+      if (!next) break;
+      this.#timers.delete(next);
+      this.#now = next.at;
+      next.work();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#now = end;
+  }
+
+  /** When something is due; once everything that is under way has planned what comes next, so many things are. */
+  async whenDue(timers = 1): Promise<number> {
+    while (this.#timers.size < timers) await new Promise((resolve) => setImmediate(resolve));
+    return Math.min(...[...this.#timers].map(({ at }) => at));
+  }
+
+  /** Does what is due first, `before` it is told when that is. Ends when it has led to the next. */
+  async runNextTimer(timers = 1, before: (at: number) => void = () => undefined): Promise<void> {
+    const at = await this.whenDue(timers);
+    const [first] = [...this.#timers].filter((timer) => timer.at === at);
+    this.#now = at;
+    before(at);
+    if (first) {
+      this.#timers.delete(first);
+      first.work();
+    }
+    await this.whenDue(timers);
+  }
+}
+
+export interface WatchFixture {
+  readonly watcher: Watcher;
+  readonly clock: TestClock;
+  readonly events: WatchEvent[];
+  readonly errors: GatewayError[];
+  readonly states: WatchState[];
+  /** The topics of all events so far, which are then forgotten. */
+  takeTopics: () => string[];
+  /** The events so far, without what differs each time. */
+  takePayloads: () => Record<string, unknown>[];
+}
+
+/** A watch that is closed with the test, after its first check. */
+export async function startWatch(
+  gateway: WatchedGateway,
+  options: Partial<WatchOptions> & Pick<WatchOptions, 'watch'>,
+  clock = new TestClock(),
+): Promise<WatchFixture> {
+  const made = createWatch(gateway, options, clock);
+  await made.watcher.start();
+  await made.watcher.check();
+  return made;
+}
+
+export function createWatch(
+  gateway: WatchedGateway,
+  options: Partial<WatchOptions> & Pick<WatchOptions, 'watch'>,
+  clock = new TestClock(),
+): WatchFixture {
+  const events: WatchEvent[] = [];
+  const errors: GatewayError[] = [];
+  const states: WatchState[] = [];
+  const watcher = new Watcher(gateway, {
+    every: 10,
+    clock,
+    onEvent: (event) => events.push(event),
+    onError: (error) => errors.push(error),
+    onState: (state) => states.push(state),
+    ...options,
+  });
+  onTestFinished(() => watcher.close());
+  const take = (): WatchEvent[] => events.splice(0);
+  return {
+    watcher,
+    clock,
+    events,
+    errors,
+    states,
+    takeTopics: () => take().map(({ topic }) => topic),
+    takePayloads: () =>
+      take().map(({ payload }) => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== 'id' && name !== 'at'))),
+  };
+}

@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import helper from 'node-red-node-test-helper';
+import { resetLoginAttempts, loginAttempts } from '../../nodes/admin/login-attempt-limit';
+import { NodeRedHarness } from '../helpers/node-red';
+
+const PASSWORD = 'planted "pass word" + /1';
+
+interface Answer {
+  ok: boolean;
+  code?: string;
+  message?: string;
+  entries?: { value: string }[];
+  found?: number;
+  total?: number;
+  unknown?: string[];
+  resource?: Record<string, unknown>;
+  links?: { name: string }[];
+}
+
+describe('what a dialog asks of an appliance', () => {
+  const rig = new NodeRedHarness('node-red', { password: PASSWORD, sessions: 400 });
+  beforeAll(() => rig.start());
+  afterEach(async () => {
+    resetLoginAttempts();
+    await rig.reset();
+  });
+  afterAll(() => rig.stop());
+
+  const deployed = { nodes: [], credentials: { a1: { username: 'api-admin', password: PASSWORD } } };
+  const draft = (more: object = {}): object => ({
+    id: 'new',
+    url: rig.sim.url,
+    login: 'realm',
+    realm: 'Admin Users',
+    tls: 'tls1',
+    ...more,
+  });
+  const typed = { credentials: { username: 'api-admin', password: PASSWORD } };
+
+  async function ask(route: string, body: object): Promise<Answer> {
+    const response = await helper.request().post(`/gateway-appliance/${route}`).send(body);
+    expect(response.status).toBe(200);
+    expect(response.text).not.toContain('planted');
+    return response.body as Answer;
+  }
+  const list = (body: object): Promise<Answer> => ask('list', { given: {}, search: '', ...body });
+
+  it('is answered by the deployed node, and by one that is not deployed', async () => {
+    await rig.deploy(deployed);
+    const wanted = { ok: true, entries: expect.arrayContaining([{ value: 'System Local', note: 'local' }]) as unknown };
+    expect(await list({ kind: 'local-server', appliance: { id: 'a1' } })).toMatchObject(wanted);
+    expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject(wanted);
+  });
+
+  it('is which other appliances there are, where a field names one', async () => {
+    await rig.deploy(deployed);
+    expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });
+  });
+
+  it('is those of an inventory, too', async () => {
+    const entries = [{ name: 'vpn-eu-1', url: 'https://vpn-eu-1.example.com' }];
+    const inventory = {
+      id: 'inv1',
+      type: 'gateway-inventory',
+      name: 'ours',
+      source: 'list',
+      list: JSON.stringify(entries),
+      defaults: '{"realm": "Admin Users"}',
+    };
+    await rig.deploy({ nodes: [], more: [inventory], credentials: { ...deployed.credentials, inv1: deployed.credentials.a1 } });
+    const names = async (): Promise<string[]> =>
+      ((await list({ kind: 'appliance', appliance: { id: 'a1' } })).entries ?? []).map(({ value }) => value);
+    await expect.poll(names).toEqual(['vpn-1', 'vpn-eu-1']);
+  });
+
+  it('is which writes a journal can hold, where a field names one', async () => {
+    await rig.deploy(deployed);
+    const { entries = [] } = await list({ kind: 'operation', appliance: { id: 'a1' }, search: 'users.' });
+    expect(entries.map(({ value }) => value)).toEqual(expect.arrayContaining(['users.disable', 'users.create']));
+    expect(entries).not.toContainEqual({ value: 'users.list' });
+  });
+
+  it('is a part of a long list, searched here; what is not there any more is told', async () => {
+    await rig.deploy(deployed);
+    const appliance = { id: 'a1' };
+    const all = await list({ kind: 'session', appliance });
+    expect(all).toMatchObject({ found: 400, total: 400 });
+    expect(all.entries).toHaveLength(100);
+    const one = all.entries?.at(-1)?.value ?? '';
+    const requests = rig.sim.requests.length;
+    const found = await list({ kind: 'session', appliance, search: ` ${one.toUpperCase()} `, values: [one, 'sidgone'] });
+    expect(found).toMatchObject({ entries: [expect.objectContaining({ value: one })], found: 1, unknown: ['sidgone'] });
+    // Each letter that is typed must not fetch every session anew.
+    expect(rig.sim.requests.length).toBe(requests);
+    await list({ kind: 'session', appliance, again: true });
+    expect(rig.sim.requests.length).toBeGreaterThan(requests);
+  });
+
+  it('is a resource with what is below it, its secrets masked', async () => {
+    await rig.deploy(deployed);
+    const appliance = { id: 'a1' };
+    const root = await ask('read', { appliance, path: '/' });
+    expect(root.links?.map(({ name }) => name)).toContain('users');
+    const user = ['authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user', 'contractor1'];
+    const read = await ask('read', { appliance, path: user });
+    expect(read.resource).toMatchObject({ username: 'contractor1' });
+    expect(rig.sim.requests.every(({ method, path }) => method === 'GET' || path.endsWith('/realm_auth'))).toBe(true);
+  });
+
+  it('never sends a stored password to an address that it was not deployed for', async () => {
+    await rig.deploy(deployed);
+    const elsewhere = draft({ id: 'a1', url: 'https://127.0.0.1:9', credentials: { username: 'api-admin', password: '__PWRD__' } });
+    expect(await list({ kind: 'local-server', appliance: elsewhere })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
+  });
+
+  it.each([
+    ['an unknown kind', 'list', { kind: 'constructor', appliance: { id: 'a1' } }, 'BAD_INPUT'],
+    ['a field that is missing', 'list', { kind: 'local-user', appliance: { id: 'a1' } }, 'BAD_INPUT'],
+    ['a node that is not deployed', 'list', { kind: 'session', appliance: { id: 'gone' } }, 'BAD_CONFIG'],
+    ['no appliance', 'read', { path: '/' }, 'BAD_CONFIG'],
+    ['no path', 'read', { appliance: { id: 'a1' } }, 'BAD_INPUT'],
+    ['a path that leaves the tree', 'read', { appliance: { id: 'a1' }, path: '../realm_auth' }, 'BAD_INPUT'],
+  ])('says of %s what is wrong', async (_what, route, body, code) => {
+    await rig.deploy(deployed);
+    expect(await ask(route, { given: {}, ...body })).toMatchObject({ ok: false, code, message: expect.stringMatching(/\w/) as string });
+  });
+
+  it('says that nobody answers', async () => {
+    await rig.deploy(deployed);
+    const nobody = draft({ url: 'https://127.0.0.1:9', ...typed });
+    expect(await list({ kind: 'session', appliance: nobody })).toMatchObject({ ok: false, code: 'CONNECTION', reason: 'ECONNREFUSED' });
+  });
+
+  describe('a preview', () => {
+    type Preview = Answer & { plan?: unknown[]; items?: unknown[] };
+    const preview = async (type: string, operation: string, fields: object, message: object = {}): Promise<Preview> => {
+      await rig.deploy(deployed);
+      return ask('preview', { appliance: { id: 'a1' }, type, operation, fields, message });
+    };
+    const str = (value: string): object => ({ type: 'str', value });
+    const writes = (): string[] =>
+      rig.sim.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth')).map(({ path }) => path);
+
+    it('tells what would be sent for a sample, secrets masked, and sends nothing', async () => {
+      const fields = { server: str('System Local'), 'password-cleartext': { type: 'cred', value: '' } };
+      const answer = await preview('gateway-users', 'create', fields, { payload: { username: 'new.one' } });
+      const body = { username: 'new.one', 'password-cleartext': '••••' };
+      expect(answer).toMatchObject({ ok: true, plan: [{ method: 'POST', body }] });
+      expect(writes()).toEqual([]);
+    });
+
+    it('tells whose sessions would end', async () => {
+      const [one] = (await rig.deploy(deployed), await list({ kind: 'session-user', appliance: { id: 'a1' } })).entries ?? [];
+      await rig.reset();
+      const answer = await preview('gateway-sessions', 'kill-user', { name: str(one?.value ?? ''), max: { type: 'num', value: '400' } });
+      expect(answer.total).toBeGreaterThan(0);
+      expect(answer.items?.[0]).toMatchObject({ 'active-user-name': one?.value });
+      await rig.reset();
+      expect(await preview('gateway-sessions', 'kill-all', {})).toMatchObject({ ok: true, total: 400 });
+      expect(writes()).toEqual([]);
+    });
+
+    it.each([
+      ['gateway-login', 'login', {}],
+      ['gateway-users', 'disable', { server: { type: 'env', value: 'PATH' } }],
+      ['gateway-certificates', 'upload', { file: { type: 'str', value: '/etc/passwd' }, password: { type: 'str', value: 'x' } }],
+      ['gateway-users', 'explode', {}],
+    ])('of %s %s is none, and it says why', async (type, operation, fields) => {
+      expect(await preview(type, operation, fields)).toMatchObject({ ok: false, code: 'BAD_INPUT' });
+      expect(writes()).toEqual([]);
+    });
+
+    it('of what only reads says so, and reads nothing', async () => {
+      const before = rig.sim.requests.length;
+      expect(await preview('gateway-config', 'get', { path: str('users') })).toMatchObject({ ok: true, reads: true });
+      expect(rig.sim.requests.length).toBe(before);
+    });
+  });
+
+  it.each(['LOGIN_REJECTED', 'FORBIDDEN'])('is no way to try passwords, where wrong ones are %s', async (code) => {
+    await rig.deploy(deployed);
+    if (code === 'FORBIDDEN') rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, body: '{}', times: Infinity });
+    const codes = [];
+    for (const guess of ['a', 'b', 'c', 'd']) {
+      const credentials = { username: `${guess} of ${code}`, password: `planted ${guess}` };
+      codes.push((await list({ kind: 'local-server', appliance: draft({ credentials }) })).code);
+    }
+    expect(codes).toEqual([code, code, code, 'LOGIN_PAUSED']);
+    const minute = performance.now() + 60_000;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => minute + 1);
+    onTestFinished(() => clock.mockRestore());
+    expect(() => loginAttempts.assertAllowed()).not.toThrow();
+  });
+
+  it('may be forbidden to an account without any password being wrong', async () => {
+    await rig.deploy(deployed);
+    rig.sim.fault({ match: ({ path }) => path.includes('auth-servers'), status: 403, body: '{}', times: Infinity });
+    for (let times = 0; times < 4; times++)
+      expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject({ code: 'FORBIDDEN' });
+    expect(() => loginAttempts.assertAllowed()).not.toThrow();
+  });
+
+  it('is refused to pages of other addresses', async () => {
+    await rig.deploy(deployed);
+    const before = rig.sim.requests.length;
+    for (const route of ['list', 'read', 'preview']) {
+      const response = await helper
+        .request()
+        .post(`/gateway-appliance/${route}`)
+        .set('Origin', 'https://evil.example')
+        .send({ appliance: { id: 'a1' }, kind: 'session', path: '/' });
+      expect(response.status).toBe(403);
+    }
+    expect(rig.sim.requests.length).toBe(before);
+  });
+});

@@ -1,0 +1,324 @@
+import { createRequire } from 'node:module';
+import { inspect, isDeepStrictEqual } from 'node:util';
+import helper from 'node-red-node-test-helper';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { statusForErrorCode } from '../../../nodes/status/status-text';
+import { StatusReporter } from '../../../nodes/status/node-status';
+import { addExtraArea } from '../../helpers/extra-area';
+import { NodeRedHarness, type Runtime } from '../../helpers/node-red';
+import { expectCaught, expectSuccess } from '../../helpers/expect-outcome';
+import { ERROR_CODES } from '../../../src/model/error-codes';
+
+const PASSWORD = 'planted "pass word" + /1';
+const OTHER = 'planted-second=secret&2';
+
+/** Cancelling, redeploying, statuses, and that no secret gets out. */
+export function lifecycleSuite(runtime: Runtime): void {
+  const rig = new NodeRedHarness(runtime, { sessions: 450, password: PASSWORD });
+  const credentials = { a1: { username: 'api-admin', password: PASSWORD } };
+  beforeAll(() => rig.start());
+  afterEach(() => rig.reset());
+  afterAll(() => rig.stop());
+
+  const info = { type: 'gateway-system', operation: 'info' };
+  const kill = { type: 'gateway-sessions', operation: 'kill' };
+
+  /** Sends messages that the appliance never answers, and waits until they are there. */
+  async function hang(...messages: [Record<string, unknown> & { _msgid: string }, string][]): Promise<void> {
+    rig.sim.fault({ match: ({ path }) => !path.includes('auth'), hang: true, times: messages.length });
+    const before = rig.sim.requests.length;
+    for (const [message, id] of messages) rig.node(id).receive(message);
+    await rig.until(() => rig.sim.requests.slice(before).filter(({ path }) => !path.includes('auth')).length === messages.length);
+  }
+
+  describe('msg.cancel', () => {
+    it('true ends everything that runs in the node, and completes without output', async () => {
+      await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
+      await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n1'], [{ _msgid: 'm3', payload: 3 }, 'n2']);
+      expect(await rig.run({ _msgid: 'c1', cancel: true })).toEqual({ out: [], failed: [], caught: [], completed: 1 });
+      expect(expectCaught(await rig.ended('m1'))).toMatchObject({ payload: 1, error: { code: 'ABORTED' } });
+      expect(expectCaught(await rig.ended('m2'))).toMatchObject({ payload: 2, error: { code: 'ABORTED' } });
+      expect(rig.outcome('m3')).toEqual({ out: [], failed: [], caught: [], completed: 0 });
+      await rig.run({ _msgid: 'c2', cancel: true }, 'n2');
+      expectCaught(await rig.ended('m3'));
+    });
+
+    it('with a _msgid ends only that message; a write on its way has an unknown outcome', async () => {
+      await rig.deploy({ nodes: [kill], credentials });
+      await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 'sid2' }, 'n1']);
+      await rig.run({ _msgid: 'c1', cancel: 'm1' });
+      expect(expectCaught(await rig.ended('m1')).error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'ABORTED' } });
+      expect(rig.outcome('m2').caught).toHaveLength(0);
+      await rig.run({ _msgid: 'c2', cancel: true });
+      expectCaught(await rig.ended('m2'));
+    });
+
+    it.each([[false], [null], [undefined]])('as %j is no cancellation', async (cancel) => {
+      await rig.deploy({ nodes: [info], credentials });
+      expectSuccess(await rig.run({ payload: 1, cancel }));
+    });
+
+    it.each([[''], [1], [{}], ['false'], ['true'], ['TRUE']])('as %j is BAD_INPUT rather than a run', async (cancel) => {
+      await rig.deploy({ nodes: [info], credentials });
+      expect(expectCaught(await rig.run({ payload: 1, cancel })).error.code).toBe('BAD_INPUT');
+    });
+
+    it('also ends a message that waits for a context store that never answers', async () => {
+      await rig.deploy({ nodes: [{ ...info, fields: {}, operation: 'x', operationType: 'flow' }], credentials });
+      rig.node().context = () => ({ flow: { get: () => undefined } }) as never;
+      rig.node().receive({ _msgid: 'm1', payload: 1 });
+      await rig.run({ _msgid: 'c1', cancel: true });
+      expect(expectCaught(await rig.ended('m1')).error.code).toBe('ABORTED');
+    });
+  });
+
+  describe('a redeploy', () => {
+    it('in the middle gives every message its one outcome before the node is gone', async () => {
+      await rig.deploy({ nodes: [info, { ...kill, id: 'n2' }], credentials });
+      const errors: [unknown, unknown][] = [];
+      const node = rig.node('n1');
+      for (const one of [node, rig.node('n2')]) {
+        vi.spyOn(one as unknown as { _complete(msg: unknown, error: unknown): void }, '_complete').mockImplementation(
+          (msg, error) => void errors.push([msg, error]),
+        );
+      }
+      await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 'sid2' }, 'n2']);
+      await rig.redeploy({ nodes: [info], credentials });
+      expect(errors).toHaveLength(2);
+      expect(errors).toContainEqual([expect.objectContaining({ _msgid: 'm1', payload: 1 }), expect.objectContaining({ code: 'ABORTED' })]);
+      expect(errors).toContainEqual([expect.objectContaining({ _msgid: 'm2' }), expect.objectContaining({ code: 'OUTCOME_UNKNOWN' })]);
+      expect(rig.node('n1')).not.toBe(node);
+      expectSuccess(await rig.run({ payload: 1 }));
+    });
+
+    it('that changes nothing but the appliance takes what runs over it along', async () => {
+      await rig.deploy({ nodes: [info], credentials });
+      const node = rig.node('n1') as unknown as { _complete(msg: unknown, error: unknown): void };
+      const complete = vi.spyOn(node, '_complete').mockImplementation(() => undefined);
+      await hang([{ _msgid: 'm1', payload: 1 }, 'n1']);
+      await rig.redeploy({ nodes: [info], appliance: { timeout: '7' }, credentials }, 'nodes');
+      expect(complete).toHaveBeenCalledExactlyOnceWith(
+        expect.objectContaining({ _msgid: 'm1' }),
+        expect.objectContaining({ code: 'ABORTED' }),
+      );
+      expectSuccess(await rig.run({ payload: 1 }));
+    });
+
+    it('of this node alone ends what runs in it, before the new one starts', async () => {
+      await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
+      await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n2']);
+      await rig.redeploy(
+        {
+          nodes: [
+            { ...info, output: 'data' },
+            { ...info, id: 'n2' },
+          ],
+          credentials,
+        },
+        'nodes',
+      );
+      expect(expectCaught(await rig.ended('m1')).error.code).toBe('ABORTED');
+      expect(rig.outcome('m2').caught).toHaveLength(0);
+      await rig.run({ cancel: true }, 'n2');
+    });
+
+    it.each([
+      ['that was sent', 'full', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
+      ['that was sent', 'nodes', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
+    ] as const)('leaves a line in the log of a write %s, for a deploy of kind %s', async (_, kind, line) => {
+      await rig.deploy({ nodes: [kill, { ...info, id: 'n2' }, { ...kill, id: 'n3', dryRun: true }], credentials });
+      await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 1 }, 'n2']);
+      await rig.redeploy({ nodes: [{ ...kill, name: 'new' }], credentials }, kind);
+      const lines = helper
+        .log()
+        .args.map(([{ msg }]) => msg as unknown)
+        .filter((msg) => typeof msg === 'string' && msg.includes('under way'));
+      expect(lines).toEqual([expect.stringContaining(line)]);
+      expect(lines.join()).not.toContain(PASSWORD);
+    });
+
+    it('closes the connections', async () => {
+      await rig.deploy({ nodes: [info], credentials });
+      expectSuccess(await rig.run({ payload: 1 }));
+      expect(rig.sim.openConnections).toBeGreaterThan(0);
+      await rig.redeploy({ nodes: [{ ...info, name: 'new' }], appliance: { name: 'new' }, credentials });
+      await rig.until(() => rig.sim.openConnections === 0);
+    });
+  });
+
+  describe('the status', () => {
+    async function last(message: Record<string, unknown>, id = 'n1'): Promise<unknown> {
+      const before = rig.statuses(id).length;
+      await rig.run(message, id);
+      await rig.until(() =>
+        rig
+          .statuses(id)
+          .slice(before)
+          .some(({ fill }) => fill !== 'blue'),
+      );
+      return rig.statuses(id).at(-1);
+    }
+
+    it.each([
+      [{ ...info }, { payload: 1 }, { fill: 'green', shape: 'dot', text: 'ok' }],
+      [{ type: 'gateway-sessions', operation: 'list' }, { payload: 1 }, { fill: 'green', shape: 'dot', text: '450 sessions' }],
+      [{ type: 'gateway-config', operation: 'list' }, { payload: '/' }, { fill: 'green', shape: 'dot', text: '4 items' }],
+      [{ ...kill, dryRun: true }, { payload: ['a', 'b', 'c'] }, { fill: 'grey', shape: 'dot', text: 'planned 3' }],
+      [{ ...kill }, { payload: 'sidgone' }, { fill: 'red', shape: 'ring', text: 'not found' }],
+      [{ ...kill }, { payload: 1 }, { fill: 'red', shape: 'ring', text: 'needs Session' }],
+      [{ ...kill }, { payload: [] }, { fill: 'green', shape: 'dot', text: 'ended 0' }],
+    ])('of %j for %j is %j', async (node, message, wanted) => {
+      await rig.deploy({ nodes: [node], credentials });
+      expect(await last(message)).toEqual(wanted);
+      expect(rig.statuses()[0]).toEqual({ fill: 'blue', shape: 'dot', text: 'working' });
+    });
+
+    it('counts what runs and what failed', async () => {
+      await rig.deploy({ nodes: [kill, { ...kill, id: 'n2' }], credentials });
+      const ids = [1, 2, 3].map(() => rig.sim.state.sessions.add());
+      expect(await last({ payload: [...ids, 'sidgone', 'sidgone2'] })).toEqual({ fill: 'yellow', shape: 'dot', text: '3 of 5 ended' });
+      await hang(
+        [{ _msgid: 'm1', payload: 'sid1' }, 'n2'],
+        [{ _msgid: 'm2', payload: 'sid2' }, 'n2'],
+        [{ _msgid: 'm3', payload: 'sid3' }, 'n2'],
+      );
+      await rig.until(() => rig.statuses('n2').at(-1)?.text === '3 running');
+      await rig.run({ cancel: true }, 'n2');
+      await rig.until(() => rig.statuses('n2').at(-1)?.text === 'outcome unknown');
+    });
+
+    it.each([
+      ['some', (n: number) => (n === 3 || n === 7 ? 'sidgone' : undefined), { fill: 'yellow', shape: 'dot', text: '2 of 20 failed' }],
+      [
+        'the first, before anything is sent',
+        (n: number) => (n < 2 ? n : undefined),
+        { fill: 'yellow', shape: 'dot', text: '2 of 20 failed' },
+      ],
+      ['none', () => undefined, { fill: 'green', shape: 'dot', text: 'ok' }],
+      ['all, by the same', () => 'sidgone', { fill: 'red', shape: 'ring', text: 'not found' }],
+      ['all, by this and that', (n: number) => (n < 2 ? n : 'sidgone'), { fill: 'red', shape: 'ring', text: '20 of 20 failed' }],
+    ])('of twenty messages that come together tells of %s', async (_, wrong, wanted) => {
+      await rig.deploy({ nodes: [kill], credentials });
+      const payloads = Array.from({ length: 20 }, (_, n) => wrong(n) ?? rig.sim.state.sessions.add());
+      await Promise.all(payloads.map((payload) => rig.run({ payload })));
+      await rig.until(() => isDeepStrictEqual(rig.statuses().at(-1), wanted));
+    });
+
+    it('of a message that comes later is its own again', () => {
+      const shown: { text?: string }[] = [];
+      const status = new StatusReporter(
+        { _: (key: string) => key } as never,
+        { status: (one: { text?: string }) => shown.push(one) } as never,
+      );
+      vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+      for (const pause of [0, 100, 2000]) {
+        vi.advanceTimersByTime(pause);
+        status.startRun();
+        vi.advanceTimersByTime(1000);
+        status.finishRun({}, pause === 0 ? statusForErrorCode('TLS') : { fill: 'green', shape: 'dot', key: 'ok' });
+        vi.advanceTimersByTime(300);
+      }
+      vi.useRealTimers();
+      expect(shown.map(({ text }) => text).filter((text) => text !== 'working')).toEqual(['TLS problem', '1 of 2 failed', 'ok']);
+    });
+
+    it('changes at most four times a second, however many messages come, and ends right', async () => {
+      await rig.deploy({ nodes: [info], credentials });
+      const started = performance.now();
+      for (let n = 0; n < 200; n++) await rig.run({ payload: 1 });
+      const seconds = (performance.now() - started) / 1000;
+      await rig.until(() => rig.statuses().at(-1)?.text === 'ok');
+      expect(rig.statuses().length).toBeLessThanOrEqual(Math.ceil(seconds * 4) + 2);
+    });
+
+    it('is short for every error', () => {
+      for (const code of ERROR_CODES) {
+        const shown: { text?: string }[] = [];
+        const status = new StatusReporter(
+          { _: (key: string) => key } as never,
+          { status: (one: { text?: string }) => shown.push(one) } as never,
+        );
+        status.report(statusForErrorCode(code));
+        expect(shown[0]?.text).toMatch(/^[A-Za-z ]{2,19}$/);
+      }
+    });
+  });
+
+  it('an error that no Catch node takes is whole in the debug pane', async () => {
+    const { util } = createRequire(require.resolve(`${runtime}/package.json`))('@node-red/util') as {
+      util: { encodeObject(message: object): { format: string; msg: string } };
+    };
+    await rig.deploy({ nodes: [kill], credentials, more: [{ id: 'n9', z: 'f1', x: 1, y: 1, appliance: 'a1', wires: [], ...kill }] });
+    rig.node('n9').receive({ payload: 1 });
+    const logged = (): { msg: unknown } | undefined =>
+      helper.log().args.find(([{ id, level }]) => id === 'n9' && level === 20)?.[0] as { msg: unknown } | undefined;
+    await rig.until(() => logged() !== undefined);
+    const shown = util.encodeObject({ ...logged() });
+    expect(shown.format).toBe('Object');
+    expect(JSON.parse(shown.msg)).toMatchObject({
+      message: expect.stringContaining('session-id') as string,
+      code: 'BAD_INPUT',
+      cause: { ok: false, operation: 'sessions.kill' },
+    });
+    expect(String(logged()?.msg)).toBe((JSON.parse(shown.msg) as { message: string }).message);
+  });
+
+  describe('a secret', () => {
+    /** In every form in which it could stand in a log. */
+    const forms = (...secrets: string[]): string[] =>
+      secrets.flatMap((text) => [
+        text,
+        Buffer.from(text).toString('base64').replace(/=+$/, ''),
+        encodeURIComponent(text),
+        JSON.stringify(text).slice(1, -1),
+      ]);
+    const planted = forms(PASSWORD, `api-admin:${PASSWORD}`);
+
+    it('is in nothing that leaves the nodes', async () => {
+      const quote = (answer: string): string => answer.replace('{', `{"said":${JSON.stringify(planted.join(' '))},`);
+      await rig.deploy({ nodes: [info, { ...kill, id: 'n2' }, { ...kill, id: 'n3', failures: 'output' }], credentials });
+      expectSuccess(await rig.run({ payload: 1 }));
+      for (const [id, status] of [
+        ['n2', 422],
+        ['n3', 500],
+        ['n2', 403],
+      ] as const) {
+        rig.sim.fault({ status, body: JSON.stringify({ result: { errors: [{ message: `refused ${planted.join(' ')}` }] } }) });
+        await rig.run({ payload: 'sid1' }, id);
+      }
+      rig.sim.expireKeys();
+      rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 401, body: quote('{}') });
+      await rig.run({ payload: 1 });
+      const all = rig.emitted();
+      for (const form of planted) expect(all).not.toContain(form);
+    });
+
+    it('is nowhere in a node that is inspected', async () => {
+      const upload = { id: 'n2', type: 'gateway-certificates', operation: 'upload', fields: { password: { type: 'cred', value: '' } } };
+      await rig.deploy({ nodes: [info, upload], credentials: { ...credentials, n2: { password: OTHER } } });
+      expectSuccess(await rig.run({ payload: 1 }));
+      for (const id of ['a1', 'n1', 'n2']) {
+        const text =
+          inspect(rig.node(id), { depth: null, showHidden: false }) +
+          JSON.stringify({ ...rig.node(id), _flow: undefined, users: undefined });
+        for (const form of [...planted, ...forms(OTHER)]) expect(text, id).not.toContain(form);
+      }
+    });
+
+    it('of the node’s credentials reaches the appliance and nothing else, in an area that has just been added', async () => {
+      const remove = addExtraArea();
+      const fields = { username: { type: 'str', value: 'planted' }, 'password-cleartext': { type: 'cred', value: '' } };
+      await rig.deploy({
+        nodes: [{ type: 'gateway-extra', operation: 'create', fields }],
+        credentials: { ...credentials, n1: { 'password-cleartext': OTHER } },
+      });
+      expect(expectSuccess(await rig.run({ payload: { 'password-cleartext': 'other' } })).envelope.changed).toBe(true);
+      expect(rig.sim.requests.at(-1)?.body).toContain(JSON.stringify(OTHER));
+      rig.sim.fault({ status: 422, body: JSON.stringify({ result: { errors: [{ message: `bad ${forms(OTHER).join(' ')}` }] } }) });
+      expect(expectCaught(await rig.run({ payload: 1 })).error.code).toBe('REJECTED');
+      expect(expectSuccess(await rig.run({ payload: 1, dryRun: true })).envelope.plan).toHaveLength(1);
+      for (const form of forms(OTHER)) expect(rig.emitted()).not.toContain(form);
+      remove();
+    });
+  });
+}

@@ -1,0 +1,282 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { NodeRedHarness, type Runtime } from '../../helpers/node-red';
+import { expectCaught, expectSecondOutput, expectSuccess } from '../../helpers/expect-outcome';
+
+/** As one of these nodes leaves it. */
+const failureOfOurs = {
+  message: 'x',
+  code: 'TLS',
+  cause: { ok: false, operation: 'system.info', appliance: 'vpn-1', at: '2026-01-01T00:00:00.000Z', code: 'TLS' },
+};
+
+/** What becomes of a message: shapes, survival, the two ways of failing, many at once. */
+export function messagesSuite(runtime: Runtime): void {
+  const rig = new NodeRedHarness(runtime, { sessions: 12 });
+  beforeAll(() => rig.start());
+  afterEach(() => rig.reset());
+  afterAll(() => rig.stop());
+
+  const list = { type: 'gateway-sessions', operation: 'list' };
+  const kill = { type: 'gateway-sessions', operation: 'kill' };
+
+  describe('a success', () => {
+    it('puts data and envelope on the same message, whose other properties survive', async () => {
+      await rig.deploy({ nodes: [list] });
+      const req = { on: () => undefined };
+      const res = { _res: {} };
+      const sent = { payload: { name: 'nobody-of-that-name' }, topic: 't', req, res, own: { deep: 1 } };
+      const message = expectSuccess(await rig.run(sent));
+      expect(message).toBe(sent);
+      expect(message.req).toBe(req);
+      expect(message.res).toBe(res);
+      expect(message).toMatchObject({ topic: 't', own: { deep: 1 }, payload: [] });
+      expect(message.envelope).toMatchObject({
+        ok: true,
+        operation: 'sessions.list',
+        appliance: 'vpn-1',
+        status: 200,
+        total: 0,
+        truncated: false,
+        dryRun: false,
+      });
+    });
+
+    it.each([
+      ['data.sessions', (m: Record<string, unknown>) => (m.data as Record<string, unknown>).sessions],
+      ['msg.found', (m: Record<string, unknown>) => m.found],
+      ['data[0]', (m: Record<string, unknown>) => (m.data as unknown[])[0]],
+    ])('goes to the output property %s', async (output, read) => {
+      await rig.deploy({ nodes: [{ ...list, output }] });
+      const message = expectSuccess(await rig.run({ payload: 17 }));
+      expect(read(message)).toHaveLength(12);
+      expect(message.payload).toBe(17);
+    });
+
+    it('only sets the envelope when the output property is empty', async () => {
+      await rig.deploy({ nodes: [{ ...list, output: '' }] });
+      const message = expectSuccess(await rig.run({ payload: 17 }));
+      expect(Object.keys(message).sort()).toEqual(['_msgid', 'envelope', 'payload']);
+      expect(message.payload).toBe(17);
+    });
+
+    it('takes away an error of these nodes, however it came about, and no other', async () => {
+      await rig.deploy({ nodes: [list, { ...kill, id: 'n2' }, { ...kill, id: 'n3', failures: 'output' }] });
+      const fromCatch = expectCaught(await rig.run({ payload: 'sidgone' }, 'n2'));
+      const fromOutput = expectSecondOutput(await rig.run({ payload: 'sidgone' }, 'n3'));
+      for (const { error } of [fromCatch, fromOutput]) {
+        expect(expectSuccess(await rig.run({ payload: 1, error: structuredClone({ ...error }) }))).not.toHaveProperty('error');
+      }
+      for (const foreign of [{ code: 'NOT_FOUND', cause: { ok: false } }, { code: 'THEIRS', cause: fromOutput.error.cause }, 'text']) {
+        expect(expectSuccess(await rig.run({ payload: 1, error: foreign })).error).toBe(foreign);
+      }
+    });
+  });
+
+  describe('a failure', () => {
+    it('reaches a Catch node with code, sentence and cause; the payload stays', async () => {
+      await rig.deploy({ nodes: [kill] });
+      const message = expectCaught(await rig.run({ payload: 'sidgone', topic: 't', envelope: 'of before' }));
+      expect(message).toMatchObject({ payload: 'sidgone', topic: 't', error: { code: 'NOT_FOUND', source: { id: 'n1' } } });
+      expect(message.error.cause).toMatchObject({
+        ok: false,
+        code: 'NOT_FOUND',
+        status: 404,
+        operation: 'sessions.kill',
+        appliance: 'vpn-1',
+      });
+      expect(message.error.message).toBe(message.error.cause.message);
+      expect(message.envelope).toEqual(message.error.cause);
+    });
+
+    it('leaves through the second output instead, never both', async () => {
+      await rig.deploy({ nodes: [{ ...kill, failures: 'output' }] });
+      const sent = { payload: 'sidgone', error: 'of before' };
+      const message = expectSecondOutput(await rig.run(sent));
+      expect(message).toBe(sent);
+      expect(message.payload).toBe('sidgone');
+      expect(message.error).toEqual({ message: message.envelope.message, code: 'NOT_FOUND', cause: message.envelope });
+      expect(message.envelope).toMatchObject({ ok: false, status: 404 });
+    });
+
+    it('of the input has an envelope as cause too, in both ways, and nothing is sent', async () => {
+      await rig.deploy({ nodes: [kill, { ...kill, id: 'n2', failures: 'output' }] });
+      const before = rig.sim.requests.length;
+      const { error, envelope } = expectCaught(await rig.run({ payload: 17 }));
+      expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false, operation: 'sessions.kill', appliance: 'vpn-1', requests: 0 } });
+      expect(envelope).toEqual(error.cause);
+      expect(expectSecondOutput(await rig.run({ payload: 17 }, 'n2')).error).toMatchObject({ code: 'BAD_INPUT' });
+      expect(rig.sim.requests).toHaveLength(before);
+    });
+
+    it('that meets every message is told to each with an envelope of its own', async () => {
+      await rig.deploy({ nodes: [{ ...list, appliance: 'gone', failures: 'output' }] });
+      const [first, second] = [expectSecondOutput(await rig.run({ payload: 1 })), expectSecondOutput(await rig.run({ payload: 2 }))];
+      expect(first.envelope).toMatchObject({ code: 'BAD_CONFIG' });
+      expect(first.envelope).not.toBe(second.envelope);
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...list, output: 'req', failures: 'output' }] });
+      expect(expectSecondOutput(await rig.run({ payload: 1 })).envelope).not.toBe(
+        expectSecondOutput(await rig.run({ payload: 2 })).envelope,
+      );
+    });
+
+    it('of a login that many wait for gives each message its own cause', async () => {
+      await rig.deploy({
+        nodes: [list, { id: 'n2', type: 'gateway-system', operation: 'info' }],
+        credentials: { a1: { username: 'api-admin', password: 'wrong' } },
+      });
+      const [first, second] = await Promise.all([rig.run({ payload: 1 }, 'n1'), rig.run({ payload: 1 }, 'n2')]);
+      expect(expectCaught(first).error.cause).toMatchObject({ operation: 'sessions.list', code: 'LOGIN_REJECTED' });
+      expect(expectCaught(second).error.cause).toMatchObject({ operation: 'system.info', code: 'LOGIN_REJECTED' });
+    });
+  });
+
+  describe('an odd message', () => {
+    const readOnly = (message: object, name: string, value: unknown): object =>
+      Object.defineProperty(message, name, { value, enumerable: true, writable: false });
+
+    it.each([
+      ['sealed', () => Object.seal({ _msgid: 'o1', payload: 'all' })],
+      ['frozen', () => Object.freeze({ _msgid: 'o1', payload: 'all' })],
+      ['that cannot grow', () => Object.preventExtensions({ _msgid: 'o1', payload: 'all' })],
+      ['with a payload that is read-only', () => readOnly({ _msgid: 'o1' }, 'payload', 'all')],
+      ['with an envelope that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'envelope', {})],
+      ['with an error that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'error', failureOfOurs)],
+    ])('%s has its outcome, in each way', async (_, make) => {
+      const health = { type: 'gateway-system', operation: 'health' };
+      await rig.deploy({
+        nodes: [health, { ...health, id: 'n2', appliance: '' }, { ...health, id: 'n3', appliance: '', failures: 'output' }],
+      });
+      const message = expectSuccess(await rig.run(make() as never));
+      expect(message.payload).toHaveProperty('USER-COUNT');
+      expect(message.envelope.ok).toBe(true);
+      expect(message).not.toHaveProperty('error');
+      await rig.reset();
+      await rig.deploy({
+        nodes: [
+          { ...health, appliance: '' },
+          { ...health, id: 'n3', appliance: '', failures: 'output' },
+        ],
+      });
+      expect(expectCaught(await rig.run(make() as never)).error).toMatchObject({ code: 'BAD_CONFIG', cause: { ok: false } });
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...health, appliance: '', failures: 'output' }] });
+      expect(expectSecondOutput(await rig.run(make() as never))).toMatchObject({ error: { code: 'BAD_CONFIG' }, envelope: { ok: false } });
+    });
+
+    it('with a frozen object on the way to the output is copied so far, and no further', async () => {
+      const found = Object.freeze({ kept: { deep: true } });
+      const more = { of: 'mine' };
+      await rig.deploy({ nodes: [{ type: 'gateway-system', operation: 'health', output: 'found.health' }] });
+      const message = { payload: 'all', found, more };
+      const sent = expectSuccess(await rig.run(message));
+      expect(sent.found).toMatchObject({ kept: { deep: true }, health: expect.any(Object) as object });
+      expect((sent.found as typeof found).kept).toBe(found.kept);
+      expect(sent).toBe(message);
+    });
+
+    it.each([
+      [new Map([['a', 1]]), 'a Map'],
+      [new Set(['a']), 'a Set'],
+      [/a/, 'a RegExp'],
+      [new Date(0), 'a Date'],
+    ])('with %s as its payload is refused where an object is wanted, and named', async (payload, words) => {
+      const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
+      await rig.deploy({ nodes: [{ type: 'gateway-config', operation: 'update', fields: { path } }] });
+      const before = rig.sim.requests.length;
+      expect(expectCaught(await rig.run({ payload })).error).toMatchObject({
+        code: 'BAD_INPUT',
+        message: expect.stringMatching(new RegExp(`^body .*${words} came`)) as string,
+      });
+      expect(rig.sim.requests).toHaveLength(before);
+    });
+  });
+
+  it('gives a hundred messages at once a hundred outcomes and one login', async () => {
+    await rig.deploy({ nodes: [{ id: 'n1', type: 'gateway-system', operation: 'health' }] });
+    const logins = rig.sim.logins;
+    const outcomes = await Promise.all(Array.from({ length: 100 }, (_, n) => rig.run({ payload: n % 2 ? 'all' : 'nonsense' })));
+    expect(rig.sim.logins - logins).toBe(1);
+    expect(outcomes.filter(({ out, completed }) => out.length === 1 && completed === 1)).toHaveLength(50);
+    expect(outcomes.filter(({ caught }) => caught.length === 1)).toHaveLength(50);
+    expect(outcomes.every(({ out, caught, completed }) => out.length + caught.length === 1 && completed + caught.length === 1)).toBe(true);
+  });
+
+  it('sends partly failed through the first output', async () => {
+    await rig.deploy({ nodes: [kill] });
+    const id = rig.sim.state.sessions.add({ 'active-user-name': 'partly' });
+    const message = expectSuccess(await rig.run({ payload: [id, 'sidgone'] }));
+    expect(message.payload).toMatchObject({ total: 2, ok: 1, failed: 1 });
+    expect(message.envelope.ok).toBe(false);
+  });
+
+  describe('a stream', () => {
+    it('sends each part as a message of its own, then is done', async () => {
+      await rig.deploy({ nodes: [{ ...list, output: 'found.one', fields: { emit: { type: 'str', value: 'record' } } }] });
+      const req = { on: () => undefined };
+      const sent = {
+        _msgid: 's1',
+        payload: 1,
+        topic: 't',
+        req,
+        found: { kept: true },
+        parts: { id: 'of before' },
+        envelope: { of: 'before' },
+      };
+      const { out, caught, completed } = await rig.run(sent);
+      expect({ out: out.length, caught: caught.length, completed }).toEqual({ out: 12, caught: 0, completed: 1 });
+      const ids = out.map(({ found }) => (found as { one: Record<string, unknown> }).one['session-id']);
+      expect(new Set(ids).size).toBe(12);
+      const parts = out.map(({ parts }) => parts as Record<string, unknown>);
+      expect(parts.map(({ index }) => index)).toEqual([...Array(12).keys()]);
+      expect(new Set(parts.map(({ id }) => id)).size).toBe(1);
+      expect(parts[11]).toMatchObject({ type: 'array', count: 12 });
+      expect(out.every((message) => message.topic === 't' && message.req === req && (message.found as { kept: boolean }).kept)).toBe(true);
+      expect(out[0]?.envelope).toMatchObject({ ok: true, operation: 'sessions.list' });
+      expect(sent.found).toEqual({ kept: true });
+      expect(sent.parts).toEqual({ id: 'of before' });
+      // What a Complete node gets.
+      expect(sent.envelope).toMatchObject({ ok: true, operation: 'sessions.list', total: 12 });
+    });
+
+    it('sends parts that share nothing', async () => {
+      await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'record' } } }] });
+      const { out } = await rig.run({ payload: 1, mine: { list: [1], inner: { a: 1 } }, topic: 't' });
+      const seen = new Map<object, number>();
+      const walk = (value: unknown, part: number): void => {
+        if (typeof value !== 'object' || value === null) return;
+        expect(seen.get(value) ?? part).toBe(part);
+        seen.set(value, part);
+        for (const inner of Object.values(value)) walk(inner, part);
+      };
+      out.forEach(walk);
+      expect(out.length).toBe(12);
+      expect(out[1]).toMatchObject({ mine: { list: [1], inner: { a: 1 } }, topic: 't' });
+    });
+
+    it.each([
+      ['page', 1],
+      ['record', 0],
+    ])('of nothing sends for %s so many messages: %i', async (emit, count) => {
+      await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: emit } } }] });
+      const { out, caught, completed } = await rig.run({ payload: { name: 'nobody-of-that-name' } });
+      expect({ out: out.map(({ payload }) => payload), caught, completed }).toEqual({
+        out: Array(count).fill([]),
+        caught: [],
+        completed: 1,
+      });
+    });
+
+    it('that breaks midway is a failure that tells how many were sent', async () => {
+      const ids = Array.from({ length: 300 }, () => rig.sim.state.sessions.add());
+      rig.sim.fault({ match: ({ path }) => path.includes('start=200'), status: 404 });
+      await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'page' } } }] });
+      const { out, caught, completed } = await rig.run({ payload: 1 });
+      expect({ out: out.length, completed }).toEqual({ out: 1, completed: 0 });
+      expect(caught[0]).toMatchObject({ payload: 1, error: { code: 'NOT_FOUND', cause: { sent: 1 } } });
+      await rig.reset();
+      await rig.deploy({ nodes: [{ ...kill, fields: { max: { type: 'num', value: '300' } } }] });
+      expectSuccess(await rig.run({ payload: ids }));
+    });
+  });
+}

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { buildHelp } from '../../scripts/editor/help.mjs';
+import { buildTable, type Texts } from '../../scripts/editor/table.mjs';
+import { operationsTable } from '../../scripts/readme-table.mjs';
+import { root } from '../../scripts/tools.mjs';
+import { areas, operations } from '../../src/areas';
+import { SESSION_FILTER_FIELDS } from '../../src/areas/sessions/session-filter';
+import { ERROR_CODES } from '../../src/model/error-codes';
+import { parseVariant } from '../../src/simulator/variants';
+import { describeTranslations } from '../helpers/translations';
+
+const document = (name: string): string => readFileSync(join(root, 'docs', name), 'utf8');
+
+/** Rows of all tables, as cells; in a cell `\|` is a stroke. */
+const rows = (text: string): string[][] =>
+  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|')));
+const codes = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+describe('troubleshooting', () => {
+  it('has every error code once, with what it means and what to do', () => {
+    const told = rows(document('troubleshooting.md')).filter(([first = '']) => first.startsWith('`'));
+    expect(told.flatMap(([first]) => codes(first)).sort()).toEqual([...ERROR_CODES].sort());
+    for (const row of told)
+      expect(
+        row.slice(1).map((cell) => cell.length > 12),
+        row[0],
+      ).toEqual([true, true]);
+  });
+});
+
+describe('permissions', () => {
+  const told = rows(document('permissions.md')).flatMap(([names, reads, writes]) =>
+    codes(names).flatMap((name) => (/^[a-z]+\.[a-z-]+$/.test(name) ? [{ name, reads, writes }] : [])),
+  );
+
+  it('has every operation once', () => {
+    expect(told.map(({ name }) => name).sort()).toEqual([...operations.keys()].sort());
+  });
+
+  it.each(told)('$name: what is said fits what it does', ({ name, reads, writes }) => {
+    const { effect, example } = operations.get(name) ?? {};
+    const [method = ''] = (example?.request ?? '').split(' ');
+    if (effect === 'read') expect([reads === '–', writes]).toEqual([false, '–']);
+    else if (!name.startsWith('login.')) expect(writes).not.toBe('–');
+    if (method === 'GET') expect(reads).not.toBe('–');
+    if (/PUT|DELETE/.test(method)) expect(writes).not.toBe('–');
+  });
+});
+
+describe('releases', () => {
+  it('names variants that the simulator has', () => {
+    const named = rows(document('releases.md'))
+      .flatMap(([, , variant]) => codes(variant))
+      .filter((code) => /^\w+=/.test(code));
+    expect(named.length).toBeGreaterThan(7);
+    for (const variant of named) expect(Object.keys(parseVariant(variant))).toEqual([variant.split('=')[0]]);
+  });
+});
+
+describe('the README', () => {
+  it('has the operations as they are', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(operationsTable(areas));
+  });
+});
+
+// What test/editor/locales.test.ts asks of what was built, of the sources: a text that changes is one that no language has.
+describe('the words of the operation table', () => {
+  const words = (name: string): string => readFileSync(join(root, 'nodes', 'locales', name), 'utf8');
+  const { texts } = buildTable(areas);
+
+  it('are all there', () => {
+    expect(JSON.stringify(texts)).not.toContain('""');
+  });
+
+  const pages = Object.fromEntries(['appliance', 'inventory', 'watch'].map((name) => [`gateway-${name}`, words(`${name}.en-US.md`)]));
+  describeTranslations(root, { ...(JSON.parse(words('en-US.json')) as Texts), ...texts }, buildHelp(areas, pages, SESSION_FILTER_FIELDS));
+});

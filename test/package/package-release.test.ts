@@ -1,0 +1,149 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { releaseNotes } from '../../scripts/release-notes.mjs';
+import { billOfMaterials } from '../../scripts/sbom.mjs';
+import { root } from '../../scripts/tools.mjs';
+
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+// The one that Node-RED brings along.
+const require = createRequire(join(root, 'package.json'));
+const { load } = createRequire(require.resolve('@node-red/nodes/package.json'))('js-yaml') as { load: (text: string) => unknown };
+const yaml = <T>(file: string): T => load(read(file)) as T;
+
+const manifest = JSON.parse(read('package.json')) as {
+  version: string;
+  engines: { node: string };
+  publishConfig: unknown;
+  repository: { url: string };
+  bugs: { url: string };
+};
+
+interface Workflow {
+  permissions: Record<string, string>;
+  jobs: Record<
+    string,
+    { strategy?: { matrix: { node: number[] } }; permissions?: Record<string, string>; steps: { run?: string; uses?: string }[] }
+  >;
+}
+
+describe('CI', () => {
+  const { jobs } = yaml<Workflow>('.github/workflows/ci.yml');
+
+  it('runs the same script as everybody, on every line of Node.js that is supported', () => {
+    expect(jobs.everything?.strategy?.matrix.node).toEqual([20, 22, 24]);
+    expect(manifest.engines.node).toBe('>=20.19');
+    expect(jobs.everything?.steps.flatMap(({ run = [] }) => run)).toEqual(['bash .ci/run']);
+  });
+
+  it.each(['ci', 'release'])('%s.yml may read the repository, and what a job does beyond that it says itself', (name) => {
+    expect(yaml<Workflow>(`.github/workflows/${name}.yml`).permissions).toEqual({ contents: 'read' });
+  });
+});
+
+describe('a release', () => {
+  const steps = Object.values(yaml<Workflow>('.github/workflows/release.yml').jobs).flatMap((job) => job.steps);
+
+  it('is public and says where it was built', () => {
+    expect(manifest.publishConfig).toEqual({ access: 'public', provenance: true });
+    const { jobs } = yaml<Workflow>('.github/workflows/release.yml');
+    expect(Object.values(jobs).map(({ permissions }) => permissions)).toEqual([{ contents: 'write', 'id-token': 'write' }]);
+  });
+
+  it('is checked first, then tried, then published', () => {
+    const order = ['scripts/release-notes.mjs', '.ci/run', 'npm run --silent sbom', 'npm pack', 'npm publish', 'gh release create'];
+    const places = order.map((command) => steps.findIndex(({ run }) => run?.includes(command)));
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it('has a bill of materials of exactly what is installed with it, in the versions of the lock file', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { version: string; dependencies?: Record<string, string> }>;
+    };
+    const installed = new Set<string>();
+    const walk = (name: string): void => {
+      const found = packages[`node_modules/${name}`];
+      if (!found || installed.has(`${name}@${found.version}`)) return;
+      installed.add(`${name}@${found.version}`);
+      Object.keys(found.dependencies ?? {}).forEach(walk);
+    };
+    Object.keys(packages['']?.dependencies ?? {}).forEach(walk);
+    const { metadata, components } = billOfMaterials();
+    expect(metadata.component).toMatchObject({ name: '@gateway-admin/node-red', version: manifest.version });
+    expect(components.map(({ name, version }) => `${name}@${version}`).sort()).toEqual([...installed].sort());
+    expect(installed.size).toBeGreaterThan(10);
+  });
+
+  const changelog =
+    '# Changelog\n\n## [0.3.0] - unreleased\n\n- new\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- this\n\n## [0.1.0] - 2026-11-20\n';
+
+  it('takes its notes from the changelog', () => {
+    expect(releaseNotes({ tag: 'v0.2.0', version: '0.2.0', changelog })).toBe('### Added\n\n- this');
+  });
+
+  it.each([
+    ['v0.2.1', '0.2.0', /the tag has to be v0\.2\.0/],
+    ['v0.4.0', '0.4.0', /no section \[0\.4\.0\]/],
+    ['v0.3.0', '0.3.0', /has no date/],
+    ['v0.1.0', '0.1.0', /says nothing of \[0\.1\.0\]/],
+  ])('of %s with version %s is refused', (tag, version, words) => {
+    expect(() => releaseNotes({ tag, version, changelog })).toThrow(words);
+  });
+
+  it('is not yet, or exactly as the changelog says', () => {
+    const script = join(root, 'scripts', 'release-notes.mjs');
+    const run = spawnSync(process.execPath, [script, `v${manifest.version}`], { encoding: 'utf8' });
+    if (run.status !== 0)
+      expect(run.stderr).toBe(
+        `CHANGELOG.md: "[${manifest.version}] - unreleased" has no date. Write [${manifest.version}] - YYYY-MM-DD.\n`,
+      );
+    else expect(read('CHANGELOG.md')).toContain(run.stdout.trim());
+  });
+});
+
+describe('what a newcomer meets', () => {
+  const address = manifest.repository.url.replace(/^git\+/, '');
+
+  it('says where the code comes from before it asks to install it', () => {
+    const readme = read('README.md');
+    expect(readme.indexOf(`git clone ${address}`)).toBeGreaterThan(0);
+    expect(readme.indexOf(`git clone ${address}`)).toBeLessThan(readme.indexOf('npm ci'));
+    expect(readme).toContain('| 5.0 | 22.9 or newer |');
+  });
+
+  it.each(readdirSync(join(root, '.github', 'ISSUE_TEMPLATE')).filter((file) => file !== 'config.yml'))(
+    '%s is a form that GitHub shows',
+    (file) => {
+      const form = yaml<{ name: string; description: string; body: { type: string; id?: string; attributes: Record<string, unknown> }[] }>(
+        `.github/ISSUE_TEMPLATE/${file}`,
+      );
+      expect([form.name, form.description].every((text) => text.length > 10)).toBe(true);
+      const ids = form.body.flatMap(({ id = [] }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const { type, attributes } of form.body) {
+        expect(['markdown', 'input', 'textarea', 'dropdown', 'checkboxes']).toContain(type);
+        expect(typeof (type === 'markdown' ? attributes.value : attributes.label)).toBe('string');
+        if (type === 'dropdown' || type === 'checkboxes') expect(attributes.options).toBeInstanceOf(Array);
+      }
+    },
+  );
+
+  it('has dependencies looked after in every folder with a lock file', () => {
+    const { updates } = yaml<{ updates: { 'package-ecosystem': string; directories?: string[] }[] }>('.github/dependabot.yml');
+    const folders = ['/', ...readdirSync(join(root, 'tools')).map((tool) => `/tools/${tool}`)].filter((folder) =>
+      existsSync(join(root, folder, 'package-lock.json')),
+    );
+    expect(updates.find((update) => update['package-ecosystem'] === 'npm')?.directories?.sort()).toEqual(folders.sort());
+  });
+
+  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/releasing.md', '.github/pull_request_template.md'])(
+    'links of %s arrive',
+    (file) => {
+      const links = [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
+      expect(links.filter((link) => !existsSync(join(root, file, '..', link)))).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root } from '../../scripts/tools.mjs';
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  dependencies: Record<string, string>;
+  scripts: Record<string, string>;
+};
+
+function importsOf(folder: string): { file: string; name: string }[] {
+  const files = readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter((entry) => entry.name.endsWith('.ts'));
+  return files.flatMap((entry) => {
+    const file = join(entry.parentPath, entry.name);
+    const found = readFileSync(file, 'utf8').matchAll(/(?:\bfrom|\bimport\s*\(?|\brequire\s*\()\s*['"]([\w@.:/-]+)['"]/g);
+    return [...found].map(([, name = '']) => ({ file, name }));
+  });
+}
+
+describe('the library', () => {
+  it('imports nothing from Node-RED, from the nodes, or from what is not a dependency', () => {
+    const allowed = new Set([...builtinModules.map((name) => `node:${name}`), ...Object.keys(manifest.dependencies)]);
+    const foreign = importsOf('src').filter(({ file, name }) =>
+      name.startsWith('.') ? !resolve(file, '..', name).startsWith(join(root, 'src')) : !allowed.has(name),
+    );
+    expect(importsOf('src').length).toBeGreaterThan(50);
+    expect(foreign).toEqual([]);
+  });
+
+  it('has at most six dependencies, and an install runs none of our scripts', () => {
+    expect(Object.keys(manifest.dependencies).length).toBeLessThanOrEqual(6);
+    expect(Object.keys(manifest.scripts).filter((script) => /^(pre|post)?install$/.test(script))).toEqual([]);
+  });
+
+  it('shares no code with the simulator, where a mistake would cancel itself out', () => {
+    const simulator = join(root, 'src', 'simulator');
+    const crossing = importsOf('src').filter(({ file, name }) => {
+      const target = name.startsWith('.') ? resolve(file, '..', name) : simulator;
+      return file.startsWith(simulator) !== target.startsWith(simulator) && name.startsWith('.');
+    });
+    expect(crossing).toEqual([]);
+  });
+});
+
+describe('lock files', () => {
+  const tools = readdirSync(join(root, 'tools')).map((tool) => `tools/${tool}`);
+
+  it.each(['.', ...tools])('of %s carry no download addresses', (folder) => {
+    const file = join(root, folder, 'package-lock.json');
+    expect(existsSync(file)).toBe(true);
+    expect(readFileSync(file, 'utf8')).not.toMatch(/"resolved"/);
+  });
+});

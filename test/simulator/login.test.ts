@@ -1,0 +1,244 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { startSimulator } from '../../src/simulator/index';
+import { computeTotpCode } from '../../src/simulator/index';
+import type { Client } from './client';
+import { messages, start, stopAll } from './client';
+
+const INFO = '/api/v1/system/system-information';
+const REALM = '/api/v1/configuration/administrators/admin-realms/realm/Admin%20Users';
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await stopAll();
+});
+
+describe('realm login', () => {
+  it('issues a new key of 44 base64 characters at each login, and both stay valid', async () => {
+    const client = await start();
+    const first = client.key;
+    await client.login();
+    expect(first).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+    expect(client.key).not.toBe(first);
+    expect((await client.send('GET', INFO, { auth: `${first}:` })).status).toBe(200);
+    expect((await client.get(INFO)).status).toBe(200);
+    expect(client.simulator.logins).toBe(2);
+  });
+
+  it.each([
+    ['a wrong password', 'Admin Users', 'api-admin:wrong'],
+    ['an unknown user', 'Admin Users', 'nobody:simulator'],
+    ['an unknown realm', 'Nowhere', 'api-admin:simulator'],
+    ['a SAML realm', 'SAML Admins', 'api-admin:simulator'],
+  ])('refuses %s with 401 and an envelope', async (_, realm, auth) => {
+    const client = await start();
+    const answer = await client.login(realm, auth);
+    expect(answer.status).toBe(401);
+    expect(messages(answer, 'errors')).toHaveLength(1);
+  });
+
+  it.each([[{}], [{ realm: 1 }], [{ realm: 'Admin Users', resume_id: 'x' }], [{ realm: 'Admin Users', extra: '' }]])(
+    'refuses the body %j with 400',
+    async (body) => {
+      const client = await start();
+      expect((await client.send('POST', '/api/v1/realm_auth', { body, auth: 'api-admin:simulator' })).status).toBe(400);
+    },
+  );
+
+  it('takes UTF-8 credentials and realms in any script', async () => {
+    const client = await start({ username: 'jürgen 管理', password: 'pä:ss:wörd', realm: 'Büro 東京' });
+    expect((await client.get(INFO)).status).toBe(200);
+    expect((await client.login('Büro 東京', 'jürgen 管理:pä')).status).toBe(401);
+  });
+
+  it('answers neither id nor key with the variant', async () => {
+    const client = await start({ variants: { loginAnswer: 'neither' } });
+    expect((await client.login()).json).toEqual({});
+  });
+
+  it('refuses with 403 while REST access is off', async () => {
+    const client = await start({ variants: { restAccess: false } });
+    expect((await client.login()).status).toBe(403);
+  });
+
+  it('answers as the user portal does with the variants redirect and page, whatever is asked', async () => {
+    const redirect = await start({ variants: { loginAnswer: 'redirect' } });
+    for (const answer of [await redirect.login('Nowhere', 'nobody:wrong'), await redirect.send('POST', '/api/v1/auth', { auth: 'a:b' })]) {
+      expect([answer.status, answer.headers.location]).toEqual([302, '/portal/sign-in']);
+    }
+    const page = await start({ variants: { loginAnswer: 'page' } });
+    const answer = await page.login('Nowhere', 'nobody:wrong');
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/html']);
+    // The client's own try to begin with is one of them.
+    expect([redirect.simulator.logins, page.simulator.logins]).toEqual([3, 2]);
+  });
+
+  it('refuses wrong credentials with 403 with the variant', async () => {
+    const client = await start({ variants: { wrongPasswordStatus: 403 } });
+    expect((await client.login('Admin Users', 'api-admin:wrong')).status).toBe(403);
+    expect((await client.login()).status).toBe(200);
+  });
+
+  it('locks the account after wrong passwords, also for the right one', async () => {
+    const client = await start({ variants: { lockAfter: 2 } });
+    await client.login('Admin Users', 'api-admin:one');
+    await client.login('Admin Users', 'api-admin:two');
+    const answer = await client.login();
+    expect(answer.status).toBe(401);
+    expect(messages(answer, 'errors')[0]).toMatch(/locked/);
+    client.simulator.state.login.failures.clear();
+    expect((await client.login()).status).toBe(200);
+  });
+});
+
+describe('second factor', () => {
+  async function pending(options: Parameters<typeof startSimulator>[0]): Promise<{ client: Client; id: string }> {
+    const client = await start(options);
+    const { resume_id: id } = (await client.login()).json as { resume_id: string };
+    return { client, id };
+  }
+  const resume = (client: Client, id: string, code: string) =>
+    client.send('POST', '/api/v1/realm_auth', { body: { resume_id: id }, auth: `other-name:${code}` });
+
+  it('asks once, takes another user name, and each id serves one answer', async () => {
+    const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
+    const answer = await resume(client, id, 'zwei');
+    expect(answer.json).toHaveProperty('api_key');
+    expect((await resume(client, id, 'zwei')).status).toBe(401);
+  });
+
+  it('refuses a wrong second password and then the same id', async () => {
+    const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
+    expect((await resume(client, id, 'drei')).status).toBe(401);
+    expect((await resume(client, id, 'zwei')).status).toBe(401);
+  });
+
+  it('asks as often as `steps` says, without an end for Infinity', async () => {
+    const twice = await pending({ secondFactor: { password: 'zwei', steps: 2 } });
+    const second = (await resume(twice.client, twice.id, 'zwei')).json as { resume_id: string };
+    expect((await resume(twice.client, second.resume_id, 'zwei')).json).toHaveProperty('api_key');
+    const endless = await pending({ secondFactor: { password: 'zwei', steps: Infinity } });
+    let { id } = endless;
+    for (let round = 0; round < 5; round++) ({ resume_id: id } = (await resume(endless.client, id, 'zwei')).json as { resume_id: string });
+    expect(id).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('computes the codes of RFC 6238 and takes each once only', async () => {
+    const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+    expect(computeTotpCode(rfcSecret, Math.floor(59 / 30))).toBe('287082');
+    expect(computeTotpCode(rfcSecret, Math.floor(1111111109 / 30))).toBe('081804');
+    const { client, id } = await pending({ secondFactor: { totpSecret: rfcSecret } });
+    const code = computeTotpCode(rfcSecret, Math.floor(Date.now() / 30_000));
+    expect((await resume(client, id, code)).status).toBe(200);
+    const again = (await client.login()).json as { resume_id: string };
+    expect((await resume(client, again.resume_id, code)).status).toBe(401);
+  });
+});
+
+describe('legacy login', () => {
+  const legacy = (client: Client, method: string) => client.send(method, '/api/v1/auth', { auth: 'api-admin:simulator' });
+
+  it.each([
+    ['post', 200, 400],
+    ['get', 400, 200],
+    ['both', 200, 200],
+    ['unsupported', 404, 404],
+  ] as const)('with the variant %s answers POST %i and GET %i', async (legacyLogin, post, get) => {
+    const client = await start({ variants: { legacyLogin } });
+    expect((await legacy(client, 'POST')).status).toBe(post);
+    expect((await legacy(client, 'GET')).status).toBe(get);
+  });
+
+  it('gives a key that works', async () => {
+    const client = await start();
+    client.key = ((await legacy(client, 'POST')).json as { api_key: string }).api_key;
+    expect((await client.get(INFO)).status).toBe(200);
+  });
+});
+
+describe('keys end', () => {
+  it('by expireKeys, without a key, with a password beside it, and a stranger', async () => {
+    const client = await start();
+    expect((await client.send('GET', INFO, { auth: null })).status).toBe(401);
+    expect((await client.send('GET', INFO, { auth: `${client.key}:password` })).status).toBe(401);
+    expect((await client.send('GET', INFO, { auth: 'api-admin:simulator' })).status).toBe(401);
+    client.simulator.expireKeys();
+    expect((await client.get(INFO)).status).toBe(401);
+  });
+
+  it('after keyLifetimeMs', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const client = await start({ keyLifetimeMs: 1000 });
+    vi.setSystemTime(Date.now() + 900);
+    expect((await client.get(INFO)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 200);
+    expect((await client.get(INFO)).status).toBe(401);
+  });
+
+  it("after the idle timeout of the role that the realm's rules give", async () => {
+    const client = await start();
+    const options = '/api/v1/configuration/administrators/admin-roles/admin-role/%2EAdministrators/general/session-options';
+    expect((await client.put(options, { 'idle-timeout': '10' })).status).toBe(200);
+    const start10 = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: start10 + 9 * 60_000 });
+    expect((await client.get(INFO)).status).toBe(200);
+    vi.setSystemTime(start10 + 18 * 60_000);
+    expect((await client.get(INFO)).status).toBe(200);
+    vi.setSystemTime(start10 + 29 * 60_000);
+    expect((await client.get(INFO)).status).toBe(401);
+  });
+
+  it('when the account is disabled or deleted', async () => {
+    const client = await start();
+    const account = '/api/v1/configuration/authentication/auth-servers/auth-server/Administrators/local/users/user/api-admin';
+    expect((await client.put(`${account}/enabled`, { enabled: 'false' })).status).toBe(200);
+    expect((await client.get(INFO)).status).toBe(401);
+    expect((await client.login()).status).toBe(401);
+    const other = await start();
+    expect((await other.delete(account)).status).toBe(204);
+    expect((await other.get(INFO)).status).toBe(401);
+  });
+});
+
+describe('realm settings act', () => {
+  it('selected-ip lets in only the addresses that are allowed', async () => {
+    const client = await start();
+    await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, {
+      access: 'allow',
+      address: '127.0.0.2',
+      netmask: '255.255.255.255',
+    });
+    await client.put(`${REALM}/authentication-policy/source-ip/customized`, { customized: 'selected-ip' });
+    const login = (localAddress: string) =>
+      client.send('POST', '/api/v1/realm_auth', { body: { realm: 'Admin Users' }, auth: 'api-admin:simulator', localAddress });
+    expect((await login('127.0.0.1')).status).toBe(403);
+    expect((await login('127.0.0.2')).status).toBe(200);
+    await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, { access: 'allow', address: '127.0.0.0', netmask: '255.0.0.0' });
+    await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, {
+      access: 'deny',
+      address: '127.0.0.1',
+      netmask: '255.255.255.255',
+    });
+    expect([(await login('127.0.0.1')).status, (await login('127.0.0.3')).status]).toEqual([403, 200]);
+    expect((await client.get(INFO)).status).toBe(200);
+    client.simulator.state.variants.sourceIpEveryRequest = true;
+    expect((await client.get(INFO)).status).toBe(403);
+  });
+
+  it('role mapping without a rule for the user refuses the login', async () => {
+    const client = await start();
+    const rule = {
+      name: 'only me',
+      roles: ['Helpdesk'],
+      'stop-rules-processing': 'true',
+      'user-name': { test: 'is', 'user-names': ['somebody'] },
+    };
+    expect((await client.put(`${REALM}/role-mapping-rules`, { rule: [rule] })).status).toBe(200);
+    expect((await client.login()).status).toBe(403);
+    const wrong = await client.put(`${REALM}/role-mapping-rules`, { rule: [{ ...rule, roles: ['Nobody'] }] });
+    expect(wrong.status).toBe(422);
+    expect(messages(wrong, 'errors')[0]).toMatch(/Nobody does not exist/);
+    client.simulator.state.login.groups.set('api-admin', new Set(['Helpers']));
+    await client.put(`${REALM}/role-mapping-rules`, { rule: [{ name: 'g', roles: ['Helpdesk'], group: { 'group-names': ['Helpers'] } }] });
+    expect((await client.login()).status).toBe(200);
+  });
+});

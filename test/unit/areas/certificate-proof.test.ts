@@ -1,0 +1,143 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { readFingerprint, waitUntilServed } from '../../../src/areas/certificates/wait-until-served';
+import { LightAbortController } from '../../../src/model/abort';
+import { selfSigned } from '../../../src/simulator';
+import {
+  startTestSimulator,
+  expectFailure,
+  startSimulatorWithGateway,
+  getThrownError,
+  listWriteLines,
+} from '../../helpers/simulated-appliance';
+import { createRunContext } from '../../helpers/call';
+
+const fingerprint = (pem: string | Buffer): string => new X509Certificate(pem).fingerprint256;
+const isUpload = ({ method }: { method: string }): boolean => method === 'POST';
+const PASSWORD = 'Grün & "blau"';
+const fixture = (name: string): Buffer => readFileSync(join(__dirname, '../../fixtures', name));
+
+describe('an upload with prove', () => {
+  it('ends when the handshake shows the certificate, however late', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const other = selfSigned();
+    // It appears only after somebody has looked.
+    let looks = 0;
+    simulator.onHandshake(() => {
+      if (++looks === 3) simulator.replaceCertificate(other);
+    });
+    await gateway.run('system.info');
+    const cert = Buffer.from(other.cert + other.key);
+    const { envelope } = await gateway.run('certificates.upload', { cert, password: 'unused', prove: true });
+    expect(envelope).toMatchObject({ ok: true, changed: true, served: { fingerprint256: fingerprint(other.cert), trusted: false } });
+    await expect.poll(() => looks).toBe(4);
+    expect(envelope.served).not.toHaveProperty('chain');
+  });
+
+  it('is CONFLICT when it does not in time, and tells that the certificate was taken', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const input = { cert: fixture('device.p12'), password: PASSWORD, prove: true, 'prove-within': 0.01 };
+    const error = await expectFailure(gateway.run('certificates.upload', input));
+    const expected = fingerprint(fixture('device.pem'));
+    expect(error).toMatchObject({
+      code: 'CONFLICT',
+      cause: { changed: true, expected, served: { fingerprint256: fingerprint(simulator.ca) } },
+    });
+    expect(error.message).toMatch(
+      /^The appliance took the certificate, but after 0\.01 s the handshake still shows CN=Gateway \S+, good until \d{4}-\S+Z\. Check which interface has it, and /,
+    );
+    expect(error.cause?.served).not.toHaveProperty('chain');
+    expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
+  });
+
+  it('is CONFLICT where no handshake is to be had in time', async () => {
+    const away = await startTestSimulator();
+    await away.close();
+    const error = await expectFailure(waitUntilServed('AA', 0.01, createRunContext({ url: `https://127.0.0.1:${away.port}` })));
+    expect(error).toMatchObject({ code: 'CONFLICT', details: { sent: true, extra: { expected: 'AA', served: null } } });
+    expect(error.message).toMatch(/^The appliance took the certificate, but after 0\.01 s no handshake was to be had: .*refused/);
+  });
+
+  it('looks again after a quarter of a second, then less often, and can be cancelled in between', async () => {
+    const pauses = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => pauses.mockRestore());
+    const simulator = await startTestSimulator();
+    const cancel = new LightAbortController();
+    const proving = expectFailure(waitUntilServed('AA', 60, createRunContext(simulator, { signal: cancel })));
+    await expect.poll(() => pauses.mock.calls.map(([, ms]) => ms)).toEqual(expect.arrayContaining([250, 500]));
+    cancel.abort();
+    expect(await proving).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for the certificate.' });
+  });
+
+  it('is over at once where it is cancelled already, or where there is no TLS', async () => {
+    const cancel = new LightAbortController();
+    cancel.abort();
+    expect(await expectFailure(waitUntilServed('AA', 60, createRunContext(await startTestSimulator(), { signal: cancel })))).toMatchObject({
+      code: 'ABORTED',
+      message: expect.stringMatching(/^Cancelled before the handshake/) as string,
+    });
+    expect((await expectFailure(waitUntilServed('AA', 60, createRunContext({ url: 'http://127.0.0.1:1' })))).code).toBe('BAD_CONFIG');
+  });
+
+  it('can be cancelled, which does not take the certificate back', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    const cancel = new AbortController();
+    simulator.onHandshake(() => setTimeout(() => cancel.abort(), 20));
+    const input = { cert: fixture('device.p12'), password: PASSWORD, prove: true };
+    const error = await expectFailure(gateway.run('certificates.upload', input, cancel.signal));
+    expect(error).toMatchObject({ code: 'ABORTED', message: expect.stringMatching(/^Cancelled/) as string });
+    expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
+  });
+
+  it('sends nothing when there would be nothing to compare with', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    for (const cert of [fixture('device-rc2.p12'), Buffer.from('no certificate')]) {
+      const error = await expectFailure(gateway.run('certificates.upload', { cert, password: PASSWORD, prove: true }));
+      expect(error.code).toBe('BAD_INPUT');
+      expect(error.message).toMatch(
+        /^prove is set, but the certificate cannot be read here \(.+\), so there would be nothing to compare with\. Nothing was sent\.$/,
+      );
+    }
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+
+  it('looks at nothing in a dry run', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    let looks = 0;
+    simulator.onHandshake(() => looks++);
+    const input = { cert: fixture('device.p12'), password: PASSWORD, prove: true };
+    expect((await gateway.run('certificates.upload', input, { dryRun: true })).envelope.plan).toHaveLength(1);
+    expect(looks).toBe(0);
+  });
+
+  it.each(['base64', 'text'])('proves a signed one that is sent as %s', async (format) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });
+    const { name } = envelope.csr as { name: string };
+    const other = selfSigned();
+    simulator.fault({ match: isUpload, sideEffect: () => simulator.replaceCertificate(other) });
+    const input = { 'csr-name': name, certificate: other.cert, format, prove: true };
+    const done = await gateway.run('certificates.upload-signed', input);
+    expect(done.envelope).toMatchObject({ served: { fingerprint256: fingerprint(other.cert) } });
+  });
+});
+
+describe('what a proof compares with', () => {
+  const pem = fixture('device.pem');
+  const der = Buffer.from(pem.toString().replace(/-----[^-]+-----|\s/g, ''), 'base64');
+
+  it.each([
+    ['PEM', pem],
+    ['DER', der],
+    ['a bundle', fixture('device.p12')],
+  ])('is found in %s', (_what, bytes) => {
+    expect(readFingerprint(bytes, PASSWORD)).toBe(fingerprint(pem));
+  });
+
+  it('is nothing that a bundle without a certificate has', () => {
+    expect(getThrownError(() => readFingerprint(Buffer.from('-----BEGIN NOTHING-----')))).toMatchObject({ code: 'BAD_INPUT' });
+  });
+});

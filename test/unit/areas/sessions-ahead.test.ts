@@ -1,0 +1,139 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { SessionPages } from '../../../src/areas/sessions/session-pages';
+import { LightAbortController } from '../../../src/model/abort';
+import type { Simulator } from '../../../src/simulator';
+import {
+  listRequests,
+  expectFailure,
+  readSessionIds,
+  listRequestLines,
+  startSimulatorWithGateway,
+  ACTIVE_USERS_PATH,
+} from '../../helpers/simulated-appliance';
+import { createRunContext } from '../../helpers/call';
+
+// Pages of a list that are fetched ahead: what comes out is the same, whatever happens on the way.
+const isList = ({ path }: { path: string }): boolean => path.startsWith(`${ACTIVE_USERS_PATH}?`);
+const isPage =
+  (start: number) =>
+  ({ path }: { path: string }): boolean =>
+    path.endsWith(`start=${start}`);
+const starts = (simulator: Simulator): number[] => listRequestLines(simulator).map((line) => Number(/start=(\d+)/.exec(line)?.[1]));
+
+describe.each([0, 1] as const)('counted from %i', (startCountsFrom) => {
+  it('gives every session once and in order, whichever page comes first', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 4321, variants: { startCountsFrom } }, { connections: 3 });
+    // The earlier of two is the later to come.
+    for (let start = 400; start < 4321; start += 400) simulator.fault({ match: isPage(start), delayMs: 40 });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ total: 4321, requests: 22, retries: 0 });
+    expect(simulator.openConnections).toBe(3);
+  });
+
+  it('goes on step by step after a page that is not full', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 2000, variants: { startCountsFrom } });
+    const shorten = (answer: string): string => {
+      const document = JSON.parse(answer) as { 'active-users': { 'active-user-records': { 'active-user-record': unknown[] } } };
+      document['active-users']['active-user-records']['active-user-record'].length = 150;
+      return JSON.stringify(document);
+    };
+    simulator.fault({ match: isPage(800), body: shorten });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ total: 2000, truncated: false });
+    expect(starts(simulator)).toContain(950 - startCountsFrom);
+  });
+
+  it.each([2000, 2001, 2199])('finds the last of %i', async (sessions) => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions, variants: { startCountsFrom } });
+    expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
+  });
+});
+
+describe('fetching ahead', () => {
+  it('begins with the third page and has no more under way than twice the connections', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway(
+      { sessions: 10_000, variants: { startCountsFrom: 0 } },
+      { connections: 2 },
+    );
+    simulator.fault({ match: isPage(400), hang: true });
+    const stop = new AbortController();
+    const cancelled = expectFailure(gateway.run('sessions.list', {}, stop.signal));
+    await expect.poll(() => starts(simulator)).toEqual([0, 200, 400, 600, 800, 1000]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(starts(simulator)).toHaveLength(6);
+    stop.abort();
+    expect(await cancelled).toMatchObject({ code: 'ABORTED' });
+  });
+
+  it('goes no further than the limit', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 10_000, variants: { startCountsFrom: 0 } });
+    const { data, envelope } = await gateway.run('sessions.list', { limit: 700 });
+    expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids().slice(0, 700));
+    expect(envelope).toMatchObject({ total: 10_000, truncated: true, requests: 4 });
+    expect(Math.max(...starts(simulator))).toBe(600);
+  });
+
+  it('is left where the appliance does not count', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1500, variants: { startCountsFrom: 1 } });
+    simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
+    expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
+    expect(starts(simulator)).toEqual([0, 200, 399, 598, 797, 996, 1195, 1394]);
+  });
+
+  it('sends pages in order, and fails at the page that fails', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway(
+      { sessions: 10_000, variants: { startCountsFrom: 0 } },
+      { connections: 2 },
+    );
+    simulator.fault({ match: isPage(600), status: 404, delayMs: 50 });
+    // They would keep both connections.
+    for (const start of [800, 1000]) simulator.fault({ match: isPage(start), hang: true });
+    const indexes: number[] = [];
+    const error = await expectFailure(gateway.run('sessions.list', { emit: 'page' }, { onPart: (_, { index }) => indexes.push(index) }));
+    expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { sent: 3, total: 10_000 } });
+    expect(indexes).toEqual([0, 1, 2]);
+    // What was under way then is not needed any more, and nothing follows.
+    const sent = listRequests(simulator).length;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(listRequests(simulator).length).toBeLessThanOrEqual(sent + 1);
+    expect((await gateway.run('system.info')).envelope.ok).toBe(true);
+  });
+
+  it('is left after a first page that has somebody twice, and so fewer than it should', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1000, variants: { startCountsFrom: 0 } });
+    const [first = '', second = ''] = simulator.state.sessions.ids();
+    simulator.fault({ match: isPage(0), body: (answer) => answer.replace(second, first) });
+    expect(readSessionIds((await gateway.run('sessions.list')).data).sort()).toEqual(simulator.state.sessions.ids().sort());
+    expect(starts(simulator).slice(0, 3)).toEqual([0, 199, 398]);
+  });
+
+  it('leaves nothing on the signal of its call, and asks nothing once that is cancelled', async () => {
+    const { simulator } = await startSimulatorWithGateway({ sessions: 3 });
+    const cancel = new LightAbortController();
+    const call = createRunContext(simulator, { signal: cancel });
+    const pages = new SessionPages({}, call);
+    const { signal = AbortSignal.abort() } = call;
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    expect((await pages.next(0)).records).toHaveLength(3);
+    pages.end();
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    cancel.abort();
+    const asked = listRequestLines(simulator).length;
+    expect((await expectFailure(new SessionPages({}, call).next(0))).code).toBe('ABORTED');
+    expect(listRequestLines(simulator)).toHaveLength(asked);
+  });
+
+  it('repeats a page whose connection was cut', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway(
+      { sessions: 3000, variants: { startCountsFrom: 0 } },
+      { connections: 2 },
+    );
+    simulator.fault({ match: isPage(1000), cut: 'half' });
+    const { data, envelope } = await gateway.run('sessions.list');
+    expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
+    expect(envelope).toMatchObject({ requests: 16, retries: 1 });
+  });
+});

@@ -1,0 +1,357 @@
+import { describe, expect, it } from 'vitest';
+import { normalizeAddress } from '../../../src/areas/sessions/addresses';
+import { parseSessionFilter, SESSION_FILTER_FIELDS } from '../../../src/areas/sessions/session-filter';
+import { quotePattern, createWildcardMatcher } from '../../../src/areas/sessions/patterns';
+import {
+  startTestSimulator,
+  getThrownCode,
+  expectFailure,
+  gatewayFor,
+  asBulkResult,
+  startSimulatorWithGateway,
+  getThrownError,
+} from '../../helpers/simulated-appliance';
+
+const hoursAgo = (hours: number): string => (Date.now() / 1000 - hours * 3600).toFixed(6);
+
+const people = [
+  { 'active-user-name': 'v4', 'source-ip': '203.0.113.7', 'sign-in-time-micro': hoursAgo(1), events: 0 },
+  { 'active-user-name': 'v4 near', 'source-ip': '203.0.113.130', 'sign-in-time-micro': hoursAgo(7.9), events: 3 },
+  { 'active-user-name': 'v6', 'source-ip': '2001:DB8:0:0:0:0:0:1', 'network-connect-ipv6': 'fd00::7', 'sign-in-time-micro': hoursAgo(9) },
+  { 'active-user-name': 'mapped', 'source-ip': '::ffff:198.51.100.7', 'mac-address': '02:AB:00:00:00:01', events: '12' },
+  { 'active-user-name': 'odd', 'source-ip': 'unknown', 'sign-in-time-micro': '0', 'user-sign-in-time': '2026/01/15 09:30:00' },
+  { 'active-user-name': 'none', 'source-ip': null, 'sign-in-time-micro': null },
+];
+
+/** Names of those who match, by the filter alone. */
+const matched = (filter: Record<string, unknown>): string[] =>
+  people.filter(parseSessionFilter(filter)).map((person) => person['active-user-name']);
+
+describe('addresses in a filter', () => {
+  it.each<[unknown, string[]]>([
+    ['203.0.113.0/24', ['v4', 'v4 near']],
+    ['203.0.113.99/25', ['v4']],
+    ['203.0.113.130/32', ['v4 near']],
+    ['203.0.113.0/24 ', ['v4', 'v4 near']],
+    ['198.51.100.0/24', ['mapped']],
+    ['198.51.100.7', ['mapped']],
+    ['::ffff:203.0.113.7', ['v4']],
+    ['2001:db8::/32', ['v6']],
+    ['2001:db8::1', ['v6']],
+    ['2001:0DB8::0001', ['v6']],
+    ['2001:db8:*', ['v6']],
+    ['*::1', ['v6']],
+    ['10.0.0.0/8', []],
+    [
+      ['10.0.0.0/8', '*.7', '2001:db8::/127'],
+      ['v4', 'v6', 'mapped'],
+    ],
+    ['203.0.113.1*', ['v4 near']],
+    ['2*9', []],
+    ['25*.1*', []],
+  ])('%j', (wanted, expected) => {
+    expect(matched({ 'source-ip': wanted })).toEqual(expected);
+  });
+
+  it.each<unknown>([
+    '10.0.0.999',
+    '10.0.0',
+    '10.0.0.0.1',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0.0/0x8',
+    '10.0.0.0/255.0.0.0',
+    '/8',
+    '2001:db8::/129',
+    '2001:db8::g',
+    'fe80::1%eth0',
+    'fe80::1%eth0/64',
+    '0.0.0.0/0',
+    '::/0',
+    '*.*',
+    '*:*',
+    '256.*',
+    '*.999',
+    '1.2.3.4.*',
+    '1.2.3.9*99',
+    '01.*',
+    'vpn*',
+    '20010:*',
+    '1::2::*',
+    '1:2:3:4:5:6:7:8:9*',
+    `${'1*'.repeat(60)}1`,
+    ['203.0.113.7', '10.0.0.999'],
+  ])('%j is refused', (wanted) => {
+    expect(getThrownCode(() => parseSessionFilter({ 'source-ip': wanted }))).toBe('BAD_INPUT');
+  });
+
+  it('know fields of one version', () => {
+    expect(matched({ 'network-connect-ipv6': 'fd00::/8' })).toEqual(['v6']);
+    expect(matched({ 'network-connect-ipv6': '::ffff:10.0.0.1' })).toEqual([]);
+    for (const wanted of ['10.0.0.0/8', '10.0.0.1', '10.*'])
+      expect(getThrownCode(() => parseSessionFilter({ 'network-connect-ipv6': wanted }))).toBe('BAD_INPUT');
+  });
+});
+
+describe('the age in a filter', () => {
+  it.each<[unknown, string[]]>([
+    [8, ['v6']],
+    ['8', ['v6']],
+    ['8 h', ['v6']],
+    ['0.5', ['v4', 'v4 near', 'v6']],
+    ['90 min', ['v4 near', 'v6']],
+    ['470minutes', ['v4 near', 'v6']],
+    ['1 Day', []],
+    ['3000 s', ['v4', 'v4 near', 'v6']],
+    [['2 days', '8.5 hours'], ['v6']],
+  ])('%j', (wanted, expected) => {
+    expect(matched({ 'older-than': wanted })).toEqual(expected);
+  });
+
+  it.each<unknown>([0, '0 h', -1, '8 x', 'h', '8 h 30 min', '8*', '1e3', '9'.repeat(400), true, null])('%j is refused', (wanted) => {
+    expect(getThrownCode(() => parseSessionFilter({ 'older-than': wanted }))).toBe('BAD_INPUT');
+  });
+
+  it('goes with other fields, and ends those sessions', async () => {
+    const simulator = await startTestSimulator({ sessions: 0 });
+    for (const person of people) simulator.state.sessions.add(person);
+    const filter = { 'older-than': '30 min', 'source-ip': ['203.0.113.0/25', '2001:db8::/32'] };
+    const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
+    expect(asBulkResult(data).results.map(({ item }) => (item as Record<string, unknown>)['active-user-name'])).toEqual(['v4', 'v6']);
+  });
+});
+
+describe('other kinds of fields in a filter', () => {
+  it.each<[Record<string, unknown>, string[]]>([
+    [{ events: 3 }, ['v4 near']],
+    [{ events: ['3', '12.0'] }, ['v4 near', 'mapped']],
+    [{ 'mac-address': '02:ab:*' }, ['mapped']],
+    [{ 'mac-address': '02:AB:00:00:00:01' }, ['mapped']],
+    [{ 'mac-address': '02-ab-00-00-00-01' }, ['mapped']],
+    [{ 'mac-address': '02-AB-*' }, ['mapped']],
+    [{ 'user-sign-in-time': '2026/01/15 *' }, ['odd']],
+    [{ 'user-sign-in-time': '*/15 09:*' }, ['odd']],
+    [{ 'user-sign-in-time': '2026/01/15 09:30:00' }, ['odd']],
+    [{ 'sign-in-time-micro': people[0]?.['sign-in-time-micro'] }, ['v4']],
+  ])('%j', (filter, expected) => {
+    expect(matched(filter)).toEqual(expected);
+  });
+
+  it.each<Record<string, unknown>>([
+    { events: '1*' },
+    { events: 'many' },
+    { events: -1 },
+    { 'sign-in-time-micro': '17*' },
+    { 'mac-address': 'xx:*' },
+    { 'mac-address': '02:ab' },
+    { 'mac-address': '02:ab:00:00:00:01:02*' },
+    { 'mac-address': '::::::' },
+    { 'mac-address': '*:*' },
+    { 'user-sign-in-time': '* *' },
+    { 'user-sign-in-time': '15.01.2026*' },
+    { 'user-sign-in-time': '26/01/15*' },
+    { 'user-sign-in-time': '2026/01/15' },
+    { 'user-sign-in-time': '*:30' + ':00:00' },
+  ])('%j is refused', (filter) => {
+    expect(getThrownCode(() => parseSessionFilter(filter))).toBe('BAD_INPUT');
+  });
+
+  it.each<[Record<string, unknown>, string, string]>([
+    [{}, 'LIMIT', 'filter is empty, which would mean every session. Name at least one field, or use End ALL sessions.'],
+    [{ name: 'x' }, 'BAD_INPUT', 'filter names "name", which no session record has. Fields are: active-user-name, '],
+    [{ 'acme-client-version-2': 'x' }, 'BAD_INPUT', 'filter names "acme-client-version-2", which'],
+    [{ '-client-version': 'x' }, 'BAD_INPUT', 'filter names "-client-version", which'],
+    [{ 'a b-client-version': 'x' }, 'BAD_INPUT', 'filter names "a b-client-version", which'],
+    [{ 'user-roles': ' ' }, 'BAD_INPUT', 'filter.user-roles is empty. Give a text, with * as wildcard.'],
+    [{ 'user-roles': ['A', ''] }, 'BAD_INPUT', 'filter.user-roles is empty.'],
+    [
+      { 'user-roles': '**' },
+      'BAD_INPUT',
+      'filter.user-roles is a bare *, which matches everyone. Leave the field out, or be more specific.',
+    ],
+    [{ 'user-roles': ' * ' }, 'BAD_INPUT', 'filter.user-roles is a bare *'],
+    [{ 'user-roles': [] }, 'BAD_INPUT', 'filter.user-roles is an empty array. Give at least one text.'],
+    [{ 'user-roles': true }, 'BAD_INPUT', 'filter.user-roles has to be text or an array of texts; '],
+    [{ 'user-roles': { a: 1 } }, 'BAD_INPUT', 'filter.user-roles has to be text'],
+    [{ 'user-sign-in-time': 'x2026' }, 'BAD_INPUT', 'a time such as 2026/01/15 09:30:00, with * for the rest'],
+    [{ 'user-sign-in-time': '2026x' }, 'BAD_INPUT', 'a time such as'],
+    [{ 'network-connect-ip': 'vpn*' }, 'BAD_INPUT', 'filter.network-connect-ip'],
+  ])('%j is refused in words that say what to do', (filter, code, words) => {
+    const refusal = getThrownError(() => parseSessionFilter(filter));
+    expect([refusal?.code, refusal?.message]).toEqual([code, expect.stringContaining(words)]);
+  });
+
+  it('are those of the record: texts, the version of the client, a value that is no text', () => {
+    const record = { 'user-roles': 'A', 'acme-client-version': '9.1', events: 3, 'device-id': null };
+    expect(parseSessionFilter({ 'acme-client-version': '9.*' })(record)).toBe(true);
+    expect(parseSessionFilter({ 'acme-client-version': '8.*' })(record)).toBe(false);
+    expect(parseSessionFilter({ 'user-roles': 'A', events: 3 })(record)).toBe(true);
+    expect(parseSessionFilter({ 'user-roles': 'A', events: 4 })(record)).toBe(false);
+    for (const missing of ['device-id', 'browser-id'])
+      expect(parseSessionFilter({ [missing]: ['null', 'undefined', 'x*'] })(record)).toBe(false);
+    expect(parseSessionFilter({ 'agent-type': 5 })({ 'agent-type': 5 })).toBe(true);
+    expect(SESSION_FILTER_FIELDS).toEqual(expect.arrayContaining(['hc-failed-reasons', 'source-ip', 'older-than', 'user-roles']));
+    expect(SESSION_FILTER_FIELDS).not.toContain('');
+  });
+
+  it('say which field and which pattern, and quote no more than its beginning', () => {
+    const { message = '' } = getThrownError(() => parseSessionFilter({ 'source-ip': `1${'0'.repeat(100_000)}` })) ?? {};
+    expect(message).toMatch(/^filter\.source-ip: "10000/);
+    expect(message.length).toBeLessThan(300);
+  });
+});
+
+describe('a pattern that can match nothing, or everything', () => {
+  it.each<[string, unknown, string]>([
+    [
+      'source-ip',
+      '10.0.0',
+      '"10.0.0" is no address, so it can match none. Give an address, a network such as 203.0.113.0/24, or * for a part.',
+    ],
+    ['source-ip', '10.0.0.0/8/8', '"10.0.0.0/8/8" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', 'x/8', '"x/8" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', 'fe80::1%eth0/64', '"fe80::1%eth0/64" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', '10.0.0.0/33', '"10.0.0.0/33" is no network: behind the slash of an IPv4 network stands a number up to 32.'],
+    ['source-ip', '2001:db8::/129', '"2001:db8::/129" is no network: behind the slash of an IPv6 network stands a number up to 128.'],
+    ['source-ip', '10.0.0.0/0', '"10.0.0.0/0" matches every address. Leave the field out, or be more specific.'],
+    ['source-ip', ' *.** ', '" *.** " matches every address. Leave the field out, or be more specific.'],
+    ['source-ip', '10.300.*', '"10.300.*" can match no address. Give an address, a network such as 203.0.113.0/24, or * for a part.'],
+    ['network-connect-ipv6', '10.0.0.1', '"10.0.0.1" is no IPv6 address, so it can match none.'],
+    ['network-connect-ipv6', '10.0.0.0/8', '"10.0.0.0/8" is no IPv6 network, so it can match none.'],
+    ['mac-address', '02:00', 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "02:00" can match none.'],
+    ['mac-address', '*:*', 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "*:*" says nothing of it.'],
+    ['events', '1*', 'filter.events has to be a number, without wildcards; "1*" can match none.'],
+    ['older-than', '8 weeks', 'has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; "8 weeks" came.'],
+  ])('%s %j is told so', (field, pattern, words) => {
+    const error = getThrownError(() => parseSessionFilter({ [field]: pattern }));
+    expect([error?.code, error?.message]).toEqual(['BAD_INPUT', expect.stringContaining(words)]);
+    expect(error?.message).toContain(`filter.${field}`);
+  });
+
+  it.each<[string, boolean]>([
+    ['1.2.3.*', true],
+    ['*.2*', true],
+    ['25*5', true],
+    ['1*.2', true],
+    ['1.2.3.4.*', false],
+    ['1.2.3.256*', false],
+    ['1.2.3.26*', true],
+    ['1.2.3.*6*6*6', false],
+    ['256.*', false],
+    ['*.256', false],
+    ['1.*999*.2', false],
+    ['2001:*', true],
+    ['2001:db8:*:1', true],
+    ['*::1*', true],
+    ['1:2:3:4:5:6:7:*', true],
+    ['1:2:3:4:5:6:7::*', true],
+    ['1:2:3:4:5:6:7:8:*', false],
+    ['1::2::*', false],
+    ['1:::*', false],
+    ['12345:*', false],
+    ['g:1*', false],
+    ['1:*g', false],
+    ['1*2*3*4.5', true],
+    ['1.*300', false],
+    ['300*.1', false],
+    ['1.*5', true],
+    ['2*.1', true],
+    ['::ffff:1.2.3.*', true],
+    [`${'1*'.repeat(45)}1`, true],
+    [`${'a*'.repeat(45)}a`, true],
+    [`${'a*'.repeat(46)}`, false],
+  ])('an address can be like %s: %s', (pattern, can) => {
+    expect(
+      getThrownCode(() => parseSessionFilter({ 'source-ip': pattern })),
+      pattern,
+    ).toBe(can ? 'none' : 'BAD_INPUT');
+  });
+
+  it('is compared with what is written, and with what it means', () => {
+    const ip = (wanted: unknown, ...written: string[]): string[] =>
+      written.filter((one) => parseSessionFilter({ 'source-ip': wanted })({ 'source-ip': one }));
+    expect(ip('2001:DB8:0:0:*', ' 2001:DB8:0:0:0:0:0:1 ', '2001:db8::1')).toEqual([' 2001:DB8:0:0:0:0:0:1 ']);
+    expect(ip('fe80:*', 'fe80::1%eth0', 'unknown')).toEqual(['fe80::1%eth0']);
+    expect(ip(['10.*', '*.7'], '10.1.1.1', '1.1.1.7', '1.1.1.1')).toEqual(['10.1.1.1', '1.1.1.7']);
+    expect(['a b', 'b c', 'c'].filter((one) => parseSessionFilter({ 'agent-type': ['a*', 'b*'] })({ 'agent-type': one }))).toEqual([
+      'a b',
+      'b c',
+    ]);
+    expect(matched({ 'user-sign-in-time': ' 2026/01/15 09:30:00 ' })).toEqual(['odd']);
+    expect(matched({ 'user-sign-in-time': '*:30:00' })).toEqual(['odd']);
+    expect(matched({ 'mac-address': [' 02-ab-00-00-00-01 ', '02:ab:00:00:00:01*'] })).toEqual(['mapped']);
+    for (const odd of ['02:00:5e:10:00:0g', 'g2:00:5e:10:00:01'])
+      expect(getThrownCode(() => parseSessionFilter({ 'mac-address': odd }))).toBe('BAD_INPUT');
+    expect(['', ' ', '0', '0.0', '00'].filter((one) => parseSessionFilter({ events: '0' })({ events: one }))).toEqual(['0', '0.0', '00']);
+  });
+
+  it.each([
+    [1, ['s', 'sec', 'secs', 'second', 'SECONDS']],
+    [60, ['m', 'min', 'mins', 'minute', 'minutes']],
+    [3600, ['', 'h', 'hour', 'hours']],
+    [86_400, ['d', 'day', 'days']],
+  ])('an age is of so many seconds: %i', (seconds, units) => {
+    const now = Date.now() / 1000;
+    for (const unit of units) {
+      const older = parseSessionFilter({ 'older-than': ` 1.25 ${unit} ` });
+      const [before, after] = [seconds * 1.25 + 5, seconds * 1.25 - 1].map((ago) =>
+        older({ 'sign-in-time-micro': (now - ago).toFixed(6) }),
+      );
+      expect([before, after], unit).toEqual([true, false]);
+      for (const odd of [`x${unit}`, `${unit}x`])
+        expect(
+          getThrownCode(() => parseSessionFilter({ 'older-than': `2 ${odd}` })),
+          odd,
+        ).toBe('BAD_INPUT');
+    }
+  });
+
+  it('of a long one its beginning is quoted', () => {
+    expect(quotePattern('x'.repeat(60))).toBe(`"${'x'.repeat(60)}"`);
+    expect(quotePattern('x'.repeat(61))).toBe(`"${'x'.repeat(60)}…"`);
+    expect(quotePattern(`${'x'.repeat(59)}🙂x`)).toBe(`"${'x'.repeat(59)}\ufffd…"`);
+  });
+
+  it('wildcards stand for anything, in order, and nothing is used twice', () => {
+    const matches = (pattern: string, ...texts: string[]): string[] => texts.filter(createWildcardMatcher(pattern));
+    expect(matches('abc', 'abc', 'abcd', 'xabc', '')).toEqual(['abc']);
+    expect(matches('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
+    expect(matches('*a', 'a', 'ba', 'ab')).toEqual(['a', 'ba']);
+    expect(matches('ab*bc', 'abc', 'abbc', 'abxbc')).toEqual(['abbc', 'abxbc']);
+    expect(matches('a*b*c', 'abc', 'axbxc', 'acb', 'ac')).toEqual(['abc', 'axbxc']);
+    expect(matches('*aa*a', 'aa', 'aaa')).toEqual(['aaa']);
+    expect(matches('*', '', 'x')).toEqual(['', 'x']);
+  });
+
+  it('an IPv4 address within IPv6 is itself, one of a link is none', () => {
+    expect(
+      ['1.2.3.4', '::ffff:1.2.3.4', '::FFFF:102:304', '2001:DB8:0::1', '::ffff:0:1', 'fe80::1%eth0', 'x', ''].map(normalizeAddress),
+    ).toEqual(['1.2.3.4', '1.2.3.4', '1.2.3.4', '2001:db8::1', normalizeAddress('0.0.0.1'), undefined, undefined, undefined]);
+  });
+});
+
+describe('many patterns', () => {
+  const addresses = Array.from({ length: 100_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
+
+  it('are looked up where they are exact, however many', async () => {
+    const simulator = await startTestSimulator({ sessions: 2000 });
+    simulator.state.sessions.add({ 'active-user-name': 'last one', 'source-ip': '10.1.134.159' });
+    const filter = { 'source-ip': addresses, 'active-user-name': [...addresses, 'last one'] };
+    const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
+    expect(asBulkResult(data)).toMatchObject({ total: 1, ok: 1 });
+  });
+
+  it.each(['source-ip', 'agent-type'])('of %s with wildcards are refused beyond a thousand, before anything is sent', async (field) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const wild = addresses.map((address) => `${address}*`);
+    const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { [field]: wild } }));
+    expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(new RegExp(`${field} has 100000 .* at most 1000`))]);
+    expect(simulator.requests).toEqual([]);
+    expect(getThrownError(() => parseSessionFilter({ [field]: wild }))?.details).toEqual({ sent: false });
+    expect(getThrownCode(() => parseSessionFilter({ [field]: addresses.slice(0, 1001) }))).toBe('none');
+    expect(getThrownCode(() => parseSessionFilter({ [field]: wild.slice(0, 1000) }))).toBe('none');
+    expect(getThrownCode(() => parseSessionFilter({ [field]: wild.slice(0, 1001) }))).toBe('LIMIT');
+  });
+});

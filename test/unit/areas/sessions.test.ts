@@ -1,0 +1,334 @@
+import { describe, expect, it } from 'vitest';
+import { toUniqueRecords as endsOf, isOwnAccount, summarizeSession } from '../../../src/areas/sessions/end-sessions';
+import {
+  startTestSimulator,
+  listRequests,
+  expectFailure,
+  gatewayFor,
+  readSessionIds,
+  listRequestLines,
+  asBulkResult,
+  startSimulatorWithGateway,
+  getThrownError,
+  ACTIVE_USERS_PATH,
+  listWriteLines,
+} from '../../helpers/simulated-appliance';
+
+const end = (id: string): string => `DELETE ${ACTIVE_USERS_PATH}/session/${id}`;
+
+describe('kill', () => {
+  it('ends one session by its id or its record, with a plain result', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const [first = '', second = ''] = simulator.state.sessions.ids();
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': first });
+    expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    expect(envelope).toMatchObject({
+      ok: true,
+      operation: 'sessions.kill',
+      request: { method: 'DELETE', path: `${ACTIVE_USERS_PATH}/session/${first}` },
+      status: 204,
+      changed: true,
+      dryRun: false,
+      requests: 1,
+      retries: 0,
+      logins: 1,
+    });
+    expect(new Date(envelope.at).toISOString()).toBe(envelope.at);
+    await gateway.run('sessions.kill', { 'session-id': { 'session-id': second, 'active-user-name': 'x' } });
+    expect(listWriteLines(simulator)).toEqual([end(first), end(second)]);
+    expect(simulator.state.sessions.count).toBe(23);
+  });
+
+  it('ends exactly the sessions of an array, each once', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
+    const records = (await gateway.run('sessions.list')).data as Record<string, unknown>[];
+    const chosen = records.filter((_, index) => index % 30 === 7);
+    const last = chosen.at(-1)?.['session-id'] as string;
+    simulator.requests.length = 0;
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [...chosen, last, chosen[0]] });
+    expect(asBulkResult(data)).toMatchObject({ total: chosen.length, ok: chosen.length, failed: 0 });
+    expect(asBulkResult(data).results[0]).toEqual({
+      item: {
+        'session-id': chosen[0]?.['session-id'],
+        'active-user-name': chosen[0]?.['active-user-name'],
+        'source-ip': chosen[0]?.['source-ip'],
+      },
+      ok: true,
+      status: 204,
+    });
+    expect(envelope).toMatchObject({ ok: true, changed: true, status: 204, requests: chosen.length });
+    expect(listWriteLines(simulator).sort()).toEqual(readSessionIds(chosen).map(end).sort());
+    expect(simulator.state.sessions.ids()).toEqual(readSessionIds(records).filter((id) => !readSessionIds(chosen).includes(id)));
+  });
+
+  it('is many for an array of one', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const [id = ''] = simulator.state.sessions.ids();
+    const { data } = await gateway.run('sessions.kill', { 'session-id': [id] });
+    expect(data).toEqual({ total: 1, ok: 1, failed: 0, results: [{ item: { 'session-id': id }, ok: true, status: 204 }] });
+  });
+
+  it('does nothing for an empty array', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [] });
+    expect(data).toEqual({ total: 0, ok: 0, failed: 0, results: [] });
+    expect(envelope).toMatchObject({ ok: true, changed: false });
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it.each([
+    [''],
+    [' '],
+    [[{}]],
+    [{ 'session-id': '' }],
+    [{ 'session-id': null }],
+    [['sid1', '']],
+    [['sid1', { 'session-id': 5 }]],
+    [['sid1', '..']],
+    [['sid1', 'half\ud83d']],
+    [null],
+    [undefined],
+    [5],
+  ])('%j is refused before anything is sent', async (given) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    expect((await expectFailure(gateway.run('sessions.kill', { 'session-id': given }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('says of an item without an id what it lacks', () => {
+    expect(getThrownError(() => endsOf([{}]))).toMatchObject({
+      code: 'BAD_INPUT',
+      message: 'session-id is missing or empty in one of the items: nothing was ended.',
+    });
+  });
+
+  it('is about the first of those with the same id, and reports what is known of it', () => {
+    const records = endsOf([{ 'session-id': 'a', 'source-ip': '::1', more: 1 }, 'a', 'b', { 'session-id': 'b', 'active-user-name': 'x' }]);
+    expect(records.map(summarizeSession)).toStrictEqual([{ 'session-id': 'a', 'source-ip': '::1' }, { 'session-id': 'b' }]);
+  });
+
+  it.each([
+    ['api-admin', true],
+    [' API-Admin', true],
+    ['api-admin2', false],
+    [undefined, false],
+    [7, false],
+  ])('takes %j for the account of our own: %s', (name, own) => {
+    expect(isOwnAccount(['other', 'Api-Admin '], name)).toBe(own);
+  });
+
+  it('ends nothing when there are more than max', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 40 });
+    const ids = simulator.state.sessions.ids();
+    const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ids.slice(0, 26) }));
+    expect(error.message).toBe(
+      '26 sessions would end, but at most 25 may: nothing was ended. Narrow the choice, or raise max (Most sessions).',
+    );
+    expect([error.code, error.details.sent]).toEqual(['LIMIT', false]);
+    expect((await expectFailure(gateway.run('sessions.kill', { 'session-id': ids, max: '39' }))).code).toBe('LIMIT');
+    expect((await expectFailure(gateway.run('sessions.kill', { 'session-id': ids, max: 0 }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+    await gateway.run('sessions.kill', { 'session-id': ids, max: 40 });
+    expect(simulator.state.sessions.count).toBe(0);
+  });
+});
+
+describe('many', () => {
+  it('reports what failed beside what worked', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const [id = '', other = ''] = simulator.state.sessions.ids();
+    const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidGone', other] });
+    expect(asBulkResult(data)).toMatchObject({ total: 3, ok: 2, failed: 1, results: [{ ok: true }, { ok: false }, { ok: true }] });
+    expect(asBulkResult(data).results[1]).toEqual({
+      item: { 'session-id': 'sidGone' },
+      ok: false,
+      error: { code: 'NOT_FOUND', message: expect.stringContaining('sidGone does not exist') as string },
+    });
+    expect(envelope).toMatchObject({ ok: false, changed: true });
+  });
+
+  it('is an error with the first code when all failed', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    simulator.fault({ match: ({ path }) => path.endsWith('sidC'), status: 403 });
+    const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA', 'sidB', 'sidC'] }));
+    expect(error.code).toBe('NOT_FOUND');
+    expect(error.cause).toMatchObject({
+      ok: false,
+      code: 'NOT_FOUND',
+      changed: false,
+      results: [
+        { item: { 'session-id': 'sidA' }, ok: false, error: { code: 'NOT_FOUND' } },
+        { ok: false, error: { code: 'NOT_FOUND' } },
+        { ok: false, error: { code: 'FORBIDDEN' } },
+      ],
+    });
+  });
+
+  it('says why an outcome is unknown when all are', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    simulator.fault({ match: ({ method }) => method === 'DELETE', times: 2, cut: 'before-headers' });
+    const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids().slice(0, 2) }));
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'CONNECTION', changed: null } });
+    expect(listWriteLines(simulator)).toHaveLength(2);
+  });
+
+  it('stops where every further item would fail just so', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
+    const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
+    expect(error.code).toBe('LOGIN_REJECTED');
+    expect(error.cause?.results).toHaveLength(25);
+    expect(simulator.logins).toBe(1);
+  });
+
+  it('does not connect again for every item when the certificate is not trusted', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { login: 'key', apiKey: 'a', tls: {}, connections: 1 });
+    const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
+    // One under way and one waiting for the connection; the other 23 are not tried.
+    expect(error).toMatchObject({ code: 'TLS', cause: { changed: false, requests: 2 } });
+    expect(error.cause?.results).toHaveLength(25);
+  });
+
+  it('keeps the id of the step when a second factor is missing', async () => {
+    const { gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'second' } });
+    const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA'] }));
+    expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string } });
+  });
+});
+
+describe('kill-user', () => {
+  it('compares names exactly although the appliance matches by prefix', async () => {
+    const simulator = await startTestSimulator({ sessions: 3, variants: { nameFilter: 'prefix' } });
+    const [a, b] = ['j.doe', 'j.doe'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
+    const others = ['j.doe2', 'j.doe ', 'j.doering'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
+    const { data, envelope } = await gatewayFor(simulator).run('sessions.kill-user', { name: 'j.doe' });
+    expect(asBulkResult(data)).toMatchObject({ total: 2, ok: 2 });
+    expect(envelope).toMatchObject({ requests: 3, request: { method: 'DELETE' } });
+    expect([a, b].some((id) => simulator.state.sessions.has(id ?? ''))).toBe(false);
+    expect(others.every((id) => simulator.state.sessions.has(id))).toBe(true);
+  });
+
+  it.each(['CORP\\anna.weber', 'Büro #1/EU & 50%', 'a+b=c?d', '山田太郎', '*', '.Administrators'])('finds %s', async (name) => {
+    const simulator = await startTestSimulator({ sessions: 2 });
+    simulator.state.sessions.add({ 'active-user-name': name });
+    const { data } = await gatewayFor(simulator).run('sessions.kill-user', { name });
+    expect(asBulkResult(data)).toMatchObject({ total: 1, ok: 1 });
+    expect(simulator.state.sessions.count).toBe(2);
+  });
+
+  it('succeeds with nothing to do', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const { data, envelope } = await gateway.run('sessions.kill-user', { name: 'nobody' });
+    expect(asBulkResult(data)).toMatchObject({ total: 0, ok: 0, failed: 0 });
+    expect(envelope).toMatchObject({ ok: true, changed: false });
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+
+  it('does nothing when more than max match', async () => {
+    const simulator = await startTestSimulator({ sessions: 0 });
+    for (let index = 0; index < 3; index++) simulator.state.sessions.add({ 'active-user-name': 'j.doe' });
+    expect((await expectFailure(gatewayFor(simulator).run('sessions.kill-user', { name: 'j.doe', max: 2 }))).code).toBe('LIMIT');
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+
+  it.each([[''], [null], [undefined], [['a']], [true]])('refuses the name %j', async (name) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    expect((await expectFailure(gateway.run('sessions.kill-user', { name }))).code).toBe('BAD_INPUT');
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('ends nothing by a list that is not whole', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
+    const total = (answer: string): string => answer.replace(/"total-matched-record-number":\d+/, '"total-matched-record-number":9');
+    simulator.fault({ match: ({ path }) => path.includes('?name='), times: 9, body: total });
+    const name = simulator.state.sessions.record(0)['active-user-name'];
+    expect((await expectFailure(gateway.run('sessions.kill-user', { name }))).code).toBe('BAD_RESPONSE');
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+});
+
+describe('kill-matching', () => {
+  const people = [
+    { 'active-user-name': 'a.one', 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.7', 'user-roles': 'Contractors' },
+    { 'active-user-name': 'a.two', 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.70', 'user-roles': 'Users, Intranet' },
+    { 'active-user-name': 'b (x) [y]', 'authentication-realm': 'Partners', 'source-ip': '198.51.100.7', 'user-roles': '.Administrators' },
+    { 'active-user-name': 'c*d', 'authentication-realm': 'Büro #1 / EU', 'source-ip': '198.51.100.8', 'user-roles': 'Büro #1/EU & 50%' },
+  ];
+
+  it.each<[Record<string, unknown>, string[]]>([
+    [{ 'authentication-realm': 'Contractors' }, ['a.one', 'a.two']],
+    [{ 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.7' }, ['a.one']],
+    [{ 'source-ip': '203.0.113.*' }, ['a.one', 'a.two']],
+    [{ 'source-ip': '*.7' }, ['a.one', 'b (x) [y]']],
+    [{ 'source-ip': '20*113*' }, ['a.one', 'a.two']],
+    [{ 'source-ip': '203.0.113.7*7' }, []],
+    [{ 'active-user-name': '*one*ne' }, []],
+    [{ 'active-user-name': 'a**e' }, ['a.one']],
+    [{ 'source-ip': ['198.51.100.8', '*.70'] }, ['a.two', 'c*d']],
+    [{ 'active-user-name': 'A.ONE' }, []],
+    [{ 'active-user-name': 'a?one' }, []],
+    [{ 'active-user-name': 'b (x) [y]' }, ['b (x) [y]']],
+    [{ 'user-roles': '*Intranet*' }, ['a.two']],
+    [{ 'user-roles': '.Administrators' }, ['b (x) [y]']],
+    [{ 'authentication-realm': 'Büro*' }, ['c*d']],
+    [{ 'apex-client-version': '*' + 'nothing has this' }, []],
+    [{ 'mac-address': '02:*', 'active-user-name': 'nobody' }, []],
+  ])('%j', async (filter, expected) => {
+    const simulator = await startTestSimulator({ sessions: 0 });
+    const ids = new Map(people.map((person) => [simulator.state.sessions.add(person), person['active-user-name']]));
+    const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
+    expect(asBulkResult(data).total).toBe(expected.length);
+    const left = simulator.state.sessions.ids().map((id) => ids.get(id));
+    expect(left).toEqual(people.map((person) => person['active-user-name']).filter((name) => !expected.includes(name)));
+  });
+
+  it.each<[unknown, string]>([
+    [{}, 'LIMIT'],
+    [{ realm: 'Contractors' }, 'BAD_INPUT'],
+    [{ 'source-ip': '' }, 'BAD_INPUT'],
+    [{ 'source-ip': '  ' }, 'BAD_INPUT'],
+    [{ 'source-ip': '*' }, 'BAD_INPUT'],
+    [{ 'source-ip': ' ** ' }, 'BAD_INPUT'],
+    [{ 'source-ip': [] }, 'BAD_INPUT'],
+    [{ 'source-ip': ['203.0.113.7', '*'] }, 'BAD_INPUT'],
+    [{ 'source-ip': ['203.0.113.7', ''] }, 'BAD_INPUT'],
+    [{ 'source-ip': null }, 'BAD_INPUT'],
+    [{ 'source-ip': { not: 'x' } }, 'BAD_INPUT'],
+    [{ 'source-ip': '203.0.113.7', constructor: 'x' }, 'BAD_INPUT'],
+    [{ '-client-version': '1' }, 'BAD_INPUT'],
+    ['source-ip', 'BAD_INPUT'],
+    [[{ 'source-ip': 'x' }], 'BAD_INPUT'],
+    [undefined, 'BAD_INPUT'],
+  ])('%j is refused: %s', async (filter, code) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    expect((await expectFailure(gateway.run('sessions.kill-matching', { filter }))).code).toBe(code);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('is not held up by a filter of many wildcards', async () => {
+    const simulator = await startTestSimulator({ sessions: 0 });
+    simulator.state.sessions.add({ 'agent-type': 'a'.repeat(2_000) });
+    const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter: { 'agent-type': `${'*a'.repeat(20)}*b` } });
+    // As a regular expression it would not be back before the test's own time limit.
+    expect(asBulkResult(data).total).toBe(0);
+  });
+
+  it('does nothing when more than max match', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 300 });
+    const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-*' } }));
+    expect(error.code).toBe('LIMIT');
+    expect(error.message).toContain('300 sessions');
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+});
+
+describe('kill-all', () => {
+  it('uses the one request of the appliance', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const { data, envelope } = await gateway.run('sessions.kill-all');
+    expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    expect(envelope).toMatchObject({ changed: true, status: 204, request: { method: 'DELETE', path: ACTIVE_USERS_PATH } });
+    expect(listRequestLines(simulator)).toEqual([`DELETE ${ACTIVE_USERS_PATH}?all`]);
+    expect(listRequests(simulator)[0]?.body).toBe('');
+    expect(simulator.state.sessions.count).toBe(0);
+  });
+});

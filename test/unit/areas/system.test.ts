@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import type { Variants } from '../../../src/simulator';
+import { readHealthValue } from '../../../src/areas/health-value';
+import {
+  startTestSimulator,
+  expectFailure,
+  gatewayFor,
+  listRequestLines,
+  startSimulatorWithGateway,
+  ACTIVE_USERS_PATH,
+} from '../../helpers/simulated-appliance';
+
+const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
+
+describe('info', () => {
+  it('is given as it is', async () => {
+    const { gateway } = await startSimulatorWithGateway({ name: 'vpn-1' }, { name: 'Hauptsitz' });
+    const { data, envelope } = await gateway.run('system.info');
+    expect(data).toMatchObject({ 'system-information': { 'host-name': 'vpn-1' } });
+    expect(envelope).toMatchObject({ appliance: 'Hauptsitz', changed: null });
+  });
+});
+
+describe('health', () => {
+  const values = {
+    'SSL-CONNECTION-COUNT': 50,
+    'MAX-LICENSED-USERS-REACHED': false,
+    'SWAP-UTILIZATION': 0,
+    'DISK-UTILIZATION': -1,
+    'USER-COUNT': 25,
+    'VPN-TUNNEL-COUNT': 20,
+  };
+
+  it.each<[Partial<Variants>, string]>([
+    [{}, 'CPU-UTILIZATION4'],
+    [{ cpuKey: 'CPU-UTILIZATION' }, 'CPU-UTILIZATION'],
+    [{ healthNumbers: 'text' }, 'CPU-UTILIZATION4'],
+  ])('gives numbers and booleans, and the raw values beside, with %j', async (variants, cpu) => {
+    const { gateway } = await startSimulatorWithGateway({ variants });
+    const { data, envelope } = await gateway.run('system.health', { status: 'all' });
+    expect(data).toEqual({ [cpu]: 7, ...values });
+    const raw = variants.healthNumbers === 'text' ? '25' : 25;
+    expect(envelope.raw).toMatchObject({ 'MAX-LICENSED-USERS-REACHED': 'NO', 'USER-COUNT': raw });
+  });
+
+  it('asks as the interface shows it', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    expect((await gateway.run('system.health', { status: 'sbr' })).data).toEqual({ 'SBR-AVAILABLE': 1 });
+    expect((await gateway.run('system.health')).data).toEqual({ message: expect.any(String) as string });
+    expect(listRequestLines(simulator)).toEqual(['GET /api/v1/system/healthcheck?status=sbr', 'GET /api/v1/system/healthcheck']);
+    for (const status of ['ALL', '', null, 1]) {
+      if (status !== null) expect((await expectFailure(gateway.run('system.health', { status }))).code).toBe('BAD_INPUT');
+    }
+  });
+
+  it.each([
+    ['YES', true],
+    ['no', false],
+    [' Yes ', true],
+    ['12', 12],
+    ['-1', -1],
+    ['1.5', 1.5],
+    ['1e3', '1e3'],
+    [' 7 ', 7],
+    ['-2.75', -2.75],
+    ['1.', '1.'],
+    ['x1', 'x1'],
+    ['1x', '1x'],
+    ['12.x', '12.x'],
+    ['1-', '1-'],
+    ['true', true],
+    ['False', false],
+    ['', ''],
+    ['unknown', 'unknown'],
+    [-1, -1],
+    [null, null],
+  ])('reads %j as %j', (raw, value) => expect(readHealthValue(raw)).toBe(value));
+});
+
+describe('esap-packages', () => {
+  it('asks with the two flags and two ampersands', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { brand: 'apex' });
+    const { envelope } = await gateway.run('system.esap-packages', { expand: true, 'exclude-packages': 'true' });
+    expect(envelope.request?.path).toMatch(/esaps$/);
+    await gateway.run('system.esap-packages', { 'exclude-packages': true });
+    await gateway.run('system.esap-packages', { expand: '1', 'exclude-packages': false });
+    const { data } = await gateway.run('system.esap-packages');
+    expect(data).toMatchObject({ 'active-version': expect.any(String) as string });
+    const queries = ['?expand&&excludeApexPackages', '?excludeApexPackages', '?expand', ''];
+    expect(listRequestLines(simulator)).toEqual(queries.map((query) => `GET ${ESAPS}${query}`));
+  });
+
+  it('finds the brand once, in a session', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ brand: 'Zenith' });
+    await Promise.all([1, 2].map(() => gateway.run('system.esap-packages', { 'exclude-packages': true })));
+    const asked = listRequestLines(simulator).filter((line) => line.includes(ACTIVE_USERS_PATH));
+    expect(asked).toEqual([`GET ${ACTIVE_USERS_PATH}?number=200&start=0`]);
+    expect(listRequestLines(simulator).filter((line) => line.endsWith('?excludeZenithPackages'))).toHaveLength(2);
+  });
+
+  it('is BAD_CONFIG when no session tells it, and finds it later', async () => {
+    const simulator = await startTestSimulator({ sessions: 0 });
+    const gateway = gatewayFor(simulator);
+    const input = { 'exclude-packages': true };
+    expect(await expectFailure(gateway.run('system.esap-packages', input))).toMatchObject({
+      code: 'BAD_CONFIG',
+      message: 'brand is not set, and no session tells it now. Enter the brand in the settings of the appliance.',
+    });
+    simulator.state.sessions.add();
+    expect((await gateway.run('system.esap-packages', input)).envelope.ok).toBe(true);
+  });
+
+  it('does not let the one who is cancelled take along another who waits for the same fact', async () => {
+    const simulator = await startTestSimulator({ delayMs: 30 });
+    const gateway = gatewayFor(simulator);
+    await gateway.run('system.info');
+    const abort = new AbortController();
+    const cancelled = expectFailure(gateway.run('system.esap-packages', { 'exclude-packages': true }, abort.signal));
+    const other = gateway.run('system.esap-packages', { 'exclude-packages': true });
+    simulator.fault({ match: () => (abort.abort(), false) });
+    expect((await cancelled).code).toBe('ABORTED');
+    expect((await other).envelope.ok).toBe(true);
+  });
+});

@@ -1,0 +1,255 @@
+import { spawnSync } from 'node:child_process';
+import { createCipheriv, createHmac, pbkdf2Sync } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable, type Transform } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, it, vi } from 'vitest';
+import { requireAuthentic, signManifest } from '../../../src/backup/authenticity';
+import { claimBackupName, removeStaleClaims } from '../../../src/backup/name-claim';
+import { DecryptionStream, EncryptionStream, ENCRYPTION_METHOD, DECRYPTION_FAILED } from '../../../src/backup/encryption';
+import type { BackupFile, BackupManifest } from '../../../src/backup/manifest';
+import { isUnchanged, openRegularFile } from '../../../src/files/open-regular-file';
+import { macEquals } from '../../../src/backup/mac-equals';
+import { HOST_HASH } from '../../../src/files/atomic-file';
+import { expectFailure } from '../../helpers/simulated-appliance';
+import { withPatchedFileHandles } from '../../helpers/journal';
+import { useFastKeyDerivation } from '../../helpers/cheap-keypair';
+import { listOpenFiles } from '../../helpers/open-files';
+import { createTemporaryFolder } from '../../helpers/temporary';
+
+useFastKeyDerivation();
+
+// What is believed of a file, and whose a name is. Keys are of one round here.
+
+const PASSPHRASE = 'of the night';
+const CONTENT = 'twice as long as a block of the cipher, or a little more';
+
+describe('what is encrypted', () => {
+  const salt = Buffer.from('0123456789abcdef', 'hex');
+  const keys = pbkdf2Sync(PASSPHRASE, salt, 1, 80, 'sha256');
+  const cipher = createCipheriv('aes-256-cbc', keys.subarray(0, 32), keys.subarray(32, 48));
+  /** As openssl enc writes it, and the code that a manifest has of it. */
+  const written = Buffer.concat([Buffer.from('Salted__'), salt, cipher.update(CONTENT), cipher.final()]);
+  const codeOf = (bytes: Buffer): string => createHmac('sha256', keys.subarray(48)).update(bytes).digest('hex');
+  const through = async (bytes: Buffer, transform: Transform, size = 1 << 20): Promise<Buffer> => {
+    const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size));
+    return buffer(Readable.from(parts).pipe(transform));
+  };
+  const read = async (bytes: Buffer, code?: string, passphrase = PASSPHRASE, pieces?: number): Promise<string> =>
+    (await through(bytes, new DecryptionStream(passphrase, code), pieces)).toString();
+
+  it('is what openssl reads, with a code of all of it', async () => {
+    expect(ENCRYPTION_METHOD).toBe('openssl-enc-aes-256-cbc-pbkdf2-sha256-600000');
+    const encryption = await EncryptionStream.create(PASSPHRASE);
+    expect(encryption.mac).toBeUndefined();
+    const bytes = await through(Buffer.from(CONTENT), encryption, 7);
+    expect([bytes.length, bytes.subarray(0, 8).toString()]).toEqual([written.length, 'Salted__']);
+    expect(await read(bytes, encryption.mac)).toBe(CONTENT);
+    const again = await EncryptionStream.create(PASSPHRASE);
+    expect((await through(Buffer.from(CONTENT), again)).subarray(8, 16)).not.toEqual(bytes.subarray(8, 16));
+  });
+
+  it.each([1, 5, 8, 15, 16, 17, 1000])('is read in pieces of %i, also where an earlier version gave it no code', async (pieces) => {
+    for (const code of [codeOf(written), undefined]) expect(await read(written, code, PASSPHRASE, pieces)).toBe(CONTENT);
+  });
+
+  it('is not read where it was changed or cut, or another passphrase is given', async () => {
+    const refused = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
+    expect(DECRYPTION_FAILED).toBe(refused);
+    const code = codeOf(written);
+    for (const [bytes, expected, passphrase] of [
+      [written, code, 'another'],
+      [written, undefined, 'another'],
+      [written, code.replace(/^./, (digit) => (digit === '0' ? '1' : '0')), PASSPHRASE],
+      [Buffer.from(written).fill(0, 20, 21), code, PASSPHRASE],
+      [written.subarray(0, -1), code, PASSPHRASE],
+      [written.subarray(0, -1), undefined, PASSPHRASE],
+      [written.subarray(0, 16), undefined, PASSPHRASE],
+      [written.subarray(0, 15), undefined, PASSPHRASE],
+      [written.subarray(0, 15), code, PASSPHRASE],
+      [Buffer.alloc(0), code, PASSPHRASE],
+    ] as const)
+      expect(await expectFailure(read(bytes, expected, passphrase))).toMatchObject({ code: 'BAD_INPUT', message: refused });
+    expect((await expectFailure(read(Buffer.from('Unsalted, and long enough')))).message).toBe(
+      'The backup cannot be decrypted: it is no file of openssl enc.',
+    );
+  });
+
+  it('has a code that is compared as it is', () => {
+    expect([
+      macEquals('a0', 'a0'),
+      macEquals('a0', 'a1'),
+      macEquals('a0', 'a'),
+      macEquals('', ''),
+      macEquals('é', 'e'),
+      macEquals('e', 'é'),
+    ]).toEqual([true, false, false, true, false, false]);
+  });
+});
+
+describe('a manifest with a passphrase', () => {
+  const bare: BackupFile = {
+    file: 'vpn_S_20200101T000000.000Z.xml',
+    kind: 'xml',
+    bytes: 1,
+    sha256: 'a',
+    compression: null,
+    encryption: ENCRYPTION_METHOD,
+    content: { bytes: 1, sha256: 'c', verified: 'xml', fingerprint: 'd' },
+  };
+  const file = { ...bare, 'hmac-sha256': 'b' };
+  const plain: BackupManifest = {
+    format: 'gateway-backup/2',
+    backup: 'vpn_S_20200101T000000.000Z',
+    appliance: 'vpn',
+    'serial-number': 'S',
+    'host-name': null,
+    'hardware-model': null,
+    release: null,
+    time: '2020-01-01T00:00:00.000Z',
+    'password-protected': false,
+    files: [file],
+  };
+  const told = async (manifest: BackupManifest, passphrase = PASSPHRASE): Promise<string> => {
+    const error = await expectFailure(requireAuthentic('/x', manifest, passphrase));
+    expect(error.code).toBe('BAD_INPUT');
+    return error.message;
+  };
+
+  it('has a code of all that stands in it, which earlier and later versions compute alike', async () => {
+    const made = await signManifest(plain, PASSPHRASE);
+    const { method, salt = '', 'hmac-sha256': code } = made.authentication ?? {};
+    expect([method, salt]).toEqual(['hmac-sha256-pbkdf2-sha256-600000', expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    const key = pbkdf2Sync(PASSPHRASE, Buffer.from(salt, 'hex'), 1, 32, 'sha256');
+    expect(code).toBe(
+      createHmac('sha256', key)
+        .update(`gateway-backup manifest\n${JSON.stringify(plain)}`)
+        .digest('hex'),
+    );
+    expect((await signManifest(plain, PASSPHRASE)).authentication?.salt).not.toBe(salt);
+    await requireAuthentic('/x', made, PASSPHRASE);
+    const changed =
+      '/x/vpn_S_20200101T000000.000Z.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase only what it made is restored: check the passphrase, or take another backup.';
+    expect(await told(made, 'another')).toBe(changed);
+    for (const other of [{ 'serial-number': 'T' }, { time: '2020-01-01T00:00:00.001Z' }, { files: [{ ...file, sha256: 'x' }] }])
+      expect(await told({ ...made, ...other })).toBe(changed);
+  });
+
+  it('is believed only where everything in it was made with one', async () => {
+    const made = await signManifest(plain, PASSPHRASE);
+    const without = { ...file, file: 'vpn_S_20200101T000000.000Z.bin', encryption: null };
+    expect(await told({ ...made, files: [file, without] })).toBe(
+      `/x/${without.file} was made without a passphrase, and with one only what it made is restored. Leave the passphrase out if you trust everybody who can write to that folder, or take another backup.`,
+    );
+    const before =
+      '/x/vpn_S_20200101T000000.000Z.json has no code of the passphrase over the manifest: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, open its file with openssl (the README shows how) and import it with a transfer node.';
+    for (const files of [[bare], [file, bare], [{ ...file, encryption: 'another' }]])
+      expect(await told(await signManifest({ ...plain, files }, PASSPHRASE))).toBe(before);
+    expect(await told(plain)).toBe(before);
+    expect(await told(await signManifest({ ...plain, format: 'gateway-backup/1' }, PASSPHRASE))).toBe(before);
+  });
+});
+
+describe('the name of a backup', () => {
+  const names = (place: string): string[] => readdirSync(place).sort();
+
+  it('is had by whoever could take it, and is free again when nobody uses it', async () => {
+    const place = createTemporaryFolder();
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
+    const first = await claimBackupName(place, 'vpn', 'S');
+    const at = (later: number): string => `vpn_S_${new Date(first.time.getTime() + later).toISOString().replaceAll(/[-:]/g, '')}`;
+    const file = join(place, `${first.backup}.claim`);
+    expect([first.backup, readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([at(0), `${HOST_HASH}-${process.pid}`, 0o600]);
+    // Somebody has each of these; the next that is free is taken, and nothing of them is left.
+    const used = ['.json', '.xml', '.bin', '.xml.gz', '.bin.enc', '.xml.gz.enc', '.claim'];
+    for (const [index, ending] of used.entries()) writeFileSync(join(place, at(index + 1) + ending), '');
+    const before = names(place);
+    const second = await claimBackupName(place, 'vpn', 'S');
+    expect(second.backup).toBe(at(8));
+    expect(names(place)).toEqual([...before, `${at(8)}.claim`].sort());
+    await removeStaleClaims(place);
+    expect(names(place)).toContain(`${at(0)}.claim`);
+    await first.release();
+    await first.release();
+    await second.release();
+    expect(names(place)).toEqual(before.filter((name) => name !== `${at(0)}.claim`));
+    clock.mockRestore();
+    await expect(claimBackupName(join(place, 'none'), 'vpn', 'S')).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(listOpenFiles()).toEqual([]);
+  });
+
+  it('is not had where it cannot be written down', async () => {
+    const place = createTemporaryFolder();
+    const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
+    await withPatchedFileHandles({ write: broken }, () => expect(claimBackupName(place, 'vpn', 'S')).rejects.toThrow('broken disk'));
+    expect([names(place), listOpenFiles()]).toEqual([[], []]);
+  });
+
+  it('that a killed process had is cleared away, and nothing else', async () => {
+    const place = createTemporaryFolder();
+    const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
+    const nameOf = (index: number): string => `vpn_S_20200101T00000${index}.000Z.claim`;
+    const texts = [
+      `${HOST_HASH}-${ended}`,
+      `${HOST_HASH}-${process.pid}`,
+      '0badcafe-1',
+      `${HOST_HASH}-${process.ppid}`,
+      '0badcafe-1',
+      `${HOST_HASH}-${ended}-`.padEnd(65, 'x'),
+    ];
+    for (const [index, text] of texts.entries()) writeFileSync(join(place, nameOf(index)), text);
+    const past = new Date(Date.now() - 13 * 3_600_000);
+    utimesSync(join(place, nameOf(2)), past, past);
+    mkdirSync(join(place, nameOf(6)));
+    symlinkSync(join(place, nameOf(3)), join(place, nameOf(7)));
+    writeFileSync(join(place, nameOf(8)), `${HOST_HASH}-${ended}-`.padEnd(64, 'x'));
+    writeFileSync(join(place, 'notes'), `${HOST_HASH}-${ended}`);
+    await removeStaleClaims(place);
+    expect(names(place)).toEqual(['notes', ...[3, 4, 5, 6, 7].map(nameOf)]);
+  });
+});
+
+describe('an ordinary file', () => {
+  it('is opened, and nothing else is', async () => {
+    const place = createTemporaryFolder();
+    const path = join(place, 'x');
+    writeFileSync(path, 'abc');
+    const { handle, stats, path: own } = await openRegularFile(path);
+    expect([own, stats.size, (await handle.readFile()).toString()]).toEqual([path, 3n, 'abc']);
+    await handle.close();
+    symlinkSync(path, join(place, 'link'));
+    spawnSync('mkfifo', [join(place, 'pipe')]);
+    const told = async (name: string, noFollow?: number): Promise<string> =>
+      (await expectFailure(openRegularFile(join(place, name), noFollow))).message.replace(join(place, name), 'x');
+    expect(await told('link')).toBe('x cannot be read: it is a symbolic link, or links lead in a circle (ELOOP).');
+    // As on Windows, where it is followed first.
+    expect(await told('link', 0)).toBe('x cannot be read: it is no ordinary file.');
+    await (await openRegularFile(path, 0)).handle.close();
+    for (const name of ['.', 'pipe']) expect(await told(name)).toBe('x cannot be read: it is no ordinary file.');
+    expect(await told('none')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
+    expect(listOpenFiles()).toEqual([]);
+  });
+
+  it('is there as long as it has its name, and nobody has written to it', async () => {
+    const path = join(createTemporaryFolder(), 'x');
+    const changes: [what: string, change: () => void, there: boolean][] = [
+      ['nothing', () => undefined, true],
+      ['it was read', () => void readFileSync(path), true],
+      ['it has more in it', () => writeFileSync(path, 'abcd'), false],
+      ['it was written to', () => utimesSync(path, 2, 2), false],
+      ['it is gone', () => rmSync(path), false],
+      ['it is another', () => (writeFileSync(`${path}y`, 'abc'), utimesSync(`${path}y`, 1, 1), renameSync(`${path}y`, path)), false],
+      ['it is a folder', () => (rmSync(path), mkdirSync(path)), false],
+    ];
+    for (const [what, change, there] of changes) {
+      rmSync(path, { recursive: true, force: true });
+      writeFileSync(path, 'abc');
+      utimesSync(path, 1, 1);
+      const opened = await openRegularFile(path);
+      change();
+      expect([what, await isUnchanged(opened)]).toEqual([what, there]);
+      await opened.handle.close();
+    }
+  });
+});

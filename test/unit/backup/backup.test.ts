@@ -1,0 +1,221 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { XmlFingerprint } from '../../../src/backup/xml-fingerprint';
+import type { BackupResult } from '../../../src/backup/run';
+import { XmlCheck } from '../../../src/transfer/xml';
+import { expectFailure, listRequestLines, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
+import {
+  changeUserFullname,
+  readManifestFile,
+  BACKUP_NAME_PATTERN,
+  startNamedSimulatorWithGateway,
+  takeBackup,
+} from '../../helpers/backup';
+import { createTemporaryFolder, listNames, AWKWARD_PASSWORD } from '../../helpers/transfer';
+import { listOpenFiles } from '../../helpers/open-files';
+
+describe('a backup', () => {
+  it('is files and a manifest, named after appliance, serial number and time', async () => {
+    const { gateway, simulator } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    const made = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
+    expect(made.backup).toMatch(BACKUP_NAME_PATTERN);
+    expect(listNames(path)).toEqual([`${made.backup}.bin`, `${made.backup}.json`, `${made.backup}.xml`]);
+    expect(made).toMatchObject({ folder: path, appliance: 'vpn-1', changed: true, previous: null, rotated: [], cleaned: [] });
+    expect(made.bytes).toBe(made.files.reduce((sum, { file }) => sum + statSync(join(path, file)).size, 0));
+    const manifest = readManifestFile(made);
+    expect(manifest).toMatchObject({ backup: made.backup, time: made.time, 'password-protected': true, format: 'gateway-backup/1' });
+    expect([manifest['serial-number'], manifest.release]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+    expect(manifest.files.map(({ kind, content }) => [kind, content.verified])).toEqual([
+      ['xml', 'xml'],
+      ['binary', 'zip'],
+    ]);
+    expect(readFileSync(made.manifest, 'utf8')).not.toContain(JSON.stringify(AWKWARD_PASSWORD).slice(1, 8));
+    expect(listRequestLines(simulator)).toHaveLength(3);
+    expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 1, ok: 1 });
+  });
+
+  it('can be cancelled while it is compared, which leaves nothing behind', async () => {
+    const { gateway } = await startSimulatorWithGateway({ variants: { largeExport: 4 } }, { name: 'vpn-1' });
+    const path = createTemporaryFolder();
+    const { bytes } = await takeBackup(gateway, { folder: path, what: 'binary' });
+    const before = listNames(path);
+    const abort = new AbortController();
+    // In every turn of the event loop: closing the file takes some, and the comparison comes after it. Exports differ by a few bytes.
+    let looking = true;
+    const look = (): void => {
+      const written = listNames(path).filter((name) => name.endsWith('.partial') && statSync(join(path, name)).size > bytes - 64);
+      if (written.length > 0) abort.abort();
+      else if (looking) setImmediate(look);
+    };
+    look();
+    const error = await expectFailure(gateway.run('backup.run', { folder: path, what: 'binary' }, { signal: abort.signal })).finally(
+      () => (looking = false),
+    );
+    expect([error.code, error.message, listNames(path)]).toEqual(['ABORTED', expect.stringContaining('compared'), before]);
+    expect(listOpenFiles().filter((file) => file.startsWith(path))).toEqual([]);
+  });
+
+  it('tells whether the configuration changed, and not whether the export did', async () => {
+    const { gateway, simulator } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    const first = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
+    const same = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
+    // Secrets are encrypted anew: the bytes differ, the configuration does not.
+    expect(same.files.map(({ sha256 }) => sha256)).not.toEqual(first.files.map(({ sha256 }) => sha256));
+    expect([same.changed, same.previous]).toEqual([false, first.backup]);
+    changeUserFullname(simulator, 'Another');
+    for (const what of ['both', 'xml', 'binary'])
+      expect([what, (await takeBackup(gateway, { folder: path, what })).changed]).toEqual([what, true]);
+    for (const what of ['both', 'xml', 'binary'])
+      expect([what, (await takeBackup(gateway, { folder: path, what })).changed]).toEqual([what, false]);
+    changeUserFullname(simulator, 'Yet another');
+    expect((await takeBackup(gateway, { folder: path, what: 'binary', ignore: ['fullname'] })).changed).toBe(true);
+    changeUserFullname(simulator, 'And another');
+    expect((await takeBackup(gateway, { folder: path, what: 'binary', ignore: ['fullname'] })).changed).toBe(false);
+  });
+
+  it('is compressed and encrypted so that openssl and gunzip open it', async () => {
+    const { gateway, simulator } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    const passphrase = `pass "phrase' & ü`;
+    const made = await takeBackup(gateway, { folder: path, gzip: true, passphrase });
+    const [file] = made.files;
+    expect(file?.file).toBe(`${made.backup}.xml.gz.enc`);
+    const enc = join(path, file?.file ?? '');
+    const options = ['enc', '-d', '-aes-256-cbc', '-pbkdf2', '-iter', '600000', '-md', 'sha256', '-in', enc, '-pass', 'env:PASSPHRASE'];
+    const opened = execFileSync('openssl', options, { env: { ...process.env, PASSPHRASE: passphrase } });
+    const text = execFileSync('gunzip', ['-c'], { input: opened }).toString();
+    expect(text).toMatch(/^<\?xml.*<\/configuration>\n$/s);
+    expect(readFileSync(made.manifest, 'utf8')).not.toContain('phrase');
+    expect((await gateway.run('backup.verify', { folder: path, passphrase })).data).toMatchObject({
+      results: [{ ok: true, item: { checked: 'content' } }],
+    });
+    expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({
+      results: [{ ok: true, item: { checked: 'hash' } }],
+    });
+    const wrong = await expectFailure(gateway.run('backup.verify', { folder: path, passphrase: 'other' }));
+    expect([wrong.code, wrong.message]).toEqual(['BAD_INPUT', expect.stringContaining('passphrase is wrong')]);
+    expect((await takeBackup(gateway, { folder: path, gzip: true, passphrase })).changed).toBe(false);
+    expect(listRequestLines(simulator)).toHaveLength(4);
+    expect(listOpenFiles()).toEqual([]);
+  });
+
+  it('needs a folder, and says so before anything is sent', async () => {
+    const { gateway, simulator } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    writeFileSync(join(path, 'file'), '');
+    for (const wrong of [join(path, 'missing'), join(path, 'file')]) {
+      for (const operation of ['run', 'list', 'verify', 'restore']) {
+        const input = { folder: wrong, ...(operation === 'restore' && { backup: 'latest' }) };
+        expect([operation, (await expectFailure(gateway.run(`backup.${operation}`, input))).code]).toEqual([operation, 'BAD_INPUT']);
+      }
+    }
+    expect([listRequestLines(simulator), simulator.logins]).toEqual([[], 0]);
+  });
+});
+
+describe('rotation', () => {
+  it('keeps so many, and nothing that it did not write goes', async () => {
+    const { gateway } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    const mine = ['vpn-1_notes.xml', 'vpn-1_X_20200101T000000.000Z.xml', 'old.json', 'vpn-1_X_20200101T000000.000Z.json'];
+    for (const name of mine) writeFileSync(join(path, name), '{}');
+    const binary = await takeBackup(gateway, { folder: path, what: 'binary' });
+    const made: BackupResult[] = [];
+    for (let count = 0; count < 4; count++) made.push(await takeBackup(gateway, { folder: path, keep: 2 }));
+    expect(made.map(({ rotated }) => rotated)).toEqual([[], [], [made[0]?.backup], [made[1]?.backup]]);
+    const left = [binary.backup, made[2]?.backup, made[3]?.backup].flatMap((name) => [
+      `${name}.json`,
+      `${name}.${name === binary.backup ? 'bin' : 'xml'}`,
+    ]);
+    expect(listNames(path)).toEqual([...mine, ...left].sort());
+    const { data } = await gateway.run('backup.list', { folder: path });
+    expect((data as BackupResult[]).map(({ backup }) => backup)).toEqual([made[3]?.backup, made[2]?.backup, binary.backup]);
+  });
+
+  it('by age never takes the last good one', async () => {
+    const { gateway } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    const old = await takeBackup(gateway, { folder: path });
+    age(path, old, 10);
+    const made = await takeBackup(gateway, { folder: path, 'keep-days': 7 });
+    expect(made.rotated).toHaveLength(1);
+    expect((await takeBackup(gateway, { folder: path, 'keep-days': 0.000000001 })).rotated).toEqual([made.backup]);
+  });
+
+  it('counts only those that are whole', async () => {
+    const { gateway } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    const good = await takeBackup(gateway, { folder: path });
+    const lost = await takeBackup(gateway, { folder: path });
+    rmSync(join(path, `${lost.backup}.xml`));
+    const third = await takeBackup(gateway, { folder: path, keep: 2 });
+    expect([third.previous, third.rotated]).toEqual([good.backup, []]);
+    expect(new Set((await takeBackup(gateway, { folder: path, keep: 2 })).rotated)).toEqual(new Set([good.backup, lost.backup]));
+  });
+
+  it('does not happen when the export fails', async () => {
+    const { gateway, simulator } = await startNamedSimulatorWithGateway();
+    const path = createTemporaryFolder();
+    await takeBackup(gateway, { folder: path });
+    const before = listNames(path);
+    simulator.fault({ match: ({ path: asked }) => asked.endsWith('export-xml'), body: '<html>Sorry</html>' });
+    expect((await expectFailure(gateway.run('backup.run', { folder: path, keep: 1 }))).code).toBe('BAD_RESPONSE');
+    expect(listNames(path)).toEqual(before);
+  });
+});
+
+/** Makes a backup look as if it had been made so many days before. */
+function age(path: string, { backup }: BackupResult, days: number): void {
+  const manifest = join(path, `${backup}.json`);
+  const time = new Date(Date.now() - days * 86_400_000).toISOString();
+  const older = backup.replace(/[^_]+$/, time.replaceAll(/[-:]/g, ''));
+  const text = readFileSync(manifest, 'utf8')
+    .replaceAll(backup, older)
+    .replace(/"time": "[^"]+"/, `"time": "${time}"`);
+  writeFileSync(join(path, `${older}.json`), text);
+  renameSync(join(path, `${backup}.xml`), join(path, `${older}.xml`));
+  rmSync(manifest);
+}
+
+describe('what does not count as a change', () => {
+  const of = (content: string): string => {
+    const fingerprint = new XmlFingerprint();
+    const check = new XmlCheck(fingerprint);
+    check.write(Buffer.from(`<configuration><a>1</a>${content}</configuration>`));
+    check.end();
+    return fingerprint.digest();
+  };
+
+  it.each([
+    'exported-at',
+    'created-on',
+    'modified-date',
+    'creation-time',
+    'last-login',
+    'last-backup-time',
+    'timestamp',
+    'password-encrypted',
+  ])('%s', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of(`<${name}>2</${name}>`)));
+
+  it.each([
+    ['a role named secret', '<role name="secret"><vlan>1</vlan></role>', '<role name="secret"><vlan>2</vlan></role>'],
+    ['an encrypted transport', '<link transport="encrypted"><port>1</port></link>', '<link transport="encrypted"><port>2</port></link>'],
+    ['a switch for timestamps', '<include-timestamp>true</include-timestamp>', '<include-timestamp>false</include-timestamp>'],
+    ['a switch for encryption', '<traffic-encrypted> yes </traffic-encrypted>', '<traffic-encrypted>no</traffic-encrypted>'],
+    ['a switch as an attribute', '<log include-timestamp="on"/>', '<log include-timestamp="off"/>'],
+  ])('but %s does', (_name, one, other) => expect(of(one)).not.toBe(of(other)));
+
+  it.each([
+    ['an encrypted value', '<key type="secret">1</key>', '<key type="secret">2</key>'],
+    ['what is in an encrypted element', '<x-encrypted><a>true</a>1</x-encrypted>', '<x-encrypted><a>false</a>2</x-encrypted>'],
+    ['a time as an attribute', '<log timestamp="1"/>', '<log timestamp="2"/>'],
+  ])('%s', (_name, one, other) => expect(of(one)).toBe(of(other)));
+
+  it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])('but %s does', (name) =>
+    expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)),
+  );
+});

@@ -1,0 +1,521 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { findNameLists, findUserLists } from '../../../src/change/name-lists';
+import { ensureResource, ensureResourceAbsent, addEnsureResults } from '../../../src/change/ensure';
+import { missingOkField, deleteIfExists, ignoreNotFound } from '../../../src/change/delete-if-exists';
+import { readLinkPath, expandLinkedParts } from '../../../src/change/linked-parts';
+import { listDifferences, toResourceMap, restoreState } from '../../../src/change/restore-state';
+import { readIfExists } from '../../../src/change/read-if-exists';
+import { isConfigurationWrite, toItemPaths, readStateBefore, readCurrentState } from '../../../src/change/resource-state';
+import { OrderedTasks } from '../../../src/change/ordered-tasks';
+import { GatewayError } from '../../../src/model/error';
+import type { JsonObject } from '../../../src/model/json';
+import type { Request } from '../../../src/model/request';
+import type { Simulator } from '../../../src/simulator';
+import { startTestSimulator, listRequests, expectFailure, listRequestLines } from '../../helpers/simulated-appliance';
+import { createRunContext } from '../../helpers/call';
+
+// What a write of the tree is about, and what is there before and after it: read over HTTPS from documents of every form.
+
+const TREE = '/api/v1/configuration';
+const at = (path: string): string => `${TREE}/${path}`;
+const link = (path: string, more: object = {}): JsonObject => ({ href: at(path), ...more });
+
+type Documents = Readonly<Record<string, JsonObject | number>>;
+
+/** An appliance on which nothing else is than these documents, or what it answers with. */
+async function shows(documents: Documents): Promise<{ simulator: Simulator; call: ReturnType<typeof createRunContext> }> {
+  const simulator = await startTestSimulator();
+  for (const [path, document] of Object.entries(documents)) {
+    const answer = typeof document === 'number' ? { status: document } : { status: 200, body: JSON.stringify(document) };
+    simulator.fault({ match: (asked) => asked.method === 'GET' && asked.path === at(path), times: Infinity, ...answer });
+  }
+  const call = createRunContext(simulator, { shouldCacheReads: true });
+  onTestFinished(() => call.end());
+  return { simulator, call };
+}
+
+const asked = (simulator: Simulator): string[] => listRequestLines(simulator).map((line) => line.replace(`GET ${TREE}/`, ''));
+/** It takes every write of the tree, whatever it shows afterwards. */
+const takes = (simulator: Simulator): void =>
+  simulator.fault({
+    match: ({ method, path }) => method !== 'GET' && path.startsWith(TREE),
+    status: 200,
+    body: '{"result":{"info":[],"warnings":[],"errors":[]}}',
+    times: Infinity,
+  });
+/** What was written, in the order in which it was. */
+const sent = (simulator: Simulator): unknown[] =>
+  listRequests(simulator)
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, path, body }) => [`${method} ${path.replace(`${TREE}/`, '')}`, body ? (JSON.parse(body) as unknown) : '']);
+const put = (path: string, body: JsonObject): Request => ({ method: 'PUT', path: at(path), body });
+
+describe('lists that may be collections', () => {
+  it.each<[string, JsonObject, [string, string[]][]]>([
+    ['x', { user: [{ name: 'a' }, { username: 'b/c' }] }, [['user', ['x/user/a', 'x/user/b%2Fc']]]],
+    ['x/user', { user: [{ name: 'a' }] }, [['user', ['x/user/a']]]],
+    ['x/user', { user: [{ name: 'a' }], other: '1' }, [['user', ['x/user/user/a']]]],
+    ['x/superuser', { user: [{ name: 'a' }] }, [['user', ['x/superuser/user/a']]]],
+    ['x', { user: ['a', 'b'] }, [['user', ['x/user/a', 'x/user/b']]]],
+    ['x', { user: ['a'], other: '1' }, []],
+    [
+      'x',
+      { one: [{ name: 'a' }], two: [{ name: 'b' }] },
+      [
+        ['one', ['x/one/a']],
+        ['two', ['x/two/b']],
+      ],
+    ],
+    ['x', { user: [{ name: 'a', other: '1' }] }, []],
+    ['x', { user: [{ address: 'a' }] }, []],
+    ['x', { user: [{ name: 7 }] }, []],
+    ['x', { user: [{ name: 'a' }, 7] }, []],
+    ['x', { user: [] }, []],
+    ['x', { user: {} }, []],
+    ['x', { '': [{ name: 'a' }] }, []],
+    ...['', '.', '..', '\ud800', 'n'.repeat(501)].map((name): [string, JsonObject, [string, string[]][]] => [
+      'x',
+      { user: [{ name }] },
+      [],
+    ]),
+    ['x', { user: [{ name: 'n'.repeat(500) }] }, [['user', [`x/user/${'n'.repeat(500)}`]]]],
+    ['x', { 'a b': [{ name: '...' }] }, [['a b', ['x/a%20b/%2E..']]]],
+  ])('in %s: %j', (place, document, expected) => {
+    expect(findNameLists(place, document)).toEqual(expected.map(([key, places]) => ({ key, places })));
+  });
+
+  it('of whole users are told by their names, unless they are links', () => {
+    expect(findUserLists('x', { user: [{ username: 'a', fullname: '1' }, { username: 'b' }] })).toEqual([
+      { key: 'user', places: ['x/user/a', 'x/user/b'] },
+    ]);
+    expect(findUserLists('x', { user: [{ username: 'a', href: 'y' }] })).toEqual([]);
+    expect(findUserLists('x', { user: ['a', 'b'] })).toEqual([]);
+    expect(findUserLists('x', { user: [{ name: 'a', fullname: '1' }] })).toEqual([]);
+  });
+});
+
+describe('what a write is about', () => {
+  it('is told of those of the configuration tree alone', () => {
+    const tracked = (method: Request['method'], path: string): boolean => isConfigurationWrite({ method, path });
+    expect([tracked('PUT', at('x')), tracked('DELETE', at('x')), tracked('POST', at('x'))]).toEqual([true, true, true]);
+    expect([tracked('GET', at('x')), tracked('PUT', TREE), tracked('PUT', '/api/v1/system/x'), tracked('PUT', `/x${at('x')}`)]).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('is the item, by what its body has as a key', () => {
+    expect(toItemPaths('c', { address: '1.2.3.4', name: 'a/b', username: 'u' })).toEqual(['c/a%2Fb', 'c/u', 'c/1.2.3.4']);
+    expect(toItemPaths('c', { name: '', username: 7 })).toEqual([]);
+    expect(toItemPaths('c', {})).toEqual([]);
+  });
+
+  it('leads where a link says, below the interface', () => {
+    expect(readLinkPath({ href: `https://vpn/base${at('x/y/')}` })).toBe(at('x/y'));
+    expect(readLinkPath({ href: at('x') })).toBe(at('x'));
+    for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(readLinkPath(none)).toBeUndefined();
+  });
+});
+
+describe('a state', () => {
+  it('before a deletion is all that is below, each read once, and nothing elsewhere', async () => {
+    const { simulator, call } = await shows({
+      a: { name: 'a', one: link('a/one', { name: 'one' }), again: link('a/one'), away: link('b'), up: link('a'), near: link('ab') },
+      'a/one': { value: '1', items: [link('a/one/x'), link('a/one/y'), 'text'] },
+      'a/one/x': { value: 'x' },
+      'a/one/y': 404,
+    });
+    const found = await readStateBefore({ method: 'DELETE', path: at('a/') }, call);
+    expect(found?.subject).toEqual({ paths: [at('a')], deep: true });
+    expect(Object.keys(found?.before ?? {})).toEqual(['a', 'a/one', 'a/one/x'].map(at));
+    expect(asked(simulator).toSorted()).toEqual(['a', 'a/one', 'a/one/x', 'a/one/y']);
+    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+  });
+
+  it('reads what lists name where something is there, and takes an odd answer for nothing', async () => {
+    const { simulator, call } = await shows({
+      a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }], site: [{ name: 's' }] },
+      'a/user/u': { fullname: 'U' },
+      'a/user/v': { fullname: 'V' },
+      'a/role/r': 422,
+      'a/site/s': 400,
+    });
+    const found = await readStateBefore({ method: 'DELETE', path: at('a') }, call);
+    expect(Object.keys(found?.before ?? {})).toEqual(['a', 'a/user/u', 'a/user/v'].map(at));
+    // Of each list the first tells.
+    expect(asked(simulator)).toEqual(expect.arrayContaining(['a/role/r', 'a/tag/t', 'a/site/s']));
+    simulator.fault({ match: ({ path }) => path === at('c'), status: 200, body: '{"name":"c","user":[{"name":"u"}]}', times: Infinity });
+    simulator.fault({ match: ({ path }) => path === at('c/user/u'), status: 403, times: Infinity });
+    expect(await readStateBefore({ method: 'DELETE', path: at('c') }, call)).toBeUndefined();
+  });
+
+  it('before a creation is nothing, after it the first that is there', async () => {
+    const { simulator, call } = await shows({ 'c/u': { username: 'u' }, 'c/1.2.3.4': { address: '1.2.3.4' } });
+    const found = await readStateBefore({ method: 'POST', path: at('c/'), body: { name: 'n', username: 'u', address: '1.2.3.4' } }, call);
+    expect(found).toEqual({ subject: { paths: ['c/n', 'c/u', 'c/1.2.3.4'].map(at), deep: true }, before: {} });
+    expect(asked(simulator)).toEqual([]);
+    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual({ [at('c/u')]: { username: 'u' } });
+    expect(asked(simulator)).toEqual(['c/n', 'c/u']);
+    expect(await readCurrentState({ paths: [at('c/n')], deep: true }, call)).toEqual({});
+    expect((await readStateBefore({ method: 'POST', path: at('c') }, call))?.subject.paths).toEqual([]);
+  });
+
+  it('of what is not there is nothing, with all that will be below', async () => {
+    const { call } = await shows({});
+    expect(await readStateBefore(put('users/none', { value: '1' }), call)).toEqual({
+      subject: { paths: [at('users/none')], deep: true },
+      before: {},
+    });
+    // A field by itself, whose resource nobody has read: what was there is not known.
+    expect(await readStateBefore(put('users/none/value', { value: '1' }), call)).toBeUndefined();
+    for (const body of [{}, { value: '1', other: '2' }])
+      expect((await readStateBefore(put('users/none/value', body), call))?.subject).toEqual({
+        paths: [at('users/none/value')],
+        deep: true,
+      });
+  });
+
+  it('of a resource is it and its parts, as far as they are given', async () => {
+    const { simulator, call } = await shows({
+      r: { name: 'r', general: link('r/general'), other: link('r/other'), value: '1' },
+      'r/general': { deeper: link('r/general/deeper'), text: 'x' },
+      'r/general/deeper': { text: 'y' },
+    });
+    const body = { value: '2', general: { deeper: { text: 'z' } }, other: link('r/other'), more: { text: 'x' } };
+    const found = await readStateBefore(put('r', body), call);
+    const paths = ['r', 'r/general', 'r/general/deeper'].map(at);
+    expect(found?.subject).toEqual({ paths, deep: false });
+    expect(Object.keys(found?.before ?? {})).toEqual(paths);
+    expect(asked(simulator)).toEqual(['r', 'r/general', 'r/general/deeper']);
+    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+    // What was not given is not looked at.
+    expect(asked(simulator)).not.toContain('r/other');
+    const { resource, parts } = await expandLinkedParts(await call.read({ method: 'GET', path: at('r') }), body, call);
+    expect(resource).toEqual({ name: 'r', general: { deeper: { text: 'y' }, text: 'x' }, other: link('r/other'), value: '1' });
+    expect(Object.keys(parts)).toEqual(paths.slice(1));
+  });
+
+  it('of a resource leaves alone what is no link, what leads nowhere and what is not given', async () => {
+    const { simulator, call } = await shows({ 'r/there': { x: '1' } });
+    const present = { none: link('r/none'), there: link('r/there'), more: link('r/there', { text: 'x' }), text: 'x', plain: { x: '1' } };
+    const given = { none: { x: '2' }, there: 'text', more: { x: '2' }, text: { x: '2' }, plain: { x: '2' } };
+    expect(await expandLinkedParts(present, given, call)).toEqual({ resource: present, parts: {} });
+    expect(asked(simulator)).toEqual(['r/none']);
+    await expandLinkedParts(present, { there: { x: '2' } }, call);
+    await expandLinkedParts(present, { there: { x: '2' } }, call);
+    await expandLinkedParts(present, { there: { x: '2' } }, call, true);
+    expect(asked(simulator)).toEqual(['r/none', 'r/there', 'r/there']);
+  });
+
+  it('of an item that is written at its collection is that of the item', async () => {
+    const { call } = await shows({
+      c: { item: [link('c/a')] },
+      'c/a': { name: 'a', value: '1' },
+      d: { item: [], more: '1' },
+      e: { only: 'x' },
+    });
+    expect(await readStateBefore(put('c', { name: 'a', value: '2' }), call)).toEqual({
+      subject: { paths: [at('c/a')], deep: false },
+      before: { [at('c/a')]: { name: 'a', value: '1' } },
+    });
+    expect(await readStateBefore(put('c', { name: 'b' }), call)).toEqual({ subject: { paths: [at('c/b')], deep: true }, before: {} });
+    // The list itself is given, or the body has no key: it is no item.
+    for (const [place, body] of [
+      ['c', { item: [] }],
+      ['c', { value: '1' }],
+      ['d', { name: 'a' }],
+      ['e', { name: 'a' }],
+    ] as const)
+      expect((await readStateBefore(put(place, body), call))?.subject).toEqual({ paths: [at(place)], deep: false });
+  });
+
+  it('of a field is read from its resource where the run has just read that', async () => {
+    const { simulator, call } = await shows({
+      r: { name: 'r', 'a b': 'x', part: link('r/part') },
+      'r/a%20b': { 'a b': 'x' },
+      'r/part': { part: 'y' },
+    });
+    const field = put('r/a%20b', { 'a b': 'z' });
+    // Nobody has read it.
+    expect(await readStateBefore(field, call, true)).toEqual({
+      subject: { paths: [at('r/a%20b')], deep: false },
+      before: { [at('r/a%20b')]: { 'a b': 'x' } },
+    });
+    await readIfExists(at('r'), call);
+    simulator.requests.length = 0;
+    const found = await readStateBefore(field, call, true);
+    expect(found).toEqual({
+      subject: { paths: [at('r/a%20b')], deep: false, owner: at('r') },
+      before: { [at('r/a%20b')]: { 'a b': 'x' } },
+    });
+    expect(asked(simulator)).toEqual([]);
+    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+    expect(asked(simulator)).toEqual(['r']);
+    // What is a resource of its own is read as one.
+    expect((await readStateBefore(put('r/part', { part: 'z' }), call, true))?.subject).toEqual({ paths: [at('r/part')], deep: false });
+    expect(await readCurrentState({ paths: [at('r/none')], deep: false, owner: at('r') }, call)).toEqual({});
+    expect(await readCurrentState({ paths: [at('none/x')], deep: false, owner: at('none') }, call)).toEqual({});
+  });
+
+  it('that cannot be read is not known, but without an answer there is no write', async () => {
+    const { simulator, call } = await shows({ a: 403, b: 500 });
+    for (const path of ['a', 'b']) expect(await readStateBefore(put(path, { x: '1' }), call)).toBeUndefined();
+    simulator.fault({ match: ({ path }) => path === at('c'), cut: 'before-headers', times: Infinity });
+    expect((await expectFailure(readStateBefore(put('c', { x: '1' }), call))).code).toBe('CONNECTION');
+    simulator.fault({ match: ({ path }) => path === at('d'), status: 401, times: Infinity });
+    expect((await expectFailure(readStateBefore(put('d', { x: '1' }), call))).code).toBe('UNAUTHORIZED');
+    const codeWith = async (
+      ...[options, settings]: [Parameters<typeof createRunContext>[1], Parameters<typeof createRunContext>[2]]
+    ): Promise<string> =>
+      (await expectFailure(readStateBefore(put('users/x', { x: '1' }), createRunContext(simulator, options, settings)))).code;
+    expect(await codeWith({ signal: AbortSignal.abort() }, {})).toBe('ABORTED');
+    expect(await codeWith({}, { tls: {} })).toBe('TLS');
+    for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) expect(await codeWith({}, { username: 'nobody', password: 'x' })).toBe(code);
+  });
+
+  it('of more than anybody would put back is refused', async () => {
+    const items = Array.from({ length: 10_001 }, (_, index) => link(`a/${index}`));
+    const { simulator, call } = await shows({ a: { items } });
+    const error = await expectFailure(readCurrentState({ paths: [at('a')], deep: true }, call));
+    expect([error.code, error.message]).toEqual(['LIMIT', `There are more than 10000 resources below ${at('a')}.`]);
+    expect(await readStateBefore({ method: 'DELETE', path: at('a') }, call)).toBeUndefined();
+    expect(asked(simulator)).toEqual(['a', 'a']);
+  });
+
+  it('is read anew unless what the run knows will do', async () => {
+    const { simulator, call } = await shows({ a: { x: '1' } });
+    for (const known of [false, true, true, false]) await readCurrentState({ paths: [at('a')], deep: false }, call, known);
+    expect(asked(simulator)).toEqual(['a', 'a']);
+    for (const known of [undefined, true, undefined]) await readStateBefore(put('a', { x: '2' }), call, known);
+    expect(asked(simulator)).toHaveLength(4);
+    expect(await readIfExists(at('none'), call)).toBeUndefined();
+  });
+
+  it('against another one tells what changed, went and came, without secrets', () => {
+    const before = { a: { x: '1' }, gone: { password: 's3cret', x: '1' } };
+    const after = { a: { x: '2' }, come: { password: 's3cret' } };
+    const compared = { changed: [{ path: 'a', field: '/x', before: '1', after: '2' }], removed: ['gone'], added: ['come'], equal: false };
+    const diff = listDifferences(compared, before, after);
+    expect(diff).toMatchObject([
+      { path: 'a', field: '/x' },
+      { path: 'gone', field: '', before: { x: '1' }, after: null },
+      { path: 'come', field: '', before: null },
+    ]);
+    expect(JSON.stringify(diff)).not.toContain('s3cret');
+    expect([...toResourceMap(before)]).toEqual(Object.entries(before));
+  });
+});
+
+describe('putting back', () => {
+  const subject = (path: string, deep = false) => ({ paths: [at(path)], deep });
+
+  it('what is there already sends nothing, and says that nothing changed', async () => {
+    const { simulator, call } = await shows({});
+    expect(await restoreState({ subject: subject('r'), before: {} }, {}, call)).toEqual([]);
+    const state = { [at('r')]: { x: '1' } };
+    expect(await restoreState({ subject: subject('r'), before: state, body: { x: '2' } }, state, call)).toEqual([]);
+    expect([listRequestLines(simulator), call.record.changed]).toEqual([[], false]);
+  });
+
+  it('where nothing was takes away what was created, with all below it, and nobody misses its password', async () => {
+    const { simulator, call } = await shows({});
+    takes(simulator);
+    const now = { [at('c')]: { name: 'c' }, [at('c/below')]: { x: '1' } };
+    expect(await restoreState({ subject: subject('c', true), before: {}, body: { 'shared-secret': 's3cret' } }, now, call)).toEqual([]);
+    expect([asked(simulator), call.record.changed]).toEqual([[`DELETE ${at('c')}`, 'c'], true]);
+  });
+
+  it('a value names what the appliance has besides, and is planned without another look', async () => {
+    const { simulator, call } = await shows({ r: { x: '1', y: '3' } });
+    takes(simulator);
+    const found = { subject: subject('r'), before: { [at('r')]: { x: '1' } }, body: { x: '2' } };
+    const now = { [at('r')]: { x: '2', y: '3' } };
+    const planned = createRunContext(simulator, { dryRun: true });
+    expect(await restoreState(found, now, planned)).toEqual([]);
+    expect([listRequestLines(simulator), planned.record.hasWrite]).toEqual([[], true]);
+    expect(await restoreState(found, now, call)).toEqual([{ path: at('r'), field: '/y' }]);
+    expect(sent(simulator)).toEqual([['PUT r', { x: '1' }]]);
+  });
+
+  it.each<[JsonObject, object[]]>([
+    [{ x: '1' }, [{ path: at('r'), field: '/shared-secret' }]],
+    [{ x: '1', 'shared-secret': 'old', y: '1' }, []],
+  ])('a secret sends what was there, and names what was not shown: %j', async (resource, incomplete) => {
+    const { simulator, call } = await shows({ r: resource });
+    takes(simulator);
+    const before = { [at('r')]: resource };
+    expect(await restoreState({ subject: subject('r'), before, body: { 'shared-secret': 's3cret' } }, before, call)).toEqual(incomplete);
+    expect(sent(simulator)).toEqual([['PUT r', resource]]);
+  });
+
+  it('what was deleted leaves out what comes back by itself: links, and entries that have places of their own', async () => {
+    const documents = {
+      r: { name: 'r', user: [{ name: 'a' }, { name: 'b' }], tag: [{ name: 't' }], below: link('r/below') },
+      'r/user/a': { fullname: 'A' },
+      'r/below': { more: link('x') },
+    };
+    const { simulator, call } = await shows(documents);
+    takes(simulator);
+    const before = Object.fromEntries(Object.entries(documents).map(([path, document]) => [at(path), document]));
+    expect(await restoreState({ subject: subject('r', true), before }, {}, call)).toEqual([]);
+    expect(sent(simulator)).toEqual([
+      ['PUT r', { name: 'r', tag: [{ name: 't' }] }],
+      ['PUT r/user/a', { fullname: 'A' }],
+    ]);
+  });
+
+  it.each<[string, JsonObject, boolean]>([
+    ['s/local/users/user/u', { username: 'u' }, true],
+    ['s/local/users/user/u', { username: 'u', 'password-encrypted': 'x', fullname: 'U' }, false],
+    ['s/local/users/user/u/more', { username: 'u' }, false],
+    ['s/users/user/u', { username: 'u' }, false],
+  ])('a user who cannot be without a password gives them one that nobody knows: %s %j', async (path, resource, made) => {
+    const { simulator, call } = await shows({ [path]: resource });
+    takes(simulator);
+    const incomplete = await restoreState({ subject: subject(path, true), before: { [at(path)]: resource } }, {}, call);
+    const password = { 'password-cleartext': expect.stringMatching(/^aA1![\w-]{43}$/) as string };
+    expect(incomplete).toEqual(made ? [{ path: at(path), field: '/password-cleartext' }] : []);
+    expect(sent(simulator)).toEqual([[`PUT ${path}`, { ...resource, ...(made && password) }]]);
+  });
+});
+
+describe('an ensure', () => {
+  const none = { hasDifferences: false, diff: [], notCompared: [], implicit: [] };
+
+  it('of what is as it should be, or absent already, is nothing, and says so', async () => {
+    const { simulator, call } = await shows({ r: { x: '1' } });
+    expect(await ensureResource({ path: at('r'), body: { x: 1 } }, call)).toEqual({ ...none, resource: { x: '1' } });
+    expect(await ensureResourceAbsent(at('none'), call)).toEqual({ ...none, resource: undefined });
+    expect([asked(simulator), call.record.changed]).toEqual([['r', 'none'], false]);
+    addEnsureResults([], call);
+    expect(call.record.envelopeFields).toEqual({});
+  });
+
+  it('that is planned looks once, and tells what it would write', async () => {
+    const { simulator } = await shows({ r: { x: '1' } });
+    const planned = createRunContext(simulator, { dryRun: true });
+    const diff = [{ path: at('r'), field: '/x', before: '1', after: '2' }];
+    expect(await ensureResource({ path: at('r'), body: { x: '2' } }, planned)).toEqual({
+      ...none,
+      hasDifferences: true,
+      diff,
+      resource: { x: '1' },
+    });
+    expect([asked(simulator), planned.record.request?.body]).toEqual([['r'], { x: '2' }]);
+  });
+
+  it('sends what belongs to a new one alone to no other', async () => {
+    const { simulator, call } = await shows({ r: { x: '1' } });
+    takes(simulator);
+    const body = { x: '1', 'password-cleartext': 's3cret' };
+    for (const createOnlyKeys of [['password-cleartext'], []])
+      await ensureResource({ path: at('r'), body, createOnlyKeys, alwaysWrite: true }, call);
+    expect(sent(simulator)).toEqual([
+      ['PUT r', { x: '1' }],
+      ['PUT r', body],
+    ]);
+  });
+
+  it('tells of what became another value besides all that was not asked for', async () => {
+    const { simulator, call } = await shows({});
+    const shown = (times: number, document: JsonObject): void =>
+      simulator.fault({ match: ({ method }) => method === 'GET', times, status: 200, body: JSON.stringify(document) });
+    shown(2, { note: 'day', notes: 'a', deep: { x: '1', y: '1' } });
+    shown(Infinity, { note: 'night', notes: 'b', deep: { x: '2', y: '1' } });
+    takes(simulator);
+    const { diff, implicit } = await ensureResource({ path: at('r'), body: { note: 'night' } }, call);
+    expect([diff, implicit].map((all) => all.map(({ field }) => field))).toEqual([['/note'], ['/notes', '/deep/x']]);
+  });
+
+  const item = link('c/a');
+  it.each<[JsonObject, JsonObject, boolean]>([
+    [{ item: [item, item] }, { name: 'a' }, true],
+    [{ item: ['a', 'b'] }, { name: 'a' }, true],
+    [{ item: ['a', item] }, {}, true],
+    [{ item: [] }, { name: 'a' }, true],
+    [{ item: [item, 7] }, { name: 'a' }, false],
+    [{ item: ['a', { name: 'b' }] }, { name: 'a' }, false],
+    [{ item: [{ href: 7 }] }, { name: 'a' }, false],
+    [{ item: [null] }, { name: 'a' }, false],
+    [{ item: 'a' }, { name: 'a' }, false],
+    [{ item }, { name: 'a' }, false],
+    [{ item: [item], other: '1' }, { name: 'a' }, false],
+    [{ item: [item] }, { item: [] }, false],
+    [{}, { name: 'a' }, false],
+  ])('is told where %j is a collection: %j', async (document, body, refused) => {
+    const { simulator } = await shows({ c: document });
+    const planned = createRunContext(simulator, { dryRun: true });
+    const done = await ensureResource({ path: at('c'), body }, planned).then(
+      () => 'planned',
+      (error: GatewayError) => error.code,
+    );
+    expect(done).toBe(refused ? 'BAD_INPUT' : 'planned');
+  });
+});
+
+describe('what is not there', () => {
+  it('may be fine where the author of the flow says so, and no message', () => {
+    expect(missingOkField).toMatchObject({
+      label: 'Missing is fine',
+      help: 'What is not there is a success too, with `msg.envelope.changed` false.',
+      guard: true,
+    });
+  });
+
+  it('is removed all the same, where that is meant, and what else fails is told', async () => {
+    const { simulator, call } = await shows({});
+    const gone = new GatewayError('NOT_FOUND', 'It is not there.');
+    expect(await ignoreNotFound(call, () => Promise.reject(gone))).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    const other = new GatewayError('NOT_FOUND', 'No login is there.', { login: true });
+    await expect(ignoreNotFound(call, () => Promise.reject(other))).rejects.toBe(other);
+    const request = { method: 'DELETE' as const, path: at('users/user-roles/user-role/Unused') };
+    await deleteIfExists(request, call);
+    await deleteIfExists(request, call);
+    expect(listRequestLines(simulator)).toEqual([request, request].map(({ path }) => `DELETE ${path}`));
+  });
+
+  it('is looked at by a plan, below the configuration', async () => {
+    const simulator = await startTestSimulator();
+    const planned = createRunContext(simulator, { dryRun: true });
+    const sent: string[] = [];
+    const send = () => (sent.push('x'), Promise.resolve('sent'));
+    const remove = (path: string) => deleteIfExists({ method: 'DELETE', path }, planned, send);
+    expect(await remove(at('users/none'))).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    expect([sent, planned.record.envelopeFields['wouldChange']]).toEqual([[], false]);
+    expect(await remove(at('users/user-roles/user-role/Unused'))).toBe('sent');
+    expect(await remove('/api/v1/system/certificates/x')).toBe('sent');
+    expect(listRequestLines(simulator).map((line) => line.slice(4))).toEqual([at('users/none'), at('users/user-roles/user-role/Unused')]);
+  });
+});
+
+describe('turns', () => {
+  it('come in the order of the items, also after one that failed', async () => {
+    const turns = new OrderedTasks(['a', 'b', 'c']);
+    const done: string[] = [];
+    const fault = new Error('of b');
+    const work = (item: string) => () => (done.push(item), item === 'b' ? Promise.reject(fault) : Promise.resolve(item));
+    const last = turns.run('c', work('c'));
+    const middle = turns.run('b', work('b'));
+    await new Promise(setImmediate);
+    expect(done).toEqual([]);
+    expect(await turns.run('a', work('a'))).toBe('a');
+    await expect(middle).rejects.toBe(fault);
+    expect([await last, done]).toEqual(['c', ['a', 'b', 'c']]);
+    // One that takes no part waits for nobody.
+    await turns.waitForPrevious('d');
+    turns.markDone('d');
+  });
+
+  it('may be left before they have come', async () => {
+    const turns = new OrderedTasks(['a', 'b']);
+    turns.markDone('b');
+    let begun = false;
+    const before = turns.waitForPrevious('b').then(() => (begun = true));
+    await new Promise(setImmediate);
+    expect(begun).toBe(false);
+    turns.markDone('a');
+    await before;
+  });
+});

@@ -1,0 +1,368 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { operations } from '../../../src/areas';
+import { createLockOutGuard, mayLockOut } from '../../../src/change/lock-out';
+import type { ErrorCode } from '../../../src/model/error-codes';
+import { GatewayError } from '../../../src/model/error';
+import { coordinationKey } from '../../../src/model/coordination';
+import { ProcessCoordination, processCoordination } from '../../../src/model/process-coordination';
+import { computeTotpCode } from '../../../src/simulator/totp';
+import {
+  expectFailure,
+  gatewayFor,
+  listRequestLines,
+  LOGIN_PATH,
+  startSimulatorWithGateway,
+  listWriteLines,
+} from '../../helpers/simulated-appliance';
+import { createRunContext } from '../../helpers/call';
+import { httpResponse, startRawServer } from '../../helpers/raw-server';
+
+const REALM = '/api/v1/configuration/administrators/admin-realms/realm/Admin%20Users';
+const MODE = { realm: 'Admin Users', customized: 'selected-ip' };
+const ONE = { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' };
+const SECRET = 'JBSWY3DPEHPK3PXP';
+
+const rules = (name: string) => ({
+  rule: [{ name: 'Ops', roles: ['.Administrators'], 'stop-rules-processing': 'true', 'user-name': { test: 'is', 'user-names': [name] } }],
+});
+
+describe('the lock-out guard', () => {
+  it('lets through what still admits the account, proved by a login of its own', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    const { logins } = simulator;
+    const { envelope } = await gateway.run('administrators.add-source-ip', ONE);
+    expect(envelope).toMatchObject({ ok: true, changed: true });
+    expect(simulator.logins).toBe(logins + 1);
+    await gateway.run('system.info');
+    // The key that all share is the one of before.
+    expect(simulator.logins).toBe(logins + 1);
+  });
+
+  it('puts back selected-ip without the address of this machine', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('administrators.add-source-ip', ONE);
+    const before = (await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data;
+    const error = await expectFailure(gateway.run('administrators.set-source-ip-mode', MODE));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { ok: false, restored: true, changed: false, refused: 'FORBIDDEN' } });
+    expect((await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data).toEqual(before);
+    expect(listWriteLines(simulator).slice(-2)).toEqual(new Array(2).fill(`PUT ${REALM}/authentication-policy/source-ip/customized`));
+    // Logins do not pause because of the one that was refused.
+    await gateway.run('login.forget');
+    await gateway.run('system.info');
+  });
+
+  it('takes away an address that was added and shuts this one out', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    await gateway.run('administrators.add-source-ip', { ...ONE, address: '127.0.0.0', netmask: '255.0.0.0' });
+    await gateway.run('administrators.set-source-ip-mode', MODE);
+    const deny = { realm: 'Admin Users', access: 'deny', address: '127.0.0.1', netmask: '255.255.255.255' };
+    const error = await expectFailure(gateway.run('administrators.add-source-ip', deny));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    const { data } = await gateway.run('config.list', { path: `${REALM}/authentication-policy/source-ip/ips` });
+    expect(JSON.stringify(data)).not.toContain('127.0.0.1');
+  });
+
+  it('puts back a role mapping that drops the account', async () => {
+    const { gateway } = await startSimulatorWithGateway({ variants: { ruleUserNames: true } });
+    const path = `${REALM}/role-mapping-rules`;
+    await gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules: rules('api-admin') });
+    const before = (await gateway.run('config.get', { path })).data;
+    const error = await expectFailure(
+      gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules: rules('somebody.else') }),
+    );
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    expect(error.message).toMatch(/put back/);
+    expect((await gateway.run('config.get', { path })).data).toEqual(before);
+  });
+
+  it.each(['config.update', 'config.ensure', 'config.delete'])(
+    'puts back what %s made of a realm that admits the account no more',
+    async (name) => {
+      const { simulator, gateway } = await startSimulatorWithGateway();
+      const before = (await gateway.run('config.get', { path: REALM })).data;
+      const body = { 'authentication-server': 'System Local' };
+      const error = await expectFailure(gateway.run(name, { path: REALM, ...(name !== 'config.delete' && { body }) }));
+      expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+      expect((await gateway.run('config.get', { path: REALM })).data).toEqual(before);
+      expect(listRequestLines(simulator).length).toBeGreaterThan(2);
+    },
+  );
+
+  it('also when nobody knows whether the write has happened, and when the run is cancelled meanwhile', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
+    simulator.fault({ match: isPut, cut: 'before-headers', afterEffect: true });
+    const unknown = await expectFailure(gateway.run('administrators.set-source-ip-mode', MODE));
+    expect(unknown).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    const stop = new AbortController();
+    simulator.fault({ match: isPut, sideEffect: () => stop.abort() });
+    const cancelled = await expectFailure(gateway.run('administrators.set-source-ip-mode', MODE, stop.signal));
+    expect(cancelled).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    await gateway.run('login.forget');
+    await gateway.run('system.info');
+  });
+
+  it('says so when it cannot be put back', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    simulator.fault({ match: ({ method }) => method === 'PUT', skip: 1, status: 403, body: '{"result":{"errors":[{"message":"No"}]}}' });
+    const error = await expectFailure(gateway.run('administrators.set-source-ip-mode', MODE));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: false, changed: true } });
+    expect(error.message).toMatch(/by hand/);
+  });
+
+  it('a login that the appliance refuses after the change counts as well, one that only fails once does not', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    const isLogin = ({ path }: { path: string }): boolean => path.endsWith('/realm_auth');
+    simulator.fault({ match: isLogin, status: 503 });
+    expect((await gateway.run('administrators.add-source-ip', ONE)).envelope.ok).toBe(true);
+    simulator.fault({ match: isLogin, status: 401, body: '{"result":{"errors":[{"message":"No"}]}}' });
+    const error = await expectFailure(gateway.run('administrators.set-session-options', { role: '.Administrators', 'idle-timeout': 20 }));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true, refused: 'LOGIN_REJECTED' } });
+  });
+
+  it('is switched off by prove-login, and asks nothing of other writes, reads and plans', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    const { logins } = simulator;
+    const { envelope } = await gateway.run('administrators.add-source-ip', { ...ONE, 'prove-login': false });
+    expect(envelope.requests).toBe(1);
+    await gateway.run('administrators.set-source-ip-mode', MODE, { dryRun: true });
+    await gateway.run('config.get', { path: REALM });
+    await gateway.run('sessions.kill-user', { name: 'nobody-of-that-name' });
+    expect(simulator.logins).toBe(logins);
+    expect(listWriteLines(simulator)).toHaveLength(1);
+  });
+
+  it('spends no one-time code twice: the proof takes the next one', async () => {
+    const step = Math.ceil(Date.now() / 30_000) * 30_000;
+    // The clock stands a third of a second before the next step, the waiting is real.
+    vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
+    onTestFinished(() => void vi.useRealTimers());
+    const { simulator, gateway } = await startSimulatorWithGateway(
+      { secondFactor: { totpSecret: SECRET } },
+      { secondFactor: 'totp', totpSecret: SECRET },
+    );
+    await gateway.run('system.info');
+    expect((await gateway.run('administrators.add-source-ip', ONE)).envelope).toMatchObject({ ok: true, changed: true });
+    const answers = simulator.requests.filter(({ body }) => body.includes('resume_id')).map(({ headers }) => headers.authorization);
+    expect(answers).toHaveLength(2);
+    expect(new Set(answers).size).toBe(2);
+  });
+
+  it('says where it cannot prove anything: a flow has the second factor, or the key was pasted', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { totpSecret: SECRET } }, { secondFactor: 'flow' });
+    await gateway.run('login.login');
+    await gateway.run('login.resume', { code: computeTotpCode(SECRET, Math.floor(Date.now() / 30_000)) });
+    const { logins } = simulator;
+    expect((await gateway.run('administrators.add-source-ip', ONE)).envelope).toMatchObject({ ok: true, unproved: true });
+    const [{ key } = { key: '' }] = simulator.state.login.keys.values();
+    const pasted = gatewayFor(simulator, { login: 'key', apiKey: key });
+    const other = { ...ONE, address: '192.0.2.0' };
+    expect((await pasted.run('administrators.add-source-ip', other)).envelope).toMatchObject({ ok: true, unproved: true });
+    expect(simulator.logins).toBe(logins);
+  });
+
+  it('tells nothing of the keys, however many logins were proved, nor of the password that a refusal quotes', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    const keys = [...simulator.state.login.keys.values()];
+    for (let index = 1; index < 12; index++) await gateway.run('administrators.add-source-ip', { ...ONE, address: `198.51.100.${index}` });
+    const quoted = `{"result":{"errors":[{"message":"not ${keys[0]?.key ?? ''} nor simulator"}]}}`;
+    simulator.fault({ match: ({ path }) => path.endsWith('/realm_auth'), status: 401, body: quoted });
+    const error = await expectFailure(gateway.run('administrators.add-source-ip', ONE));
+    expect(error.code).toBe('LOCKED_OUT');
+    const told = JSON.stringify([error.message, error.cause]);
+    expect(told).not.toContain(keys[0]?.key);
+    expect(told).not.toContain('nor simulator');
+    simulator.fault({ match: ({ path }) => path.endsWith('/system-information'), status: 422, body: quoted });
+    expect((await expectFailure(gateway.run('system.info'))).message).not.toContain(keys[0]?.key);
+  });
+
+  it('records what is put back in the journal as well', async () => {
+    const journal = mkdtempSync(join(tmpdir(), 'lock-out-'));
+    onTestFinished(() => rmSync(journal, { recursive: true }));
+    const { gateway } = await startSimulatorWithGateway({}, { journal });
+    expect((await expectFailure(gateway.run('administrators.set-source-ip-mode', MODE))).code).toBe('LOCKED_OUT');
+    const entries = (await gateway.run('journal.list')).data as { request: { body: object } }[];
+    expect(entries.map(({ request }) => request.body)).toEqual([{ customized: 'any-ip' }, { customized: 'selected-ip' }]);
+    expect((await gateway.run('journal.verify')).data).toMatchObject({ ok: true });
+  });
+});
+
+const ROOT = '/api/v1/configuration/administrators';
+
+it.each([
+  ['PUT', ROOT, true],
+  ['DELETE', `${ROOT}/admin-realms/realm/A`, true],
+  ['POST', `${ROOT}/admin-realms/realm`, true],
+  ['GET', ROOT, false],
+  ['GET', `${ROOT}/admin-realms`, false],
+  ['PUT', `${ROOT}-of-others`, false],
+  ['PUT', '/api/v1/configuration/users', false],
+  ['PUT', '/administrators', false],
+] as const)('%s %s may change who gets in: %s', (method, path, may) => {
+  expect(mayLockOut({ method, path })).toBe(may);
+});
+
+it('every operation that may change who gets in proves it, unless its author decided otherwise', () => {
+  const proving = [...operations].filter(([, { fields }]) => fields['prove-login']).map(([name]) => name);
+  expect(proving).toEqual(expect.arrayContaining(['config.update', 'config.delete', 'administrators.set-role-mapping']));
+  for (const name of proving)
+    expect(operations.get(name)?.fields['prove-login'], name).toMatchObject({
+      kind: 'boolean',
+      label: 'Prove the login',
+      help: expect.stringMatching(/login of its own proves that this account still does/) as string,
+      guard: true,
+      default: true,
+    });
+});
+
+const DONE = '{"result":{"info":[{"message":"done"}]}}';
+
+/** An appliance that lets nobody in after the first login; `before` is what it answers to each GET. */
+async function shut(before: string) {
+  let logins = 0;
+  const server = await startRawServer(
+    ({ method, path }) => {
+      if (path === LOGIN_PATH) return logins++ === 0 ? httpResponse(200, '{"api_key":"a"}') : httpResponse(403);
+      return method === 'GET' ? before : httpResponse(200, DONE);
+    },
+    { forwardsLogins: true },
+  );
+  const gateway = gatewayFor(server, {}, { coordination: new ProcessCoordination() });
+  const sent = (): string[] =>
+    server.requests.flatMap(({ method, path, body }) => (/GET|realm_auth/.test(method + path) ? [] : [`${method} ${body}`]));
+  return { gateway, sent, logins: () => logins };
+}
+
+describe('a change that locks the account out', () => {
+  const update = { path: 'administrators/a', body: { a: 'b' } };
+  const refused = /^After this change the account does not get in any more \(The appliance forbids this login \(403\)\. .*\)/;
+
+  it('is told with the reason of the login, and where to look', async () => {
+    // This one shows after the write what it showed before: nothing is to be put back.
+    const { gateway, sent, logins } = await shut(httpResponse(200, '{"a":"before"}'));
+    const error = await expectFailure(gateway.run('config.update', update));
+    expect(error).toMatchObject({
+      code: 'LOCKED_OUT',
+      details: { sent: true },
+      cause: { restored: true, changed: false, refused: 'FORBIDDEN' },
+    });
+    expect(error.message).toMatch(refused);
+    expect(error.message).toMatch(
+      /What was there before was put back\. Check that the change still admits the account and the address of this machine\.$/,
+    );
+    expect([sent(), logins()]).toEqual([['PUT {"a":"b"}'], 2]);
+  });
+
+  it('by a secret is put back as far as it was shown: no answer tells whether that is there', async () => {
+    const { gateway, sent } = await shut(httpResponse(200, '{"a":"before"}'));
+    const body = { 'shared-secret': 'correct horse' };
+    expect((await expectFailure(gateway.run('config.update', { ...update, body }))).code).toBe('LOCKED_OUT');
+    expect(sent()).toEqual(['PUT {"shared-secret":"correct horse"}', 'PUT {"a":"before"}']);
+  });
+
+  it.each<[string, string, string, Record<string, unknown>]>([
+    ['where nothing could be read before', httpResponse(422), 'config.update', update],
+    [
+      'where nobody knows what was created',
+      httpResponse(200, '{"a":"before"}'),
+      'request.post',
+      { path: `configuration/${update.path}`, body: { a: 'b' } },
+    ],
+  ])('is to be put back by hand %s', async (_where, before, operation, input) => {
+    const { gateway, sent } = await shut(before);
+    const error = await expectFailure(gateway.run(operation, input));
+    expect(error).toMatchObject({
+      code: 'LOCKED_OUT',
+      details: { sent: true },
+      cause: { restored: false, changed: true, refused: 'FORBIDDEN' },
+    });
+    expect(error.message).toMatch(refused);
+    expect(error.message).toMatch(
+      /It could not be put back: what was there before could not be read\. Put it back by hand, while the key of this login is still good\.$/,
+    );
+    expect(sent()).toHaveLength(1);
+  });
+
+  it('is put back to what somebody else made of it while this one waited for its turn', async () => {
+    const exclusive = vi.spyOn(processCoordination, 'runExclusive');
+    onTestFinished(() => exclusive.mockRestore());
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const login = (): Promise<void> => Promise.reject(new GatewayError('FORBIDDEN', 'On purpose.'));
+    const call = createRunContext(simulator, { shouldCacheReads: true, interceptWrite: (write, proceed) => guard(write, proceed) });
+    const guard = createLockOutGuard({ call, createRestoreCall: () => createRunContext(simulator), isEnabled: true, proveLogin: login });
+    await call.read({ method: 'GET', path: REALM });
+    let go = (): void => undefined;
+    simulator.fault({ match: ({ path }) => path === REALM, until: new Promise<void>((resolve) => (go = resolve)) });
+    const first = gateway.run('config.update', { path: REALM, body: { description: 'of somebody else' } });
+    await expect.poll(() => listRequestLines(simulator).length).toBe(2);
+    const second = expectFailure(call.write({ method: 'PUT', path: REALM, body: { description: 'of this one' } }));
+    await expect.poll(() => exclusive.mock.calls.length).toBe(2);
+    go();
+    await first;
+    expect(await second).toMatchObject({ code: 'LOCKED_OUT', details: { extra: { restored: true } } });
+    expect((await gateway.run('config.get', { path: REALM })).data).toMatchObject({ description: 'of somebody else' });
+    // Small exchanges: whoever dies holds up nobody for long.
+    const key = coordinationKey('exclusive', simulator.url, 'administrators');
+    expect(exclusive.mock.calls.map(([name, , options]) => [name, options?.leaseMs])).toEqual([
+      [key, 25_000],
+      [key, 25_000],
+    ]);
+  });
+});
+
+describe('a login that fails after a change', () => {
+  const CODES = ['CONNECTION', 'TIMEOUT', 'BAD_RESPONSE', 'APPLIANCE_ERROR', 'FORBIDDEN', 'LOGIN_REJECTED'] as const;
+  const passing = CODES.slice(0, 4);
+
+  /** A write after which so many logins fail. */
+  async function after(code: ErrorCode, times: number): Promise<[outcome: string, logins: number]> {
+    const server = await startRawServer(({ method }) => httpResponse(200, method === 'GET' ? '{"a":1}' : DONE));
+    let logins = 0;
+    const login = (): Promise<void> => (logins++ < times ? Promise.reject(new GatewayError(code, 'On purpose.')) : Promise.resolve());
+    const call = createRunContext(server, {
+      interceptWrite: (write, proceed) =>
+        createLockOutGuard({ call, createRestoreCall: () => createRunContext(server), isEnabled: true, proveLogin: login })(write, proceed),
+    });
+    const written = call.write({ method: 'PUT', path: `${ROOT}/a`, body: { a: 1 } });
+    const outcome = await written.then(
+      () => 'none',
+      (error: unknown) => (error as GatewayError).code,
+    );
+    return [outcome, logins];
+  }
+
+  it('once for a reason that passes is tried again, and one that is refused is not', async () => {
+    const outcomes = await Promise.all(CODES.map((code) => after(code, 1)));
+    expect(outcomes).toEqual(CODES.map((code) => ((passing as readonly string[]).includes(code) ? ['none', 2] : ['LOCKED_OUT', 1])));
+  });
+
+  it('twice shuts the account out', async () => {
+    expect(await Promise.all(passing.map((code) => after(code, 2)))).toEqual(passing.map(() => ['LOCKED_OUT', 2]));
+  });
+
+  it('is not asked for where the write was refused, nor does it change what is not known', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('system.info');
+    const { logins } = simulator;
+    const isWrite = ({ method, path }: { method: string; path: string }): boolean => method !== 'GET' && path !== LOGIN_PATH;
+    simulator.fault({ match: isWrite, status: 422 });
+    expect(await expectFailure(gateway.run('administrators.add-source-ip', ONE))).toMatchObject({
+      code: 'REJECTED',
+      cause: { changed: false },
+    });
+    expect(simulator.logins).toBe(logins);
+    simulator.fault({ match: isWrite, cut: 'before-headers', afterEffect: true });
+    const unknown = await expectFailure(gateway.run('administrators.add-source-ip', ONE));
+    expect(unknown).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { changed: null } });
+    expect(simulator.logins).toBe(logins + 1);
+  });
+});

@@ -1,0 +1,371 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { FieldLocation } from '../../../src/change/compare';
+import type { Simulator } from '../../../src/simulator';
+import { expectFailure, gatewayFor, asBulkResult, listWriteLines, type AnyGateway } from '../../helpers/simulated-appliance';
+import { serializeConfiguration, listJournalFiles, startWithJournal, fetchJournalEntries, checkJournal } from '../../helpers/journal';
+import { createMixedWrites } from '../../helpers/mixed-writes';
+
+const ROLES = 'users/user-roles/user-role';
+const ROLE = `${ROLES}/Users`;
+
+/** The id of the one write of a run. */
+async function idOf(run: ReturnType<AnyGateway['run']>): Promise<string> {
+  return (await run).envelope.journal as string;
+}
+
+const role = ({ state }: Simulator) => state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
+
+describe('undo', () => {
+  it('of an undo does it again', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    const [undone] = [await idOf(gateway.run('journal.undo', { id }))].flat();
+    expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(true);
+    await gateway.run('journal.undo', { id: undone });
+    expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(false);
+  });
+
+  it.each([true, false])('of a field that the write added; a PUT merges: %s', async (putMerges) => {
+    const { simulator, gateway } = await startWithJournal({ variants: { putMerges } });
+    const before = serializeConfiguration(simulator);
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    expect(asBulkResult((await gateway.run('journal.undo', { id })).data)).toMatchObject({
+      total: 1,
+      ok: 1,
+      results: [{ item: id, ok: true }],
+    });
+    expect(serializeConfiguration(simulator)).toBe(before);
+  });
+
+  it('refuses when somebody else has written since, and shows what', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
+    role(simulator).values.set('description', 'theirs');
+    simulator.requests.length = 0;
+    const error = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({
+      code: 'CONFLICT',
+      cause: { changed: false, diff: [{ path: `/api/v1/configuration/${ROLE}`, field: '/description', before: 'ours', after: 'theirs' }] },
+    });
+    expect(listWriteLines(simulator)).toEqual([]);
+    role(simulator).values.set('description', 'ours');
+    await gateway.run('journal.undo', { id });
+    expect((await expectFailure(gateway.run('journal.undo', { id }))).code).toBe('CONFLICT');
+  });
+
+  it('does not take away what somebody else has put below what was created', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const server = 'authentication/auth-servers/auth-server/Extra';
+    const id = await idOf(gateway.run('config.update', { path: server, body: { 'auth-server-type': 'local' } }));
+    const users = simulator.state.configuration.collection(...server.split('/'), 'local', 'users', 'user');
+    users.add({ username: 'theirs', fullname: '' });
+    const error = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({ code: 'CONFLICT', cause: { diff: [{ field: '', before: null, after: { username: 'theirs' } }] } });
+    users.items.clear();
+    await gateway.run('journal.undo', { id });
+    expect((await expectFailure(gateway.run('config.get', { path: server }))).code).toBe('NOT_FOUND');
+  });
+
+  it('brings back all that was below what was deleted', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const before = serializeConfiguration(simulator);
+    const server = 'authentication/auth-servers/auth-server/System Local';
+    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    const users = await idOf(gateway.run('users.delete', { server: 'System Local', username: 'jürgen.müller' }));
+    expect(serializeConfiguration(simulator)).not.toBe(before);
+    const { envelope } = await gateway.run('journal.undo', { id: [id, users] });
+    expect(serializeConfiguration(simulator)).toBe(before);
+    expect(envelope.incomplete).toMatchObject([
+      { field: '/password-cleartext', path: expect.stringContaining(encodeURI(server)) as string },
+    ]);
+  });
+
+  it.each([
+    { entryLinks: 'none' },
+    { entryLinks: 'text' },
+    { userEntries: 'username' },
+    { userEntries: 'whole' },
+    { usersAt: 'users' },
+    { collectionInParent: 'link' },
+    { collectionInParent: 'link', entryLinks: 'text' },
+    { errorsInSuccess: true },
+  ] as const)('brings back a server with its users, however the appliance tells of them: %j', async (variants) => {
+    const { simulator, gateway } = await startWithJournal({ variants });
+    const path = 'authentication/auth-servers/auth-server/Extra';
+    await gateway.run('config.update', { path, body: { 'auth-server-type': 'local' } });
+    const input = { server: 'Extra', 'password-cleartext': 's3cret-word' };
+    for (const username of ['one', 'two']) await gateway.run('users.create', { ...input, username });
+    const before = serializeConfiguration(simulator);
+    const id = await idOf(gateway.run('config.delete', { path }));
+    expect(serializeConfiguration(simulator)).not.toBe(before);
+    await gateway.run('journal.undo', { id });
+    expect(serializeConfiguration(simulator)).toBe(before);
+  });
+
+  it('puts back parts of a resource that have places of their own and were written with it', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const before = serializeConfiguration(simulator);
+    const body = { description: 'x', general: { 'session-options': { 'idle-timeout': '33' } } };
+    for (const operation of ['config.update', 'config.ensure']) {
+      const id = await idOf(gateway.run(operation, { path: ROLE, body }));
+      expect(serializeConfiguration(simulator)).not.toBe(before);
+      const [entry] = await fetchJournalEntries(gateway, { 'operation-name': operation });
+      expect(entry?.diff?.map(({ field }) => field)).toEqual(['/description', '/idle-timeout']);
+      await gateway.run('journal.undo', { id });
+      expect(serializeConfiguration(simulator)).toBe(before);
+    }
+  });
+
+  it('names a password that was there before and cannot come back', async () => {
+    const { gateway } = await startWithJournal();
+    const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };
+    const id = await idOf(gateway.run('users.update', input));
+    const { envelope } = await gateway.run('journal.undo', { id });
+    expect(envelope.incomplete).toMatchObject([{ field: '/password-cleartext' }]);
+    expect(JSON.stringify(await fetchJournalEntries(gateway))).not.toContain('s3cret');
+  });
+
+  it('of a write whose outcome is not known does what is right, whether it happened or not', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const before = serializeConfiguration(simulator);
+    for (const afterEffect of [true, false]) {
+      simulator.fault({ match: ({ method }) => method === 'PUT', cut: 'before-headers', afterEffect });
+      const error = await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+      expect(error.code).toBe('OUTCOME_UNKNOWN');
+      const { envelope } = await gateway.run('journal.undo', { id: error.cause?.journal });
+      expect([envelope.changed, envelope.incomplete]).toEqual([afterEffect, undefined]);
+      expect(serializeConfiguration(simulator)).toBe(before);
+    }
+  });
+
+  it('goes by what was sent where what it left could not be read, also where the appliance added to it', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const before = serializeConfiguration(simulator);
+    const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/groups'), skip: 1, times: 10, status: 403 });
+    const error = await expectFailure(gateway.run('groups.add', group));
+    simulator.clearFaults();
+    expect(serializeConfiguration(simulator)).not.toBe(before);
+    await gateway.run('journal.undo', { id: error.cause?.journal });
+    expect(serializeConfiguration(simulator)).toBe(before);
+  });
+
+  it('does not go by what was sent alone where somebody has changed another field since', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
+    simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
+    const place = ['authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user', 'contractor1'];
+    const id = await idOf(gateway.run('config.update', { path: place.join('/'), body: { enabled: 'false' } }));
+    simulator.clearFaults();
+    const { values } = simulator.state.configuration.resource(...place);
+    const fullname = values.get('fullname');
+    values.set('fullname', 'theirs');
+    const error = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({
+      code: 'CONFLICT',
+      details: { sent: false },
+      cause: { diff: [{ field: '/fullname', before: fullname, after: 'theirs' }] },
+    });
+    values.set('fullname', fullname ?? '');
+    await gateway.run('journal.undo', { id });
+    expect(values.get('enabled')).toBe('true');
+  });
+
+  it('says of what cannot be undone that it cannot, and of what there is not that there is not', async () => {
+    const { gateway, journal, simulator } = await startWithJournal({ sessions: 3 });
+    const kills = (await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } })).envelope.journal as string[];
+    const error = await expectFailure(gateway.run('journal.undo', { id: kills }));
+    expect(error).toMatchObject({ code: 'BAD_INPUT' });
+    expect(error.message).toContain('has no undo');
+    const refused = await expectFailure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
+    expect((await expectFailure(gateway.run('journal.undo', { id: refused.cause?.journal }))).message).toContain('changed nothing');
+    expect((await expectFailure(gateway.run('journal.undo', { id: 'nonsense' }))).message).toContain(
+      'There is no entry "nonsense" in the journal of this appliance.',
+    );
+    for (const id of [{}, { id: 7 }, { id: '' }])
+      expect((await expectFailure(gateway.run('journal.undo', { id: [id] }))).message).toBe(
+        'id has to be the id of an entry, an entry, or an array of them.',
+      );
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    const other = gatewayFor(simulator, { name: 'vpn-2', journal });
+    expect((await expectFailure(other.run('journal.undo', { id }))).message).toContain(
+      `${id} is an entry of the appliance "vpn-1": undo it there.`,
+    );
+    // What was kept is believed only as it was written.
+    const kept = join(journal, 'undo', listJournalFiles(journal)[0] ?? '');
+    writeFileSync(kept, readFileSync(kept, 'utf8').replaceAll('"description":""', '"description":"forged"'));
+    expect((await expectFailure(gateway.run('journal.undo', { id }))).message).toContain('was changed');
+  });
+
+  it.each<[string, string, Record<string, unknown>]>([
+    ['a deletion', 'config.delete', { path: `${ROLES}/Unused` }],
+    ['a creation', 'config.update', { path: `${ROLES}/New`, body: { description: 'x' } }],
+    ['a change', 'config.update', { path: ROLE, body: { description: 'x' } }],
+  ])('goes by what was sent where nobody knows whether it happened, nor can look: %s', async (_what, operation, input) => {
+    for (const afterEffect of [true, false]) {
+      const { simulator, gateway } = await startWithJournal();
+      const before = serializeConfiguration(simulator);
+      const isWrite = ({ method }: { method: string }): boolean => method === 'PUT' || method === 'DELETE';
+      const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
+      simulator.fault({ match: isWrite, cut: 'before-headers', afterEffect, sideEffect: close });
+      const { code, cause } = await expectFailure(gateway.run(operation, input));
+      expect(code).toBe('OUTCOME_UNKNOWN');
+      simulator.clearFaults();
+      expect(serializeConfiguration(simulator) === before).toBe(!afterEffect);
+      const { envelope } = await gateway.run('journal.undo', { id: cause?.journal });
+      expect(envelope.changed).toBe(afterEffect);
+      expect(serializeConfiguration(simulator)).toBe(before);
+      // By now it is neither what it left nor, if somebody writes, what was before it.
+      role(simulator).values.set('description', 'theirs');
+      if (operation === 'config.update' && input['path'] === ROLE) {
+        const error = await expectFailure(gateway.run('journal.undo', { id: cause?.journal }));
+        expect(error).toMatchObject({ code: 'CONFLICT', cause: { diff: [{ before: 'x', after: 'theirs' }] } });
+      }
+    }
+  });
+
+  it('does not take away what was created and is another one since, nor what is no more', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const path = `${ROLES}/New`;
+    const roles = simulator.state.configuration.collection(...ROLES.split('/'));
+    const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
+    simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
+    const id = await idOf(gateway.run('config.update', { path, body: { description: 'x' } }));
+    simulator.clearFaults();
+    roles.items.get('New')?.values.set('description', 'theirs');
+    const error = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(error.message).toContain(
+      `Somebody has changed /api/v1/configuration/${path} since: nothing was put back. The difference is in cause.diff.`,
+    );
+    expect(error.cause?.diff).toMatchObject([{ field: '/description', before: 'x', after: 'theirs' }]);
+    roles.items.delete('New');
+    const gone = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(gone.cause?.diff).toEqual([{ path: `/api/v1/configuration/${path}`, field: '', before: { description: 'x' }, after: null }]);
+  });
+
+  it('of a deletion does not overwrite what has come there since', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    simulator.state.configuration.collection(...ROLES.split('/')).add({ name: 'Unused', description: 'theirs' });
+    const error = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(error.code).toBe('CONFLICT');
+    const [first] = error.cause?.diff as unknown[];
+    expect(first).toMatchObject({ field: '', before: null, after: { description: 'theirs' } });
+  });
+
+  it('sends what differs, and nothing else', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const sent = async (id: string): Promise<[string[], unknown]> => {
+      simulator.requests.length = 0;
+      const { envelope } = await gateway.run('journal.undo', { id });
+      return [listWriteLines(simulator).map((line) => line.replace('/api/v1/configuration/', '')), envelope.incomplete];
+    };
+    // Of a resource and its parts, the part that was changed.
+    const body = { description: '', general: { 'session-options': { 'idle-timeout': '33' } } };
+    expect(await sent(await idOf(gateway.run('config.update', { path: ROLE, body })))).toEqual([
+      [`PUT ${ROLE}/general/session-options`],
+      undefined,
+    ]);
+    // What only links comes with what is above it.
+    const [deleted] = await sent(await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` })));
+    expect(deleted).toEqual(['', '/general/overview', '/general/session-options'].map((part) => `PUT ${ROLES}/Unused${part}`));
+    // A secret may be another one although nothing that is shown is.
+    const path = 'authentication/auth-servers/auth-server/System Local/local/users/user/contractor1';
+    const secret = await idOf(gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } }));
+    const place = encodeURI(path);
+    expect(await sent(secret)).toEqual([[`PUT ${place}`], [{ path: `/api/v1/configuration/${place}`, field: '/password-cleartext' }]]);
+  });
+
+  it('gives a user who comes back a password that nobody knows', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const server = { server: 'System Local', 'password-cleartext': 's3cret-word' };
+    for (const username of ['one', 'two']) await gateway.run('users.create', { ...server, username });
+    const ids = [];
+    for (const username of ['one', 'two']) ids.push(await idOf(gateway.run('users.delete', { server: 'System Local', username })));
+    await gateway.run('journal.undo', { id: ids });
+    const users = simulator.state.configuration.collection(
+      'authentication',
+      'auth-servers',
+      'auth-server',
+      'System Local',
+      'local',
+      'users',
+      'user',
+    );
+    const passwords = ['one', 'two'].map((name) => users.items.get(name)?.values.get('password-cleartext'));
+    for (const password of passwords) expect(password).toMatch(/^aA1![\w-]{43}$/);
+    expect(new Set(passwords).size).toBe(2);
+  });
+
+  it('says so where what was put back is not what is there', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
+    const theirs = (): void => void role(simulator).values.set('description', 'theirs');
+    simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: theirs });
+    const error = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(error).toMatchObject({
+      code: 'CONFLICT',
+      cause: { changed: true, diff: [{ field: '/description', before: '', after: 'theirs' }] },
+    });
+    expect(error.message).toContain(
+      'It was put back, but what is there now is not what was there before. The difference is in cause.diff.',
+    );
+  });
+
+  it('is BAD_CONFIG where there is no journal; and a time that is none is told by its field', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const bare = await expectFailure(gatewayFor(simulator, { name: 'vpn-3' }).run('journal.verify'));
+    expect([bare.code, bare.message, bare.details.sent]).toEqual([
+      'BAD_CONFIG',
+      'The appliance vpn-3 has no journal. Enter a folder in the appliance node.',
+      false,
+    ]);
+    for (const field of ['since', 'until']) {
+      const error = await expectFailure(gateway.run('journal.list', { [field]: 'soon' }));
+      expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(new RegExp(`^${field} `))]);
+    }
+    expect((await gateway.run('journal.undo', { id: [] })).envelope).not.toHaveProperty('incomplete');
+  });
+
+  it('says why there is none', async () => {
+    const { simulator, gateway } = await startWithJournal({ sessions: 1 });
+    const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
+    const of = async (id: unknown): Promise<string> => (await expectFailure(gateway.run('journal.undo', { id }))).message;
+    const killed = (await kill).envelope.journal as string;
+    expect(await of(killed)).toContain(`${killed} (sessions.kill-matching) has no undo: only writes of the configuration can be put back.`);
+    const refused = (await expectFailure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }))).cause?.journal as string;
+    expect(await of(refused)).toContain(`${refused} (config.update) failed and changed nothing: there is nothing to undo.`);
+    simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('configuration'), status: 403 });
+    const unread = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    expect(await of(unread)).toContain(`${unread} (config.update) has no undo: what was there could not be read.`);
+  });
+
+  it('can be planned', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    simulator.requests.length = 0;
+    const { envelope } = await gateway.run('journal.undo', { id }, { dryRun: true });
+    expect(envelope.plan).toMatchObject([{ method: 'PUT', body: { description: '' } }]);
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+
+  it('of 200 mixed writes, the newest first, gives the configuration of before, and is itself in the journal', async () => {
+    const { simulator, gateway } = await startWithJournal();
+    const before = serializeConfiguration(simulator);
+    for (const [operation, input] of createMixedWrites(200)) await gateway.run(operation, input);
+    const entries = await fetchJournalEntries(gateway);
+    expect(entries.length).toBeGreaterThanOrEqual(200);
+    expect(entries.filter(({ undo }) => !undo)).toEqual([]);
+    expect(serializeConfiguration(simulator)).not.toBe(before);
+    const { data, envelope } = await gateway.run('journal.undo', { id: entries });
+    expect(asBulkResult(data).results.filter((result) => 'ok' in result && !result.ok)).toEqual([]);
+    expect(serializeConfiguration(simulator)).toBe(before);
+    expect(envelope).toMatchObject({ ok: true, changed: true });
+    // The passwords of users that were deleted.
+    expect(new Set((envelope.incomplete as FieldLocation[]).map(({ field }) => field))).toEqual(new Set(['/password-cleartext']));
+    expect((await fetchJournalEntries(gateway, { 'operation-name': 'journal.undo' })).length).toBeGreaterThanOrEqual(200);
+    expect(await checkJournal(gateway)).toMatchObject({ ok: true });
+  });
+});

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+interface Manifest {
+  version: string;
+  dependencies: Record<string, string>;
+}
+const manifest = (path: string): Manifest => JSON.parse(readFileSync(join(__dirname, '../../..', path), 'utf8')) as Manifest;
+
+it('the oldest and the newest undici that are tested are those that the package allows', () => {
+  const range = manifest('package.json').dependencies['undici'] ?? '';
+  expect(manifest('tools/undici/package.json').dependencies).toEqual({
+    oldest: `npm:undici@${range.slice(1)}`,
+    newest: `npm:undici@${range}`,
+  });
+});
+
+// Only where scripts/test-undici.mjs runs it, with another release in place of the installed one.
+it.runIf(process.env['GATEWAY_UNDICI'])('is loaded where it was asked for', async () => {
+  const { Client } = await import('undici');
+  const { createRequire } = await import('node:module');
+  const asked = createRequire(__filename)(process.env['GATEWAY_UNDICI'] ?? '') as { Client: unknown };
+  expect(Client).toBe(asked.Client);
+});

@@ -1,0 +1,312 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { credentialsFromEnvironment, credentialsFromFolder } from '../../../src';
+import { credentialsFromObject } from '../../../src/inventory/credentials';
+import { checkDefaults, ENTRY_PROPERTIES, MAX_INVENTORY_ENTRIES, readEntries, type InventoryEntry } from '../../../src/inventory/entry';
+import { detectInventoryFormat, parseInventory, type InventoryFormat } from '../../../src/inventory/parse-inventory';
+import { parseSelection } from '../../../src/inventory/selection';
+import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
+import { createTemporaryFolder } from '../../helpers/temporary';
+
+// Each reader of an inventory by itself, with the very words that it has for what it cannot take.
+
+describe('a text', () => {
+  const read = async (text: string, format: InventoryFormat): Promise<{ entries: readonly unknown[]; lines: unknown[] }> => {
+    const { entries, findLine } = await parseInventory(text, format);
+    return { entries, lines: await Promise.all(entries.map((_, index) => findLine(index))) };
+  };
+
+  it.each<[InventoryFormat, string, readonly unknown[], readonly (number | undefined)[]]>([
+    ['json', '\ufeff[{"a":1},\n\n\t{"b":[true]}]', [{ a: 1 }, { b: [true] }], [1, 3]],
+    ['json', `[\n${'['.repeat(5000)}${']'.repeat(5000)}]`, [expect.any(Array)], [undefined]],
+    ['yaml', '\ufeff- a\n- b\n', ['a', 'b'], [1, 2]],
+    ['yaml', '# none yet\n', [], []],
+    ['yaml', ' \n \n', [], []],
+    [
+      'yaml',
+      '- {a: 1, a: 2}\n- {b: true, c: 007, d: ~, e: null, f: }',
+      [{ a: '2' }, { b: 'true', c: '007', d: '~', e: 'null', f: '' }],
+      [1, 2],
+    ],
+    [
+      'yaml',
+      '- &eu {a: x, b: y}\n-\n  <<: *eu\n  b: z',
+      [
+        { a: 'x', b: 'y' },
+        { a: 'x', b: 'z' },
+      ],
+      [1, 3],
+    ],
+    ['csv', 'a,b\n1,2', [{ a: '1', b: '2' }], [2]],
+    ['csv', 'a\tb,c\n1\t"2,3"', [{ a: '1', 'b,c': '2,3' }], [2]],
+    ['csv', ' \n# a;b\na\tb\n1\t2', [{ a: '1', b: '2' }], [4]],
+    ['csv', 'a\tb;c\n1;2', [{ 'a\tb': '1', c: '2' }], [2]],
+    [
+      'csv',
+      '\n \n#x;y\n a , b\n1, 2 \n , \n"1\n2",3\n#,x\n4,5',
+      [
+        { a: '1', b: '2' },
+        { a: '1\n2', b: '3' },
+        { a: '4', b: '5' },
+      ],
+      [5, 7, 10],
+    ],
+    [
+      'csv',
+      'a,b\r\n"1\r\n2",3\r\n4,5\r\n',
+      [
+        { a: '1\r\n2', b: '3' },
+        { a: '4', b: '5' },
+      ],
+      [2, 4],
+    ],
+  ])('of %s is read with the lines of its entries: %j', async (format, text, entries, lines) => {
+    expect(await read(text, format)).toEqual({ entries, lines });
+  });
+
+  it('of YAML may refer a thousand times to what several have in common', async () => {
+    const text = (count: number): string => `- &eu { realm: x }\n${'- { <<: *eu }\n'.repeat(count)}`;
+    expect((await read(text(150), 'yaml')).entries.at(-1)).toEqual({ realm: 'x' });
+    await expect(read(text(1500), 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+  });
+
+  const LIST = 'An inventory is a list of appliances;';
+  const ALIASES = 'The YAML of the inventory cannot be read: its aliases refer to each other too often, or to nothing.';
+  const QUOTES = 'a quotation mark is missing, or stands where none can be';
+  it.each<[InventoryFormat, string, string, number | undefined]>([
+    ['json', '[{"name": a}]', 'The inventory cannot be read: it is no JSON.', undefined],
+    ['json', '[\n{"name": "a"\n "url": 1}\n]', 'The inventory cannot be read, line 3: it is no JSON.', 3],
+    ['json', '[{"a":1,\n"a":2},\n{"b" "c"}]', 'The inventory cannot be read, line 3: it is no JSON.', 3],
+    ['json', '[]\n---\n[]', 'The inventory cannot be read, line 2: it is no JSON.', 2],
+    ['json', '{"a":1}', `${LIST} an object was found.`, undefined],
+    ['json', 'null', `${LIST} something else was found.`, undefined],
+    ['yaml', 'a: b', `${LIST} an object was found.`, undefined],
+    ['yaml', '~', `${LIST} something else was found.`, undefined],
+    ['yaml', '- name: a\n  url: "x\n', 'The inventory cannot be read, line 3: it is no YAML (MISSING_CHAR).', 3],
+    ['yaml', '- a\n---\n- b\n', 'The inventory cannot be read, line 2: it is no YAML (MULTIPLE_DOCS).', 2],
+    ['yaml', '- *a\n', ALIASES, undefined],
+    ['csv', 'a,,b\n', 'The inventory cannot be read, line 1: a column has no name.', 1],
+    ['csv', '\na,b, a\n1,2,3', 'The inventory cannot be read, line 2: two columns have the same name.', 2],
+    ['csv', 'a,b\n1,2,3\n', 'The inventory cannot be read, line 2: it has 3 cells, and the first line has 2.', 2],
+    ['csv', 'a,b\n1,2\n3\n4', 'The inventory cannot be read, line 3: it has 1 cells, and the first line has 2.', 3],
+    ['csv', 'a,b\n1,"2"x\n3\n', `The inventory cannot be read, line 2: ${QUOTES}.`, 2],
+    ['csv', 'a\n"b\r\nc"\r\n"d', `The inventory cannot be read, line 4: ${QUOTES}.`, 4],
+  ])('of %s that cannot be read says where and why: %j', async (format, text, message, line) => {
+    const error = await expectFailure(parseInventory(text, format));
+    expect(error).toMatchObject({ code: 'BAD_CONFIG', message });
+    expect(error.details).toEqual({ sent: false, ...(line !== undefined && { extra: { line } }) });
+  });
+
+  it('is known by the end of its name', () => {
+    for (const name of ['a', 'json', 'ajson', 'a.json.txt', 'a.yaaml', 'a.jsonl']) {
+      const error = getThrownError(() => detectInventoryFormat(name));
+      expect(error?.message).toBe("The name of the inventory's file has to end in .json, .yaml, .yml or .csv.");
+      expect(error?.code).toBe('BAD_CONFIG');
+    }
+    expect(['x/a.b.json', 'a.YML', '.csv', 'a.Yaml'].map(detectInventoryFormat)).toEqual(['json', 'yaml', 'csv', 'yaml']);
+  });
+});
+
+describe('an entry', () => {
+  const raw = { name: 'vpn-1', url: 'https://a' };
+  const take = async (...entries: unknown[]): Promise<InventoryEntry[]> => readEntries(entries, () => undefined);
+  const refused = async (entry: unknown, lineOf?: (index: number) => Promise<number | undefined>): Promise<string> => {
+    const error = await expectFailure(readEntries([entry], () => undefined, lineOf));
+    expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
+    return error.message.replace('The inventory was not taken over. ', '');
+  };
+
+  it('has its name, tags and set, and what it says of its own; an empty cell says nothing', async () => {
+    const given = { ...raw, realm: '', journal: null, timeout: 7, dryRun: false, rate: undefined };
+    expect(await take(given)).toEqual([
+      { name: 'vpn-1', tags: [], credentials: 'default', properties: { url: 'https://a', timeout: 7, dryRun: false } },
+    ]);
+    const sets = ['_', 'eu', 'Eu 1.x-y_z', 'a'.repeat(100), 7];
+    const found = await take(...sets.map((credentials, index) => ({ name: index, credentials })));
+    expect(found.map(({ name, credentials }) => [name, credentials])).toEqual(sets.map((set, index) => [String(index), String(set)]));
+    expect(ENTRY_PROPERTIES).toEqual(expect.arrayContaining(['url', 'realm', 'tls', 'proxy', 'timeout']));
+    expect(ENTRY_PROPERTIES).not.toContain('name');
+  });
+
+  it.each([
+    ['eu prod', ['eu', 'prod']],
+    [' eu,, prod;lab\teu ', ['eu', 'prod', 'lab']],
+    [
+      ['eu', 7, '', 'eu'],
+      ['eu', '7'],
+    ],
+    [7, ['7']],
+    ['', []],
+    [undefined, []],
+    [null, []],
+    ['tag:x', ['tag:x']],
+  ])('has tags, however they are given: %j', async (tags, expected) => {
+    expect((await take({ ...raw, tags }))[0]?.tags).toEqual(expected);
+  });
+
+  const TAGS = 'tags: each has to be one word, without * | ! or quotation marks.';
+  const NAME = 'name: it may not hold * | or quotation marks, begin with ! or tag:, or begin or end with a space: selections use these.';
+  const SET = 'credentials: it has to be the name of a credential set, of letters, digits and _ . - alone.';
+  const NONE = 'it is no appliance: name and url are needed.';
+  it.each<[unknown, string]>([
+    ['a', `entry 1: ${NONE}`],
+    [null, `entry 1: ${NONE}`],
+    [['a'], `entry 1: ${NONE}`],
+    [{}, 'entry 1: name: it is missing.'],
+    [{ name: '' }, 'entry 1: name: it is missing.'],
+    [{ name: true }, 'entry 1: name: it is missing.'],
+    [{ name: 'x'.repeat(201) }, `entry 1 (${'x'.repeat(200)}): name: it is longer than 200 characters.`],
+    ...['a*', 'a|b', '"a', '!a', 'tag:a', ' a', 'a '].map((name): [unknown, string] => [{ name }, `entry 1 (${name}): ${NAME}`]),
+    [{ name: 'a\u0007' }, `entry 1 (a\u0007): ${NAME}`],
+    [{ name: 'a\n b ' }, `entry 1 (a b ): ${NAME}`],
+    ...['../x', 'a..b', '', ' a', '-a', 'a/b', 'a'.repeat(101), true, {}].map((credentials): [unknown, string] => [
+      { ...raw, credentials: credentials === '' ? '.' : credentials },
+      `entry 1 (vpn-1): ${SET}`,
+    ]),
+    ...[['a b'], ['*'], ['a|b'], ['"'], ['!a'], [true], [null], { a: 1 }, true].map((tags): [unknown, string] => [
+      { ...raw, tags },
+      `entry 1 (vpn-1): ${TAGS}`,
+    ]),
+    [{ ...raw, realm: {} }, 'entry 1 (vpn-1): realm: it has to be a text or a number.'],
+    [
+      { ...raw, password: '' },
+      'entry 1 (vpn-1): password: it belongs in a credential set, not in an inventory. Name the set in credentials.',
+    ],
+  ])('that cannot be is told: %j', async (entry, message) => {
+    expect(await refused(entry)).toBe(message);
+  });
+
+  it('of a name in use, or of a property that there is not, is told with what there is', async () => {
+    const twice = await expectFailure(take(raw, { ...raw, name: 'b' }, raw));
+    expect(twice.message).toBe('The inventory was not taken over. entry 3 (vpn-1): name: an appliance further up has it too (entry 1).');
+    const long = 'y'.repeat(70);
+    for (const name of ['username', 'shared-secret'])
+      expect(await refused({ ...raw, [name]: 'x' })).toContain(`${name}: it belongs in a credential set`);
+    expect(await refused({ ...raw, [long]: 'x' })).toBe(
+      `entry 1 (vpn-1): ${'y'.repeat(60)}: there is no such property. There are: name, tags, credentials, ${ENTRY_PROPERTIES.join(', ')}.`,
+    );
+    // Names that hold these further in are no harm.
+    expect(await take({ ...raw, name: 'a!b' }, { ...raw, name: 'a tag:b c' }, { ...raw, name: 'x'.repeat(200) })).toHaveLength(3);
+  });
+
+  it('that cannot be is told with its line, of many the first five, and what the check throws', async () => {
+    const lineOf = (index: number): Promise<number> => Promise.resolve(10 + index);
+    const entries = Array.from({ length: 7 }, (_, index) => ({ name: `vpn-${index}` }));
+    const check = ({ name }: InventoryEntry): void => void (name === 'vpn-0' || checkDefaults({ relm: name }));
+    const error = await expectFailure(readEntries(entries.slice(0, 6), check, lineOf));
+    expect(error.message.match(/line \d+ \(vpn-\d\)/g)).toEqual([1, 2, 3, 4, 5].map((index) => `line ${10 + index} (vpn-${index})`));
+    expect(error.message).not.toContain('more.');
+    expect(error.details.extra).toEqual({ line: 11 });
+    const more = (await expectFailure(readEntries(entries, check, lineOf))).message;
+    expect([more.match(/line \d+/g)?.length, more.slice(-12)]).toEqual([5, ' And 1 more.']);
+    const fault = new TypeError('a fault of ours');
+    await expect(
+      readEntries([raw], () => {
+        throw fault;
+      }),
+    ).rejects.toBe(fault);
+  });
+
+  it(`is one of at most ${MAX_INVENTORY_ENTRIES}`, async () => {
+    const many = Array.from({ length: MAX_INVENTORY_ENTRIES + 1 }, (_, index) => ({ name: index }));
+    expect((await expectFailure(take(...many))).message).toBe('The inventory has 100001 appliances; at most 100000 can be.');
+    expect(await take(...many.slice(1))).toHaveLength(MAX_INVENTORY_ENTRIES);
+  });
+
+  it('has things in common with others, which are looked at alike', () => {
+    checkDefaults({ realm: 'x', timeout: 7, tls: { ca: 'x' }, proxy: { host: 'x' }, dryRun: true });
+    const told = (defaults: object): string | undefined => {
+      const error = getThrownError(() => checkDefaults(defaults as Record<string, unknown>));
+      expect(error?.code).toBe('BAD_CONFIG');
+      return error?.message;
+    };
+    const WHERE = 'The defaults of the inventory cannot be used.';
+    expect(told({ name: 'x' })).toBe(`${WHERE} name: each appliance has one of its own.`);
+    expect(told({ realm: {} })).toBe(`${WHERE} realm: it has to be a text or a number.`);
+    expect(told({ tls: {}, apiKey: 'x' })).toContain(`${WHERE} apiKey: it belongs in a credential set`);
+  });
+});
+
+describe('a selection', () => {
+  const fits = (selection: string, name: string, ...tags: string[]): boolean => parseSelection(selection)({ name, tags });
+  const told = (selection: unknown): string | undefined => {
+    const error = getThrownError(() => parseSelection(selection));
+    expect(error?.code).toBe('BAD_INPUT');
+    return error?.message;
+  };
+
+  it('looks at names and tags, whole ones, with quotation marks around what would mean something else', () => {
+    expect(fits('a', 'a')).toBe(true);
+    expect(fits('a', 'ab')).toBe(false);
+    expect(fits('a*', 'ab')).toBe(true);
+    expect(fits('"a*"', 'ab')).toBe(true);
+    expect(fits('"tag:x"', 'tag:x')).toBe(true);
+    expect(fits('!"a b"', 'a b')).toBe(false);
+    expect(fits('tag:"a b"|c', 'c')).toBe(true);
+    expect(fits('1a:2', '1a:2')).toBe(true);
+    expect([fits('tag:eu', 'x', 'us', 'eu'), fits('tag:eu', 'eu'), fits('tag:e*', 'x', 'us')]).toEqual([true, false, false]);
+    expect([fits('!a', 'a'), fits('!a', 'b'), fits('a b', 'a'), fits('a|b', 'b')]).toEqual([false, true, false, true]);
+    expect(fits('!tag:lab b', 'b', 'eu')).toBe(true);
+    expect(fits('x'.repeat(10_000), 'x'.repeat(10_000))).toBe(true);
+  });
+
+  it('says what is wrong with it', () => {
+    const NONE = 'No appliance is selected. Enter names, tag:name, or * for all of the inventory.';
+    for (const none of ['', ' ', undefined, 7]) expect(told(none)).toBe(NONE);
+    expect(told('x'.repeat(10_001))).toBe('A selection has at most 10000 characters.');
+    for (const odd of ['"a', 'a "b', 'a"', '!'])
+      expect(told(odd)).toBe(`The selection ${odd} cannot be read: a quotation mark is missing.`);
+    for (const side of ['a |', '|a', 'a||b', '|'])
+      expect(told(side)).toBe(`In the selection ${side} nothing stands on one side of a |. That would be every appliance.`);
+    for (const empty of ['""', 'a !""', 'tag:""']) expect(told(empty)).toBe('A word of the selection is empty. Enter a name or tag:name.');
+    for (const colon of ['tags:eu', 'Host:8443', 'a:'])
+      expect(told(`b ${colon}`)).toBe(
+        `${colon} is no word of a selection: tags are written tag:name. A name with a colon has to stand in quotation marks.`,
+      );
+  });
+});
+
+describe('a credential set', () => {
+  it('is what was given under its name, of its own', () => {
+    const given = { default: { username: 'a' }, none: undefined as never };
+    const source = credentialsFromObject(given);
+    expect(source.read('default')).toEqual({ username: 'a' });
+    for (const name of ['eu', 'none', 'toString', '__proto__']) expect(source.read(name)).toEqual({});
+    expect(source.describeLocation('eu', 'password')).toBe('Enter password of the set eu in the credentials of the inventory.');
+    expect(credentialsFromObject(given, 'the node').describeLocation('eu', 'apiKey')).toBe('Enter apiKey of the set eu in the node.');
+  });
+
+  it('of the environment is named as variables are, and read from that of the process', () => {
+    const before = process.env['GATEWAY_A_B_SECOND_USERNAME'];
+    process.env['GATEWAY_A_B_SECOND_USERNAME'] = 'x';
+    try {
+      expect(credentialsFromEnvironment().read('a.b')).toEqual({ secondUsername: 'x' });
+    } finally {
+      delete process.env['GATEWAY_A_B_SECOND_USERNAME'];
+    }
+    expect(before).toBeUndefined();
+    expect(credentialsFromEnvironment('X', {}).describeLocation('ä 1', 'secondPassword')).toBe(
+      'Set the environment variable X___1_SECOND_PASSWORD where this process is started.',
+    );
+  });
+
+  it('of a folder is one file for each value, of which one line end behind it is none of it', () => {
+    const folder = createTemporaryFolder();
+    expect(credentialsFromFolder(folder).read('eu')).toEqual({});
+    expect(credentialsFromFolder(join(folder, 'none')).read('eu')).toEqual({});
+    writeFileSync(join(folder, 'eu'), 'a file');
+    expect(credentialsFromFolder(folder).read('eu')).toEqual({});
+    mkdirSync(join(folder, 'us'));
+    const put = (name: string, text: string): void => writeFileSync(join(folder, 'us', name), text);
+    put('username', 'a\nb\n\n');
+    put('password', '\r\n');
+    put('apiKey', 'x\r\ny');
+    expect(credentialsFromFolder(folder).read('us')).toEqual({ username: 'a\nb\n', apiKey: 'x\r\ny' });
+    mkdirSync(join(folder, 'us', 'totpSecret'));
+    const error = getThrownError(() => credentialsFromFolder(folder).read('us'));
+    expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
+    expect(error?.message).toBe('totpSecret of the credential set us cannot be read from its file (EISDIR).');
+    expect(credentialsFromFolder(folder).describeLocation('us', 'apiKey')).toBe(`Put it into the file ${join(folder, 'us', 'apiKey')}.`);
+  });
+});

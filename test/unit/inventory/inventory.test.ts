@@ -1,0 +1,461 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { credentialsFromEnvironment, credentialsFromFolder, Inventory, type CredentialSource, type Settings } from '../../../src';
+import { detectInventoryFormat, GatewayRegistry, type InventoryFormat } from '../../../src/inventory';
+import { startSimulatedFleet, type SimulatedFleet } from '../../../src/simulator';
+import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
+import { eventually } from '../../helpers/eventually';
+
+const entry = { name: 'vpn-1', url: 'https://vpn-1.example.com' };
+const defaults = { realm: 'Admin Users' };
+
+async function read(text: string, format: InventoryFormat, more: Record<string, unknown> = defaults): Promise<Inventory> {
+  const inventory = new Inventory({ defaults: more });
+  await inventory.loadText(text, format);
+  return inventory;
+}
+
+/** What is said of a text that cannot be taken over. */
+async function refusal(text: string, format: InventoryFormat): Promise<string> {
+  const error = await read(text, format).then(
+    () => ({ code: 'none', message: '' }),
+    (thrown: { code: string; message: string }) => thrown,
+  );
+  expect(error.code).toBe('BAD_CONFIG');
+  return error.message;
+}
+
+describe('an inventory', () => {
+  const list = [
+    { name: 'vpn-1', url: 'https://a.example.com', tags: ['eu', 'prod'], timeout: 10 },
+    { name: '007', url: 'https://b.example.com:8443/x', credentials: 'lab' },
+  ];
+  const yaml = `
+# Our appliances
+- name: vpn-1
+  url: https://a.example.com
+  tags: [eu, prod]
+  timeout: 10
+- name: 007
+  url: https://b.example.com:8443/x
+  credentials: lab
+`;
+  const csv =
+    '\ufeffname;url;tags;timeout;credentials\r\n# ours\r\nvpn-1;https://a.example.com;eu prod;10;\r\n\r\n007;https://b.example.com:8443/x;;;lab\r\n';
+  it.each([
+    ['json', JSON.stringify(list)],
+    ['yaml', yaml],
+    ['yaml', JSON.stringify(list)],
+    ['csv', csv],
+    ['csv', 'name,url,tags\nvpn-1,https://a.example.com,"eu,prod"\n007,https://b.example.com:8443/x,""\n'],
+    ['csv', 'name\turl\ttags\nvpn-1\thttps://a.example.com\teu;prod\n007\thttps://b.example.com:8443/x\t\n'],
+  ] as const)('is read from %s', async (format, text) => {
+    const { appliances, size } = await read(text, format);
+    expect(size).toBe(2);
+    expect(appliances.map(({ name, url, tags }) => ({ name, url, tags }))).toEqual([
+      { name: 'vpn-1', url: 'https://a.example.com', tags: ['eu', 'prod'] },
+      { name: '007', url: 'https://b.example.com:8443/x', tags: [] },
+    ]);
+  });
+
+  it('of YAML may say once what several have in common', async () => {
+    const { appliances } = await read('- &eu { name: a, url: "https://a", tags: eu }\n- { <<: *eu, name: b }\n', 'yaml');
+    expect(appliances.map(({ name, url, tags }) => [name, url, tags])).toEqual([
+      ['a', 'https://a', ['eu']],
+      ['b', 'https://a', ['eu']],
+    ]);
+  });
+
+  it('is told by the name of its file', () => {
+    expect(['a.json', 'b.YAML', 'c.yml', 'd.csv'].map(detectInventoryFormat)).toEqual(['json', 'yaml', 'yaml', 'csv']);
+    expect(() => detectInventoryFormat('e.xlsx')).toThrow('has to end in');
+  });
+
+  it('may be empty', async () => {
+    for (const [text, format] of [
+      ['[]', 'json'],
+      ['', 'yaml'],
+      ['name,url\n', 'csv'],
+      ['', 'csv'],
+    ] as const)
+      expect((await read(text, format)).size).toBe(0);
+  });
+
+  it('of a thousand is there in a moment, in any format, and holds no gateway', async () => {
+    const many = Array.from({ length: 1000 }, (_, n) => ({ name: `vpn-${n}`, url: `https://vpn-${n}.example.com`, tags: ['eu'] }));
+    const rows = many.map(({ name, url }) => `${name},${url},eu`).join('\n');
+    for (const [text, format] of [
+      [JSON.stringify(many), 'json'],
+      [JSON.stringify(many, null, 2), 'yaml'],
+      [`name,url,tags\n${rows}`, 'csv'],
+    ] as const) {
+      const gateways = new GatewayRegistry();
+      const inventory = new Inventory({ defaults, gateways });
+      await inventory.loadText(text, format);
+      expect([inventory.size, gateways.size, inventory.select('vpn-99*').length]).toEqual([1000, 0, 11]);
+    }
+  });
+});
+
+describe('a fault is told with its line and its field', () => {
+  const two = (second: string): string => `name,url,realm,tags,credentials\nvpn-1,https://a,R,,\n${second}\n`;
+  it.each<[string, InventoryFormat, string, RegExp]>([
+    ['JSON that is none', 'json', '[\n {"name": "a"\n "url": 1}\n]', /line [23].*no JSON/],
+    ['no list', 'json', '{"name": "a"}', /a list of appliances; an object/],
+    ['YAML that is none', 'yaml', '- name: a\n  url: "x\n', /line \d.*no YAML/],
+    ['no address', 'json', '[\n{"name": "a", "url": "https://a"},\n{"name": "b"}\n]', /line 3 \(b\): url is missing/],
+    ['no address in YAML', 'yaml', '- name: a\n  url: https://a\n\n- name: b\n', /line 4 \(b\): url is missing/],
+    ['no address in a cell', 'csv', two('vpn-2,,R,,'), /line 3 \(vpn-2\): url is missing/],
+    ['no name', 'csv', two(',https://b,R,,'), /line 3: name: it is missing/],
+    ['a name twice', 'csv', two('vpn-1,https://b,R,,'), /line 3 \(vpn-1\): name: an appliance further up has it/],
+    ['a line after a cell of two lines', 'csv', two('"vpn\n-2",https://b,R,,').concat('vpn-3,,R,,\n'), /line 3 .*line 5 \(vpn-3\): url/],
+    ['cells that are missing', 'csv', two('vpn-2,https://b'), /line 3: it has 2 cells, and the first line has 5/],
+    ['a quotation mark', 'csv', two('"vpn-2,https://b,R,,'), /line 3: a quotation mark/],
+    ['a column twice', 'csv', 'name,url,url\n', /line 1: two columns/],
+    [
+      'a property that there is not',
+      'json',
+      '[{"name": "a", "url": "https://a", "relm": "x"}]',
+      /line 1 \(a\): relm: there is no such property/,
+    ],
+    ['a login that there is not', 'json', '[{"name": "a", "url": "https://a", "login": "x"}]', /login is "x"/],
+    ['no number', 'csv', 'name,url,timeout\na,https://a,soon\n', /line 2 \(a\): timeout has to be a number/],
+    ['a list for a text', 'json', '[{"name": "a", "url": "https://a", "realm": ["x"]}]', /realm: it has to be a text/],
+    ['http', 'json', '[{"name": "a", "url": "http://a.example.com"}]', /url begins with http:/],
+    ['a name that a selection could not tell', 'json', '[{"name": "a*", "url": "https://a"}]', /name: it may not hold/],
+    ['a path for a set', 'json', '[{"name": "a", "url": "https://a", "credentials": "../x"}]', /credentials: it has to be/],
+    ['no appliance at all', 'json', '["a"]', /line 1: it is no appliance/],
+  ])('%s', async (_what, format, text, said) => {
+    expect(await refusal(text, format)).toMatch(said);
+  });
+
+  it.each(['password', 'totpSecret', 'apiKey', 'username', 'secondPassword', 'Password', 'shared-secret', 'token'])(
+    'a secret: %s',
+    async (name) => {
+      for (const [text, format] of [
+        [JSON.stringify([{ ...entry, [name]: 'planted-secret' }]), 'json'],
+        [`- name: a\n  url: https://a\n  ${name}: planted-secret\n`, 'yaml'],
+        [`name,url,${name}\na,https://a,planted-secret\n`, 'csv'],
+      ] as const) {
+        const message = await refusal(text, format);
+        expect(message).toContain(`${name}: it belongs in a credential set`);
+        expect(message).not.toContain('planted');
+      }
+    },
+  );
+
+  it('also where a value in the way cannot be read: nothing of the text is quoted', async () => {
+    for (const value of ['*planted-secret', '"planted-secret', '@planted-secret', '[planted-secret', '{planted-secret: }}'])
+      expect(await refusal(`- name: a\n  password: ${value}\n  url: https://a\n`, 'yaml')).not.toContain('planted');
+    expect(await refusal('[{"password": planted-secret}]', 'json')).not.toContain('planted');
+  });
+
+  it('of many the first ones, and how many there are more', async () => {
+    expect(await refusal(JSON.stringify(Array.from({ length: 9 }, () => ({ url: 'https://a' }))), 'json')).toMatch(/And 4 more\.$/);
+  });
+
+  it('in what they have in common', () => {
+    expect(() => new Inventory({ defaults: { relm: 'x' } })).toThrow('relm: there is no such property');
+    expect(() => new Inventory({ defaults: { password: 'planted-secret' } })).toThrow(/password: it belongs in a credential set/);
+  });
+
+  it('and it never takes the place of what was good', async () => {
+    const inventory = await read(JSON.stringify([entry]), 'json');
+    await expect(inventory.loadText(JSON.stringify([entry, { name: 'b' }]), 'json')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+    expect(inventory.appliances.map(({ name }) => name)).toEqual(['vpn-1']);
+  });
+
+  it('is found in time that grows with the text alone', async () => {
+    const nested = `${'- '.repeat(5000)}x`;
+    await expect(read(nested, 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+    const laughs = [
+      'a: &a [x,x,x,x,x,x,x,x,x]',
+      ...'bcdefghi'.split('').map((name, n) => `${name}: &${name} [${`*${'abcdefgh'[n] ?? ''},`.repeat(9)}]`),
+    ];
+    await expect(read(`- {${laughs.join(', ')}}`, 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+  });
+});
+
+describe('a selection', () => {
+  const appliances = [
+    { name: 'berlin-1', tags: ['eu', 'prod'] },
+    { name: 'berlin-2', tags: ['eu', 'lab'] },
+    { name: 'boston-1', tags: ['us', 'prod'] },
+    { name: 'new york', tags: [] },
+    { name: 'host:8443', tags: ['eu'] },
+  ];
+  const inventory = new Inventory({ defaults });
+  beforeAll(() => inventory.loadEntries(appliances.map((one) => ({ ...one, url: 'https://a' }))));
+
+  it.each([
+    ['*', 'berlin-1 berlin-2 boston-1 new york host:8443'],
+    ['berlin-*', 'berlin-1 berlin-2'],
+    ['b*-1', 'berlin-1 boston-1'],
+    ['boston-1', 'boston-1'],
+    ['Boston-1', ''],
+    ['tag:eu', 'berlin-1 berlin-2 host:8443'],
+    ['tag:eu !tag:lab', 'berlin-1 host:8443'],
+    ['tag:*u* !berlin-2', 'berlin-1 boston-1 host:8443'],
+    ['  tag:prod   b*-1 | "new york"', 'berlin-1 boston-1 new york'],
+    ['tag:us|tag:lab', 'berlin-2 boston-1'],
+    ['"host:8443"', 'host:8443'],
+    ['!tag:"eu"', 'boston-1 new york'],
+    ['nobody', ''],
+  ])('%s', (selection, names) => {
+    expect(
+      inventory
+        .select(selection)
+        .map(({ name }) => name)
+        .join(' '),
+    ).toBe(names);
+  });
+
+  it.each(['', '  ', '|', 'a |', '| a', 'a || b', '!', '"a', 'tag:', 'tags:eu', undefined, null, 5, ['a'], 'x'.repeat(10_001)])(
+    '%j is none: BAD_INPUT',
+    (selection) => {
+      expect(() => inventory.select(selection)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }) as Error);
+    },
+  );
+});
+
+describe('credential sets', () => {
+  const needed = async (credentials: CredentialSource, set?: string): Promise<string> => {
+    const inventory = new Inventory({ defaults, credentials });
+    await inventory.loadEntries([{ ...entry, ...(set !== undefined && { credentials: set }) }]);
+    try {
+      inventory.findAppliance('vpn-1')?.gateway();
+      return 'there';
+    } catch (thrown) {
+      expect(thrown).toMatchObject({ code: 'BAD_CONFIG' });
+      return (thrown as Error).message;
+    } finally {
+      inventory.close();
+    }
+  };
+
+  it('come from the environment', async () => {
+    const environment = {
+      GATEWAY_DEFAULT_USERNAME: 'a',
+      GATEWAY_DEFAULT_PASSWORD: 'b',
+      X_EU_1_TOTP_SECRET: 'c',
+      X_EU_1_API_KEY: 'd',
+      X_EU_1_SECOND_PASSWORD: '',
+    };
+    expect(credentialsFromEnvironment('X', environment).read('eu-1')).toEqual({ totpSecret: 'c', apiKey: 'd' });
+    expect(await needed(credentialsFromEnvironment('GATEWAY', environment))).toBe('there');
+    expect(await needed(credentialsFromEnvironment('GATEWAY', environment), 'eu.2')).toBe(
+      'vpn-1: the credential set eu.2 has no username. Set the environment variable GATEWAY_EU_2_USERNAME where this process is started.',
+    );
+  });
+
+  it('come from a folder', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sets-'));
+    mkdirSync(join(folder, 'default'));
+    writeFileSync(join(folder, 'default', 'username'), 'a\n');
+    expect(await needed(credentialsFromFolder(folder))).toContain(`Put it into the file ${join(folder, 'default', 'password')}.`);
+    writeFileSync(join(folder, 'default', 'password'), ' b \r\n');
+    expect(credentialsFromFolder(folder).read('default')).toEqual({ username: 'a', password: ' b ' });
+    expect(await needed(credentialsFromFolder(folder))).toBe('there');
+    mkdirSync(join(folder, 'default', 'totpSecret'));
+    expect(await needed(credentialsFromFolder(folder))).toContain('cannot be read from its file (EISDIR)');
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('an appliance of an inventory', () => {
+  const sets = { default: { username: 'a', password: 'b' }, lab: { apiKey: 'k' } };
+
+  /** An inventory, and the settings that its gateways were made with. */
+  async function taking(raw: unknown[], options: ConstructorParameters<typeof Inventory>[0] = {}) {
+    const settings: Settings[] = [];
+    class Noting extends GatewayRegistry {
+      override acquire(given: Settings) {
+        settings.push(given);
+        return super.acquire(given);
+      }
+    }
+    const gateways = new Noting();
+    onTestFinished(() => gateways.close());
+    const inventory = new Inventory({ credentials: sets, gateways, ...options });
+    await inventory.loadEntries(raw);
+    return { inventory, gateways, settings };
+  }
+  const told = async (properties: object): Promise<string> => {
+    const error = await expectFailure(taking([{ ...entry, realm: 'R', ...properties }]));
+    expect([error.code, error.details.sent]).toEqual(['BAD_CONFIG', false]);
+    return error.message;
+  };
+
+  it('has settings of the kinds that they are, from texts and numbers, its own before what all have in common', async () => {
+    const properties = { realm: 7, timeout: ' 10 ', connections: 4, dryRun: 'true', log: false, vendor: '5' };
+    const { inventory, settings } = await taking([{ ...entry, ...properties }], { defaults: { realm: 'x', brand: 'y', rate: '1.5' } });
+    inventory.findAppliance('vpn-1')?.gateway();
+    expect(settings).toEqual([
+      {
+        ...entry,
+        ...{ realm: '7', timeout: 10, connections: 4, dryRun: true, log: false, vendor: '5', brand: 'y', rate: 1.5 },
+        ...sets.default,
+      },
+    ]);
+  });
+
+  it('that cannot be what it says is told', async () => {
+    for (const timeout of ['soon', ' ', '1e999']) expect(await told({ timeout })).toContain('timeout has to be a number.');
+    for (const dryRun of ['maybe', ' ']) expect(await told({ dryRun })).toContain('dryRun has to be true or false.');
+    expect(await told({ url: 7 })).toContain('url has to be text, for example https://vpn.example.com.');
+  });
+
+  it('is taken before its credentials are there, whatever it logs in with', async () => {
+    const logins = [{ login: 'key' }, { realm: 'R', secondFactor: 'totp' }, { realm: 'R', secondFactor: 'password' }];
+    const { inventory, settings } = await taking(
+      logins.map((login, index) => ({ ...login, name: `vpn-${index}`, url: 'https://a', credentials: 'lab' })),
+    );
+    expect(inventory.appliances.map(({ credentials }) => credentials)).toEqual(['lab', 'lab', 'lab']);
+    expect(inventory.findAppliance('vpn-0')?.existingGateway).toBeUndefined();
+    const gateway = inventory.findAppliance('vpn-0')?.gateway();
+    expect([inventory.findAppliance('vpn-0')?.existingGateway === gateway, settings]).toMatchObject([
+      true,
+      [{ login: 'key', apiKey: 'k' }],
+    ]);
+    const missing = getThrownError(() => inventory.findAppliance('vpn-1')?.gateway());
+    expect([missing?.message, missing?.details.sent]).toEqual([
+      'vpn-1: the credential set lab has no username. Enter username of the set lab in the credentials of the inventory.',
+      false,
+    ]);
+  });
+
+  it('has no address for people where it is none', async () => {
+    const settingsOf = (): Settings => ({ ...entry, realm: 'R', ...sets.default });
+    const { inventory } = await taking([{ ...entry, url: 7 }], { toSettings: settingsOf });
+    expect(inventory.findAppliance('vpn-1')?.url).toBe('');
+  });
+
+  it('takes up its gateway when the list is read again, and asks for no credentials before one is used', async () => {
+    const asked: string[] = [];
+    let there = true;
+    const read = (set: string) => (asked.push(set), there ? sets.default : {});
+    const { inventory, gateways } = await taking([{ ...entry, realm: 'R' }], { credentials: { read, describeLocation: () => '' } });
+    await inventory.loadEntries([{ ...entry, realm: 'R' }]);
+    expect([asked, inventory.findAppliance('vpn-1')?.existingGateway, gateways.size]).toEqual([[], undefined, 0]);
+    const gateway = inventory.findAppliance('vpn-1')?.gateway();
+    await inventory.loadEntries([
+      { ...entry, realm: 'R' },
+      { ...entry, name: 'other', realm: 'R' },
+    ]);
+    expect([
+      inventory.findAppliance('vpn-1')?.existingGateway === gateway,
+      inventory.findAppliance('other')?.existingGateway,
+      gateways.size,
+    ]).toEqual([true, undefined, 1]);
+    there = false;
+    await inventory.loadEntries([{ ...entry, realm: 'R' }]);
+    expect(inventory.findAppliance('vpn-1')?.existingGateway).toBeUndefined();
+  });
+});
+
+describe('gateways', () => {
+  const settings = { url: 'https://127.0.0.1:1', realm: 'R', username: 'a', password: 'b', tls: { ca: 'x', servername: 'y' } };
+  const { url, tls, ...more } = settings;
+
+  it('are known by what their settings say, in whatever order', () => {
+    const gateways = new GatewayRegistry();
+    onTestFinished(() => gateways.close());
+    const { gateway } = gateways.acquire(settings);
+    const again = [
+      { ...more, tls, url },
+      { ...settings, tls: { servername: tls.servername, ca: tls.ca } },
+    ].map((one) => gateways.acquire(one));
+    expect([again.map((kept) => kept.gateway === gateway), gateways.size]).toEqual([[true, true], 1]);
+    expect(gateways.acquire({ ...settings, realm: 'S' }).gateway).not.toBe(gateway);
+    expect(gateways.acquire({ ...settings, tls: { ca: 'y', servername: 'x' } }).gateway).not.toBe(gateway);
+  });
+
+  it('outlive the last who uses them for a while, unless somebody comes back', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateways = new GatewayRegistry({}, 1000);
+    expect([gateways.acquireExisting(settings), gateways.size]).toEqual([undefined, 0]);
+    const [one, two] = [gateways.acquire(settings), gateways.acquire(settings)];
+    gateways.release(one);
+    vi.advanceTimersByTime(2000);
+    expect(gateways.size).toBe(1);
+    gateways.release(two);
+    vi.advanceTimersByTime(999);
+    expect(gateways.acquireExisting(settings)).toBe(one);
+    vi.advanceTimersByTime(2000);
+    expect(gateways.size).toBe(1);
+    gateways.release(one);
+    vi.advanceTimersByTime(999);
+    expect(gateways.size).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(gateways.size).toBe(0);
+  });
+
+  it('end all at once when they are closed, also those that somebody may come back for', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateways = new GatewayRegistry();
+    const kept = gateways.acquire(settings);
+    gateways.release(kept);
+    gateways.close();
+    expect([gateways.size, vi.getTimerCount()]).toEqual([0, 0]);
+    expect((await expectFailure(kept.gateway.run('system.info'))).code).toBe('ABORTED');
+  });
+});
+
+describe('what did not change', () => {
+  let fleet: SimulatedFleet;
+  beforeAll(async () => void (fleet = await startSimulatedFleet(2)));
+  afterAll(() => fleet.close());
+
+  const credentials = { default: { username: 'api-admin', password: 'simulator' } };
+
+  it('keeps its gateway, its key and its sockets, also in another inventory of the same gateways', async () => {
+    const gateways = new GatewayRegistry({}, 50);
+    const options = { defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways };
+    const [first, second] = fleet.appliances;
+    const before = new Inventory(options);
+    await before.loadEntries(fleet.entries);
+    await Promise.all(before.appliances.map((appliance) => appliance.gateway().run('system.info')));
+    const kept = before.findAppliance('vpn-001')?.gateway();
+    const sockets = [first?.totalConnections, second?.totalConnections];
+
+    // A file that changes one of them.
+    await before.loadEntries(fleet.entries.map((one, index) => (index === 1 ? { ...one, timeout: 7 } : one)));
+    expect(before.findAppliance('vpn-001')?.gateway()).toBe(kept);
+    await before.findAppliance('vpn-001')?.gateway().run('system.info');
+    await before.findAppliance('vpn-002')?.gateway().run('system.info');
+    expect([first?.totalConnections, first?.logins, second?.logins]).toEqual([sockets[0], 1, 1]);
+    expect(second?.totalConnections).toBeGreaterThan(sockets[1] ?? 0);
+
+    // A deploy.
+    before.close();
+    const after = new Inventory(options);
+    await after.loadEntries(fleet.entries);
+    expect(after.findAppliance('vpn-001')?.gateway()).toBe(kept);
+    await kept?.run('system.info');
+    expect([first?.totalConnections, first?.logins]).toEqual([sockets[0], 1]);
+    after.close();
+    await eventually(() => expect(gateways.size).toBe(0));
+    await eventually(() => expect([first?.openConnections, second?.openConnections]).toEqual([0, 0]));
+  });
+
+  it('is not closed while anything of it is under way', async () => {
+    const gateways = new GatewayRegistry({}, 1);
+    const inventory = new Inventory({ defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways });
+    await inventory.loadEntries(fleet.entries);
+    const [first] = fleet.appliances;
+    let answer = (): void => undefined;
+    first?.fault({ match: ({ path }) => path.includes('system-information'), until: new Promise<void>((resolve) => (answer = resolve)) });
+    const run = inventory.findAppliance('vpn-001')?.gateway().run('system.info');
+    await eventually(() => expect(first?.requests.at(-1)?.path).toContain('system-information'));
+    inventory.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(gateways.size).toBe(1);
+    answer();
+    expect((await run)?.envelope.ok).toBe(true);
+    await eventually(() => expect(gateways.size).toBe(0));
+  });
+});

@@ -1,0 +1,444 @@
+import { appendFileSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findChainEnds } from '../../../src/journal/journal-files';
+import { UndoStore } from '../../../src/journal/undo-store';
+import { isPartialLine, parseLine, sealLine, sha256 } from '../../../src/journal/journal-line';
+import { findJournalEntries, listJournalEntries, parseTime } from '../../../src/journal/read-entries';
+import { verifyJournal } from '../../../src/journal/verify-journal';
+import { JournalWriter, type EntryFields } from '../../../src/journal/journal-writer';
+import { HOST_HASH } from '../../../src/files/atomic-file';
+import { getThrownCode, expectFailure } from '../../helpers/simulated-appliance';
+import { listJournalFiles, createTemporaryFolder, readAllJournalLines, withPatchedFileHandles } from '../../helpers/journal';
+import { listOpenFiles } from '../../helpers/open-files';
+
+// The files of a journal by themselves: what is written, what is read of them, and what is believed. No appliance takes part.
+
+const AT = '2026-11-20T08:00:00.000Z';
+const ENTRY = { at: AT, appliance: 'vpn-1', 'serial-number': null, node: null, flow: null, actor: null, operation: 'config.update' };
+const DONE = { status: 200, ok: true, code: null, changed: true, diff: null, undo: false };
+const told: EntryFields = { ...ENTRY, request: { method: 'PUT', path: '/' }, ...DONE };
+
+/** A file of a process of another machine, which is taken for gone. */
+const nameOf = (count: number, day = '20261120', host = '00000000', pid = 4711): string =>
+  `${day}-${host}-${pid}-${String(count).padStart(12, '0')}.jsonl`;
+
+type Some = Readonly<Record<string, unknown>>;
+
+/** Lines as a writer chains them, each with what is special about it. */
+function chain(...entries: readonly Some[]): { text: string; hash: string }[] {
+  let prev = '';
+  return entries.map((entry, index) => {
+    const line = sealLine({ id: `e-${index + 1}`, ...told, ...(index === 0 && { follows: [] }), prev, ...entry });
+    prev = line.hash;
+    return line;
+  });
+}
+
+/** A folder with one file of these lines. */
+function journalOf(lines: readonly { text: string }[] | string, name = nameOf(1), place = createTemporaryFolder()): string {
+  writeFileSync(join(place, name), typeof lines === 'string' ? lines : lines.map(({ text }) => text).join(''));
+  return place;
+}
+
+const NO_LINE = 'it is no line of a journal';
+const NO_FOLLOWER = 'it does not follow the line before: one was changed, added or taken out';
+const ELSEWHERE = 'it does not stand where it was written';
+const ALIVE = 'it is half of a line, but its process lives';
+
+const garbage = { text: 'garbage\n', hash: '' };
+
+/** Lines of which the second is no entry, whatever its hash says. */
+const withOdd = (odd: Some): { text: string }[] => chain({}, odd, {});
+
+/** What is wrong with a folder, as line and reason. */
+async function wrongIn(place: string): Promise<[number, string][]> {
+  const { ok, broken } = await verifyJournal(place);
+  expect(ok).toBe(broken.length === 0);
+  return broken.map(({ line, why }) => [line, why]);
+}
+
+describe('a line', () => {
+  const [first = { text: '', hash: '' }, second = { text: '', hash: '' }] = chain({}, {});
+  const bytes = Buffer.from(first.text.trimEnd());
+
+  it('is believed by its bytes, and says which hashes the next one may go by', () => {
+    expect(parseLine(bytes)).toEqual({ line: JSON.parse(first.text) as unknown, why: undefined, hashes: [first.hash, first.hash] });
+    expect(first.hash).toBe(sha256(first.text.slice(0, first.text.lastIndexOf(',"hash"'))));
+    const changed = Buffer.from(bytes.toString().replace('vpn-1', 'vpn-2'));
+    const { line, problem, hashes } = parseLine(changed);
+    expect([line?.appliance, problem, hashes[0]]).toEqual(['vpn-2', 'it was changed', first.hash]);
+    expect(hashes[1]).not.toBe(first.hash);
+    expect(parseLine(Buffer.from('garbage'))).toEqual({ line: undefined, why: NO_LINE, hashes: [] });
+    expect(parseLine(Buffer.from(''))).toEqual({ line: undefined, why: NO_LINE, hashes: [] });
+  });
+
+  it.each<[string, string, boolean]>([
+    ['its first bytes', first.text.slice(0, 3), true],
+    ['all but its end', first.text.slice(0, -30), true],
+    ['all but the hash', first.text.slice(0, first.text.lastIndexOf('"hash"')), true],
+    ['half of one that quotes the hash of another', `${first.text.slice(0, 7)}"hash":"${first.hash}"}${'x'.repeat(200)}`, true],
+    ['nothing', '', true],
+    ['all of it', first.text.trimEnd(), false],
+    ['all of it and more', `${first.text.trimEnd()}x`, false],
+    ['something else', 'garbage', false],
+    ['the end of one', first.text.slice(5, -30), false],
+    ['two in one', first.text.trimEnd() + second.text.slice(0, 60), false],
+  ])('of which there is %s may be what a killed process left: %#', (_what, text, expected) => {
+    expect(isPartialLine(Buffer.from(text))).toBe(expected);
+  });
+});
+
+describe('verify says', () => {
+  it.each<[string, readonly { text: string }[] | string, [number, string][]]>([
+    ['nothing of what is whole', chain({}, {}, {}), []],
+    [
+      'that there is a line too much',
+      [{ text: '\n' }, ...chain({}, {})],
+      [
+        [1, NO_LINE],
+        [2, ELSEWHERE],
+      ],
+    ],
+    ['nothing of half of a line at the end', `${chain({})[0]?.text}{"id":"e-2","at`, []],
+    [
+      'what was changed',
+      chain({}, { appliance: 'vpn-2' }, {}).map(({ text }) => ({ text: text.replace('vpn-2', 'vpn-3') })),
+      [[2, 'it was changed']],
+    ],
+    ['each of several', chain({}, { prev: 'x' }, {}, { prev: 'y' }), [2, 4].map((line): [number, string] => [line, NO_FOLLOWER])],
+    [
+      'what is no line, of which nobody knows what follows it',
+      [chain({})[0] ?? garbage, garbage, ...chain({}, {}).slice(1)],
+      [[2, NO_LINE]],
+    ],
+    ['that an end is no line', `${chain({})[0]?.text}garbage`, [[2, NO_LINE]]],
+    [
+      'nothing of an end without a line end',
+      chain({}, {})
+        .map(({ text }) => text)
+        .join('')
+        .trimEnd(),
+      [],
+    ],
+    ['that a line has another moment than a text', withOdd({ at: 7 }), [[2, NO_LINE]]],
+    ['that a line has no id', withOdd({ id: undefined }), [[2, NO_LINE]]],
+    ['that a line has no appliance', withOdd({ appliance: null }), [[2, NO_LINE]]],
+    ['that a line has no operation', withOdd({ operation: undefined }), [[2, NO_LINE]]],
+    ['that a line has no request', withOdd({ request: 'PUT /' }), [[2, NO_LINE]]],
+    ['that a line follows nothing', withOdd({ prev: undefined }), [[2, NO_LINE]]],
+    ['that a line is no object', [sealLine(['x'])], [[1, NO_LINE]]],
+    ['what follows another one', chain({}, { prev: 'x' }, {}), [[2, NO_FOLLOWER]]],
+    ['that a first line follows another one', chain({ prev: 'x' }, {}), [[1, NO_FOLLOWER]]],
+    ['that the first line is not that of a file', chain({ follows: undefined }, {}), [[1, ELSEWHERE]]],
+    ['that a later line is the first of a file', chain({}, { follows: [] }), [[2, ELSEWHERE]]],
+  ])('%s', async (_what, lines, expected) => {
+    expect(await wrongIn(journalOf(lines))).toEqual(expected);
+  });
+
+  it('that half of a line is nobody’s who lives, unless it becomes a whole one', async () => {
+    const [first, second] = chain({}, {});
+    const lives = nameOf(1, '20261120', HOST_HASH, process.ppid);
+    const half = second?.text.slice(0, 40) ?? '';
+    const place = journalOf(`${first?.text}${half}`, lives);
+    expect(await wrongIn(place)).toEqual([[2, ALIVE]]);
+    const checked = verifyJournal(place);
+    setTimeout(() => appendFileSync(join(place, lives), second?.text.slice(40) ?? ''), 30);
+    expect(await checked).toEqual({ files: 1, entries: 2, ok: true, broken: [] });
+    const ours = createTemporaryFolder();
+    await JournalWriter.forFolder(ours).announce(told, undefined);
+    appendFileSync(join(ours, listJournalFiles(ours)[0] ?? ''), '{"id"');
+    expect(await wrongIn(ours)).toEqual([[2, ALIVE]]);
+    // Half a day later the number is that of another process.
+    writeFileSync(join(place, lives), `${first?.text}${half}`);
+    utimesSync(join(place, lives), 0, 0);
+    expect(await wrongIn(place)).toEqual([]);
+  });
+
+  it('what is missing, each place once, and where more is wrong only that', async () => {
+    const [first, second, third] = chain({}, {}, {});
+    const link = { file: nameOf(1), hash: third?.hash };
+    const place = journalOf([first, second, third] as { text: string }[]);
+    journalOf(chain({ id: 'f-1', follows: [link] }), nameOf(2, '20261121'), place);
+    expect(await verifyJournal(place)).toEqual({ files: 2, entries: 4, ok: true, broken: [] });
+    const behind = `lines are missing behind it: ${nameOf(2, '20261121')} follows another one`;
+    journalOf([first, second] as { text: string }[], nameOf(1), place);
+    expect(await wrongIn(place)).toEqual([[2, behind]]);
+    journalOf([first, garbage] as { text: string }[], nameOf(1), place);
+    expect(await wrongIn(place)).toEqual([[2, NO_LINE]]);
+    // Two that follow what is not there.
+    const gone = { file: nameOf(9), hash: 'x' };
+    for (const count of [3, 4]) journalOf(chain({ id: `g-${count}`, follows: [gone] }), nameOf(count, '20261121'), place);
+    journalOf([first, second, third] as { text: string }[], nameOf(1), place);
+    const { broken, ok, files: count } = await verifyJournal(place);
+    expect([ok, count]).toEqual([false, 4]);
+    expect(broken).toEqual([{ file: nameOf(9), line: 0, why: `it is missing: ${nameOf(4, '20261121')} follows it` }]);
+  });
+});
+
+describe('reading', () => {
+  const at = (minute: number): string => `2026-11-20T08:0${minute}:00.000Z`;
+  const filter = { appliance: 'vpn-1' };
+  const idsIn = async (place: string, more: object = {}): Promise<string[]> =>
+    (await listJournalEntries(place, { ...filter, ...more })).map(({ id }) => id);
+
+  it('gives the newest first, also of one moment, within the times that are given', async () => {
+    const place = journalOf(
+      chain({ at: at(1) }, { at: at(2) }, { at: at(2) }, { at: at(0) }, { at: at(3), actor: 'j.doe', operation: 'x.y' }),
+    );
+    expect(await idsIn(place)).toEqual(['e-5', 'e-3', 'e-2', 'e-1', 'e-4']);
+    expect(await idsIn(place, { since: new Date(at(1)), until: new Date(at(2)) })).toEqual(['e-3', 'e-2', 'e-1']);
+    expect(await idsIn(place, { limit: 2 })).toEqual(['e-5', 'e-3']);
+    expect(await idsIn(place, { actor: 'j.doe' })).toEqual(['e-5']);
+    expect(await idsIn(place, { operation: 'x.y' })).toEqual(['e-5']);
+    expect(await idsIn(place, { appliance: 'vpn-2' })).toEqual([]);
+  });
+
+  it('tells an entry once: as it was completed, at the time at which it was announced, and nothing of the chain’s', async () => {
+    const place = journalOf(chain({ at: at(1), ok: null, kept: 'k1' }, { id: 'e-1', at: at(2), kept: 'k2' }, { ok: null }));
+    const [entry, other] = await listJournalEntries(place, filter);
+    expect(other).toMatchObject({ id: 'e-3', ok: null });
+    expect(entry).toMatchObject({ id: 'e-1', at: at(1), ok: true });
+    for (const own of ['follows', 'kept']) expect(entry).not.toHaveProperty(own);
+    const found = await findJournalEntries(place, ['e-3', 'nonsense', 'e-1']);
+    const kept = ['k1', 'k2'].map((hash) => ({ file: nameOf(1), hash }));
+    expect(found.map((one) => one && [one.entry.id, one.undoParts])).toEqual([['e-3', []], undefined, ['e-1', kept]]);
+  });
+
+  it('reads no file of a day before, and of the others passes nothing over', async () => {
+    const place = journalOf('garbage\n', nameOf(1, '20261119'));
+    journalOf(chain({}), nameOf(2), place);
+    writeFileSync(join(place, `x${nameOf(3)}`), 'garbage\n');
+    writeFileSync(join(place, `${nameOf(3)}.bak`), 'garbage\n');
+    expect(await idsIn(place, { since: new Date('2026-11-20T00:00:00Z') })).toEqual(['e-1']);
+    const error = await expectFailure(listJournalEntries(place, { ...filter, since: new Date('2026-11-19T23:00:00Z') }));
+    expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
+    expect(error.message).toBe(`Line 1 of ${nameOf(1, '20261119')} cannot be believed: ${NO_LINE}. Verify the journal.`);
+  });
+
+  it('believes no line that was changed', async () => {
+    const [first, second] = chain({}, {});
+    const changed = (second?.text ?? '').replace('vpn-1', 'vpn-2');
+    const error = await expectFailure(idsIn(journalOf(`${first?.text}${changed}`)));
+    expect(error.message).toBe(`Line 2 of ${nameOf(1)} cannot be believed: it was changed. Verify the journal.`);
+  });
+
+  it('takes the last line without its end, and leaves half of one', async () => {
+    const [first, second] = chain({}, {});
+    expect(await idsIn(journalOf(`${first?.text}${second?.text.trimEnd()}`))).toEqual(['e-2', 'e-1']);
+    expect(await idsIn(journalOf(`${first?.text}${second?.text.slice(0, -9)}`))).toEqual(['e-1']);
+    expect((await expectFailure(idsIn(journalOf(`${first?.text}garbage`)))).message).toContain('Line 2 of');
+  });
+
+  it('finds nothing where nothing was written yet, and says what is wrong with the folder otherwise', async () => {
+    expect(await idsIn(join(createTemporaryFolder(), 'none'))).toEqual([]);
+    const place = join(createTemporaryFolder(), 'file');
+    writeFileSync(place, '');
+    const error = await expectFailure(idsIn(place));
+    expect(error).toMatchObject({ code: 'BAD_INPUT', details: { extra: { system: 'ENOTDIR', file: place } } });
+    expect(error.message).toContain('cannot be read');
+  });
+
+  it('takes a moment as a flow gives it', () => {
+    expect(parseTime('since', undefined)).toBeUndefined();
+    expect(parseTime('since', AT)).toEqual(new Date(AT));
+    expect(parseTime('since', '1763625600000')).toEqual(new Date(1_763_625_600_000));
+    expect(parseTime('since', '1763625600')).toEqual(new Date(1_763_625_600));
+    for (const text of ['123456789', 'yesterday', '', 'x1763625600000'])
+      expect(
+        getThrownCode(() => parseTime('since', text)),
+        text,
+      ).toBe('BAD_INPUT');
+    expect(() => parseTime('until', 'x')).toThrow('until is no time. Give one such as 2026-11-20T08:00:00Z.');
+  });
+});
+
+describe('ends', () => {
+  it.each([10, 40_000, 70_000, 300_000, 1_200_000])('of files are found whatever their lines measure: %s bytes', async (length) => {
+    const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(length) } } };
+    const earlier = { file: nameOf(7), hash: 'f'.repeat(64) };
+    const lines = chain({ ...long, follows: [earlier] }, long, long);
+    const place = journalOf(lines);
+    expect(await findChainEnds(place)).toEqual([{ file: nameOf(1), hash: lines[2]?.hash }]);
+    // A first line that is long alone, and one that is followed by half of another.
+    for (const count of [1, 2]) {
+      journalOf([...lines.slice(0, count), { text: '{"id":"half' }], nameOf(1), place);
+      expect(await findChainEnds(place)).toEqual([{ file: nameOf(1), hash: lines[count - 1]?.hash }]);
+    }
+  });
+
+  it('are found among many lines, behind short ones, before much of half a line, and behind a long first one', async () => {
+    const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
+    for (const entries of [Array.from({ length: 400 }, () => ({})), [{}, {}, {}, long]]) {
+      const lines = chain(...entries);
+      expect(await findChainEnds(journalOf(lines))).toEqual([{ file: nameOf(1), hash: lines.at(-1)?.hash }]);
+      const torn = journalOf([...lines, { text: `{"id":"${'x'.repeat(100_000)}` }]);
+      expect(await findChainEnds(torn)).toEqual([{ file: nameOf(1), hash: lines.at(-1)?.hash }]);
+    }
+    const [first] = chain({});
+    const [second] = chain({ ...long, follows: [{ file: nameOf(1), hash: first?.hash }] });
+    const place = journalOf([first ?? garbage]);
+    expect(await findChainEnds(journalOf([second ?? garbage], nameOf(2), place))).toEqual([{ file: nameOf(2), hash: second?.hash }]);
+    expect(listOpenFiles().filter((file) => file.startsWith(place))).toEqual([]);
+  });
+
+  it('are told of files that no other one follows already, and of those that have one', async () => {
+    const [first] = chain({});
+    const place = journalOf([first] as { text: string }[]);
+    const [second] = chain({ follows: [{ file: nameOf(1), hash: first?.hash }] });
+    journalOf([second] as { text: string }[], nameOf(2), place);
+    journalOf('', nameOf(3), place);
+    journalOf('{"id":"half', nameOf(4), place);
+    expect(await findChainEnds(place)).toEqual([{ file: nameOf(2), hash: second?.hash }]);
+  });
+});
+
+describe('what is kept for an undo', () => {
+  /** What is kept in parts, and where. */
+  function keep(...parts: readonly object[]): { place: string; parts: { file: string; hash: string }[]; path: string } {
+    const place = createTemporaryFolder();
+    mkdirSync(join(place, 'undo'));
+    const texts = parts.map((part) => JSON.stringify(part));
+    const path = join(place, 'undo', nameOf(1));
+    writeFileSync(path, texts.map((text) => `${text}\n`).join(''));
+    return { place, path, parts: texts.map((text) => ({ file: nameOf(1), hash: sha256(text) })) };
+  }
+
+  const subject = { paths: ['/x'], deep: false };
+
+  it('is put together of its parts, and read once', async () => {
+    const { place, parts, path } = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: { '/x': { a: 'ä' } } });
+    const store = new UndoStore(place);
+    const whole = { subject, method: 'PUT', before: { '/x': { a: '1' } }, after: { '/x': { a: 'ä' } } };
+    expect(await store.read('e-1', parts)).toEqual(whole);
+    writeFileSync(path, '');
+    expect(await store.read('e-1', parts)).toEqual(whole);
+    expect((await expectFailure(new UndoStore(place).read('e-1', parts))).code).toBe('BAD_INPUT');
+  });
+
+  it.each<[string, (kept: ReturnType<typeof keep>) => void]>([
+    ['is not there any more', ({ parts }) => parts.splice(0, 1, { file: nameOf(2), hash: 'x' })],
+    ['was changed', ({ path }) => writeFileSync(path, readFileSync(path, 'utf8').replace('"1"', '"2"'))],
+    ['is the end alone', ({ parts }) => parts.shift()],
+  ])('that %s is not believed', async (_what, spoil) => {
+    const kept = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: {} });
+    spoil(kept);
+    const error = await expectFailure(new UndoStore(kept.place).read('e-1', kept.parts));
+    expect(error.code).toBe('BAD_INPUT');
+    expect(error.message).toBe('What was kept for an undo of e-1 is not there any more, or was changed. Nothing was sent.');
+  });
+});
+
+describe('a writer', () => {
+  let times = 0;
+  const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
+
+  it('is one for a folder, however that is called, gives every entry an id, and chains its lines', async () => {
+    const place = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(place);
+    expect(JournalWriter.forFolder(`${place}/x/..`)).toBe(writer);
+    expect(JournalWriter.forFolder(`${place}/y`)).not.toBe(writer);
+    const ids = [await writer.announce(told, { before: {} }), await writer.announce(told, undefined)];
+    await writer.complete(ids[0] ?? '', told, { after: {} });
+    const [name = ''] = listJournalFiles(place);
+    expect(ids).toEqual([1, 2].map((count) => `${name.replace('.jsonl', '')}-${count}`));
+    expect(name).toMatch(new RegExp(`^\\d{8}-${HOST_HASH}-${process.pid}-[0-9a-f]{12}\\.jsonl$`));
+    const lines = readAllJournalLines(place);
+    expect(lines.map(({ id, kept }) => [id, typeof kept])).toEqual([
+      [ids[0], 'string'],
+      [ids[1], 'undefined'],
+      [ids[0], 'string'],
+    ]);
+    expect(lines.map(({ follows }) => follows)).toEqual([[], undefined, undefined]);
+    const apart = readFileSync(join(place, 'undo', name), 'utf8');
+    expect(apart).toBe(`${JSON.stringify({ id: ids[0], before: {} })}\n${JSON.stringify({ id: ids[0], after: {} })}\n`);
+    expect(await verifyJournal(place)).toEqual({ files: 1, entries: 2, ok: true, broken: [] });
+  });
+
+  it.each([
+    ['ends where it ended', {}, 1],
+    ['is left to lie where that cannot be', { truncate: broken }, 2],
+  ])('whose disk is full tells it, and its file %s', async (_what, more, count) => {
+    const place = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(place);
+    await writer.announce(told, undefined);
+    // It takes all of it, and then says that it did not.
+    await withPatchedFileHandles({ write: async (own) => (await own(), broken()), ...more }, async () => {
+      const error = await expectFailure(writer.announce(told, undefined));
+      expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
+      expect(error.message).toContain('The journal cannot be written, so nothing is sent:');
+      expect(error.message).toContain(`${place} cannot be written: there is no room left on the disk (ENOSPC)`);
+    });
+    const [name = ''] = listJournalFiles(place);
+    expect(readAllJournalLines(place)).toHaveLength(count);
+    expect(await writer.announce(told, undefined)).toMatch(/-\d+$/);
+    expect(listJournalFiles(place)).toHaveLength(count);
+    expect((await verifyJournal(place)).ok).toBe(true);
+    // One file and what is kept with it.
+    expect(listOpenFiles().filter((file) => file.startsWith(place))).toHaveLength(2);
+    if (count === 2) expect(readAllJournalLines(place).filter(({ follows }) => follows?.[0]?.file === name)).toHaveLength(1);
+  });
+
+  it.each<[string, Parameters<typeof withPatchedFileHandles>[0]['write']]>([
+    ['nothing at first', (own, [bytes, at, length, position]) => own(bytes, at, times++ < 3 ? 0 : length, position)],
+    ['half of the rest', (own, [bytes, at, length, position]) => own(bytes, at, Math.ceil(Number(length) / 2), position)],
+  ])('writes on where the disk takes a line bit by bit: %s', async (_what, write = (own) => own()) => {
+    const place = createTemporaryFolder();
+    times = 0;
+    await withPatchedFileHandles({ write }, async () => {
+      for (let count = 0; count < 2; count++) await JournalWriter.forFolder(place).announce(told, { before: { count } });
+    });
+    expect(readAllJournalLines(place)).toHaveLength(2);
+    expect((await verifyJournal(place)).ok).toBe(true);
+    const apart = readFileSync(join(place, 'undo', listJournalFiles(place)[0] ?? ''), 'utf8')
+      .trimEnd()
+      .split('\n');
+    expect(apart.map((line) => (JSON.parse(line) as { before: unknown }).before)).toEqual([{ count: 0 }, { count: 1 }]);
+  });
+
+  it('chains what comes while others are written, whenever that is, and keeps what belongs to each', async () => {
+    const place = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(place);
+    const ids: Promise<string>[] = [];
+    for (let turn = 0; turn < 20; turn++) {
+      for (const count of [0, 1]) ids.push(writer.announce(told, { turn, count }));
+      await new Promise((resolve) => setTimeout(resolve, turn % 3));
+    }
+    expect(new Set(await Promise.all(ids)).size).toBe(40);
+    expect(await verifyJournal(place)).toEqual({ files: 1, entries: 40, ok: true, broken: [] });
+    const kept = readFileSync(join(place, 'undo', listJournalFiles(place)[0] ?? ''), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const all = await Promise.all(ids.map(async (id, index) => ({ id: await id, turn: Math.floor(index / 2), count: index % 2 })));
+    expect(kept.map((line) => JSON.parse(line) as unknown)).toEqual(all);
+  });
+
+  it('begins another file where its own was removed', async () => {
+    const place = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(place);
+    await writer.announce(told, undefined);
+    rmSync(join(place, listJournalFiles(place)[0] ?? ''));
+    await writer.announce(told, undefined);
+    expect(readAllJournalLines(place)).toHaveLength(1);
+    expect((await verifyJournal(place)).ok).toBe(true);
+  });
+
+  it('whose folder cannot be made tells it, and writes once it can', async () => {
+    const place = join(createTemporaryFolder(), 'journal');
+    writeFileSync(place, '');
+    const writer = JournalWriter.forFolder(place);
+    expect((await expectFailure(writer.announce(told, undefined))).message).toContain('The journal cannot be written');
+    writeFileSync(`${place}x`, '');
+    const other = JournalWriter.forFolder(`${place}-2`);
+    await other.announce(told, undefined);
+    expect(readAllJournalLines(`${place}-2`)).toHaveLength(1);
+  });
+
+  it('begins one file a day, which follows what the files before it end with', async () => {
+    const lines = chain({}, {});
+    const place = journalOf(lines);
+    await JournalWriter.forFolder(place).announce(told, undefined);
+    expect(readAllJournalLines(place).at(-1)?.follows).toEqual([{ file: nameOf(1), hash: lines[1]?.hash }]);
+    expect(await verifyJournal(place)).toMatchObject({ files: 2, entries: 3, ok: true });
+  });
+});

@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest';
+import { parseField, parseInput } from '../../../src/model/input';
+import { toJsonText, toBooleanText, withBooleanTexts } from '../../../src/model/json-text';
+import {
+  amountField,
+  booleanField,
+  choiceField,
+  dataField,
+  contentField,
+  listField,
+  namesField,
+  numberField,
+  objectField,
+  defineOperation,
+  pathField,
+  recordsField,
+  requiredField,
+  textField,
+  type Field,
+} from '../../../src/model/operation';
+import { safeMessage } from '../../../src/model/safe-message';
+import { getThrownCode, expectFailure, startSimulatorWithGateway, getThrownError } from '../../helpers/simulated-appliance';
+
+const fields = {
+  text: textField('Text', ''),
+  number: numberField('Number', ''),
+  boolean: booleanField('Boolean', ''),
+  choice: choiceField('Choice', '', ['ad', 'ldap']),
+  object: objectField('Object', ''),
+  list: listField('List', ''),
+  path: pathField('Path', ''),
+  records: recordsField('Records', ''),
+  names: namesField('Names', ''),
+  data: dataField('Data', ''),
+  content: contentField('Content', ''),
+  amount: amountField('Amount', ''),
+  count: numberField('Count', '', { range: 'count' }),
+  positive: numberField('Positive', '', { range: 'positive' }),
+  most: amountField('Most', '', { range: 'count' }),
+};
+const bytes = Buffer.from('bytes');
+
+describe('accepts', () => {
+  it.each<[keyof typeof fields, unknown, unknown]>([
+    ['text', 'a', 'a'],
+    ['text', '', ''],
+    ['text', 7.5, '7.5'],
+    ['number', 25, 25],
+    ['number', ' 25 ', 25],
+    ['number', '-1.5', -1.5],
+    ['boolean', true, true],
+    ['boolean', 'true', true],
+    ['boolean', 'True', true],
+    ['boolean', 1, true],
+    ['boolean', '1', true],
+    ['boolean', false, false],
+    ['boolean', 'false', false],
+    ['boolean', 'False', false],
+    ['boolean', 0, false],
+    ['boolean', '0', false],
+    ['choice', 'ldap', 'ldap'],
+    ['object', { a: 1 }, { a: 1 }],
+    ['list', ['a', 5], ['a', '5']],
+    ['list', 'a', ['a']],
+    ['path', 'users', 'users'],
+    ['path', ['users', 'x'], ['users', 'x']],
+    ['records', 'sid1', 'sid1'],
+    ['records', { 'session-id': 'sid1' }, { 'session-id': 'sid1' }],
+    ['records', ['sid1', { a: 1 }], ['sid1', { a: 1 }]],
+    ['records', [], []],
+    ['names', 5, '5'],
+    ['names', ['a', 5, { username: 'b' }], ['a', '5', { username: 'b' }]],
+    ['data', bytes, bytes],
+    ['content', bytes, bytes],
+    ['content', 'text', 'text'],
+    ['content', { a: 1 }, { a: 1 }],
+    ['data', 'text', 'text'],
+    ['amount', ' 7 ', 7],
+    ['amount', 0, 0],
+    ['amount', '10 %', '10%'],
+    ['most', '0.5%', '0.5%'],
+    ['most', 3, 3],
+    ['count', '3', 3],
+    ['positive', 0.1, 0.1],
+  ])('%s %j', (kind, value, read) => expect(parseField('field', fields[kind], value)).toEqual(read));
+});
+
+describe('refuses', () => {
+  it.each<[keyof typeof fields, unknown, string]>([
+    ['text', true, 'field has to be text; a boolean came'],
+    ['text', NaN, 'field has to be text; a number came'],
+    ['text', ['a'], 'field has to be text; an array came'],
+    ['text', bytes, 'field has to be text; a Buffer came'],
+    ['number', 'many', 'field has to be a number; text came'],
+    ['number', '', 'field (Number) is empty'],
+    ['number', ' ', 'field has to be a number; text came'],
+    ['number', Infinity, 'field has to be a number'],
+    ['number', 'Infinity', 'field has to be a number'],
+    ['number', true, 'field has to be a number; a boolean came'],
+    ['boolean', 'yes', 'field has to be true or false; text came'],
+    ['boolean', 2, 'field has to be true or false; a number came'],
+    ['boolean', 'TRUE', 'field has to be true or false'],
+    ['choice', 'AD', 'field has to be one of ad, ldap; "AD" came'],
+    ['choice', 1, 'field has to be one of ad, ldap; a number came'],
+    ['object', '{}', 'field has to be an object; text came'],
+    ['object', [{}], 'field has to be an object; an array came'],
+    ['object', bytes, 'field has to be an object; a Buffer came'],
+    ['list', ['a', ''], 'field[1] has to be text; empty text came'],
+    ['list', ['a', null], 'field[1] has to be text; nothing came'],
+    ['list', {}, 'field has to be text; an object came'],
+    ['path', {}, 'field has to be text; an object came'],
+    ['records', 5, 'field has to be text or an object; a number came'],
+    ['records', [''], 'field[0] has to be text or an object; empty text came'],
+    ['records', [['a']], 'field[0] has to be text or an object; an array came'],
+    ['records', '', 'field (Records) is empty'],
+    ['names', [true], 'field[0] has to be text or an object; a boolean came'],
+    ['names', NaN, 'field has to be text or an object; a number came'],
+    ['content', 5, 'field has to be an object, text or a Buffer; a number came'],
+    ['content', [1], 'field has to be an object, text or a Buffer; an array came'],
+    ['content', '', 'field (Content) is empty'],
+    ['data', {}, 'field has to be a Buffer or text; an object came'],
+    ['list', [Infinity], 'field[0] has to be text; a number came'],
+    ['amount', '101%', 'field has to be a number, or a share such as 10%, of at most 100%; text came'],
+    ['amount', true, 'field has to be a number, or a share such as 10%, of at most 100%; a boolean came'],
+    ['most', 0, 'field has to be a whole number of at least 1.'],
+    ['count', 1.5, 'field has to be a whole number of at least 1.'],
+    ['positive', '0', 'field has to be more than 0.'],
+  ])('%s %j', (kind, value, words) => {
+    const error = getThrownError(() => parseField('field', fields[kind], value));
+    expect(error?.code).toBe('BAD_INPUT');
+    expect(error?.message).toContain(words);
+  });
+});
+
+describe('a whole input', () => {
+  const operation = (given: Record<string, Field>): ReturnType<typeof defineOperation> =>
+    defineOperation({ effect: 'read', label: '', help: '', data: '', fields: given, example: { input: {}, request: '' } });
+  const example = operation({
+    id: requiredField(textField('Id', '')),
+    name: textField('Name', '', { filter: true }),
+    max: numberField('Max', '', { default: 25, check: (value) => (value > 0 ? undefined : 'has to be more than 0.') }),
+    note: textField('Note', ''),
+  });
+
+  it('fills in defaults and leaves out what is not given', () => {
+    expect(parseInput(example, { id: 'a', note: undefined })).toEqual({ id: 'a', max: 25 });
+    expect(parseInput(example, { id: 'a', max: null, note: '' })).toEqual({ id: 'a', max: 25, note: '' });
+  });
+
+  it.each([
+    [{}, 'id (Id) is missing'],
+    [{ id: null }, 'id (Id) is missing'],
+    [{ id: '' }, 'id (Id) is empty'],
+    [{ id: 'a', name: null }, 'name (Name) is missing'],
+    [{ id: 'a', name: '' }, 'name (Name) is empty'],
+    [{ id: 'a', max: 0 }, 'max has to be more than 0'],
+    [{ id: 'a', nmae: 'x' }, 'nmae is not a field of this operation. Its fields are: id, name, max, note'],
+  ])('%j is refused', (input, words) => {
+    const error = getThrownError(() => parseInput(example, input));
+    expect(error?.code).toBe('BAD_INPUT');
+    expect(error?.message).toContain(words);
+  });
+
+  it.each([
+    [null, 'nothing came'],
+    ['text', 'text came'],
+    [['a'], 'an array came'],
+  ])('is an object: %j is none', (raw, words) => {
+    const error = getThrownError(() => parseInput(example, raw as never));
+    expect(error?.message).toBe(`The input has to be an object with the fields of the operation; ${words}.`);
+  });
+
+  it('has nothing in it that was not given, and may have fields of others that are undefined', () => {
+    expect(Object.keys(parseInput(example, { id: 'a', other: undefined }))).toEqual(['id', 'max']);
+    expect(getThrownError(() => parseInput(operation({}), { x: 1 }))?.message).toBe(
+      'x is not a field of this operation. Its fields are: none.',
+    );
+  });
+
+  it('names the field that is missing, for whoever asks for it', () => {
+    expect(getThrownError(() => parseInput(example, {}))?.details).toMatchObject({ missing: { name: 'id', label: 'Id' } });
+  });
+
+  it('may have in each item what is otherwise asked for once', () => {
+    const many = operation({
+      user: requiredField(namesField('User', '', { subject: true })),
+      role: requiredField(textField('Role', '', { perItem: true })),
+      realm: requiredField(textField('Realm', '')),
+    });
+    const missing = (input: Record<string, unknown>): string | undefined =>
+      getThrownError(() => parseInput(many, input))?.details.missing?.name;
+    expect(parseInput(many, { user: [{ name: 'a', role: 'b' }], realm: 'r' })).toEqual({ user: [{ name: 'a', role: 'b' }], realm: 'r' });
+    expect(missing({ user: 'a', realm: 'r' })).toBe('role');
+    expect(missing({ user: ['a'] })).toBe('realm');
+    const none = operation({ role: requiredField(textField('Role', '', { perItem: true })) });
+    expect(getThrownError(() => parseInput(none, { undefined: ['a'] }))?.message).toContain('is not a field');
+    expect(getThrownError(() => parseInput(none, {}))?.details.missing?.name).toBe('role');
+  });
+
+  it('is complained of in words of ours, in which what came is told apart', () => {
+    const check = (value: string) => (value === 'plain' ? 'is plain.' : safeMessage`is odd: ${value}`);
+    const told = (value: string): string | undefined =>
+      getThrownError(() => parseField('id', textField('Id', '', { check }), value))?.safeMessage.text(() => '•');
+    expect(told('plain')).toBe('id is plain.');
+    expect(told('secret')).toBe('id is odd: •');
+  });
+
+  it('does not take inherited properties for fields', () => {
+    expect(getThrownCode(() => parseInput(example, { id: 'a', constructor: 'x' }))).toBe('BAD_INPUT');
+    expect(getThrownCode(() => parseInput(operation({}), JSON.parse('{"__proto__":{"id":"a"}}') as Record<string, unknown>))).toBe(
+      'BAD_INPUT',
+    );
+  });
+});
+
+describe('a body as JSON', () => {
+  const holder: Record<string, unknown> = {};
+  holder.self = holder;
+  const throwing = (thrown: unknown) => ({
+    toJSON: (): never => {
+      throw thrown;
+    },
+  });
+
+  it.each<[string, unknown, string]>([
+    ['what was computed to NaN', { a: { b: NaN } }, 'NaN stands at "b", which would be lost.'],
+    ['Infinity', { a: [-Infinity] }, '-Infinity stands at "0", which would be lost.'],
+    ['a function', { f: () => 1 }, 'a function stands at "f", which would be lost.'],
+    ['a symbol', { s: Symbol('x') }, 'a symbol stands at "s", which would be lost.'],
+    ['a Map', { m: new Map() }, 'a Map stands at "m", which would become an empty object.'],
+    ['a big number', { n: 1n }, 'Do not know how to serialize a BigInt.'],
+    ['what holds itself', holder, 'Converting circular structure to JSON.'],
+    ['what says so itself', throwing(new Error('not me\nnor this')), 'not me.'],
+    ['what says so in a text', throwing('odd'), 'odd.'],
+  ])('refuses %s', (_what, body, words) => {
+    const error = getThrownError(() => toJsonText(body));
+    expect([error?.code, error?.message]).toEqual(['BAD_INPUT', `The body cannot be sent as JSON: ${words}`]);
+  });
+
+  it('tells apart what is ours and what came from outside', () => {
+    const told = (body: unknown): string | undefined => getThrownError(() => toJsonText(body))?.safeMessage.text(() => '•');
+    expect(told({ secret: NaN })).toBe('The body cannot be sent as JSON: NaN stands at •, which would be lost.');
+    expect(told({ n: 1n })).toBe('The body cannot be sent as JSON: Do not know how to serialize a BigInt.');
+    expect(told(throwing(new Error('secret')))).toBe('The body cannot be sent as JSON: •.');
+  });
+
+  it('carries everything else as it is', () => {
+    const body = { a: null, b: [1, 'x', { c: true }], d: Object.assign(Object.create(null) as object, { e: 0 }), f: '', at: new Date(0) };
+    expect(toJsonText(body)).toBe('{"a":null,"b":[1,"x",{"c":true}],"d":{"e":0},"f":"","at":"1970-01-01T00:00:00.000Z"}');
+  });
+
+  it('has truth values as text where they go into the configuration', () => {
+    expect([toBooleanText(true), toBooleanText(false)]).toEqual(['true', 'false']);
+    expect(withBooleanTexts({ a: true, b: [false, { c: true }], d: 'x', e: 1, f: null })).toEqual({
+      a: 'true',
+      b: ['false', { c: 'true' }],
+      d: 'x',
+      e: 1,
+      f: null,
+    });
+  });
+});
+
+describe('Gateway.run', () => {
+  it.each(['sessions.lst', 'sessions', '', 'toString', 'config.constructor'])('does not know %s', async (name) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const error = await expectFailure(gateway.run(name));
+    expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false, operation: name, request: null, requests: 0 } });
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('names the operations that there are', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    expect((await expectFailure(gateway.run('sessions.lst'))).message).toMatch(/sessions\.list.*sessions\.kill-all/);
+  });
+
+  it('refuses a body that JSON cannot carry before anything is sent, in a dry run too', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const body: Record<string, unknown> = { name: 'a' };
+    body.self = body;
+    for (const dryRun of [true, false]) {
+      for (const odd of [body, { big: 1n }]) {
+        const error = await expectFailure(gateway.run('config.update', { path: 'users', body: odd }, { dryRun }));
+        expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('JSON') as string });
+      }
+    }
+    expect(simulator.requests).toEqual([]);
+  });
+});

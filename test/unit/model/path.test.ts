@@ -1,0 +1,291 @@
+import { describe, expect, it } from 'vitest';
+import { toApiPath, encodedPath, toConfigurationPath, encodeQuery, encodeSegment, expandPathTags } from '../../../src/model/path';
+import {
+  startTestSimulator,
+  getThrownCode,
+  gatewayFor,
+  listRequestLines,
+  startSimulatorWithGateway,
+  getThrownError,
+  USER_ROLES_PATH,
+  expectFailure,
+} from '../../helpers/simulated-appliance';
+
+const ROOT = '/api/v1/configuration';
+const tree = (path: string): string => toConfigurationPath(path).slice(ROOT.length);
+
+describe('one segment', () => {
+  it.each([
+    ['plain', 'plain'],
+    ['Büro #1/EU & 50%', 'B%C3%BCro%20%231%2FEU%20%26%2050%25'],
+    ['.Administrators', '%2EAdministrators'],
+    ['a.b', 'a.b'],
+    ['a$b%c*d@e\\f', 'a%24b%25c%2Ad%40e%5Cf'],
+    ["O'Neil (x)!", 'O%27Neil%20%28x%29%21'],
+    ['%41', '%2541'],
+    ['山田', '%E5%B1%B1%E7%94%B0'],
+    ['🙂', '%F0%9F%99%82'],
+    ['a"b?c', 'a%22b%3Fc'],
+    ['-_.~', '-_.~'],
+    ['...', '%2E..'],
+  ])('%s is encoded once', (name, encoded) => {
+    expect(encodeSegment(name)).toBe(encoded);
+    expect(decodeURIComponent(encoded)).toBe(name);
+  });
+
+  it('refuses half a surrogate pair', () => expect(getThrownCode(() => encodeSegment('\ud83d'))).toBe('BAD_INPUT'));
+});
+
+describe('text', () => {
+  it.each([
+    ['/', ''],
+    ['users', '/users'],
+    ['/users/user-roles', '/users/user-roles'],
+    ['users/user-roles/user-role/', '/users/user-roles/user-role/'],
+    ['roles/Büro %231%2FEU & 50%25', '/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25'],
+    ['roles/100%', '/roles/100%25'],
+    ['roles/50%zz', '/roles/50%25zz'],
+    ['roles/.Administrators', '/roles/%2EAdministrators'],
+    ['roles/%2EAdministrators', '/roles/%2EAdministrators'],
+    ['roles/%2eadmin%c3%bc', '/roles/%2eadmin%c3%bc'],
+    ['roles/...', '/roles/%2E..'],
+    ['roles/a..b', '/roles/a..b'],
+  ])('%s', (text, path) => expect(tree(text)).toBe(path));
+
+  it.each([
+    ['', 'empty'],
+    ['users?expand', 'query'],
+    ['users#top', '%23'],
+    ['https://other.example/api/v1/configuration/users', 'whole address'],
+    ['HTTPS://other.example/', 'whole address'],
+    ['//other.example/users', 'whole address'],
+    ['users/../system', '".."'],
+    ['users/..', '".."'],
+    ['..', '".."'],
+    ['users/./roles', '"."'],
+    ['users/%2e%2e/system', '%2e%2e'],
+    ['users/.%2E/system', '.%2E'],
+    ['users/%2E', '%2E'],
+    ['users//roles', 'empty segment'],
+    ['users//', 'empty segment'],
+    ['users/%ff', 'UTF-8'],
+    ['/api/v1/system/active-users', 'leaves'],
+    ['/api/v1', 'leaves'],
+    ['/api/v1/configurations/users', 'leaves'],
+    ['/api/v1/configuration/../system', '".."'],
+    ['/api/v1/configuration/%2e%2e/system', '%2e%2e'],
+    ['/elsewhere/api/v1/configuration/users', 'leaves'],
+  ])('%s is refused', (text, word) => {
+    const error = getThrownError(() => toConfigurationPath(text));
+    expect(error?.code).toBe('BAD_INPUT');
+    expect(error?.message).toContain(word);
+  });
+});
+
+describe('array', () => {
+  it('takes each item as one raw segment', () => {
+    expect(toConfigurationPath(['roles', 'Büro #1/EU & 50%', '.x', '%2e%2e', '7'])).toBe(
+      `${ROOT}/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25/%2Ex/%252e%252e/7`,
+    );
+  });
+
+  it.each([[[]], [['']], [['.']], [['users', '..']], [['users', null]], [[{}]], [['a\udc00']]])('%j is refused', (path) =>
+    expect(getThrownCode(() => toConfigurationPath(path as string[]))).toBe('BAD_INPUT'),
+  );
+});
+
+describe('href', () => {
+  it('is not encoded again', () => {
+    const href = `${ROOT}/users/user-roles/user-role/B%C3%BCro%20%231%2FEU%20%26%2050%25`;
+    expect(toConfigurationPath(href)).toBe(href);
+  });
+
+  it('may carry the path of the base URL, and no other', () => {
+    expect(toConfigurationPath(`/vpn1${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
+    expect(toConfigurationPath(`${ROOT}/users`, '/vpn1')).toBe(`${ROOT}/users`);
+    expect(getThrownCode(() => toConfigurationPath('/vpn1/api/v1/system/x', '/vpn1'))).toBe('BAD_INPUT');
+    expect(getThrownCode(() => toConfigurationPath(`/vpn2${ROOT}/users`, '/vpn1'))).toBe('BAD_INPUT');
+  });
+});
+
+describe('tags', () => {
+  const view = { payload: { name: 'Büro #1/EU & 50%', dot: '.Administrators', up: '..', id: 7, none: '', list: ['a'], no: null } };
+  const expand = (template: string): string => tree(expandPathTags(template, view));
+
+  it.each([
+    ['roles/{{payload.name}}', '/roles/B%C3%BCro%20%231%2FEU%20%26%2050%25'],
+    ['roles/{{payload.dot}}/x', '/roles/%2EAdministrators/x'],
+    ['roles/{{ payload.id }}', '/roles/7'],
+    ['roles/a {{payload.id}}/', '/roles/a%207/'],
+    ['no tag', '/no%20tag'],
+  ])('%s', (template, path) => expect(expand(template)).toBe(path));
+
+  it.each([
+    'roles/{{payload.none}}',
+    'roles/{{payload.no}}',
+    'roles/{{payload.missing}}',
+    'roles/{{nothing.at.all}}',
+    'roles/{{payload.list}}',
+    'roles/{{payload}}',
+    'roles/{{payload.up}}',
+    'roles/{{{payload.name}}}',
+    'roles/{{&payload.name}}',
+    'roles/{{#payload}}x{{/payload}}',
+    'roles/{{^payload}}x{{/payload}}',
+    'roles/{{>payload}}',
+    'roles/{{!payload}}',
+    'roles/{{=<% %>=}}',
+    'roles/{{payload.name',
+  ])('%s is refused', (template) => expect(getThrownCode(() => expand(template))).toBe('BAD_INPUT'));
+});
+
+describe('a tag that cannot be', () => {
+  const say = (template: string, view: object = {}): string | undefined => getThrownError(() => expandPathTags(template, view))?.message;
+
+  it.each<[string, string]>([
+    ['{{{a}}}', 'path has the tag {{&a}}: only plain tags like {{payload.name}} are possible.'],
+    ['{{&a}}', 'path has the tag {{&a}}'],
+    ['{{#a}}x{{/a}}', 'path has the tag {{#a}}'],
+    ['{{>a}}', 'path has the tag {{>a}}'],
+    ['{{!a}}', 'path has the tag {{a}}'],
+    ['{{=<% %>=}}', 'path has the tag {{<% %>}}'],
+    ['{{a', 'path has a tag that cannot be read: Unclosed tag'],
+    ['{{a}}', 'path needs {{a}}, but the message has nothing there.'],
+  ])('is told: %s', (template, words) => expect(say(template)).toContain(words));
+
+  it('is told with what came', () => {
+    for (const a of [null, '', undefined]) expect(say('{{a}}', { a })).toBe('path needs {{a}}, but the message has nothing there.');
+    expect(say('{{a}}', { a: ['x'] })).toMatch(/^path needs text in \{\{a\}\}, not an array/);
+    expect(expandPathTags('x/{{a}}', { a: 0 })).toBe('x/0');
+  });
+});
+
+describe('a fixed path', () => {
+  it('has each name as one segment', () => {
+    expect(encodedPath`/a/${'b/c'}/d/${'.e'}`).toBe('/a/b%2Fc/d/%2Ee');
+    expect(encodedPath`/a`).toBe('/a');
+  });
+
+  it.each<[string, string]>([
+    ['', 'A name is empty: the request would go to all of them.'],
+    ['.', 'The name "." cannot be asked for: in an address it leads to another place.'],
+    ['..', 'The name ".." cannot be asked for'],
+  ])('refuses the name "%s"', (name, words) => expect(getThrownError(() => encodedPath`/a/${name}`)?.message).toContain(words));
+});
+
+describe('any path of the interface', () => {
+  it.each([
+    ['system/status', '/api/v1/system/status'],
+    ['/api/v1/system/status', '/api/v1/system/status'],
+    ['/vpn1/api/v1/system/status', '/api/v1/system/status'],
+    ['realm', '/api/v1/realm'],
+    ['system/auth', '/api/v1/system/auth'],
+    ['a;b/auth', '/api/v1/a%3Bb/auth'],
+    ['authentication/auth', '/api/v1/authentication/auth'],
+    ['%25', '/api/v1/%25'],
+  ])('%s', (path, whole) => expect(toApiPath(path, '/vpn1')).toBe(whole));
+
+  it.each([
+    'auth',
+    '/auth/',
+    'AUTH',
+    'Realm_Auth',
+    'realm_auth/x',
+    'auth;jsessionid=1',
+    'auth%3Bx',
+    'auth%00.html',
+    'auth%0b',
+    '%61uth',
+    '%2561uth',
+    '%25252561uth',
+    'a%75th',
+    'auth%20',
+    'auth%09',
+    '%2Fauth',
+    '%5Cauth',
+    ' auth',
+    'a%C2%AD%2Fx%2F%2E%2E%2F%2E%2E%2F%2E%2E%2Fv1%2Fauth',
+    '%2E%2Fauth'.replace('%2E%2F', '%252E%2F'),
+    'x%252F%252E%252E%252Fauth',
+  ])('%s, which could be a login, is refused', (path) => {
+    expect(getThrownError(() => toApiPath(path))?.code, path).toBe('BAD_INPUT');
+    expect(getThrownError(() => toApiPath(path))?.message).toMatch(/login|another place/);
+  });
+
+  it('is not the root of the interface', () => {
+    for (const path of ['/', '/api/v1', '/api/v1/'])
+      expect(getThrownError(() => toApiPath(path))?.message).toBe('path is the root of the interface. Give a path below /api/v1/.');
+    expect(getThrownError(() => toApiPath('auth'))?.message).toBe(
+      'path leads to a login, which is made by itself and would hand out a key here. Give another path.',
+    );
+  });
+});
+
+describe('what is refused is told', () => {
+  it.each<[unknown, string]>([
+    [[], 'path is an empty array: give at least one segment.'],
+    [[null], 'path is an array with an item that is not text.'],
+    [['a', '\ud83d'], 'A name holds half of a Unicode character: check where it was cut.'],
+    ['a/%2e%2e%2Fb', 'path has the segment'],
+    ['a/x%5C..', 'path has the segment'],
+    ['mailto://x', 'path is a whole address.'],
+  ])('%j', (path, words) => expect(getThrownError(() => toConfigurationPath(path as string[]))?.message).toContain(words));
+
+  it('what only looks like an address, or like another appliance, is a path', () => {
+    expect(tree('a/http://b'.replace('//', '/'))).toBe('/a/http%3A/b');
+    expect(tree('my-api/v1x')).toBe('/my-api/v1x');
+    expect(tree('myapi/v1')).toBe('/myapi/v1');
+    expect(tree(`${ROOT}/`)).toBe('');
+    expect(tree(ROOT)).toBe('');
+    expect(toConfigurationPath([7, 'a'] as unknown as string[])).toBe(`${ROOT}/7/a`);
+  });
+});
+
+describe('query', () => {
+  it('holds flags and texts, each encoded once', () => {
+    expect(encodeQuery(undefined)).toBe('');
+    expect(encodeQuery({})).toBe('');
+    expect(encodeQuery({ expand: true, 'a b': 'ü&=%', empty: '' })).toBe('?expand&a%20b=%C3%BC%26%3D%25&empty=');
+  });
+});
+
+describe('on the wire', () => {
+  const names = ['Büro #1/EU & 50%', '.Administrators'] as const;
+
+  it.each(names)('%s is one segment, whichever way it is given', async (name) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const { data } = await gateway.run('config.list', { path: 'users/user-roles/user-role' });
+    const link = (data as { name: string; href: string }[]).find((entry) => entry.name === name);
+    const paths = [
+      expandPathTags('users/user-roles/user-role/{{role}}', { role: name }),
+      ['users', 'user-roles', 'user-role', name],
+      `users/user-roles/user-role/${name.replace('%', '%25').replace('#', '%23').replace('/', '%2F')}`,
+      link?.href,
+    ];
+    simulator.requests.length = 0;
+    for (const path of paths) expect((await gateway.run('config.get', { path })).data).toMatchObject({ name });
+    expect(new Set(listRequestLines(simulator))).toEqual(new Set([`GET ${USER_ROLES_PATH}/${encodeSegment(name)}`]));
+    expect(listRequestLines(simulator)).toHaveLength(4);
+  });
+
+  it('keeps the path of the base URL, also with an href that carries it', async () => {
+    const simulator = await startTestSimulator({ pathPrefix: '/vpn1' });
+    const gateway = gatewayFor({ url: `${simulator.url}/` });
+    const { envelope } = await gateway.run('config.get', { path: 'users' });
+    expect(envelope.request?.path).toBe(`${ROOT}/users`);
+    await gateway.run('config.get', { path: `/vpn1${ROOT}/users` });
+    await gateway.run('config.get', { path: `${ROOT}/users` });
+    expect(listRequestLines(simulator)).toEqual(Array(3).fill(`GET /vpn1${ROOT}/users`));
+    expect((await expectFailure(gateway.run('config.get', { path: `/vpn2${ROOT}/users` }))).code).toBe('BAD_INPUT');
+  });
+
+  it('sends nothing for a path that cannot be', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    for (const path of ['../system', 'users/%2e%2e', 'https://other.example/', '']) {
+      const error = await expectFailure(gateway.run('config.get', { path }));
+      expect(error.code).toBe('BAD_INPUT');
+      expect(error.cause).toMatchObject({ ok: false, requests: 0, logins: 0, status: null });
+    }
+    expect(simulator.requests).toEqual([]);
+  });
+});

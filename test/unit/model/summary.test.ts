@@ -1,0 +1,280 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root } from '../../../scripts/tools.mjs';
+import { operations } from '../../../src/areas';
+import type { BulkResult, BulkItemResult } from '../../../src/model/envelope';
+import type { ErrorCode } from '../../../src/model/error-codes';
+import {
+  booleanField,
+  choiceField,
+  namesField,
+  defineOperation,
+  pathField,
+  requiredField,
+  subjectField,
+  textField,
+  type Operation,
+} from '../../../src/model/operation';
+import { defaultTranslate, createSummary, createOperationTitle, type Translate, type SummaryInput } from '../../../src/model/summary';
+import { SUMMARY_TEXTS } from '../../../src/model/summary-texts';
+import { expectFailure, gatewayFor, readSessionIds, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
+import { listJournalFiles, startWithJournal } from '../../helpers/journal';
+import { httpResponse, startRawServer } from '../../helpers/raw-server';
+
+const ROLE = 'users/user-roles/user-role/Users';
+const USERS = { server: 'System Local', username: 'j.doe' };
+
+describe('the summary of an outcome', () => {
+  it('tells of many by count, and of those that were gone', async () => {
+    const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
+    const ids = readSessionIds((await gateway.run('sessions.list')).data).slice(0, 3);
+    const planned = await gateway.run('sessions.kill', { 'session-id': ids }, { dryRun: true });
+    expect(planned.envelope.summary).toBe('Would end 3 sessions.');
+    const { envelope } = await gateway.run('sessions.kill', { 'session-id': [...ids, 'sidgone'] });
+    expect(envelope.summary).toBe('Ended 3 of 4 sessions; 1 was gone already.');
+    expect((await gateway.run('sessions.kill-user', { name: 'nobody.at.all' })).envelope.summary).toBe('nobody.at.all has no session.');
+  });
+
+  it('tells of one thing as of one', async () => {
+    const { gateway } = await startSimulatorWithGateway({ sessions: 1 });
+    expect((await gateway.run('sessions.list')).envelope.summary).toBe('1 session.');
+    expect((await gateway.run('request.get', { path: 'system/active-users' })).envelope.summary).toBe('Read system/active-users.');
+    for (const [name, { summary }] of operations) {
+      const { found, 'found-one': one } = summary ?? {};
+      expect(one, name).toBe(
+        found
+          ?.replace('__n__', '1')
+          .replace(/ies\b|(?<=user|session|backup|group)s\b|are(?= contained)/, (many) => ({ ies: 'y', s: '', are: 'is' })[many] ?? many),
+      );
+    }
+  });
+
+  it('does not say of somebody who cannot be disabled that he was gone', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const { envelope } = await gateway.run('users.disable', { server: USERS.server, username: ['contractor1', 'nobody.here'] });
+    expect(envelope.summary).toBe('Disabled 1 of 2 users; 1 failed.');
+  });
+
+  it.each<[string, Record<string, unknown>, boolean, string]>([
+    [
+      'config.update',
+      { path: ['users', 'user-roles', 'user-role', 'Users'], body: { description: 'x' } },
+      false,
+      'Updated users/user-roles/user-role/Users.',
+    ],
+    ['config.delete', { path: 'users/user-roles/user-role/Users' }, true, 'Would delete users/user-roles/user-role/Users.'],
+    ['system.info', {}, false, 'Read the system information.'],
+    ['config.ensure', { path: ROLE, body: { description: 'x' } }, false, `Made ${ROLE} as given.`],
+    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, false, `${ROLE} was as given already.`],
+    ['config.ensure', { path: ROLE, body: { description: 'x' } }, true, `Would make ${ROLE} as given.`],
+    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, true, `${ROLE} is as given already.`],
+    ['config.ensure-all', { resources: [{ path: ROLE, body: { description: 'x' } }] }, false, '1 of 1 resources are as given.'],
+    ['config.ensure-all', { resources: [{ path: ROLE, body: { name: 'Users' } }] }, true, 'All resources are as given already.'],
+    ['users.ensure', { server: 'System Local', username: 'contractor1', fullname: 'X' }, false, 'Made the user contractor1 as given.'],
+    [
+      'groups.ensure',
+      { server: 'Corp AD', directory: 'ad', groups: [{ name: 'A', group: 'CORP/A' }] },
+      false,
+      'Made the groups of Corp AD exactly those given.',
+    ],
+    [
+      'policy.ensure-radius-client',
+      { name: 'Switch Hall 1', client: { 'location-group': 'X' } },
+      false,
+      'Made the RADIUS client Switch Hall 1 as given.',
+    ],
+    ['config.delete', { path: `${ROLE}-gone`, 'missing-ok': true }, false, `${ROLE}-gone was not there.`],
+    ['request.delete', { path: `configuration/${ROLE}-gone`, 'missing-ok': true }, false, `configuration/${ROLE}-gone was not there.`],
+    ['sessions.list', {}, false, '2 sessions.'],
+    ['login.forget', {}, false, 'There was no key to forget.'],
+  ])('of %s', async (name, input, dryRun, summary) => {
+    const { gateway } = await startSimulatorWithGateway({ sessions: 2 });
+    expect((await gateway.run(name, input, { dryRun })).envelope.summary).toBe(summary);
+  });
+
+  it('tells whether a journal is whole, and what was undone', async () => {
+    const { gateway, journal } = await startWithJournal();
+    const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
+    expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is whole. Entries: 1, files: 1.');
+    const planned = await gateway.run('journal.undo', { id: envelope.journal }, { dryRun: true });
+    expect(planned.envelope.summary).toBe('Would undo what was written by one request.');
+    expect((await gateway.run('journal.undo', { id: envelope.journal })).envelope.summary).toBe('Undid 1 of 1 writes.');
+    const [name = ''] = listJournalFiles(journal);
+    writeFileSync(join(journal, name), readFileSync(join(journal, name), 'utf8').replace('"ok":true', '"ok":null'));
+    expect((await gateway.run('journal.verify')).envelope.summary).toBe(
+      'The journal is NOT whole. Places that are not as they were written: 1.',
+    );
+  });
+
+  it('tells of a failure by the name of the operation and its code, also where nothing can be looked at', async () => {
+    const gateway = gatewayFor(await startRawServer(() => httpResponse(404)));
+    expect((await expectFailure(gateway.run('users.get', USERS))).cause?.summary).toBe('Get a user (j.doe): failed (NOT_FOUND).');
+    expect((await expectFailure(gateway.run('users.get', null as never))).cause?.summary).toContain('BAD_INPUT');
+    expect((await expectFailure(gateway.run('no.such'))).cause?.summary).toBe('no.such: failed (BAD_INPUT).');
+  });
+
+  it('holds no secret, and is never the reason for a failure', async () => {
+    const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')), { password: 'simulator' });
+    const { envelope } = await gateway.run('config.get', { path: 'users/simulator' });
+    expect(envelope.summary).toBe('Read users/••••.');
+    const translate = (): never => {
+      throw new Error('no words');
+    };
+    expect((await gateway.run('system.info', {}, { translate })).envelope).toMatchObject({ ok: true, summary: 'system.info.' });
+  });
+
+  it('is said in the language of the reader', async () => {
+    const gateway = gatewayFor(await startRawServer(() => httpResponse(200, '{}')));
+    const said: string[] = [];
+    const translate = (key: string, english: string): string => {
+      said.push(key);
+      return `<${english}>`;
+    };
+    expect((await gateway.run('system.info', {}, { translate })).envelope.summary).toBe('<Read the system information.>');
+    expect(said).toEqual(['system.operation.info.label', 'system.operation.info.summary.done']);
+  });
+
+  it('of many ends as a sentence of that language ends', async () => {
+    const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
+    const [id = ''] = readSessionIds((await gateway.run('sessions.list')).data);
+    const dictionary = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'zh-CN.json'), 'utf8')) as Record<string, string>;
+    const translate: Translate = (key, text, values) => defaultTranslate(key, dictionary[text] ?? text, values);
+    const { envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidgone', 'sidgone2'] }, { translate });
+    expect(envelope.summary).toBe('已结束 1/3 个会话；2 项已不存在。');
+  });
+
+  it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, { summary = {}, fields, data }) => {
+    for (const [key, words] of Object.entries(summary)) {
+      expect(Object.keys(SUMMARY_TEXTS)).toContain(key);
+      for (const [, value = ''] of words.matchAll(/__([\w-]+?)__/g)) {
+        if (['n', 'ok', 'total', 'failed', 'title', 'code'].includes(value)) continue;
+        // A count in what comes of it.
+        if (!fields[value] && data.includes(value)) continue;
+        expect(fields[value], value).toMatchObject({ required: true, secret: false });
+      }
+    }
+  });
+});
+
+it.each([...operations])('%s has words of its own for all that may come of it', (name, { summary = {}, effect, fields }) => {
+  const keys = Object.keys(summary);
+  expect(keys).toEqual(expect.arrayContaining([keys.find((key) => ['done', 'found', 'many', 'unchanged'].includes(key)) ?? 'done']));
+  for (const [key, words] of Object.entries(summary)) {
+    const isPart = ['many', 'gone', 'gone-one', 'failed-items'].includes(key);
+    expect(words, key).toMatch(isPart ? /\w/ : /^[A-Z\d_].*\w.*\.$/s);
+  }
+  expect(keys.includes('found')).toBe(keys.includes('found-one'));
+  if (keys.includes('planned')) expect(keys).toContain('planned-one');
+  if (effect !== 'read' && keys.includes('done') && !name.startsWith('login.')) expect(keys).toContain('planned-one');
+  if (fields['missing-ok'] || (name.includes('.ensure') && keys.includes('done'))) expect(keys).toContain('unchanged');
+});
+
+describe('one sentence', () => {
+  const operation = (more: Partial<Operation> = {}): Operation => ({
+    ...defineOperation({ effect: 'write', label: 'Do it', help: '', data: '', fields: {}, example: { input: {}, request: '' } }),
+    ...more,
+  });
+  const told = (more: Partial<SummaryInput>): SummaryInput => ({
+    name: 'area.do',
+    operation: operation(),
+    input: {},
+    mask: (words) => words,
+    many: undefined,
+    plannedCount: undefined,
+    changed: true,
+    foundCount: undefined,
+    ...more,
+  });
+  const failed = (code: ErrorCode): BulkItemResult => ({ item: 'it', ok: false, error: { code, message: 'It failed.' } });
+  const gone = failed('NOT_FOUND');
+  const many = (ok: number, ...others: BulkItemResult[]): BulkResult => ({
+    total: ok + others.length,
+    ok,
+    failed: others.length,
+    results: [...Array.from({ length: ok }, (): BulkItemResult => ({ item: 'it', ok: true, status: 204 })), ...others],
+  });
+
+  it.each<[Partial<SummaryInput>, string]>([
+    [{}, 'Do it: done.'],
+    [{ changed: null }, 'Do it: done.'],
+    [{ changed: false }, 'Do it: nothing had to be changed.'],
+    [{ code: 'OUTCOME_UNKNOWN' }, 'Do it: it may or may not have happened.'],
+    [{ code: 'TIMEOUT', plannedCount: 1 }, 'Do it: failed (TIMEOUT).'],
+    [{ plannedCount: 0 }, 'Do it: nothing to do.'],
+    [{ plannedCount: 1 }, 'Do it: would send one request.'],
+    [{ plannedCount: 2 }, 'Do it: would send 2 requests.'],
+    [{ many: many(0) }, 'Do it: nothing to do.'],
+    [{ many: many(2) }, 'Do it: 2 of 2 done.'],
+    [{ many: many(2, gone, failed('TIMEOUT')) }, 'Do it: 2 of 4 done; 2 failed.'],
+    [
+      { many: many(2, gone, failed('TIMEOUT')), operation: operation({ effect: 'destroy' }) },
+      'Do it: 2 of 4 done; 1 was gone already; 1 failed.',
+    ],
+    [{ many: many(0, gone, gone), operation: operation({ effect: 'destroy' }) }, 'Do it: 0 of 2 done; 2 were gone already.'],
+    [{ foundCount: 1, changed: null }, 'Do it: 1 found.'],
+    [{ foundCount: 0, changed: null }, 'Do it: 0 found.'],
+    [{ foundCount: 7, changed: true }, 'Do it: done.'],
+    [{ data: { ok: false }, changed: null }, 'Do it: not all is as it should be.'],
+    [{ data: { ok: true }, changed: null }, 'Do it: done.'],
+    [{ data: 'ok', changed: null }, 'Do it: done.'],
+    [{ operation: undefined }, 'area.do: done.'],
+    [
+      { data: { n: 3, list: ['a', 'b'], word: 'x' }, operation: operation({ summary: { done: '__n__ and __list__, not __word__.' } }) },
+      '3 and 2, not .',
+    ],
+  ])('tells of %j', (what, words) => {
+    expect(createSummary(told(what), defaultTranslate)).toBe(words);
+  });
+
+  it('has words of the operation’s own under its key, others under a common one', () => {
+    const said: [string, unknown][] = [];
+    const say: Translate = (key, words, values) => {
+      said.push([key, values['title']]);
+      return defaultTranslate(key, words, values);
+    };
+    expect(createSummary(told({ operation: operation({ summary: { done: 'Did __title__.' } }) }), say)).toBe('Did Do it.');
+    expect(createSummary(told({}), say)).toBe('Do it: done.');
+    expect(said).toEqual([
+      ['area.operation.do.label', undefined],
+      ['area.operation.do.summary.done', 'Do it'],
+      ['area.operation.do.label', undefined],
+      ['summary.done', 'Do it'],
+    ]);
+  });
+
+  const fields = {
+    guard: requiredField(textField('Guard', '', { guard: true })),
+    flag: requiredField(booleanField('Flag', '')),
+    secret: requiredField(textField('Secret', '', { secret: true })),
+    first: requiredField(textField('First', '')),
+    second: requiredField(choiceField('Second', '', ['one', 'two'])),
+    place: pathField('Place', ''),
+    who: namesField('Who', ''),
+  };
+  const titleWith = (input: Record<string, unknown>, more: typeof fields | Record<string, unknown> = fields): string =>
+    createOperationTitle(
+      { name: 'area.do', operation: operation({ fields: more as typeof fields }), input, mask: (words) => words.replace('hidden', '••••') },
+      defaultTranslate,
+    );
+
+  it('is about the first that is asked for, or about the subject, never about a guard, a secret or what is no text', () => {
+    const input = { guard: 'g', flag: true, secret: 's', first: 'f', second: 'one', place: ['a', 'b'], who: 'w' };
+    expect(titleWith(input)).toBe('Do it (f)');
+    expect(titleWith({ ...input, first: '' })).toBe('Do it (one)');
+    expect(titleWith(input, { ...fields, place: subjectField(fields.place) })).toBe('Do it (a/b)');
+    expect(titleWith(input, { ...fields, who: subjectField(fields.who) })).toBe('Do it (w)');
+    expect(titleWith({ ...input, who: ['x'] }, { ...fields, who: subjectField(fields.who) })).toBe('Do it (f)');
+    expect(titleWith({})).toBe('Do it');
+  });
+
+  it('is about it on one line, shortened, without secrets', () => {
+    expect(titleWith({ first: 'a\n\t b hidden' })).toBe('Do it (a b ••••)');
+    expect(titleWith({ first: 'x'.repeat(80) })).toBe(`Do it (${'x'.repeat(80)})`);
+    expect(titleWith({ first: 'x'.repeat(81) })).toBe(`Do it (${'x'.repeat(79)}…)`);
+  });
+
+  it('leaves out a value that there is not', () => {
+    expect(defaultTranslate('', '__a__ and __b-c__, __d', { a: 0 })).toBe('0 and , __d');
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { LightAbortController } from '../../../src/model/abort';
+import { GatewayError } from '../../../src/model/error';
+import { Approval, type Proposal } from '../../../src/run/approval';
+import { PendingApprovals } from '../../../src/run/pending-approvals';
+import type { PendingWrite } from '../../../src/run/write-runner';
+import { getThrownError } from '../../helpers/simulated-appliance';
+
+const APPROVED = { by: 'a.boss', at: '2026-11-21T08:00:00.000Z' };
+const put = (path: string, body: object): PendingWrite => ({ request: { method: 'PUT', path, body } }) as unknown as PendingWrite;
+const proposed = (count: number, more: object = {}): Proposal => ({ plan: Array<object>(count).fill({}), ...more }) as unknown as Proposal;
+
+describe('what an approval lets pass', () => {
+  /** Approves what the first plan has, and gives the gate. */
+  async function approved(planned: readonly PendingWrite[]): Promise<Approval> {
+    const approval = new Approval(() => Promise.resolve(APPROVED));
+    await approval.obtain(
+      async (gate) => {
+        for (const write of planned) await gate.assertAllowed(write);
+        return proposed(planned.length);
+      },
+      undefined,
+      () => undefined,
+    );
+    return approval;
+  }
+
+  it('is each write as often as it was planned, and no further one', async () => {
+    const twice = put('/a', { x: 1 });
+    const gate = await approved([twice, twice, put('/b', {})]);
+    await gate.assertAllowed(twice);
+    await gate.assertAllowed(twice);
+    await expect(gate.assertAllowed(twice)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringMatching(/^This is not what was approved: PUT \/a would be sent, .* Send the message again/) as string,
+      details: { sent: false, extra: { beyond: { method: 'PUT', path: '/a' } } },
+    });
+    await gate.assertAllowed(put('/b', {}));
+    await expect(gate.assertAllowed(put('/b', { y: 1 }))).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(gate.isAllowed({ method: 'DELETE', path: '/a' })).toBe(false);
+  });
+
+  it('is the same write whatever the order of its keys, and none whose list has another order', async () => {
+    const gate = await approved([put('/a', { x: 1, y: { b: 1, a: 2 }, c: [1, 2], d: 0 })]);
+    await expect(gate.assertAllowed(put('/a', { x: 1, y: { b: 1, a: 2 }, c: [2, 1], d: 0 }))).rejects.toMatchObject({ code: 'CONFLICT' });
+    await gate.assertAllowed(put('/a', { d: 0, c: [1, 2], y: { a: 2, b: 1 }, x: 1 }));
+  });
+
+  it('is asked for where a plan of no request would change something, and not where it would change nothing', async () => {
+    const asked: Proposal[] = [];
+    for (const more of [{}, { wouldChange: false }, { wouldChange: true }]) {
+      const approval = new Approval((proposal) => {
+        asked.push(proposal);
+        return Promise.resolve(APPROVED);
+      });
+      await approval.obtain(
+        () => Promise.resolve(proposed(0, more)),
+        undefined,
+        () => undefined,
+      );
+    }
+    expect(asked).toEqual([proposed(0, { wouldChange: true })]);
+  });
+
+  it('ends where it is cancelled, and says that nothing was changed', async () => {
+    const stop = new LightAbortController();
+    const approval = new Approval(() => {
+      stop.abort();
+      return new Promise(() => undefined);
+    });
+    await expect(
+      approval.obtain(
+        () => Promise.resolve(proposed(1)),
+        stop,
+        () => undefined,
+      ),
+    ).rejects.toMatchObject({
+      code: 'ABORTED',
+      message: 'Cancelled while it waited to be approved, or deployed anew. Nothing was changed.',
+    });
+  });
+});
+
+describe('plans that wait', () => {
+  it('say what is wrong with an answer', () => {
+    const approvals = new PendingApprovals(60);
+    for (const id of ['', 17, undefined]) {
+      expect(getThrownError(() => approvals.approve(id, 'x'))?.message).toBe(
+        'msg.approve has to be the id of the plan, as it left this node: a text.',
+      );
+      expect(getThrownError(() => approvals.reject(id, 'x'))?.message).toMatch(/^msg\.reject has to be the id/);
+    }
+    expect(getThrownError(() => approvals.approve('forged', 'x'))?.message).toMatch(
+      /^Nothing waits here for the id in msg\.approve: .* Nothing was changed\.$/,
+    );
+    expect(getThrownError(() => approvals.reject('forged', 'x'))?.message).toMatch(/^Nothing waits here for the id in msg\.reject/);
+  });
+
+  it.each<[unknown, string | null, string]>([
+    ['a.boss', 'a.boss', 'The change was declined by a.boss: nothing was changed.'],
+    ['', null, 'The change was declined: nothing was changed.'],
+    [{ name: 'no text' }, null, 'The change was declined: nothing was changed.'],
+    ['x'.repeat(300), 'x'.repeat(200), `The change was declined by ${'x'.repeat(200)}: nothing was changed.`],
+  ])('know who decided, of a long name the beginning: %j', async (by, known, words) => {
+    const approvals = new PendingApprovals(60, () => Date.parse('2026-11-21T08:00:00Z'));
+    const [one, other] = [approvals.add(undefined), approvals.add(undefined)];
+    approvals.approve(one.id, by);
+    expect(await one.decision).toEqual({ by: known, at: '2026-11-21T08:00:00.000Z' });
+    approvals.reject(other.id, by);
+    await expect(other.decision).rejects.toMatchObject({ code: 'DECLINED', message: words, details: { sent: false } });
+  });
+
+  it('tell that nothing was sent when their time is over, when they are too many and when nobody was asked', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const approvals = new PendingApprovals(1);
+    const { decision } = approvals.add(undefined);
+    const expired = expect(decision).rejects.toMatchObject({
+      code: 'EXPIRED',
+      message: 'Nobody approved the change in time: nothing was changed.',
+      details: { sent: false },
+    });
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await expired;
+    for (let index = 0; index < 100; index++) approvals.add(undefined);
+    const refusal = getThrownError(() => approvals.add(undefined));
+    expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
+    expect(refusal?.message).toBe('100 messages wait here to be approved: answer some of them first. Nothing was changed.');
+    const stop = new LightAbortController();
+    stop.abort();
+    const cancelled = getThrownError(() => approvals.add(stop));
+    expect(cancelled).toMatchObject({
+      code: 'ABORTED',
+      message: 'Cancelled before anybody was asked to approve it.',
+      details: { sent: false },
+    });
+  });
+
+  it('leave no timer and no listener behind, answered or cancelled', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const approvals = new PendingApprovals(60);
+    const stop = new LightAbortController();
+    const [removed, added] = [vi.spyOn(stop, 'removeEventListener'), vi.spyOn(stop, 'addEventListener')];
+    const { id } = approvals.add(stop);
+    approvals.add(stop);
+    approvals.approve(id, 'x');
+    expect(removed.mock.calls.map(([type]) => type)).toEqual(['abort']);
+    expect(removed.mock.calls[0]?.[1]).toBe(added.mock.calls[0]?.[1]);
+    stop.abort();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('end with an error of ours and nothing else', async () => {
+    const { id, decision } = (() => {
+      const approvals = new PendingApprovals(60);
+      const held = approvals.add(undefined);
+      approvals.reject(held.id, 'x');
+      return held;
+    })();
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    await expect(decision).rejects.toBeInstanceOf(GatewayError);
+  });
+});

@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { operations } from '../../../src/areas';
+import { resetContainmentStores } from '../../../src/contain/containment-store';
+import type { GatewayError } from '../../../src/model/error';
+import type { Operation } from '../../../src/model/operation';
+import type { Permissions } from '../../../src/model/rules';
+import { createPermissionCheck, assertOperationAllowed } from '../../../src/run/permissions';
+import {
+  startTestSimulator,
+  getThrownCode,
+  expectFailure,
+  gatewayFor,
+  listRequestLines,
+  startSimulatorWithGateway,
+  getThrownError,
+  settingsFor,
+  listWriteLines,
+} from '../../helpers/simulated-appliance';
+import { Gateway } from '../../../src/gateway';
+import { eventually } from '../../helpers/eventually';
+
+afterEach(resetContainmentStores);
+
+const table = [...operations].filter(([name]) => !name.startsWith('login.'));
+const namesOf = (...effects: string[]): string[] => table.filter(([, { effect }]) => effects.includes(effect)).map(([name]) => name);
+const ROLE = '/users/user-roles/user-role/Users';
+
+async function refused(permissions: Permissions, name: string, dryRun = false): Promise<void> {
+  const simulator = await startTestSimulator();
+  const gateway = gatewayFor(simulator, { permissions });
+  const error = await expectFailure(gateway.run(name, operations.get(name)?.example.input, { dryRun }));
+  expect(error).toMatchObject({ code: 'LIMIT', cause: { changed: dryRun ? null : false, requests: 0 } });
+  expect(error.message).toContain(permissions);
+  expect(listRequestLines(simulator)).toEqual([]);
+  expect(simulator.logins).toBe(0);
+}
+
+describe('read-only', () => {
+  it.each(namesOf('write', 'destroy'))('lets no %s through', (name) => refused('read-only', name));
+
+  it('lets no plan of one through either', () => refused('read-only', 'sessions.kill-all', true));
+
+  it('lets every read through, exports by POST and logins among them', async () => {
+    const { gateway } = await startSimulatorWithGateway({}, { permissions: 'read-only' });
+    for (const name of ['system.info', 'sessions.list', 'transfer.export-xml', 'login.login', 'login.forget'])
+      expect((await gateway.run(name)).envelope.ok).toBe(true);
+  });
+});
+
+describe('no-destroy', () => {
+  it.each(namesOf('destroy'))('lets no %s through', (name) => refused('no-destroy', name));
+
+  it('lets writes through that destroy nothing', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
+    await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
+    await gateway.run('users.create', { server: 'System Local', username: 'new.one', 'password-cleartext': 'correct horse battery' });
+    expect(listWriteLines(simulator)).toHaveLength(2);
+  });
+
+  it('lets no deletion through that hides in another write', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
+    const input = { resources: [{ path: ROLE, absent: true }], 'allow-absent': true };
+    expect(await expectFailure(gateway.run('config.ensure-all', input))).toMatchObject({ code: 'LIMIT' });
+    expect(await expectFailure(gateway.run('config.ensure-all', input, { dryRun: true }))).toMatchObject({ code: 'LIMIT' });
+    expect(listWriteLines(simulator)).toEqual([]);
+  });
+
+  it('puts back what locks the account out all the same', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
+    const ips = '/administrators/admin-realms/realm/Admin%20Users/authentication-policy/source-ip';
+    await gateway.run('config.update', { path: `${ips}/customized`, body: { customized: 'selected-ip' }, 'prove-login': false });
+    const before = listWriteLines(simulator).length;
+    const input = { realm: 'Admin Users', address: '192.0.2.1', netmask: '255.255.255.255' };
+    expect(await expectFailure(gateway.run('administrators.add-source-ip', input))).toMatchObject({
+      code: 'LOCKED_OUT',
+      cause: { restored: true },
+    });
+    expect(listWriteLines(simulator).slice(before)).toEqual([
+      expect.stringContaining('POST ') as string,
+      expect.stringContaining('DELETE ') as string,
+    ]);
+  });
+});
+
+describe('what is not let through', () => {
+  const READ_ONLY = 'The appliance node may only read: its permissions are read-only. Nothing was sent.';
+  const NO_DESTROY =
+    'The appliance node lets through nothing that ends, removes or replaces something: its permissions are no-destroy. Nothing was sent.';
+  const operation = (name: string): Operation => operations.get(name) as Operation;
+
+  it.each<[string, Permissions, string | undefined]>([
+    ['sessions.kill', 'full', undefined],
+    ['sessions.list', 'read-only', undefined],
+    ['login.login', 'read-only', undefined],
+    ['config.update', 'no-destroy', undefined],
+    ['config.update', 'read-only', `config.update is not let through. ${READ_ONLY}`],
+    ['sessions.kill', 'read-only', `sessions.kill is not let through. ${READ_ONLY}`],
+    ['sessions.kill', 'no-destroy', `sessions.kill is not let through. ${NO_DESTROY}`],
+  ])('%s where the permissions are %s: %s', (name, permissions, message) => {
+    const refusal = getThrownError(() => assertOperationAllowed(name, operation(name), permissions));
+    expect(refusal?.message).toBe(message);
+    if (refusal) expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
+  });
+
+  it('is judged for each write by itself', () => {
+    expect(createPermissionCheck('full')).toBeUndefined();
+    const refusals = (['read-only', 'no-destroy'] as const).map((permissions) =>
+      (['PUT', 'DELETE'] as const).map(
+        (method) => getThrownError(() => createPermissionCheck(permissions)?.({ method, path: '/a' }))?.message,
+      ),
+    );
+    expect(refusals).toEqual([
+      [`PUT /a is not let through. ${READ_ONLY}`, `DELETE /a is not let through. ${READ_ONLY}`],
+      [undefined, `DELETE /a is not let through. ${NO_DESTROY}`],
+    ]);
+  });
+});
+
+describe('whoever is contained already', () => {
+  it('is not kept out by a node that may only read, which says so', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-permissions-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    await gateway.run('contain.contain', { name: 'a.smith', folder });
+    const before = listWriteLines(simulator);
+    simulator.state.sessions.add({ 'active-user-name': 'a.smith' });
+    const faults: GatewayError[] = [];
+    const onPoll = (_contained: number, fault: GatewayError | undefined): void => void (fault && faults.push(fault));
+    for (const permissions of ['read-only', 'no-destroy'] as const) {
+      faults.length = 0;
+      onTestFinished(gatewayFor(simulator, { permissions }).enforceContainments({ every: 0.01, folder, onPoll }));
+      await eventually(() => expect(faults[0]?.code).toBe('LIMIT'));
+    }
+    expect(listWriteLines(simulator)).toEqual(before);
+  });
+});
+
+describe('the setting', () => {
+  it('is full by default, and nothing odd passes for it', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    await gateway.run('sessions.kill-all');
+    const settings = settingsFor({ url: 'https://vpn.example.com' });
+    expect(getThrownCode(() => new Gateway({ ...settings, permissions: 'full' }))).toBe('none');
+    for (const odd of ['', 'readonly', 'none', 5])
+      expect(getThrownError(() => new Gateway({ ...settings, permissions: odd as 'full' }))).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringContaining('permissions') as string,
+      });
+  });
+});

@@ -1,0 +1,379 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { emptyResultLists, currentIsoTime } from '../../../src/model/envelope';
+import type { ErrorCode } from '../../../src/model/error-codes';
+import { asGatewayError, badInput, GatewayError, type GatewayErrorDetails } from '../../../src/model/error';
+import type { JsonObject } from '../../../src/model/json';
+import { MASK, Redactor } from '../../../src/model/redaction';
+import { InFlightLimit } from '../../../src/run/in-flight-limit';
+import { runBulk, type BulkItemOutcome } from '../../../src/run/bulk';
+import { DryRunPlan } from '../../../src/run/dry-run-plan';
+import { ReadCache } from '../../../src/run/read-cache';
+import { RunRecord } from '../../../src/run/run-record';
+import { isNoOp, isOutcomeUnknown, isRetryable } from '../../../src/run/retry-policy';
+import { getThrownCode, getThrownError } from '../../helpers/thrown-error';
+
+// Parts of a run that send nothing by themselves: each by itself.
+
+const error = (code: ErrorCode, details: GatewayErrorDetails = {}): GatewayError => new GatewayError(code, 'On purpose.', details);
+
+describe('an error', () => {
+  it('is its code and a sentence, and keeps what the cause does not repeat to itself', () => {
+    const thrown = badInput('No name was given. Give one.', { sent: false });
+    expect([thrown.name, thrown.code, String(thrown), String(thrown.safeMessage)]).toEqual([
+      'GatewayError',
+      'BAD_INPUT',
+      'No name was given. Give one.',
+      'No name was given. Give one.',
+    ]);
+    expect(Object.keys(thrown).sort()).toEqual(['cause', 'code']);
+    expect([thrown.cause, thrown.details, error('NOT_FOUND').details]).toEqual([undefined, { sent: false }, {}]);
+    expect([error('NOT_FOUND').requestCode, error('NOT_FOUND', { login: true }).requestCode]).toEqual(['NOT_FOUND', undefined]);
+  });
+
+  it('is made of anything that is thrown', () => {
+    const ours = error('TIMEOUT');
+    expect(asGatewayError(ours)).toBe(ours);
+    const untold = {
+      toString: (): string => {
+        throw new Error('never');
+      },
+    };
+    for (const [thrown, text] of <[unknown, string][]>[
+      [new TypeError('x is not a function'), 'x is not a function'],
+      ['odd', 'odd'],
+      [undefined, 'undefined'],
+      [untold, 'something that cannot be read'],
+      [Object.assign(new Error(), { message: untold }), 'something that cannot be read'],
+    ])
+      expect(asGatewayError(thrown)).toMatchObject({
+        code: 'BAD_RESPONSE',
+        message: `Unexpected fault: ${text}. Please report it with the operation and its input.`,
+      });
+  });
+});
+
+describe('an envelope', () => {
+  it('has the time at which it was made, written once for a millisecond, and lists of its own', () => {
+    const at = Date.parse('2026-11-22T08:00:00.123Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: at });
+    onTestFinished(() => void vi.useRealTimers());
+    const written = vi.spyOn(Date.prototype, 'toISOString');
+    onTestFinished(() => written.mockRestore());
+    expect([currentIsoTime(), currentIsoTime(), currentIsoTime()]).toEqual(new Array(3).fill('2026-11-22T08:00:00.123Z'));
+    expect(written).toHaveBeenCalledTimes(1);
+    vi.setSystemTime(at + 1);
+    expect(currentIsoTime()).toBe('2026-11-22T08:00:00.124Z');
+    const [one, other] = [emptyResultLists(), emptyResultLists()];
+    one.info.push({ message: 'x' });
+    expect(other).toEqual({ info: [], warnings: [], errors: [] });
+  });
+});
+
+describe('what may be done after an error', () => {
+  it.each<[ErrorCode, GatewayErrorDetails, boolean]>([
+    ['CONNECTION', {}, true],
+    ['CONNECTION', { system: 'ECONNREFUSED' }, true],
+    // A name that does not resolve now will not in a second, and that time limit is long.
+    ['CONNECTION', { system: 'ENOTFOUND' }, false],
+    ['CONNECTION', { system: 'UND_ERR_CONNECT_TIMEOUT' }, false],
+    ['BAD_RESPONSE', { system: 'UND_ERR_SOCKET' }, true],
+    // Whole, but unreadable: it would be so again.
+    ['BAD_RESPONSE', { system: 'HPE_INVALID_HEADER_TOKEN' }, false],
+    ['BAD_RESPONSE', {}, false],
+    ['APPLIANCE_ERROR', { status: 500 }, true],
+    ['APPLIANCE_ERROR', { status: 503 }, true],
+    ['APPLIANCE_ERROR', { status: 499 }, false],
+    ['APPLIANCE_ERROR', {}, false],
+    ['NOT_FOUND', { status: 500 }, false],
+    ['TIMEOUT', {}, false],
+  ])('%s %j is answered by repeating a read: %s', (code, details, repeated) => {
+    expect(isRetryable(error(code, details))).toBe(repeated);
+  });
+
+  it.each<[ErrorCode, boolean]>([
+    ['TIMEOUT', true],
+    ['CONNECTION', true],
+    ['TLS', true],
+    ['BAD_RESPONSE', true],
+    ['ABORTED', true],
+    ['LIMIT', true],
+    ['REJECTED', false],
+    ['APPLIANCE_ERROR', false],
+  ])('%s leaves unknown what became of a write: %s, and never if nothing of it was sent', (code, unknown) => {
+    expect([isOutcomeUnknown(error(code)), isOutcomeUnknown(error(code, { sent: true }))]).toEqual([unknown, unknown]);
+    expect(isOutcomeUnknown(error(code, { sent: false }))).toBe(false);
+  });
+
+  it.each<[ErrorCode, GatewayErrorDetails, boolean]>([
+    ['OUTCOME_UNKNOWN', {}, false],
+    ['OUTCOME_UNKNOWN', { sent: false }, true],
+    ['REJECTED', { status: 422, sent: true }, true],
+    ['REJECTED', { status: 500, sent: true }, true],
+    ['APPLIANCE_ERROR', { status: 500 }, false],
+    ['APPLIANCE_ERROR', { status: 503, sent: true }, false],
+    ['APPLIANCE_ERROR', { status: 503, sent: false }, true],
+    // Errors in an answer of success: a part may have been done.
+    ['APPLIANCE_ERROR', { status: 200 }, false],
+    ['APPLIANCE_ERROR', { status: 299 }, false],
+    ['APPLIANCE_ERROR', { status: 300 }, true],
+    ['APPLIANCE_ERROR', { status: 499 }, true],
+    ['APPLIANCE_ERROR', { status: 199 }, true],
+    ['APPLIANCE_ERROR', {}, true],
+  ])('%s %j tells that nothing was changed: %s', (code, details, unchanged) => {
+    expect(isNoOp(error(code, details))).toBe(unchanged);
+  });
+});
+
+describe('work on several items', () => {
+  const done: BulkItemOutcome = { status: 200, changed: true };
+
+  const work = (outcomes: readonly (BulkItemOutcome | GatewayError)[], more: { atOnce?: number; planned?: boolean } = {}) => {
+    const begun: number[] = [];
+    const told: number[] = [];
+    const outcome = runBulk(outcomes, {
+      describeItem: (item) => (item instanceof GatewayError ? item.code : 'done'),
+      work: async (item, index) => {
+        begun.push(index);
+        await Promise.resolve();
+        if (item instanceof GatewayError) throw item;
+        return item;
+      },
+      concurrency: 1,
+      isPlanned: false,
+      masker: new Redactor(),
+      onItemDone: (count) => told.push(count),
+      ...more,
+    });
+    return outcome.then((all) => ({ ...all, begun, told }));
+  };
+
+  it.each<[ErrorCode, GatewayErrorDetails, boolean]>([
+    ['LOGIN_REJECTED', {}, true],
+    ['LOGIN_PAUSED', {}, true],
+    ['SECOND_FACTOR_REQUIRED', {}, true],
+    ['UNAUTHORIZED', {}, true],
+    ['TLS', {}, true],
+    ['BAD_CONFIG', {}, true],
+    ['CONNECTION', { sent: false }, true],
+    ['CONNECTION', { sent: true }, false],
+    ['TIMEOUT', { sent: false }, false],
+    ['NOT_FOUND', {}, false],
+  ])('ends after %s %j, since the next would fail just so: %s', async (code, details, ends) => {
+    const { begun, told, many } = await work([done, error(code, details), done, error('NOT_FOUND')]);
+    expect(begun).toEqual(ends ? [0, 1] : [0, 1, 2, 3]);
+    expect(told).toEqual([1, 2, 3, 4]);
+    expect(many).toMatchObject(ends ? { total: 4, ok: 1, failed: 3 } : { total: 4, ok: 2, failed: 2 });
+    // Of whoever was not tried any more, the reason is that of the one that ended it.
+    const codes = many.results.map((result) => ('error' in result ? result.error.code : 'done'));
+    expect(codes).toEqual(['done', code, ends ? code : 'done', ends ? code : 'NOT_FOUND']);
+  });
+
+  it.each<[string, readonly (BulkItemOutcome | GatewayError)[], boolean | null]>([
+    ['nothing was', [], false],
+    ['nothing had to be', [{ status: 200, changed: false }], false],
+    ['one was', [{ status: 200, changed: false }, done, { status: 200, changed: false }], true],
+    ['one was refused', [error('REJECTED', { status: 422 })], false],
+    ['one may have been done by half', [error('APPLIANCE_ERROR', { status: 500 }), { status: 200, changed: false }], null],
+    ['one may have been, and another was', [error('OUTCOME_UNKNOWN'), done], true],
+    ['one was, and another may have been', [done, error('OUTCOME_UNKNOWN')], true],
+    ['one was written and is not what it should be', [error('CONFLICT', { extra: { changed: true } })], true],
+    ['one failed that tells otherwise', [error('CONFLICT', { extra: { changed: false } })], false],
+  ])('tells what was changed where %s', async (_where, outcomes, changed) => {
+    expect((await work(outcomes)).changed).toBe(changed);
+  });
+
+  it('fails only where all of them did: with the first, its details, and how many others', async () => {
+    expect((await work([error('NOT_FOUND'), done])).failure).toBeUndefined();
+    expect((await work([])).failure).toBeUndefined();
+    const alone = (await work([error('REJECTED', { status: 422 })])).failure;
+    expect(alone).toMatchObject({ code: 'REJECTED', message: 'On purpose.', details: { status: 422 } });
+    const three = (await work([error('REJECTED', { status: 422 }), error('NOT_FOUND'), error('NOT_FOUND')])).failure;
+    expect(three).toMatchObject({ code: 'REJECTED', message: 'On purpose. (and 2 more failed)', details: { status: 422 } });
+  });
+
+  it('gives results in the order of the items: done with a status, planned, or failed with a message', async () => {
+    const items = [done, { status: null, changed: null }, error('NOT_FOUND')];
+    expect((await work(items, { atOnce: 3 })).many.results).toEqual([
+      { item: 'done', ok: true, status: 200 },
+      { item: 'done', ok: true, status: null },
+      { item: 'NOT_FOUND', ok: false, error: { code: 'NOT_FOUND', message: 'On purpose.' } },
+    ]);
+    const planned = await work([done, error('BAD_INPUT')], { planned: true });
+    expect(planned.many).toMatchObject({ total: 2, ok: 0, failed: 1, results: [{ item: 'done', planned: true }, { ok: false }] });
+    expect(planned.failure).toBeUndefined();
+  });
+
+  it('begins as many at once as may be, and no more', async () => {
+    let under = 0;
+    const most: number[] = [];
+    const each = async (): Promise<BulkItemOutcome> => {
+      most.push(++under);
+      await new Promise(setImmediate);
+      under--;
+      return done;
+    };
+    const items = Array.from({ length: 5 }, (_, index) => index);
+    await runBulk(items, { describeItem: (item) => item, work: each, concurrency: 2, isPlanned: false, masker: new Redactor() });
+    expect([most.length, Math.max(...most)]).toEqual([5, 2]);
+  });
+});
+
+describe('a ceiling on runs', () => {
+  it('counts those that the connections are busy with and those that wait, and not those that wait for a person', async () => {
+    const crowd = new InFlightLimit(2, 1);
+    for (let run = 0; run < 3; run++) crowd.acquire();
+    expect(getThrownError(() => crowd.acquire())).toMatchObject({
+      code: 'LIMIT',
+      message:
+        '1 messages wait for this appliance already, beside those that its 2 connections are busy with: nothing was sent. Send them more slowly, or raise waiting in the appliance node.',
+      details: { sent: false },
+    });
+    crowd.release();
+    crowd.acquire();
+    const outside = crowd.withoutSlot(() => {
+      crowd.acquire();
+      expect(getThrownCode(() => crowd.acquire())).toBe('LIMIT');
+      crowd.release();
+      return Promise.reject(error('DECLINED'));
+    });
+    await expect(outside).rejects.toMatchObject({ code: 'DECLINED' });
+    expect(getThrownCode(() => crowd.acquire())).toBe('LIMIT');
+  });
+});
+
+describe('what a run has read', () => {
+  const by = {};
+  const answer = (name: string): Promise<JsonObject> => Promise.resolve({ name });
+  const kept = (...paths: string[]): ReadCache => {
+    const recent = new ReadCache();
+    for (const path of paths) recent.set(by, path, answer(path));
+    return recent;
+  };
+  const known = (recent: ReadCache, ...paths: string[]): string[] => paths.filter((path) => recent.get(by, path) !== undefined);
+
+  it('is known to it, and to nobody else, whether its path ends in a slash or not', async () => {
+    const recent = kept('/a', '/b/');
+    expect(await recent.get(by, '/a')).toEqual({ name: '/a' });
+    expect(known(recent, '/a', '/a/', '/b', '/b/', '/', '')).toEqual(['/a', '/a/', '/b', '/b/']);
+    expect(recent.get({}, '/a')).toBeUndefined();
+    recent.set({}, '/a', answer('other'));
+    expect(recent.get(by, '/a')).toBeUndefined();
+  });
+
+  it('is forgotten by a write at its place, above and below it, and by no other', () => {
+    const paths = ['/a', '/a/b', '/a/b/c', '/a/bc', '/a/d', '/ab'];
+    const after = (path: string): string[] => {
+      const recent = kept(...paths);
+      recent.invalidate(path);
+      return known(recent, ...paths);
+    };
+    expect(after('/a/b')).toEqual(['/a/bc', '/a/d', '/ab']);
+    expect(after('/a/b/')).toEqual(['/a/bc', '/a/d', '/ab']);
+    expect(after('/a')).toEqual(['/ab']);
+    expect(after('/a/d/e')).toEqual(['/a/b', '/a/b/c', '/a/bc', '/ab']);
+    expect(after('/b/b')).toEqual(paths);
+  });
+
+  it('is gone with its run', () => {
+    const recent = kept('/a', '/b');
+    const other = {};
+    recent.set(other, '/c', answer('c'));
+    recent.clearRun(by);
+    expect([known(recent, '/a', '/b'), recent.get(other, '/c')]).toEqual([[], expect.any(Promise)]);
+  });
+
+  it('is bounded: of more, what was read longest ago is read again', () => {
+    const paths = Array.from({ length: 128 }, (_, index) => `/${index}`);
+    const recent = kept(...paths);
+    expect(known(recent, ...paths)).toHaveLength(128);
+    recent.set(by, '/0', answer('again'));
+    recent.set(by, '/new', answer('new'));
+    expect(known(recent, ...paths, '/new')).toEqual(['/0', ...paths.slice(2), '/new']);
+  });
+
+  it('may be that nothing stands there; any other failure is no answer, and takes no later one along', async () => {
+    const recent = kept();
+    const fails = (code: ErrorCode): Promise<JsonObject> => Promise.reject(error(code));
+    recent.set(by, '/gone', fails('NOT_FOUND'));
+    recent.set(by, '/fault', fails('FORBIDDEN'));
+    let fail = (): void => undefined;
+    recent.set(by, '/again', new Promise((_, reject) => (fail = () => reject(error('TIMEOUT')))));
+    recent.set(by, '/again', answer('later'));
+    fail();
+    await new Promise(setImmediate);
+    expect(known(recent, '/gone', '/fault', '/again')).toEqual(['/gone', '/again']);
+    await expect(recent.get(by, '/gone')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('the record of a run', () => {
+  const LOOK = { method: 'GET', path: '/look' } as const;
+  const READ = { method: 'GET', path: '/read' } as const;
+  const WRITE = { method: 'PUT', path: '/write' } as const;
+  const nothing = { info: [], warnings: [], errors: [] };
+
+  it('is of the first request of the weightiest kind, with the status of the last answer to one of that kind', () => {
+    const record = new RunRecord();
+    expect(record).toMatchObject({ request: undefined, status: null, changed: null, writes: false, result: nothing, emittedItems: 0 });
+    const seen = (): unknown[] => [record.request?.path, record.status, record.hasWrite];
+    record.recordRequest('look-up', LOOK);
+    record.recordStatus('look-up', 200);
+    expect(seen()).toEqual(['/look', 200, false]);
+    record.recordRequest('read', READ);
+    // The status of a look is none of the read.
+    expect(seen()).toEqual(['/read', null, false]);
+    record.recordStatus('look-up', 201);
+    expect(seen()).toEqual(['/read', null, false]);
+    record.recordStatus('read', 203);
+    record.recordRequest('look-up', LOOK);
+    record.recordRequest('read', { ...READ, path: '/second' });
+    expect(seen()).toEqual(['/read', 203, false]);
+    record.recordRequest('write', WRITE);
+    record.recordStatus('read', 404);
+    expect(seen()).toEqual(['/write', null, true]);
+    record.recordWrite(201, { ...nothing, info: [{ message: 'done' }] });
+    expect(seen()).toEqual(['/write', 201, true]);
+    expect(record).toMatchObject({ changed: true, result: { info: [{ message: 'done' }] } });
+  });
+
+  it('of one item tells that of the whole what was sent, and not what was changed', () => {
+    const whole = new RunRecord();
+    const item = new RunRecord(whole);
+    item.recordRequest('write', WRITE);
+    item.recordWrite(204, nothing);
+    expect(whole).toMatchObject({ request: WRITE, status: 204, writes: true, changed: null });
+  });
+
+  it('never takes back that something was changed', () => {
+    const many = { total: 0, ok: 0, failed: 0, results: [] };
+    const record = new RunRecord();
+    record.markUnchanged();
+    expect(record.changed).toBe(false);
+    record.recordBulk(many, null);
+    expect([record.changed, record.many]).toEqual([null, many]);
+    record.recordBulk(many, true);
+    record.recordBulk(many, false);
+    record.markUnchanged();
+    expect(record.changed).toBe(true);
+  });
+});
+
+describe('a plan', () => {
+  it('shows what would be sent, secrets masked, and what stands for a body that streams', () => {
+    const plan = new DryRunPlan(new Redactor().add('correct horse'));
+    plan.add({ method: 'DELETE', path: '/a' });
+    plan.add({ method: 'POST', path: '/a', query: { password: 'pass phrase', name: 'b' }, body: { b: 'correct horse' } });
+    plan.add({ method: 'PUT', path: '/a', rawQuery: 'password=x&name=b', body: { never: 'shown' } }, { bytes: 5 });
+    expect(plan.requests).toEqual([
+      { method: 'DELETE', path: '/a' },
+      { method: 'POST', path: '/a', query: { password: MASK, name: 'b' }, body: { b: MASK } },
+      { method: 'PUT', path: '/a', rawQuery: `password=${MASK}&name=b`, body: { bytes: 5 } },
+    ]);
+  });
+
+  it('of what cannot be sent is none', () => {
+    const plan = new DryRunPlan(new Redactor());
+    expect(getThrownCode(() => plan.add({ method: 'PUT', path: '/a', body: { a: NaN } }))).toBe('BAD_INPUT');
+    expect(plan.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,241 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../src/model/error';
+import type { ErrorCode } from '../../../src/model/error-codes';
+import { CONFIGURATION_ROOT } from '../../../src/model/path';
+import { SnapshotFolder } from '../../../src/snapshot/snapshot-folder';
+import { serializeManifest, type SnapshotManifest } from '../../../src/snapshot/manifest';
+import { DependencyScheduler } from '../../../src/snapshot/dependency-scheduler';
+import { HOST_HASH } from '../../../src/files/atomic-file';
+import { expectFailure } from '../../helpers/simulated-appliance';
+import { withPatchedFileHandles } from '../../helpers/journal';
+import { listFiles, SNAPSHOT_MANIFEST_FILE } from '../../helpers/snapshot';
+import { createTemporaryFolder } from '../../helpers/temporary';
+
+// The files of a snapshot, and whose turn it is to be put back, without an appliance.
+
+const at = (path: string): string => `${CONFIGURATION_ROOT}/${path}`;
+const NONE: ReadonlySet<string> = new Set();
+const origin = { appliance: 'vpn', 'serial-number': 'S', release: null, path: CONFIGURATION_ROOT, ignore: [] };
+
+function put(folder: string, files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+}
+
+/** A folder with these files, and a manifest that says so much of them. */
+function folderOf(files: Record<string, string> = {}, more: Partial<SnapshotManifest> = {}): string {
+  const folder = createTemporaryFolder();
+  put(folder, { ...files, [SNAPSHOT_MANIFEST_FILE]: serializeManifest({ ...origin, roots: ['users'], names: {}, ...more }) });
+  return folder;
+}
+
+describe('the folder of a snapshot', () => {
+  it('gets what differs, and says what became of it', async () => {
+    const folder = folderOf({ 'users/x.json': '{}\r\n', 'users/y.json': '{\r\n  "a": 1\r\n}\r\n' });
+    const open = await SnapshotFolder.open(folder);
+    let synced = 0;
+    await withPatchedFileHandles({ sync: (own) => (synced++, own()) }, async () => {
+      const text = '{\n  "a": "grün",\n  "b": 1\n}\n';
+      expect(await open.write(at('users/a/b'), { b: 1, a: 'grün' }, NONE)).toEqual({ stored: 'added', bytes: Buffer.byteLength(text) });
+      expect(readFileSync(join(folder, 'users/a/b.json'), 'utf8')).toBe(text);
+    });
+    // After a crash the next run mends what is left.
+    expect([synced, statSync(join(folder, 'users/a')).mode & 0o777]).toEqual([0, 0o700]);
+    const again = await SnapshotFolder.open(folder);
+    const told = async (name: string, resource: object): Promise<string> => (await again.write(at(name), { ...resource }, NONE)).change;
+    expect([await told('users/a/b', { a: 'grün', b: 1 }), await told('users/a/b', { a: 'rot' })]).toEqual(['same', 'changed']);
+    // Git may have written other ends of lines.
+    expect([await told('users/x', {}), await told('users/y', { a: 1 }), await told('users/z', {})]).toEqual(['same', 'same', 'added']);
+    expect(readFileSync(join(folder, 'users/x.json'), 'utf8')).toBe('{}\r\n');
+    expect(await told('users/y', { a: 2 })).toBe('changed');
+    expect(await told('users/y', { password: 'planted' })).toBe('changed');
+    expect(readFileSync(join(folder, 'users/y.json'), 'utf8')).toBe('{\n  "password": "***"\n}\n');
+  });
+
+  it('is not written to where something else is in the way, and nothing is left beside it', async () => {
+    const folder = folderOf({ 'users/x.json/y': '', 'users/f': '' });
+    const open = await SnapshotFolder.open(folder);
+    const before = listFiles(folder);
+    const told = async (name: string): Promise<string> => (await expectFailure(open.write(at(name), {}, NONE))).message;
+    expect(await told('users/x')).toBe(`${join(folder, 'users/x.json')} cannot be written: it is a folder (EISDIR).`);
+    expect(await told('users/f/g')).toMatch(/users\/f\/g\.json cannot be written: .*\(E(?:EXIST|NOTDIR)\)\.$/);
+    const broken = () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' }));
+    await withPatchedFileHandles({ write: broken }, async () => {
+      expect(await told('users/new')).toBe(`${join(folder, 'users/new.json')} cannot be written: the disk does not answer (EIO).`);
+    });
+    expect(listFiles(folder)).toEqual(before);
+    const loop = join(folder, 'users/loop.json');
+    symlinkSync('loop.json', loop);
+    expect(await told('users/loop')).toBe(`${loop} cannot be written: it is a symbolic link, or links lead in a circle (ELOOP).`);
+  });
+
+  it('gives what its files hold, or says which of them holds none', async () => {
+    const folder = folderOf({ 'users/x.json': '\ufeff{"a":1}', 'users/y.json': '{', 'users/z.json': '[]' });
+    const open = await SnapshotFolder.openExisting(folder);
+    const told = async (name: string): Promise<string> => {
+      const error = await expectFailure(open.read(['users', name]));
+      expect(error.code).toBe('BAD_INPUT');
+      return error.message.replace(join(folder, 'users', name), 'x');
+    };
+    expect(await open.read(['users', 'x.json'])).toEqual({ a: 1 });
+    expect(await told('none.json')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
+    expect(await told('y.json')).toBe('x is damaged: it is no JSON. Get it back from where it is kept, or remove it.');
+    expect(await told('z.json')).toBe('x is damaged: it holds no object. Get it back from where it is kept, or remove it.');
+    const other = createTemporaryFolder();
+    expect((await SnapshotFolder.open(other)).manifest).toBeUndefined();
+    expect(await (await SnapshotFolder.open(other)).entries(CONFIGURATION_ROOT)).toEqual([]);
+    expect((await expectFailure(SnapshotFolder.openExisting(other))).message).toBe(
+      `${other} holds no snapshot: there is no ${SNAPSHOT_MANIFEST_FILE} in it. Take one into it first.`,
+    );
+  });
+
+  it('has in it what lies under its roots, and nothing else', async () => {
+    const ours = ['users.json', 'users/x.json', 'users/a%20b/c.json', 'system/log.json', '%.json'];
+    const named = 'users/long%~0123456789ab.json';
+    const others = [
+      'other/x.json',
+      'users/read-me.txt',
+      'users/No Name.json',
+      '.hidden/users/x.json',
+      'notes.json',
+      'users/un%~named.json',
+    ];
+    const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
+    const left = [`users/a%20b/c.json.${HOST_HASH}-${ended}-1.partial`, `users/y.json.${HOST_HASH}-${ended}-1.partial`];
+    const foreign = [`other/x.json.${HOST_HASH}-${ended}-1.partial`, `users/z.json.${HOST_HASH}-${process.ppid}-1.partial`];
+    const files = Object.fromEntries([...ours, named, ...others, ...left, ...foreign].map((name) => [name, '{}']));
+    const folder = folderOf(files, { roots: ['users', 'system'], names: { [named]: at('users/long') } });
+    mkdirSync(join(folder, 'users/folder.json'));
+    symlinkSync(join(folder, 'users/x.json'), join(folder, 'users/link.json'));
+    const open = await SnapshotFolder.openExisting(folder);
+    const found = async (place: string): Promise<string[]> => (await open.entries(place)).map(([, names]) => names.join('/')).sort();
+    expect(await found(CONFIGURATION_ROOT)).toEqual([...ours, named].sort());
+    expect(await found(at('users'))).toEqual([named, ...ours.slice(0, 3)].sort());
+    expect(await found(at('users/long'))).toEqual([named]);
+    expect((await open.entries(at('users/a%20b/c'))).map(([place]) => place)).toEqual([at('users/a%20b/c')]);
+    // What a killed run has left is swept, where it is ours.
+    expect(listFiles(folder).filter((name) => name.endsWith('.partial'))).toEqual([...foreign].sort());
+    const part = await SnapshotFolder.openExisting(folderOf(files, { path: at('users/a%20b') }));
+    expect((await part.entries(CONFIGURATION_ROOT)).map(([place]) => place)).toEqual([at('users/a%20b/c')]);
+    const gone = await SnapshotFolder.openExisting(folder);
+    expect(gone.manifest.roots).toEqual(['system', 'users']);
+  });
+
+  it('loses what is gone, and the folders that are empty then', async () => {
+    const folder = folderOf({ 'users/a/b/c.json': '', 'users/a/d.json': '', 'users/e/f.json/g': '', 'users/h/i/j.json': '' });
+    const open = await SnapshotFolder.open(folder);
+    await open.remove(['users', 'h', 'i', 'j.json']);
+    expect(() => statSync(join(folder, 'users/h'))).toThrow('ENOENT');
+    await open.remove(['users', 'a', 'b', 'c.json']);
+    expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'users/a/d.json', 'users/e/f.json/g']);
+    await open.remove(['users', 'a', 'd.json']);
+    await open.remove(['users', 'a', 'd.json']);
+    const [message] = [(await expectFailure(open.remove(['users', 'e', 'f.json']))).message];
+    expect(message).toContain(`${join(folder, 'users/e/f.json')} cannot be written: `);
+    expect(() => statSync(join(folder, 'users/a'))).toThrow('ENOENT');
+    // The folder itself stays.
+    const empty = createTemporaryFolder();
+    put(empty, { 'x.json': '' });
+    await (await SnapshotFolder.open(empty)).remove(['x.json']);
+    expect(statSync(empty).isDirectory()).toBe(true);
+    await open.renameFile(['users', 'e'], ['users', 'E']);
+    expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'users/E/f.json/g']);
+  });
+
+  it('has a manifest that names the files which do not tell their place', async () => {
+    const folder = createTemporaryFolder();
+    const open = await SnapshotFolder.open(folder);
+    const alike = new Set([at('users/x'), at('users/X')]);
+    for (const name of ['x', 'X', 'y']) await open.write(at(`users/${name}`), {}, alike);
+    await open.writeManifest({ ...origin, appliance: 'größe', roots: ['users'] }, [['users/old%~1.json', at('users/old')]]);
+    const { manifest } = await SnapshotFolder.openExisting(folder);
+    expect(manifest.appliance).toBe('größe');
+    expect(Object.values(manifest.names).sort()).toEqual([at('users/X'), at('users/old'), at('users/x')]);
+    for (const [name, place] of Object.entries(manifest.names).filter(([, place]) => !place.endsWith('old'))) {
+      expect(name).toMatch(/^users\/x%~[0-9a-f]{12}\.json$/i);
+      expect((await (await SnapshotFolder.open(folder)).entries(place)).map(([, names]) => names.join('/'))).toEqual([name]);
+    }
+    const before = statSync(join(folder, SNAPSHOT_MANIFEST_FILE), { bigint: true }).ctimeNs;
+    const { names, ...same } = manifest;
+    await (await SnapshotFolder.open(folder)).writeManifest(same, Object.entries(names));
+    expect(statSync(join(folder, SNAPSHOT_MANIFEST_FILE), { bigint: true }).ctimeNs).toBe(before);
+  });
+});
+
+describe('turns', () => {
+  const refuse = (code: ErrorCode): Promise<void> => Promise.reject(new GatewayError(code, 'It refers to nothing.'));
+  const settled = (): Promise<void> => new Promise(setImmediate);
+
+  /** Takes these at once; each is refused until what it needs is done. Gives what was tried, in order. */
+  async function tried(needs: Record<string, string | undefined>, code: ErrorCode = 'REJECTED', atOnce = 9): Promise<string[]> {
+    const turns = new DependencyScheduler(Object.keys(needs), atOnce);
+    const done = new Set<string>();
+    const log: string[] = [];
+    const work = async (place: string, need: string | undefined): Promise<void> => {
+      await settled();
+      const isRefused = need !== undefined && !done.has(need);
+      log.push(isRefused ? `${place}?` : place);
+      if (isRefused) return refuse(code);
+      done.add(place);
+    };
+    const all = Object.entries(needs).map(([place, need]) => turns.run(place, () => work(place, need)));
+    const ended = await Promise.allSettled(all);
+    return [...log, ...ended.flatMap(({ status }, index) => (status === 'rejected' ? [`${Object.keys(needs)[index]}!`] : []))];
+  }
+
+  it.each(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST'] as const)(
+    'come again to what was refused (%s) when all others had theirs',
+    async (code) => {
+      expect(await tried({ '/a': '/b', '/b': '/c', '/c': undefined }, code)).toEqual(['/a?', '/b?', '/c', '/a?', '/b', '/a']);
+    },
+  );
+
+  it('end for those that nothing helps, after one more try', async () => {
+    expect(await tried({ '/a': '/never', '/b': undefined })).toEqual(['/a?', '/b', '/a?', '/a!']);
+    expect(await tried({ '/a': '/b', '/b': '/a' })).toEqual(['/a?', '/b?', '/a!', '/b!']);
+    expect(await tried({ '/a': '/never' }, 'TIMEOUT')).toEqual(['/a?', '/a!']);
+  });
+
+  it('come to what lies in another when that has ended, whatever became of it', async () => {
+    expect(await tried({ '/a/b/c': undefined, '/a': '/z', '/ab': undefined, '/z': undefined })).toEqual([
+      '/a?',
+      '/ab',
+      '/z',
+      '/a',
+      '/a/b/c',
+    ]);
+    expect(await tried({ '/ab/c': undefined, '/a': '/z', '/z': undefined })).toEqual(['/ab/c', '/a?', '/z', '/a']);
+    expect(await tried({ '/a/b': undefined, '/a': '/never' })).toEqual(['/a?', '/a/b', '/a!']);
+    expect(await tried({ '/a/b/c': '/a/x', '/a/x': undefined, '/a': undefined })).toEqual(['/a', '/a/b/c?', '/a/x', '/a/b/c']);
+  });
+
+  it('are given up at once where one says that the others would fail just so', async () => {
+    const turns = new DependencyScheduler(['/a', '/b', '/c', '/d'], 9);
+    const log: string[] = [];
+    const work = async (place: string, code: ErrorCode): Promise<void> => {
+      log.push(place);
+      return refuse(code);
+    };
+    const waiting = [turns.run('/a', () => work('/a', 'REJECTED')), turns.run('/b', () => work('/b', 'REJECTED'))].map(expectFailure);
+    await settled();
+    expect(log).toEqual(['/a', '/b']);
+    expect((await expectFailure(turns.run('/c', () => work('/c', 'UNAUTHORIZED')))).code).toBe('UNAUTHORIZED');
+    expect((await Promise.all(waiting)).map(({ code }) => code)).toEqual(['REJECTED', 'REJECTED']);
+    expect((await expectFailure(turns.run('/d', () => work('/d', 'REJECTED')))).code).toBe('REJECTED');
+    expect(log).toEqual(['/a', '/b', '/c', '/d']);
+  });
+
+  it('go on when all that may be worked on wait', async () => {
+    // Two at a time: while both wait, nobody else comes, and so they are tried again.
+    const turns = new DependencyScheduler(['/a', '/b', '/c'], 2);
+    const waiting = ['/a', '/b'].map((place) => expectFailure(turns.run(place, () => refuse('REJECTED'))));
+    expect((await waiting[0])?.code).toBe('REJECTED');
+    await turns.run('/c', () => Promise.resolve());
+    expect((await waiting[1])?.code).toBe('REJECTED');
+  });
+});

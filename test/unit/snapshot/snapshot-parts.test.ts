@@ -1,0 +1,407 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { GatewayError, type GatewayErrorDetails } from '../../../src/model/error';
+import type { ErrorCode } from '../../../src/model/error-codes';
+import type { JsonObject } from '../../../src/model/json';
+import { CONFIGURATION_ROOT } from '../../../src/model/path';
+import { safeMessage } from '../../../src/model/safe-message';
+import { isNotFoundError } from '../../../src/snapshot/crawl';
+import { IgnoreRules, compileWildcard } from '../../../src/snapshot/ignore-rules';
+import {
+  isResourcePath,
+  MANIFEST_FILE_NAME,
+  serializeManifest,
+  parseOrigin,
+  readSnapshotManifest,
+  type SnapshotManifest,
+} from '../../../src/snapshot/manifest';
+import { findCaseCollisions, toFileSegments, parseFileSegments, hasRecoverablePath } from '../../../src/snapshot/resource-file-names';
+import { isPathWithin, normalizePath, splitResourcePath } from '../../../src/snapshot/resource-path';
+import { createMessageReference } from '../../../src/snapshot/comparison-reference';
+import { isEmptyResource, canonicalize, separateLinks, toFileText } from '../../../src/snapshot/resource';
+import { formatComparison } from '../../../src/snapshot/diff-text';
+import { compareSerializedTrees } from '../../../src/snapshot/serialized-tree';
+import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
+
+const ROOT = CONFIGURATION_ROOT;
+const at = (path: string): string => `${ROOT}/${path}`;
+
+describe('a place', () => {
+  it('is written in one way, whoever linked to it', () => {
+    expect(normalizePath('/', '')).toBe(ROOT);
+    expect(normalizePath('users/a%2fb/', '')).toBe(at('users/a%2Fb'));
+    expect(normalizePath(['users', 'a b'], '')).toBe(at('users/a%20b'));
+    expect(normalizePath(`/gw${ROOT}/users/x/`, '/gw')).toBe(at('users/x'));
+    expect([splitResourcePath(ROOT), splitResourcePath(at('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
+  });
+
+  it('lies in another by whole segments', () => {
+    expect([
+      isPathWithin('/a/b', '/a'),
+      isPathWithin('/a', '/a'),
+      isPathWithin('/ab', '/a'),
+      isPathWithin('/a', '/a/b'),
+      isPathWithin('/b/a', '/a'),
+    ]).toEqual([true, true, false, false, false]);
+  });
+
+  it('is known from what is none', () => {
+    expect([ROOT, at('a'), at('a%20b')].map(isResourcePath)).toEqual([true, true, true]);
+    expect([at('a/'), at('a b'), at('a%2fb'), at('../x'), '/etc/passwd', 'users', `x${ROOT}/a`, 7, undefined].map(isResourcePath)).toEqual(
+      Array(9).fill(false),
+    );
+  });
+});
+
+describe('a manifest', () => {
+  const manifest: SnapshotManifest = {
+    appliance: 'vpn',
+    'serial-number': 'S',
+    release: null,
+    path: at('users'),
+    ignore: [],
+    roots: ['b', 'a'],
+    names: {},
+  };
+  const folderWith = (text: string): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'manifest-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, MANIFEST_FILE_NAME), text);
+    return folder;
+  };
+  const read = (more: JsonObject): Promise<SnapshotManifest | undefined> =>
+    readSnapshotManifest(folderWith(JSON.stringify({ ...(JSON.parse(serializeManifest(manifest)) as JsonObject), ...more })));
+
+  it('is the same text for the same, in order, without what is empty', () => {
+    expect(serializeManifest(manifest)).toBe(
+      `{\n  "format": "gateway-snapshot/1",\n  "appliance": "vpn",\n  "serial-number": "S",\n  "release": null,\n  "path": "${at('users')}",\n  "roots": [\n    "a",\n    "b"\n  ]\n}\n`,
+    );
+    const more = JSON.parse(
+      serializeManifest({ ...manifest, ignore: ['x'], names: { 'b.json': at('users/b'), 'a.json': at('users/a') } }),
+    ) as JsonObject;
+    expect(more['ignore']).toEqual(['x']);
+    expect(Object.keys(more['names'] as object)).toEqual(['a.json', 'b.json']);
+  });
+
+  it('is read as it was written', async () => {
+    expect(await read({})).toEqual({ ...manifest, roots: ['a', 'b'] });
+    const full = { ...manifest, release: '9', ignore: ['x'], roots: ['a'], names: { 'a.json': at('users/a') } };
+    expect(await readSnapshotManifest(folderWith(serializeManifest(full)))).toEqual(full);
+    expect(await read({ 'serial-number': 7, release: {} })).toMatchObject({ 'serial-number': null, release: null });
+    const empty = mkdtempSync(join(tmpdir(), 'manifest-'));
+    onTestFinished(() => rmSync(empty, { recursive: true, force: true }));
+    expect(await readSnapshotManifest(empty)).toBeUndefined();
+  });
+
+  it.each<JsonObject>([
+    { format: 'gateway-snapshot/2' },
+    { appliance: 7 },
+    { path: '/etc' },
+    { ignore: 'x' },
+    { ignore: [7] },
+    { roots: undefined },
+    { roots: [7] },
+    { names: [] },
+    { names: { 'a.json': '/etc/passwd' } },
+    { names: { 'a.json': at('system') } },
+    { names: { 'a.json': 7 } },
+  ])('that is damaged is named: %j', async (more) => {
+    const error = await expectFailure(read(more));
+    expect([error.code, error.message]).toEqual([
+      'BAD_INPUT',
+      expect.stringMatching(/\.gateway-snapshot\.json is damaged, or of another version of this package\. Get it back/),
+    ]);
+  });
+
+  it('that is no object is damaged too', async () => {
+    expect((await expectFailure(readSnapshotManifest(folderWith('[]')))).code).toBe('BAD_INPUT');
+    expect(parseOrigin({ format: 'gateway-snapshot/1', appliance: 'a', path: ROOT })).toEqual({
+      appliance: 'a',
+      'serial-number': null,
+      release: null,
+      path: ROOT,
+      ignore: [],
+    });
+  });
+});
+
+describe('a document of the appliance', () => {
+  const leads = (href: string): boolean => href.startsWith('/api/');
+  const parts = (document: JsonObject) => separateLinks(document, leads);
+
+  it('is what stands in it, and what it links', () => {
+    const document = {
+      name: 'x',
+      list: [{ name: 'one', href: '/api/one' }, 'two', { username: 'u', href: '/api/u' }],
+      links: { href: '/api/only' },
+      href: '/api/self',
+      deep: { href: '/api/in', kept: 1 },
+      address: { href: 'https://elsewhere', more: 1 },
+      none: {},
+      nothing: [],
+      only: [{ href: '/api/three' }],
+    };
+    const { resource, hrefs } = parts(document);
+    expect([...hrefs].sort()).toEqual(['/api/in', '/api/one', '/api/only', '/api/self', '/api/three', '/api/u']);
+    expect(resource).toEqual({
+      name: 'x',
+      list: ['two'],
+      deep: { kept: 1 },
+      address: { href: 'https://elsewhere', more: 1 },
+      none: {},
+      nothing: [],
+    });
+    expect(parts({ username: 'u', href: 7, user: { username: 'u', href: '/x', more: 1 } }).resource).toEqual({
+      username: 'u',
+      href: 7,
+      user: { username: 'u', href: '/x', more: 1 },
+    });
+  });
+
+  it('is read 200 levels deep and no deeper', () => {
+    const objects = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as JsonObject;
+    const lists = (depth: number): JsonObject => ({ a: JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`) as unknown });
+    expect(parts(objects(201)).resource).toEqual(objects(201));
+    expect(parts(lists(200)).resource).toEqual(lists(200));
+    for (const deeper of [objects(202), lists(201)])
+      expect(getThrownError(() => parts(deeper))).toMatchObject({
+        code: 'BAD_RESPONSE',
+        message: 'A resource is nested deeper than 200 levels, which is more than any has.',
+      });
+  });
+
+  it('is kept with its keys in order, without secrets', () => {
+    expect(JSON.stringify(canonicalize({ b: [{ d: 1, c: null }], a: true, password: 'x' }))).toBe(
+      '{"a":true,"b":[{"c":null,"d":1}],"password":"***"}',
+    );
+    expect(toFileText({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
+    expect([
+      isEmptyResource({}),
+      isEmptyResource({ a: [] }),
+      isEmptyResource({ a: [1] }),
+      isEmptyResource({ a: '' }),
+      isEmptyResource({ a: { length: 0 } }),
+    ]).toEqual([true, true, false, false, false]);
+  });
+});
+
+describe('a comparison for people', () => {
+  const text = (
+    added: string[],
+    removed: string[],
+    changed: { path: string; field: string; before: unknown; after: unknown }[],
+  ): string[] =>
+    formatComparison(
+      { equal: added.length + removed.length + changed.length === 0, added, removed, changed },
+      'vpn',
+      safeMessage`the last check`,
+    ).split('\n');
+
+  it('says how many, and then what', () => {
+    expect(text([], [], [])).toEqual(['vpn does not differ from the last check.']);
+    expect(
+      text(
+        [at('a'), ROOT],
+        [at('b')],
+        [
+          { path: at('c'), field: '/x', before: 'a', after: null },
+          { path: at('c'), field: '/y/0', before: undefined, after: { z: 1 } },
+          { path: at('d'), field: '/x', before: 1, after: '2' },
+        ],
+      ),
+    ).toEqual([
+      'vpn differs from the last check: 2 added, 1 removed, 2 changed.',
+      '',
+      '+ a',
+      '+ /',
+      '- b',
+      '~ c',
+      '    x: "a" → (nothing)',
+      '    y/0: (nothing) → {"z":1}',
+      '~ d',
+      '    x: 1 → "2"',
+    ]);
+    expect(text([at('a')], [], [])[0]).toBe('vpn differs from the last check: 1 added.');
+    expect(text([], [], [{ path: at('c'), field: '/x', before: 1, after: 2 }])[0]).toBe('vpn differs from the last check: 1 changed.');
+  });
+
+  it('has an end, in lines and in each of them', () => {
+    const many = (count: number): string[] => Array.from({ length: count }, (_, index) => at(`n${index}`));
+    expect(text(many(500), [], [])).toHaveLength(502);
+    expect(text(many(501), [], []).slice(-2)).toEqual(['+ n499', '… and 1 more lines']);
+    const value = (before: string): string | undefined => text([], [], [{ path: at('c'), field: '/x', before, after: 1 }]).at(-1);
+    expect(value('x'.repeat(198))).toBe(`    x: "${'x'.repeat(198)}" → 1`);
+    expect(value('x'.repeat(199))).toBe(`    x: "${'x'.repeat(199)}… → 1`);
+    expect(value(`${'x'.repeat(198)}🙂`)).toBe(`    x: "${'x'.repeat(198)}\ufffd… → 1`);
+  });
+});
+
+it('texts are compared as what they say, in order, without what could not be read', () => {
+  const texts = (resources: Record<string, unknown>, ...forbidden: string[]) => ({
+    resources: new Map(
+      Object.entries(resources).map(([name, value]) => [at(name), typeof value === 'string' ? value : JSON.stringify(value)]),
+    ),
+    forbidden: new Set(forbidden.map(at)),
+  });
+  const before = texts({ c: { x: 1 }, b: { x: 1 }, a: { x: 1 }, same: 'no JSON', 'f/in': { x: 1 }, bare: { list: [] } }, 'g');
+  const after = texts({ d: { x: 1 }, b: { x: 2 }, a: { x: 3 }, same: 'no JSON', 'g/in': { x: 1 }, empty: {} }, 'f');
+  expect(compareSerializedTrees(before, after)).toEqual({
+    equal: false,
+    added: [at('d')],
+    removed: [at('c')],
+    changed: [
+      { path: at('a'), field: '/x', before: 1, after: 3 },
+      { path: at('b'), field: '/x', before: 1, after: 2 },
+    ],
+  });
+  expect(compareSerializedTrees(texts({ a: { list: [] } }), texts({ a: { list: [1] } })).changed).toHaveLength(1);
+});
+
+describe('a snapshot in a message', () => {
+  const snapshot = { format: 'gateway-snapshot/1', appliance: 'vpn', path: at('users'), resources: { [at('users/a')]: { x: 1 } } };
+
+  it('is compared with by what it holds', async () => {
+    const reference = createMessageReference({ ...snapshot, time: 'noon', ignore: ['x'] });
+    expect([reference.label.text(), reference.path, reference.ignore, [...reference.paths], [...reference.unreadable]]).toEqual([
+      'the snapshot of vpn at noon',
+      at('users'),
+      ['x'],
+      [at('users/a')],
+      [],
+    ]);
+    expect([await reference.read(at('users/a')), await reference.read(at('users/b'))]).toEqual([{ x: 1 }, undefined]);
+    expect(createMessageReference({ ...snapshot, time: 7 }).label.text()).toBe('the snapshot of vpn');
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ format: 'x' }, 'with is no snapshot: it has to be what Take a snapshot gives, with the format gateway-snapshot/1.'],
+    [{ resources: [] }, 'with is no snapshot: it has to be what Take a snapshot gives, with the format gateway-snapshot/1.'],
+    [{ resources: { '/etc': {} } }, 'with is damaged: /etc is no resource of it.'],
+    [{ resources: { [at('system')]: {} } }, `with is damaged: ${at('system')} is no resource of it.`],
+    [{ resources: { [at('users/a')]: 7 } }, `with is damaged: ${at('users/a')} is no resource of it.`],
+  ])('is refused as %j', (more, words) => {
+    expect(getThrownError(() => createMessageReference({ ...snapshot, ...more }))).toMatchObject({ code: 'BAD_INPUT', message: words });
+  });
+});
+
+it('what is not there is known however a release says so', () => {
+  const says = (code: ErrorCode, details: GatewayErrorDetails): boolean => isNotFoundError(new GatewayError(code, 'x', details));
+  const errors = (...messages: string[]): GatewayErrorDetails => ({
+    status: 200,
+    result: { info: [], warnings: [], errors: messages.map((message) => ({ message })) },
+  });
+  expect(says('NOT_FOUND', { status: 404 })).toBe(true);
+  expect(says('NOT_FOUND', { status: 404, login: true })).toBe(false);
+  expect(says('APPLIANCE_ERROR', errors('odd', 'The role does not exist'))).toBe(true);
+  expect(says('APPLIANCE_ERROR', errors('Not Found'))).toBe(true);
+  expect(says('APPLIANCE_ERROR', errors('busy'))).toBe(false);
+  expect(says('APPLIANCE_ERROR', { ...errors('not found'), status: 500 })).toBe(false);
+  expect(says('APPLIANCE_ERROR', { status: 200 })).toBe(false);
+  expect(says('REJECTED', errors('not found'))).toBe(false);
+  expect(says('APPLIANCE_ERROR', errors(`${' '.repeat(1000)}not found`))).toBe(false);
+});
+
+describe('what does not count', () => {
+  const matching = (word: string, ...texts: string[]): string[] => texts.filter(compileWildcard(word));
+
+  it('is a name, with * for anything', () => {
+    expect(matching('a', 'a', 'ab', '')).toEqual(['a']);
+    expect(matching('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
+    expect(matching('*a', 'a', 'ba', 'ab')).toEqual(['a', 'ba']);
+    expect(matching('ab*ba', 'aba', 'abba', 'abxba')).toEqual(['abba', 'abxba']);
+    expect(matching('a*b*c', 'abc', 'axbxc', 'acb', 'ac', 'axc')).toEqual(['abc', 'axbxc']);
+    expect(matching('*ab*b', 'ab', 'abb', 'xabxb')).toEqual(['abb', 'xabxb']);
+    expect(matching('*aa*aa*', 'aaa', 'aaaa', 'aaxaa')).toEqual(['aaaa', 'aaxaa']);
+    expect(matching('a*b*b', 'ab', 'abb')).toEqual(['abb']);
+  });
+
+  it('of resources is what a name or a pointer meets, and all below it', () => {
+    const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(at);
+    const ignored = (...words: string[]): string[] =>
+      places.filter((one) => new IgnoreRules(words).ignoresPath(one)).map((one) => one.slice(ROOT.length + 1));
+    expect(ignored()).toEqual([]);
+    expect(ignored('users')).toEqual(['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users']);
+    expect(ignored('/users')).toEqual(['users', 'users/a%2Fb', 'users/a%2Fb/general']);
+    expect(ignored('/users/')).toEqual(['users', 'users/a%2Fb', 'users/a%2Fb/general']);
+    for (const word of ['a/b', 'a%2Fb'])
+      expect(ignored(`/users/${word}`)).toEqual(word.includes('%') ? ['users/a%2Fb', 'users/a%2Fb/general'] : []);
+    expect(ignored('/*/users', 'log')).toEqual(['system/users', 'system/log']);
+    expect(ignored('a/b')).toEqual(['users/a%2Fb', 'users/a%2Fb/general']);
+    expect(ignored('/users/*/general')).toEqual(['users/a%2Fb/general']);
+    expect(new IgnoreRules(['/users']).ignoresPath(ROOT)).toBe(false);
+  });
+
+  it('of a resource is what a name meets wherever it stands, or a pointer there', () => {
+    const resource = { a: 1, 'x/y': 2, list: [{ a: 1, b: 2 }, 'text', { b: 3 }], deep: { a: { b: 1 }, c: 2 } };
+    const left = (...words: string[]): unknown => new IgnoreRules(words).filterResource(at('users/x'), resource);
+    expect(left()).toBe(resource);
+    expect(left('other')).toEqual(resource);
+    expect(left('a')).toEqual({ 'x/y': 2, list: [{ b: 2 }, 'text', { b: 3 }], deep: { c: 2 } });
+    expect(left('/users/x/a', '/users/y/deep')).toEqual({ 'x/y': 2, list: resource.list, deep: resource.deep });
+    expect(left('/users/x')).toEqual(resource);
+    expect(left('/users/*/x~1y', '/users/x/deep/a/b')).toEqual({ a: 1, list: resource.list, deep: { a: {}, c: 2 } });
+    expect(left('/users/x/list/1', '/users/x/list/0/a')).toMatchObject({ list: [{ b: 2 }, { b: 3 }] });
+    expect(left('/users/x/list/*/b')).toMatchObject({ list: [{ a: 1 }, 'text', {}] });
+    expect(left('/users/x/deep/a/b/c')).toEqual(resource);
+    expect(new IgnoreRules(['/users/a b/x']).filterResource(at('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
+  });
+
+  it('is kept in order, each once, and grows', () => {
+    const ignore = new IgnoreRules(['b', 'a', 'b']);
+    expect([ignore.patterns, ignore.extend(['c', 'a']).patterns, new IgnoreRules().patterns]).toEqual([['a', 'b'], ['a', 'b', 'c'], []]);
+    expect([ignore.extend(), ignore.extend([])]).toEqual([ignore, ignore]);
+    expect(ignore.extend(['c']).ignoresPath(at('c'))).toBe(true);
+  });
+
+  it('names not everything, and is not too much', () => {
+    for (const word of ['', '*', '/', '/*', ' ', '*/ *'])
+      expect(
+        getThrownError(() => new IgnoreRules(['a', word])),
+        word,
+      ).toMatchObject({
+        code: 'BAD_INPUT',
+        message: `ignore has the entry ${JSON.stringify(word)}, which names everything. Name a field, or a path.`,
+      });
+    const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`);
+    expect(new IgnoreRules(many(200)).patterns).toHaveLength(200);
+    expect(getThrownError(() => new IgnoreRules(many(201)))?.message).toBe(
+      'ignore has 201 entries, but at most 200 can be compared with every field.',
+    );
+  });
+});
+
+describe('the name of a file', () => {
+  const none = new Set<string>();
+  const name = (path: string, alike = none): string => toFileSegments(at(path), alike).join('/');
+
+  it('is not one that a file system takes for another', () => {
+    for (const reserved of ['con', 'PRN', 'aux.x', 'nul', 'com1', 'lpt9', 'conin%24', 'conout%24']) {
+      expect(name(reserved)).toBe(`%${reserved.charCodeAt(0).toString(16).toUpperCase()}${reserved.slice(1)}.json`);
+      expect(name(`x${reserved}`)).toBe(`x${reserved}.json`);
+    }
+    expect(name('a.json.b/c')).toBe('a.json.b/c.json');
+    const alike = new Set([at('Staff')]);
+    expect(name('Staff', alike)).toMatch(/^Staff%~[0-9a-f]{12}\.json$/);
+    expect(name('Staff/x', alike)).toMatch(/^Staff%~[0-9a-f]{12}\/x\.json$/);
+    expect(name('staff', alike)).toBe('staff.json');
+  });
+
+  it('is at most 180 characters long, and ends with no half of an escape', () => {
+    expect(name('x'.repeat(180))).toBe(`${'x'.repeat(180)}.json`);
+    expect(name('x'.repeat(181))).toMatch(/^x{164}%~[0-9a-f]{12}\.json$/);
+    for (const before of [0, 1, 2])
+      expect(name(`${'x'.repeat(before)}${'%C3%BC'.repeat(40)}`)).toMatch(/^x*(?:%[0-9A-F]{2})+%~[0-9a-f]{12}\.json$/);
+    expect([['a.json'], [`a%~${'0'.repeat(12)}.json`], ['a%~0', 'b.json']].map(hasRecoverablePath)).toEqual([true, false, false]);
+  });
+
+  it('leads back to its place, or is none of ours', () => {
+    expect(
+      [['%.json'], ['a', 'b%20c.json'], ['a', '%.json'], [], ['json'], ['%zz.json'], ['a', '', 'b.json']].map(parseFileSegments),
+    ).toEqual([ROOT, at('a/b%20c'), undefined, undefined, undefined, undefined, undefined]);
+    expect(findCaseCollisions(['/a', '/A', '/b'])).toEqual(['/a', '/A']);
+    expect(findCaseCollisions(['/a', '/A'])).toEqual(['/a', '/A']);
+    expect(findCaseCollisions(['/a'])).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../../../src/model/json';
+import { SessionTracker } from '../../../../src/watch/session-tracker';
+import { startTestSimulator, startSimulatorWithGateway, settingsFor } from '../../../helpers/simulated-appliance';
+import { startChild } from '../../../helpers/transfer';
+import { createTemporaryFolder as folder } from '../../../helpers/temporary';
+
+interface Told {
+  readonly event: string;
+  readonly id: string;
+  readonly session: string;
+}
+
+it('tells every start and end of a seeded hour once, across two kills', async () => {
+  const simulator = await startTestSimulator({ sessions: 0 });
+  const remember = join(folder(), 'sessions.jsonl');
+  const script = simulator.script({ seed: 12, starts: 10_300, seconds: 3600 });
+  expect(script.length).toBeGreaterThan(20_000);
+
+  /** Who was there in each check that its process lived on after, which is then whole. */
+  const checks: string[][] = [];
+  let second = 0;
+  let present: string[] | undefined;
+  // With the first page of a check the world goes on by five seconds, and then stands still until the next.
+  const match = ({ path }: { path: string }): boolean => {
+    if (!path.includes('start=0')) return false;
+    if (present) checks.push(present);
+    script.play((second += 5));
+    present = simulator.state.sessions.ids();
+    return false;
+  };
+  simulator.fault({ match, times: Infinity });
+
+  const told: Told[] = [];
+  const errors: unknown[] = [];
+  for (const until of [1200, 2400, 3700]) {
+    const watching = startChild('watch-child.ts', { settings: settingsFor(simulator), remember });
+    const ended = once(watching, 'exit');
+    for await (const text of createInterface({ input: watching.stdout ?? process.stdin })) {
+      const line = JSON.parse(text) as Told | { error: string };
+      if ('error' in line) errors.push(line);
+      else told.push(line);
+      // In the midst of the events of a check; at the end after those of the last.
+      if (second >= until) watching.kill('SIGKILL');
+      if (second < 3600) continue;
+      while (second < until) await new Promise((resolve) => setTimeout(resolve, 20));
+      watching.kill('SIGKILL');
+    }
+    await ended;
+    // Nobody knows whether that check was over.
+    present = undefined;
+  }
+  expect(errors).toEqual([]);
+
+  const first = new Set(checks[0]);
+  const seen = new Set(checks.flat());
+  const last = new Set(checks.at(-1));
+  const ids = new Map(told.map((line) => [line.id, line]));
+  const count = (event: string): Map<string, number> => {
+    const counts = new Map<string, number>();
+    for (const line of ids.values()) if (line.event === event) counts.set(line.session, (counts.get(line.session) ?? 0) + 1);
+    return counts;
+  };
+  const [started, over] = [count('started'), count('ended')];
+  expect([...seen].filter((id) => !first.has(id) && started.get(id) !== 1)).toEqual([]);
+  expect([...seen].filter((id) => !last.has(id) && over.get(id) !== 1)).toEqual([]);
+  expect([...started.values(), ...over.values()].filter((times) => times !== 1)).toEqual([]);
+  expect([...started.keys()].filter((id) => first.has(id))).toEqual([]);
+  expect([...over.keys()].filter((id) => last.has(id))).toEqual([]);
+  // What was told again has the same id, and that is at most the one event at which it was killed.
+  expect(told.length - ids.size).toBeLessThanOrEqual(2);
+  expect(started.size).toBeGreaterThan(9000);
+});
+
+it('remembers a session in at most 200 bytes', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const { simulator } = await startSimulatorWithGateway({ sessions: 40_000 });
+  const { sessions, variants } = simulator.state;
+  const records = (): JsonObject[] =>
+    sessions.findNumbers().map((index) => JSON.parse(sessions.toRecordText(index, false, variants)) as JsonObject);
+  // Not here: the records of a call would stay with this function.
+  const told = (tracker: SessionTracker): number => tracker.update(records()).events.length;
+  const trackers: SessionTracker[] = [];
+  // What ends beside it (the tests before, what the simulator keeps, code that is made) is told from it by what is freed with it.
+  const held = async () => {
+    for (let i = 0; i < 3; i++) await new Promise((next) => setTimeout(next, 20)).then(gc);
+    return process.memoryUsage().heapUsed;
+  };
+  trackers.push(new SessionTracker());
+  expect(trackers.map(told)).toEqual([0]);
+  expect(trackers.map(told)).toEqual([0]);
+  const before = await held();
+  trackers.pop();
+  const each = (before - (await held())) / sessions.count;
+  expect(each).toBeLessThan(200);
+  // It was there, and has gone.
+  expect(each).toBeGreaterThan(50);
+});

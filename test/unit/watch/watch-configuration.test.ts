@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { getThrownCode, gatewayFor, listRequestLines, startSimulatorWithGateway, USER_ROLES_PATH } from '../../helpers/simulated-appliance';
+import { getClockValues, getResourcePolicies, getUserRoles, createTemporaryFolder, CONFIGURATION_PATH } from '../../helpers/snapshot';
+import { createWatch, TestClock, startWatch } from '../../helpers/watch';
+
+const TIME = `${CONFIGURATION_PATH}/system/configuration/date-and-time`;
+const ntp = (before: string, after: string) => ({ path: TIME, field: '/ntp-server', before, after });
+const changed = (what: object) => ({ event: 'changed', equal: false, added: [], removed: [], changed: [], ...what });
+
+it('tells what compare with the last check tells, once, and nothing of what stays', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
+  const { watcher, events, takePayloads, takeTopics, states } = await startWatch(gateway, { watch: 'configuration' });
+  await watcher.check();
+  expect([events, states.at(-1)]).toMatchObject([[], { state: 'seen', seen: { key: 'same' } }]);
+
+  getClockValues(simulator).set('ntp-server', 'ntp.example.com');
+  getUserRoles(simulator).items.delete('Unused');
+  getUserRoles(simulator).add({ name: 'Night shift' });
+  const reference = await gateway.run('snapshot.take');
+  await watcher.check();
+  expect(states.at(-1)).toMatchObject({ seen: { key: 'changed' } });
+  expect(events[0]?.envelope).toMatchObject({
+    ok: true,
+    operation: 'snapshot.take',
+    text: expect.stringMatching(/^vpn-1 differs from the last check: \d+ added, \d+ removed, 1 changed\.\n/) as unknown,
+  });
+  const [first] = takePayloads();
+  const [added, removed] = [first?.added, first?.removed] as [string[], string[]];
+  expect(first).toEqual(changed({ added, removed, changed: [ntp('pool.ntp.org', 'ntp.example.com')] }));
+  expect(added).toContain(`${USER_ROLES_PATH}/Night%20shift`);
+  expect(removed).toContain(`${USER_ROLES_PATH}/Unused`);
+
+  // The same that compare says of what was before, the other way round.
+  getClockValues(simulator).set('ntp-server', 'pool.ntp.org');
+  const { data } = await gateway.run('snapshot.compare', { with: reference.data });
+  await watcher.check();
+  expect(takePayloads()).toEqual([{ event: 'changed', ...(data as object) }]);
+  await watcher.check();
+  expect(takeTopics()).toEqual([]);
+});
+
+it('of a secret tells only whether there is one, and writes none down', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway();
+  const remember = join(createTemporaryFolder(), 'configuration.jsonl');
+  const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', stateFile: remember });
+  getClockValues(simulator).set('ntp-shared-secret', 'planted-secret');
+  await watcher.check();
+  expect(takePayloads()).toEqual([changed({ changed: [{ path: TIME, field: '/ntp-shared-secret', before: null, after: '***' }] })]);
+  getClockValues(simulator).set('ntp-shared-secret', 'planted-other');
+  await watcher.check();
+  expect(takePayloads()).toEqual([]);
+  expect(readFileSync(remember, 'utf8')).not.toContain('planted');
+});
+
+it('reads the part that is asked for, without what does not count', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway();
+  const before = listRequestLines(simulator).length;
+  const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', ignore: ['log', 'ntp-*'] });
+  const asked = listRequestLines(simulator).slice(before);
+  expect(asked.filter((line) => !line.startsWith(`GET ${CONFIGURATION_PATH}/system`) || line.includes('/log'))).toEqual([]);
+  getClockValues(simulator).set('ntp-server', 'ntp.example.com').set('time-zone', 'Europe/Rome');
+  getUserRoles(simulator).items.delete('Unused');
+  await watcher.check();
+  expect(takePayloads()).toMatchObject([changed({ changed: [{ field: '/time-zone' }] })]);
+});
+
+it('remembers in a folder: tells what happened meanwhile, and once', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1200 } });
+  const remember = join(createTemporaryFolder(), 'configuration.jsonl');
+  const options = { watch: 'configuration', path: 'users/resource-policies', remember } as const;
+  const one = await startWatch(gateway, options);
+  getResourcePolicies(simulator).items.get('Policy 000003')?.values.set('description', 'while it was watched');
+  await one.watcher.check();
+  expect(one.takePayloads()).toHaveLength(1);
+  await one.watcher.close();
+  // In pieces, none of which is as long as the whole.
+  const written = readFileSync(remember, 'utf8').split('\n');
+  expect(written.length).toBeGreaterThan(4);
+
+  getResourcePolicies(simulator).items.get('Policy 000004')?.values.set('description', 'while nobody watched');
+  getResourcePolicies(simulator).items.delete('Policy 000005');
+  for (const expected of [1, 0]) {
+    const next = await startWatch(gateway, options);
+    const told = next.takePayloads();
+    expect(told).toHaveLength(expected);
+    if (expected === 1)
+      expect(told).toMatchObject([
+        { removed: [expect.stringMatching(/Policy%20000005$/)], changed: [{ field: '/description', after: 'while nobody watched' }] },
+      ]);
+    expect(next.errors).toEqual([]);
+    await next.watcher.close();
+  }
+
+  // Of another part, or without something else, nothing is known.
+  getResourcePolicies(simulator).items.get('Policy 000006')?.values.set('description', 'again');
+  const other = await startWatch(gateway, { ...options, ignore: ['comment'] });
+  expect([other.takePayloads(), other.errors]).toEqual([[], []]);
+});
+
+it('takes what it may not read for neither gone nor new', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway();
+  const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'users' });
+  simulator.state.variants.forbiddenBranch = 'users/user-roles';
+  await watcher.check();
+  getUserRoles(simulator).add({ name: 'Night shift' });
+  await watcher.check();
+  expect(takePayloads()).toEqual([]);
+  simulator.state.variants.forbiddenBranch = '';
+  getUserRoles(simulator).items.get('Users')?.values.set('description', 'changed in the dark');
+  await watcher.check();
+  expect(takePayloads()).toEqual([
+    changed({
+      changed: [expect.objectContaining({ path: `${USER_ROLES_PATH}/Users`, field: '/description', after: 'changed in the dark' })],
+    }),
+  ]);
+  // Known from now on.
+  getUserRoles(simulator).items.delete('Night shift');
+  await watcher.check();
+  expect(takePayloads()).toMatchObject([{ removed: expect.arrayContaining([`${USER_ROLES_PATH}/Night%20shift`]) as unknown }]);
+});
+
+it('tells that the appliance went away in the midst of a check, and compares with what was whole', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway();
+  const { watcher, takeTopics, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'users' });
+  getClockValues(simulator).set('ntp-server', 'not of this part');
+  getUserRoles(simulator).items.get('Users')?.values.set('description', 'meanwhile');
+  simulator.fault({ match: ({ path }) => path.endsWith('/user-roles'), body: '<html>Maintenance</html>' });
+  await watcher.check();
+  expect(takeTopics()).toEqual(['configuration/unreachable']);
+  await watcher.check();
+  expect(takePayloads()).toMatchObject([{ event: 'reachable' }, { event: 'changed', removed: [], changed: [{ field: '/description' }] }]);
+});
+
+it('shares its checks with those who ask the same, and only with them', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway();
+  const time = new TestClock();
+  const part = { watch: 'configuration', path: 'system' } as const;
+  const checks = (): number => listRequestLines(simulator).filter((line) => line === `GET ${CONFIGURATION_PATH}/system`).length;
+  const one = await startWatch(gateway, part, time);
+  await time.runNextTimer();
+  const two = createWatch(gateway, part, time);
+  await two.watcher.start();
+  await time.runNextTimer();
+  getClockValues(simulator).set('ntp-server', 'ntp.example.com');
+  const before = checks();
+  for (let check = 0; check < 3; check++) await time.runNextTimer();
+  expect(checks() - before).toBe(3);
+  expect([one.takeTopics(), two.takeTopics()]).toEqual([['configuration/changed'], ['configuration/changed']]);
+
+  const other = await startWatch(gateway, { ...part, ignore: ['ntp-server'] }, time);
+  getClockValues(simulator).set('ntp-server', 'pool.ntp.org');
+  const earlier = checks();
+  for (let check = 0; check < 2; check++) await time.runNextTimer(2);
+  expect(checks() - earlier).toBe(2);
+  expect([one.takeTopics(), two.takeTopics(), other.takeTopics()]).toEqual([['configuration/changed'], ['configuration/changed'], []]);
+});
+
+it('refuses to ignore everything', () => {
+  const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
+  expect(getThrownCode(() => createWatch(gateway, { watch: 'configuration', ignore: ['*'] }))).toBe('BAD_INPUT');
+});

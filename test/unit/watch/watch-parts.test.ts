@@ -1,0 +1,689 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { LightAbortController } from '../../../src/model/abort';
+import { emptyResultLists, type Envelope } from '../../../src/model/envelope';
+import { GatewayError } from '../../../src/model/error';
+import type { ErrorCode } from '../../../src/model/error-codes';
+import type { JsonObject } from '../../../src/model/json';
+import { HOST_HASH } from '../../../src/files/atomic-file';
+import { SharedPoller, type CheckResult } from '../../../src/watch/shared-poller';
+import { getSharedPoller } from '../../../src/watch/shared-pollers';
+import { getWatchKind, type WatchedGateway } from '../../../src/watch/watch-kinds';
+import { WatchStateFile, type WatchStateEntry } from '../../../src/watch/watch-state-file';
+import type { WatchOptions } from '../../../src/watch';
+import {
+  startTestSimulator,
+  expectFailure,
+  gatewayFor,
+  startSimulatorWithGateway,
+  getThrownError,
+} from '../../helpers/simulated-appliance';
+import { createWatch, TestClock, startWatch, type WatchFixture } from '../../helpers/watch';
+import { createTemporaryFolder as folder } from '../../helpers/temporary';
+
+// Of what a watch is made: whose turn it is to look, what is remembered on disk, and what becomes of what a look came to.
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a feed', () => {
+  /** One whose checks end when the test says so. */
+  function feeding() {
+    const clock = new TestClock(0);
+    const asked: { at: number; signal: LightAbortController; end: () => Promise<void> }[] = [];
+    const feed = new SharedPoller(
+      (signal) =>
+        new Promise((_, reject) => {
+          const end = (): Promise<void> => (reject(new Error('over')), turn());
+          asked.push({ at: clock.now(), signal, end });
+        }),
+      clock,
+    );
+    /** Somebody who takes part, and when they were given what. */
+    const one = (intervalMs: number, work: () => Promise<void> = () => Promise.resolve()) => {
+      const taken: [number, CheckResult][] = [];
+      const onResult = async (result: CheckResult): Promise<number> => {
+        taken.push([clock.now(), result]);
+        await work();
+        return intervalMs;
+      };
+      return { intervalMs, onResult, taken, times: () => taken.map(([at]) => at) };
+    };
+    const ended = async (): Promise<void> => {
+      await asked.at(-1)?.end();
+      await turn();
+    };
+    return { clock, asked, feed, one, ended, times: () => asked.map(({ at }) => at) };
+  }
+
+  it('looks when the first is due, and takes along who is within half of the shortest time between two checks', async () => {
+    const { clock, feed, one, ended, times } = feeding();
+    const [often, soon, late] = [one(100), one(100), one(300)];
+    feed.subscribe(often, 40);
+    feed.subscribe(soon, 90);
+    feed.subscribe(late, 91);
+    expect([feed.isEmpty, clock.plannedTimes]).toEqual([false, [40]]);
+    await clock.advance(39);
+    expect(times()).toEqual([]);
+    await clock.advance(1);
+    expect([times(), clock.plannedTimes]).toEqual([[40], []]);
+    await clock.advance(60);
+    await ended();
+    expect(often.taken).toMatchObject([[100, { error: { message: 'over' } }]]);
+    expect([soon.times(), late.times()]).toEqual([[100], []]);
+    // The third is overdue by then, and takes nobody along: the others have just been.
+    expect([times(), clock.plannedTimes]).toEqual([[40, 100], []]);
+    await ended();
+    expect([often.times(), soon.times(), late.times(), clock.plannedTimes]).toEqual([[100], [100], [100], [200]]);
+  });
+
+  it('stays as it is for who takes part already, and says when nobody does', async () => {
+    const { clock, feed, one, asked, times } = feeding();
+    const [first, other] = [one(100), one(100)];
+    expect(feed.isEmpty).toBe(true);
+    feed.subscribe(first, 100);
+    feed.subscribe(first, 10);
+    expect(clock.plannedTimes).toEqual([100]);
+    feed.unsubscribe(other);
+    await feed.checkNow(other);
+    expect([times(), clock.plannedTimes]).toEqual([[], [100]]);
+    feed.unsubscribe(first);
+    expect([feed.isEmpty, clock.plannedTimes]).toEqual([true, []]);
+    await clock.advance(1000);
+    expect(asked).toEqual([]);
+  });
+
+  it('looks at once where that is asked for, and again for who asks meanwhile', async () => {
+    const { clock, feed, one, ended, times } = feeding();
+    const [first, other] = [one(100), one(100)];
+    feed.subscribe(first, 1000);
+    feed.subscribe(other, 1000);
+    const done: string[] = [];
+    const check = (who: typeof first, name: string): void => void feed.checkNow(who).then(() => done.push(name));
+    check(first, 'first');
+    check(first, 'again');
+    check(other, 'other');
+    await turn();
+    expect([times(), done]).toEqual([[0], []]);
+    await clock.advance(5);
+    await ended();
+    // The other did not wait for what the first makes of its check, and has the next one.
+    expect([times(), done, first.times(), other.times()]).toEqual([[0, 5], ['first'], [5], []]);
+    await clock.advance(5);
+    await ended();
+    expect([times(), done, first.times(), other.times()]).toEqual([[0, 5, 10], ['first', 'other'], [5], [10]]);
+    await ended();
+    expect([done, first.times(), other.times()]).toEqual([['first', 'other', 'again'], [5, 10], [10]]);
+    expect(clock.plannedTimes).toEqual([110]);
+  });
+
+  it('lets who works on a check for longer come later, and the others go on', async () => {
+    const { clock, feed, one, ended, times } = feeding();
+    let free = (): void => undefined;
+    const slow = one(100, () => new Promise<void>((resolve) => (free = resolve)));
+    const quick = one(100);
+    for (const who of [slow, quick]) feed.subscribe(who, 1);
+    await clock.advance(1);
+    await ended();
+    let over = false;
+    void feed.checkNow(slow).then(() => (over = true));
+    await clock.advance(100);
+    expect(times()).toEqual([1, 101]);
+    await ended();
+    expect([slow.times(), quick.times()]).toEqual([[1], [1, 101]]);
+    free();
+    await turn();
+    expect([times(), over]).toEqual([[1, 101, 101], false]);
+    await ended();
+    expect(slow.times()).toEqual([1, 101]);
+    free();
+    await turn();
+    expect([over, clock.plannedTimes]).toEqual([true, [201]]);
+  });
+
+  it('lets go of who leaves, and ends a check that nobody waits for any more', async () => {
+    const { clock, feed, one, asked, ended } = feeding();
+    const [first, other] = [one(100), one(100)];
+    for (const who of [first, other]) feed.subscribe(who, 1);
+    await clock.advance(1);
+    const waits = [feed.checkNow(first), feed.checkNow(first)];
+    feed.unsubscribe(first);
+    await Promise.all(waits);
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([false]);
+    // Back before it is over: what others have asked for is not theirs.
+    feed.subscribe(first, 50);
+    feed.unsubscribe(other);
+    feed.unsubscribe(first);
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([true]);
+    feed.subscribe(first, 50);
+    await ended();
+    expect([first.taken, other.taken, clock.plannedTimes]).toEqual([[], [], [51]]);
+    await clock.advance(50);
+    expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    await ended();
+    expect(first.times()).toEqual([51]);
+  });
+
+  it('plans nothing for who left while they worked on a check', async () => {
+    const { clock, feed, one, asked, ended } = feeding();
+    const leaves = one(100, () => (feed.unsubscribe(leaves), Promise.resolve()));
+    const stays = one(1000);
+    for (const who of [leaves, stays]) feed.subscribe(who, 1);
+    await clock.advance(1);
+    await ended();
+    expect([leaves.times(), stays.times(), clock.plannedTimes]).toEqual([[1], [1], [1001]]);
+    await clock.advance(1000);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('waits in pieces for longer than a timer can', async () => {
+    const { clock, feed, one, times } = feeding();
+    feed.subscribe(one(1), 2 ** 31);
+    expect(clock.plannedTimes).toEqual([2 ** 30]);
+    await clock.advance(2 ** 30);
+    expect([clock.plannedTimes, times()]).toEqual([[2 ** 31], []]);
+    await clock.advance(2 ** 30);
+    expect(times()).toEqual([2 ** 31]);
+  });
+
+  it('is the same for those who ask the same of one gateway by one clock', () => {
+    const [gateway, other] = [1, 2].map((port) => gatewayFor({ url: `https://127.0.0.1:${port}` }));
+    if (!gateway || !other) throw new Error('two gateways were asked for');
+    const [clock, health] = [new TestClock(), getWatchKind('health')];
+    const feed = getSharedPoller(gateway, 'health', health, { status: 'all' }, clock);
+    expect(getSharedPoller(gateway, 'health', health, { status: 'all' }, clock)).toBe(feed);
+    const others = [
+      getSharedPoller(other, 'health', health, { status: 'all' }, clock),
+      getSharedPoller(gateway, 'system', getWatchKind('system'), { status: 'all' }, clock),
+      getSharedPoller(gateway, 'health', health, {}, clock),
+      getSharedPoller(gateway, 'health', health, { status: 'all' }, new TestClock()),
+    ];
+    expect(new Set([feed, ...others]).size).toBe(5);
+    expect(getSharedPoller(gateway, 'health', health, {}, clock)).toBe(others[2]);
+  });
+});
+
+describe('a memory', () => {
+  const IDENTITY = '["health","vpn"]';
+  const place = (): string => join(folder(), 'deep', 'watch.jsonl');
+  const holds = (state: unknown, ...rest: unknown[]) => ({ save: () => state, rest: () => rest });
+  const entry = (number: number, more: Partial<WatchStateEntry> = {}): WatchStateEntry => ({ number, away: false, events: [], ...more });
+  const [one, two, three] = ['one', 'two', 'three'].map((event) => ({ event }));
+  const events = [one, two, three].filter((event) => event !== undefined);
+
+  /** One that was written, with an entry or more. */
+  async function written(file: string, ...entries: WatchStateEntry[]): Promise<WatchStateFile> {
+    const memory = new WatchStateFile(file, IDENTITY);
+    expect(await memory.load()).toBeUndefined();
+    await memory.save(holds({ a: 1 }, 'x', 'y'), true, 3);
+    for (const each of entries) memory.addEntry(each);
+    return memory;
+  }
+  const recalled = (file: string) => new WatchStateFile(file, IDENTITY).load();
+
+  it('is a file of lines for its owner alone, with all that was found since it was written', async () => {
+    const file = place();
+    const memory = new WatchStateFile(file, IDENTITY);
+    expect([await memory.load(), memory.isSaveDue]).toEqual([undefined, true]);
+    mkdirSync(`${file}.none`);
+    writeFileSync(`${file}.${HOST_HASH}-999999999-1.partial`, 'of a process that was killed');
+    await memory.load();
+    expect(readdirSync(dirname(file))).toEqual(['watch.jsonl.none']);
+    await memory.save(holds({ a: 1 }, 'x', 'y'), true, 3);
+    expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700]);
+    expect(memory.isSaveDue).toBe(false);
+    memory.addEntry(entry(4, { change: 'z' }));
+    memory.markSent();
+    const lines = [
+      { format: 'gateway-watch 1', identity: IDENTITY, epoch: memory.epoch, number: 3, away: true, state: { a: 1 } },
+      { number: 3, change: 'x', away: true, events: [] },
+      { number: 3, change: 'y', away: true, events: [] },
+      { number: 4, away: false, events: [], change: 'z' },
+      'told',
+    ];
+    expect(readFileSync(file, 'utf8')).toBe(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    memory.close();
+    memory.close();
+    const next = new WatchStateFile(file, IDENTITY);
+    expect(next.epoch).toMatch(/^[\w-]{8}$/);
+    expect(next.epoch).not.toBe(memory.epoch);
+    expect(await next.load()).toEqual({ state: { a: 1 }, changes: ['x', 'y', 'z'], away: false, number: 4, untold: undefined });
+    expect(next.epoch).toBe(memory.epoch);
+  });
+
+  it('knows the events that were not told yet, of the last check alone', async () => {
+    const file = place();
+    const memory = await written(file, entry(4, { change: 'z', events, envelope: { ok: true } }));
+    expect((await recalled(file))?.unsentEntry).toEqual({ number: 4, away: false, change: 'z', envelope: { ok: true }, events });
+    memory.markSent();
+    const untold = (await recalled(file))?.unsentEntry;
+    expect(untold?.events).toEqual(events.slice(1));
+    memory.markSent();
+    memory.markSent();
+    expect((await recalled(file))?.unsentEntry).toBeUndefined();
+    memory.addEntry(entry(5, { events: events.slice(2) }));
+    expect(await recalled(file)).toMatchObject({ number: 5, untold: { number: 5, events: events.slice(2) } });
+    // Written anew, they are still to be told, and what they changed is in what was written.
+    await memory.save({ save: () => 'all' }, false, 6, untold);
+    memory.close();
+    expect(await recalled(file)).toEqual({
+      state: 'all',
+      changes: [],
+      away: false,
+      number: 4,
+      untold: { number: 4, away: false, envelope: { ok: true }, events: events.slice(1) },
+    });
+  });
+
+  it('of something else is none', async () => {
+    const file = place();
+    (await written(file)).close();
+    const other = new WatchStateFile(file, '["health","another"]');
+    const { epoch } = other;
+    expect([await other.load(), other.epoch === epoch]).toEqual([undefined, true]);
+  });
+
+  it('is written anew when what was added is longer than a megabyte, and than what was written', async () => {
+    const file = place();
+    const memory = await written(file);
+    const length = `${JSON.stringify(entry(4, { change: '' }))}\n`.length;
+    memory.addEntry(entry(4, { change: 'x'.repeat(2 ** 20 - length) }));
+    expect(memory.isSaveDue).toBe(false);
+    memory.markSent();
+    expect(memory.isSaveDue).toBe(true);
+    await memory.save(holds('x'.repeat(2 ** 20)), false, 4);
+    const { size } = statSync(file);
+    memory.addEntry(entry(5, { change: 'x'.repeat(size - length) }));
+    expect([memory.isSaveDue, statSync(file).size]).toEqual([false, 2 * size]);
+    memory.markSent();
+    expect(memory.isSaveDue).toBe(true);
+    memory.close();
+    expect(memory.isSaveDue).toBe(true);
+  });
+
+  const first = JSON.stringify({ format: 'gateway-watch 1', identity: IDENTITY, epoch: 'e', number: 1, away: false, state: 1 });
+  it.each([
+    'x\n',
+    '',
+    first,
+    '7\n',
+    '{}\n',
+    `${first.replace('watch 1', 'watch 2')}\n`,
+    `${first.replace('"e"', '7')}\n`,
+    `${first}\n{"number":\n`,
+    ...[7, null, 'tell', { away: false, events: [] }, { number: 1, events: [] }, { number: 1, away: false }].map(
+      (line) => `${first}\n${JSON.stringify(line)}\n`,
+    ),
+    `${first}\n${JSON.stringify({ number: 1, away: false, events: [{}, 7] })}\n`,
+  ])('is told from what is none: %j', async (text) => {
+    const file = join(folder(), 'watch.jsonl');
+    writeFileSync(file, text);
+    const error = await expectFailure(recalled(file));
+    expect(error).toMatchObject({ code: 'BAD_INPUT', details: { sent: false } });
+    expect(error.message).toBe(
+      `${file} is damaged, or no memory of a watch. It is left out; the watch begins anew, and what happened since the last check is not told.`,
+    );
+  });
+
+  it('says what keeps it from being read or written, and leaves nothing behind', async () => {
+    const path = folder();
+    const file = join(path, 'watch.jsonl');
+    mkdirSync(file);
+    expect((await expectFailure(recalled(file))).message).toBe(`${file} cannot be read: it is a folder (EISDIR).`);
+    const memory = new WatchStateFile(file, IDENTITY);
+    expect((await expectFailure(memory.save(holds(1), false, 1))).message).toContain(`${file} cannot be written: `);
+    expect([memory.isSaveDue, readdirSync(path)]).toEqual([true, ['watch.jsonl']]);
+    expect(getThrownError(() => memory.addEntry(entry(1)))?.message).toBe(`${file} cannot be written: it is not open.`);
+    const nowhere = join(path, 'none', 'watch.jsonl');
+    expect((await expectFailure(new WatchStateFile(nowhere, IDENTITY).save(holds(1), false, 1))).message).toContain(
+      `${nowhere} cannot be written: `,
+    );
+  });
+});
+
+describe('a watch', () => {
+  const at = '2026-11-20T08:00:00.000Z';
+  const envelope: Envelope = {
+    ...{ ok: true, operation: 'system.health', appliance: 'vpn', request: null, status: 200, result: emptyResultLists(), changed: null },
+    ...{ dryRun: false, requests: 1, retries: 0, logins: 0, ms: 1, at },
+  };
+  const limits = [{ name: 'a', above: 90 }];
+
+  /** What is watched, and what its next checks come to: values, or errors by their code; the last for good. */
+  function answering(...answers: (JsonObject | ErrorCode | Error)[]) {
+    const asked: unknown[] = [];
+    const watched: WatchedGateway = {
+      name: randomUUID(),
+      run: (name) => {
+        asked.push(name);
+        const answer = answers.length > 1 ? answers.shift() : answers[0];
+        if (answer instanceof Error) return Promise.reject(answer);
+        if (typeof answer !== 'string') return Promise.resolve({ data: answer, many: null, envelope, streamed: false });
+        return Promise.reject(
+          Object.assign(new GatewayError(answer, `It is ${answer}.`), { cause: { ...envelope, ok: false, code: answer } }),
+        );
+      },
+      readConfiguration: () => Promise.reject(new Error('nobody asks for that')),
+    };
+    return { watched, asked, answers };
+  }
+  const of = (watched: WatchedGateway, more: Partial<WatchOptions> = {}, clock?: TestClock): WatchFixture =>
+    createWatch(watched, { watch: 'health', limits, ...more }, clock);
+
+  it('is of seconds from 1 to a day', () => {
+    const { watched } = answering({});
+    for (const every of [1, 86_400]) expect(of(watched, { every }).watcher.intervalMs).toBe(every * 1000);
+    for (const every of [0.999, 86_401, NaN])
+      expect(getThrownError(() => of(watched, { every }))).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: 'every has to be seconds, from 1 to 86400.',
+        details: { sent: false },
+      });
+  });
+
+  it('begins soon, goes on a tenth around its time, and tells with an id and the time what it found', async () => {
+    const { watched, asked } = answering({ a: 1 }, { a: 91 }, { a: 92 }, { a: 1 });
+    const clock = new TestClock(Date.parse(at) + 0.5);
+    const { watcher, events, states } = of(watched, {}, clock);
+    await Promise.all([watcher.start(), watcher.start()]);
+    expect([states, clock.plannedTimes, asked]).toEqual([[{ state: 'waiting' }], [clock.now() + 500], []]);
+    await clock.runNextTimer();
+    expect([events, asked, clock.plannedTimes]).toEqual([[], ['system.health'], [clock.now() + 10_000]]);
+    expect(states.slice(1)).toEqual([{ state: 'seen', at: clock.now(), seen: { key: 'fine' } }]);
+    await clock.runNextTimer();
+    const epoch = Date.parse(at).toString(36);
+    expect(events).toEqual([
+      {
+        topic: 'health/above',
+        payload: { event: 'above', name: 'a', value: 91, limit: 90, id: `${epoch}-2-0`, at: '2026-11-20T08:00:10.500Z' },
+        envelope,
+      },
+    ]);
+    expect(states.at(-1)).toMatchObject({ seen: { key: 'above', n: 1 } });
+    for (let check = 0; check < 2; check++) await clock.runNextTimer();
+    // What changed nothing was no check of its own.
+    expect(events.slice(1)).toMatchObject([{ topic: 'health/below', payload: { id: `${epoch}-3-0` } }]);
+  });
+
+  it('once an hour begins within two seconds', async () => {
+    const { watched } = answering({});
+    const clock = new TestClock();
+    await of(watched, { every: 3600 }, clock).watcher.start();
+    expect(clock.plannedTimes).toEqual([clock.now() + 1000]);
+  });
+
+  it.each<ErrorCode>(['CONNECTION', 'TIMEOUT', 'TLS', 'APPLIANCE_ERROR', 'BAD_RESPONSE'])('takes %s for being away', async (code) => {
+    const { watched } = answering({ a: 1 }, code, code, 'LOGIN_PAUSED', 'FORBIDDEN', { a: 91 });
+    const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
+    await clock.runNextTimer();
+    const since = clock.now();
+    expect(events.splice(0)).toEqual([
+      {
+        topic: 'health/unreachable',
+        payload: {
+          ...{ event: 'unreachable', code, message: `It is ${code}.` },
+          ...{ id: expect.stringMatching(/-2-0$/) as string, at: new Date(since).toISOString() },
+        },
+        envelope: { ...envelope, ok: false, code },
+      },
+    ]);
+    await clock.runNextTimer();
+    // That logins pause meanwhile says nothing.
+    await clock.runNextTimer();
+    expect([events, errors]).toEqual([[], []]);
+    expect(states.slice(-2)).toEqual([
+      { state: 'away', since },
+      { state: 'away', since },
+    ]);
+    await clock.runNextTimer();
+    expect(states.at(-1)).toEqual({ state: 'failed', code: 'FORBIDDEN' });
+    await clock.runNextTimer();
+    expect(events.map(({ topic, payload: { id } }) => [topic, id.slice(-4)])).toEqual([
+      ['health/reachable', '-3-0'],
+      ['health/above', '-3-1'],
+    ]);
+    expect(errors.map((error) => error.code)).toEqual(['FORBIDDEN']);
+  });
+
+  it('tells an error that is none of being away once, until a check succeeds', async () => {
+    const codes: ErrorCode[] = ['FORBIDDEN', 'FORBIDDEN', 'UNAUTHORIZED', 'FORBIDDEN'];
+    const { watched } = answering(...codes, { a: 1 }, 'FORBIDDEN', new GatewayError('TIMEOUT', 'Of no run.'), 'LOGIN_PAUSED');
+    const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
+    for (let check = 1; check < 8; check++) await clock.runNextTimer();
+    expect(errors.map(({ code, message }) => [code, message])).toEqual([
+      ...['FORBIDDEN', 'UNAUTHORIZED', 'FORBIDDEN', 'FORBIDDEN'].map((code) => [code, `It is ${code}.`]),
+      ['TIMEOUT', 'Of no run.'],
+    ]);
+    expect(events).toEqual([]);
+    expect(states.slice(1).map((state) => ('code' in state ? state.code : state.state))).toEqual([
+      ...codes,
+      'seen',
+      'FORBIDDEN',
+      'TIMEOUT',
+      'LOGIN_PAUSED',
+    ]);
+  });
+
+  it('waits longer after each failure, from twice its time up to a minute, and not after a check that was ended', async () => {
+    const { watched, answers } = answering('ABORTED', 'FORBIDDEN');
+    const { clock, errors, states } = await startWatch(watched, { watch: 'health', limits, every: 4 });
+    const pauses: number[] = [];
+    for (let check = 0; check < 8; check++) {
+      pauses.push(((clock.plannedTimes[0] ?? NaN) - clock.now()) / 1000);
+      await clock.runNextTimer();
+    }
+    expect(pauses).toEqual([4, 8, 16, 32, 60, 60, 60, 60]);
+    expect([errors.length, states.length]).toEqual([1, 1 + 8]);
+    answers.unshift({ a: 1 });
+    await clock.runNextTimer();
+    expect(clock.plannedTimes).toEqual([clock.now() + 4000]);
+    await clock.runNextTimer();
+    expect(clock.plannedTimes).toEqual([clock.now() + 8000]);
+  });
+
+  it('gives what throws where an event is told to whoever is told errors', async () => {
+    const { watched } = answering({ a: 1 }, { a: 91 }, 'CONNECTION');
+    const fault = new Error('of the flow');
+    const onEvent = (): void => {
+      throw fault;
+    };
+    const { clock, errors, states } = await startWatch(watched, { watch: 'health', limits, onEvent });
+    await clock.runNextTimer();
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('of the flow')]);
+    await clock.runNextTimer();
+    expect([errors.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([2, 'failed', [clock.now() + 10_000]]);
+  });
+
+  it('that pauses looks only where that is asked for, and says once that it does', async () => {
+    const { watched, asked } = answering({ a: 1 });
+    const { watcher, clock, states } = await startWatch(watched, { watch: 'health', limits });
+    await watcher.resume();
+    expect(asked).toHaveLength(1);
+    watcher.pause();
+    watcher.pause();
+    expect([states.slice(2), clock.plannedTimes]).toEqual([[{ state: 'paused' }], []]);
+    await watcher.check();
+    // The line below the node says that it pauses.
+    expect([asked.length, states.length, clock.plannedTimes]).toEqual([2, 3, []]);
+    await watcher.resume();
+    expect([asked.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([3, 'seen', [clock.now() + 10_000]]);
+    await watcher.close();
+    const { length } = states;
+    watcher.pause();
+    await watcher.resume();
+    await watcher.check();
+    expect([asked.length, states.length, clock.plannedTimes]).toEqual([3, length, []]);
+  });
+
+  it('that pauses or ends before it has begun does not begin', async () => {
+    const { watched, asked } = answering({ a: 1 });
+    const clock = new TestClock();
+    const [pauses, ends] = [of(watched, {}, clock), of(watched, {}, clock)];
+    pauses.watcher.pause();
+    await pauses.watcher.start();
+    expect([pauses.states, clock.plannedTimes]).toEqual([[{ state: 'paused' }], []]);
+    const begun = ends.watcher.start();
+    await ends.watcher.close();
+    await begun;
+    expect([clock.plannedTimes, asked]).toEqual([[], []]);
+  });
+
+  it('that ends while it tells leaves the rest to the next one with the same memory', async () => {
+    const remember = join(folder(), 'health.jsonl');
+    const two = [...limits, { name: 'b', above: 90 }, { name: 'c', above: 90 }];
+    const { watched } = answering({ a: 1, b: 1, c: 1 }, { a: 91, b: 91, c: 91 });
+    const told: string[] = [];
+    const one: WatchFixture = await startWatch(watched, {
+      ...{ watch: 'health', limits: two, stateFile: remember },
+      onEvent: ({ payload }) => {
+        told.push(payload.id);
+        if (told.length === 2) void one.watcher.close();
+      },
+    });
+    await one.watcher.check();
+    await one.watcher.close();
+    expect(told).toHaveLength(2);
+    const next = of(watched, { limits: two, stateFile: remember });
+    await next.watcher.start();
+    expect(next.events).toEqual([
+      {
+        topic: 'health/above',
+        payload: expect.objectContaining({ name: 'c', id: told[1]?.replace(/1$/, '2') }) as object,
+        envelope,
+      },
+    ]);
+    await next.watcher.close();
+    const third = of(watched, { limits: two, stateFile: remember });
+    await third.watcher.check();
+    expect([third.events, third.errors]).toEqual([[], []]);
+  });
+
+  it('goes on from what it remembers, also that the appliance was away', async () => {
+    const remember = join(folder(), 'health.jsonl');
+    const { watched, answers } = answering({ a: 1 }, { a: 91 }, 'CONNECTION', 'CONNECTION');
+    const one = await startWatch(watched, { watch: 'health', limits, stateFile: remember });
+    for (let check = 0; check < 2; check++) await one.watcher.check();
+    expect(one.takeTopics()).toEqual(['health/above', 'health/unreachable']);
+    await one.watcher.close();
+    const clock = new TestClock(Date.parse(at));
+    const two = await startWatch(watched, { watch: 'health', limits, stateFile: remember }, clock);
+    expect([two.events, two.errors, two.states.at(-1)]).toEqual([[], [], { state: 'away', since: clock.now() }]);
+    answers.unshift({ a: 1 });
+    await two.watcher.check();
+    expect(two.events.map(({ payload }) => [payload.event, payload.id.slice(-4)])).toEqual([
+      ['reachable', '-4-0'],
+      ['below', '-4-1'],
+    ]);
+  });
+
+  it('says each fault of its memory once, and remembers again as soon as it can', async () => {
+    const path = join(folder(), 'place');
+    const remember = join(path, 'health.jsonl');
+    writeFileSync(path, 'in the way');
+    const { watched } = answering({ a: 1 }, { a: 91 }, { a: 1 }, { a: 91 }, { a: 1 });
+    const { watcher, takeTopics, errors } = await startWatch(watched, { watch: 'health', limits, stateFile: remember });
+    for (let check = 0; check < 2; check++) await watcher.check();
+    const [read, wrote] = errors.map(({ message }) => message);
+    expect(errors).toHaveLength(2);
+    expect(read).toContain(`${remember} cannot be read: `);
+    expect(wrote).toContain(`${remember} cannot be written: `);
+    rmSync(path);
+    mkdirSync(path);
+    await watcher.check();
+    expect([takeTopics(), errors.length]).toEqual([['health/above', 'health/below', 'health/above'], 2]);
+    // One event, and that it was told.
+    expect(readFileSync(remember, 'utf8').split('\n').slice(1)).toEqual([expect.stringContaining('"above"'), '"told"', '']);
+    await watcher.check();
+    await watcher.close();
+    const next = await startWatch(watched, { watch: 'health', limits, stateFile: remember });
+    expect([next.takeTopics(), next.errors]).toEqual([[], []]);
+  });
+});
+
+it('remembers across its end what it saw, and that the appliance was away', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 300 });
+  const remember = join(folder(), 'deep', 'sessions.jsonl');
+  const one = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
+  expect(one.takeTopics()).toEqual([]);
+  simulator.state.sessions.add({ 'active-user-name': 'while.watched' });
+  await one.watcher.check();
+  expect(one.takeTopics()).toEqual(['sessions/started']);
+  await one.watcher.close();
+  expect(statSync(remember).mode & 0o777).toBe(0o600);
+
+  const [first = ''] = simulator.state.sessions.ids();
+  simulator.state.sessions.end(first);
+  simulator.state.sessions.add({ 'active-user-name': 'while.away' });
+  const two = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
+  expect(two.takePayloads()).toMatchObject([
+    { event: 'ended', session: { 'session-id': first } },
+    { event: 'started', session: { 'active-user-name': 'while.away' } },
+  ]);
+  // A page in place of the answer, which is not asked for again after a pause.
+  simulator.fault({ times: Infinity, match: ({ path }) => path.includes('active-users'), body: '<html>Maintenance</html>' });
+  await two.watcher.check();
+  await two.watcher.close();
+  expect(two.takeTopics()).toEqual(['sessions/unreachable']);
+
+  const three = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
+  expect(three.takeTopics()).toEqual([]);
+  simulator.clearFaults();
+  await three.watcher.check();
+  expect(three.takeTopics()).toEqual(['sessions/reachable']);
+});
+
+it('begins anew for another filter or appliance', async () => {
+  const simulator = await startTestSimulator({ sessions: 5 });
+  const remember = join(folder(), 'sessions.jsonl');
+  const filter = { 'active-user-name': 'new' };
+  const watches = [
+    { gateway: gatewayFor(simulator), filter: undefined },
+    { gateway: gatewayFor(simulator), filter },
+    { gateway: gatewayFor(simulator, { name: 'another' }), filter },
+  ];
+  for (const { gateway, filter } of watches) {
+    simulator.state.sessions.add({ 'active-user-name': 'new' });
+    const one = await startWatch(gateway, { watch: 'sessions', stateFile: remember, filter });
+    expect([one.takeTopics(), one.errors]).toEqual([[], []]);
+    await one.watcher.close();
+  }
+});
+
+it('takes half a line for nothing, and says what is no memory', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 5 });
+  const path = folder();
+  const remember = join(path, 'sessions.jsonl');
+  const one = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
+  await one.watcher.close();
+  // It was killed while it wrote: the events of that check had not gone out.
+  appendFileSync(remember, '{"number":2,"change":{"add":[');
+  simulator.state.sessions.add();
+  const two = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
+  expect([two.takeTopics(), two.errors]).toEqual([['sessions/started'], []]);
+  await two.watcher.close();
+
+  writeFileSync(remember, 'something else\n');
+  const three = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
+  expect(three.errors).toMatchObject([{ code: 'BAD_INPUT', message: expect.stringContaining('damaged') as unknown }]);
+  simulator.state.sessions.add();
+  await three.watcher.check();
+  expect(three.takeTopics()).toEqual(['sessions/started']);
+  expect(readFileSync(remember, 'utf8')).toContain('gateway-watch');
+  expect(readdirSync(path)).toEqual(['sessions.jsonl']);
+});
+
+it('goes on without a folder that cannot be written, and says so once', async () => {
+  const { simulator, gateway } = await startSimulatorWithGateway();
+  const path = folder();
+  writeFileSync(join(path, 'file'), '');
+  const made = createWatch(gateway, { watch: 'sessions', stateFile: join(path, 'file', 'sessions.jsonl') });
+  await made.watcher.check();
+  simulator.state.sessions.add();
+  await made.watcher.check();
+  simulator.state.sessions.add();
+  await made.watcher.check();
+  expect(made.takeTopics()).toEqual(['sessions/started', 'sessions/started']);
+  expect(new Set(made.errors.map(({ message }) => message)).size).toBe(made.errors.length);
+  expect(made.errors.length).toBeLessThanOrEqual(2);
+});
