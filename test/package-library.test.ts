@@ -11,8 +11,9 @@ import * as simulatorModule from '../src/simulator';
 import { startSimulator, type Simulator } from '../src/simulator';
 import { install, name, type Installed } from './package/install';
 
-// The library as others use it: the snippets of the README as they stand, in a folder where the tarball is installed.
-const section = readFileSync(join(root, 'README.md'), 'utf8').split('\n## From a script\n')[1]?.split('\n## ')[0] ?? '';
+// The library as others use it: the first script of the guide as it stands, in a folder where the tarball is installed.
+const section =
+  readFileSync(join(root, 'docs', 'guide', 'library.md'), 'utf8').split('\n## A first script\n')[1]?.split('\n## ')[0] ?? '';
 const snippets = Object.fromEntries([...section.matchAll(/```(\w+)\n([^]*?)```/g)].map(([, language = '', text = '']) => [language, text]));
 
 const compiler = createRequire(join(root, 'package.json')).resolve('typescript/bin/tsc');
@@ -67,9 +68,11 @@ async function complaints(programs: Record<string, string>): Promise<string> {
   return stdout;
 }
 
-describe('the snippet of the README', () => {
+describe('the first script of docs/guide/library.md', () => {
   it('is there for both kinds of modules', () => {
     expect(Object.keys(snippets)).toEqual(['ts', 'js']);
+    // The README shows the first of them.
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\`\`\`ts\n${snippets.ts}\`\`\``);
   });
 
   it('runs as an ES module', async () => {
@@ -121,7 +124,7 @@ function passedOn(): string {
 }
 
 describe('the declarations', () => {
-  it('hold in strict TypeScript, for the snippet of the README, for both kinds of modules and without Node-RED, say what is wrong, and every type has a name', async () => {
+  it('hold in strict TypeScript, for the first script of the guide, for both kinds of modules and without Node-RED, say what is wrong, and every type has a name', async () => {
     expect(
       await complaints({ 'sessions.mts': snippets.ts ?? '', 'program.cts': COMMONJS, 'wrong.mts': WRONG, 'passed-on.mts': passedOn() }),
     ).toBe('');

@@ -139,7 +139,7 @@ describe('what a newcomer meets', () => {
     expect(updates.find((update) => update['package-ecosystem'] === 'npm')?.directories?.sort()).toEqual(folders.sort());
   });
 
-  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/releasing.md', '.github/pull_request_template.md'])(
+  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/internals/releasing.md', '.github/pull_request_template.md'])(
     'links of %s arrive',
     (file) => {
       const links = [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
