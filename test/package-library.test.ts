@@ -13,7 +13,9 @@ import { install, name, type Installed } from './package/install';
 
 // The library as others use it: the first script of the guide as it stands, in a folder where the tarball is installed.
 const section =
-  readFileSync(join(root, 'docs', 'guide', 'library.md'), 'utf8').split('\n## A first script\n')[1]?.split('\n## ')[0] ?? '';
+  readFileSync(join(root, 'docs', 'guide', 'library.md'), 'utf8')
+    .split('\n## A first script\n')[1]
+    ?.split('\n## ')[0] ?? '';
 const snippets = Object.fromEntries([...section.matchAll(/```(\w+)\n([^]*?)```/g)].map(([, language = '', text = '']) => [language, text]));
 
 const compiler = createRequire(join(root, 'package.json')).resolve('typescript/bin/tsc');
