@@ -11,7 +11,7 @@ const projects = [
 ];
 
 export default tseslint.config(
-  { ignores: ['dist/', '**/dist/', '**/node_modules/', 'tools/', 'coverage/', '.demo/', '.stryker-tmp/', ...(hasFleet ? [] : ['fleet/'])] },
+  { ignores: ['dist/', 'dist.new/', 'dist.old/', '**/dist/', '**/node_modules/', 'tools/', 'coverage/', '.demo/', '.stryker-tmp/', ...(hasFleet ? [] : ['fleet/'])] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

@@ -1,7 +1,7 @@
 // @ts-check
-// Builds everything that is published into dist/: library and nodes (tsc), then the editor half. Runs on `npm ci` too (prepare).
+// Builds the library, the nodes (tsc) and the editor half. It writes beside dist/ and renames at the end, so that a running demo survives.
 import { performance } from 'node:perf_hooks';
-import { chmodSync, existsSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -10,19 +10,24 @@ import { updateReadme } from './readme-table.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
+const fresh = `${root}dist.new`;
+const previous = `${root}dist.old`;
 const started = performance.now();
 
-rmSync(dist, { recursive: true, force: true });
+for (const folder of [fresh, previous]) rmSync(folder, { recursive: true, force: true });
 
 // The compiler is started by its file: under npm the word `tsc` could be another one.
 const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.json`], { stdio: 'inherit' });
+const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.json`, '--outDir', fresh], { stdio: 'inherit' });
 if (status !== 0) process.exit(status ?? 1);
 
-await buildEditor({ root, compiled: dist, out: `${dist}/nodes` });
-updateReadme(root, dist);
+await buildEditor({ root, compiled: fresh, out: `${fresh}/nodes` });
+updateReadme(root, fresh);
 
-const command = `${dist}/src/simulator/cli.js`;
-if (existsSync(command)) chmodSync(command, 0o755);
+chmodSync(`${fresh}/src/simulator/cli.js`, 0o755);
+
+if (existsSync(dist)) renameSync(dist, previous);
+renameSync(fresh, dist);
+rmSync(previous, { recursive: true, force: true });
 
 console.log(`built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
