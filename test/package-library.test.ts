@@ -88,6 +88,23 @@ describe('the first script of docs/guide/library.md', () => {
   });
 });
 
+/** The other examples of the guide, each with the beginning that they share. */
+const guide = readFileSync(join(root, 'docs', 'guide', 'library.md'), 'utf8');
+const [{ text: beginning = '' } = {}, ...examples] = guide
+  .split(/^## /m)
+  .flatMap((part) => [...part.matchAll(/```js example\n([^]*?)```/g)].map(([, text = '']) => ({ title: part.split('\n')[0], text })));
+
+describe('docs/guide/library.md', () => {
+  it('has examples', () => expect(examples.length).toBeGreaterThan(8));
+
+  it.each(examples.map((example, index) => ({ ...example, index })))('has an example that runs: $title', async ({ text, index }) => {
+    const file = `example-${index}.mjs`;
+    write(file, `${beginning}${text}\ngateway.close();\nawait simulator.close();\n`);
+    const { stderr } = await run(process.execPath, [file], { cwd: installed.folder });
+    expect(stderr).toBe('');
+  });
+});
+
 const COMMONJS = `
   import { Gateway, GatewayError, operations, type Envelope, type ErrorCode, type Settings } from '${name}';
   import { startSimulator, type Simulator } from '${name}/simulator';
