@@ -138,5 +138,5 @@ const table = markdown(lines, about);
 writeFileSync(join(out, 'results.md'), table);
 writeFileSync(join(out, 'results.json'), `${JSON.stringify({ started, machine, reps, megabytes, size, lines }, null, 1)}\n`);
 writeFileSync(join(out, 'performance.svg'), chart(lines));
-if (published) writeFileSync(join(root, 'docs', 'performance.svg'), chart(lines));
+if (published) writeFileSync(join(root, 'docs', 'internals', 'performance.svg'), chart(lines));
 console.log(`\n${table}\nWritten to ${out}`);

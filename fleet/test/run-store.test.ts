@@ -361,8 +361,8 @@ describe('the database', () => {
   });
 });
 
-describe('docs/fleet.md', () => {
-  const text = readFileSync(join(__dirname, '../../docs/fleet.md'), 'utf8');
+describe('docs/guide/fleet.md', () => {
+  const text = readFileSync(join(__dirname, '..', '..', 'docs', 'guide', 'fleet.md'), 'utf8');
 
   it('watches by commands that the tables understand', async () => {
     const [, sql = ''] = /```sql\n([^`]+)```/.exec(text) ?? [];

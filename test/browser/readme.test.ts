@@ -9,20 +9,20 @@ import { root } from '../../scripts/tools.mjs';
 import { startSimulator, type Simulator } from '../../src/simulator';
 import { chromiumPath } from './editor';
 
-/** A step of *Connect your appliance*, as it stands in the README. */
+/** A step of *Connect an appliance*, as it stands in docs/guide/connecting.md. */
 function step(number: number): string {
-  const section = /## Connect your appliance\n([^]*?)\n### /.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? '';
+  const section = /## Steps\n([^]*?)\n## /.exec(readFileSync(join(root, 'docs', 'guide', 'connecting.md'), 'utf8'))?.[1] ?? '';
   return new RegExp(`^${number}\\. ([^]*?)(?=^${number + 1}\\. |$(?![^]))`, 'm').exec(section)?.[1] ?? '';
 }
 
 /** What a step calls by its label: what is between stars, but for what is a title. */
 const labels = (text: string): string[] => [...text.replace(/\*\*.*?\*\*/g, '').matchAll(/\*([^*]+)\*/g)].map(([, label = '']) => label);
 
-// The README's steps, word for word, in a Node-RED that holds nothing.
+// The steps of the guide, word for word, in a Node-RED that holds nothing.
 describe.skipIf(chromiumPath() === undefined).each([
   { version: 4 as const, node: () => process.execPath },
   { version: 5 as const, node: node24 },
-])('the steps of the README in an empty Node-RED $version', ({ version, node }) => {
+])('the steps of docs/guide/connecting.md in an empty Node-RED $version', ({ version, node }) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-readme-'));
   let simulator: Simulator;
   let nodeRed: NodeRed;

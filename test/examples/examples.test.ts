@@ -59,8 +59,8 @@ describe.each(exampleNames())('%s', (example) => {
     expect(example).toMatch(/^[\w ,()-]+\.json$/);
   });
 
-  it('is in the list of the README', () => {
-    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\n| ${example.replace('.json', '')}`);
+  it('is in the table of docs/guide/examples.md', () => {
+    expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`\n| [${example.replace('.json', '')}](`);
   });
 
   it('says what to change in a comment, on the canvas and when it is opened', () => {

@@ -4,7 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { root } from '../../scripts/tools.mjs';
 
 // What comments cite has to exist: whoever follows one must arrive.
-const DOCUMENTS = { 'appliance-api.md': 'appliance-api.md', 'field-notes.md': 'field-notes.md', contract: 'contract.md' } as const;
+const DOCUMENTS = {
+  'appliance-api.md': 'reference/appliance-api.md',
+  'field-notes.md': 'reference/field-notes.md',
+  contract: 'contract.md',
+} as const;
 type Cited = keyof typeof DOCUMENTS;
 
 /** Headings of a document with the numbers of the points below each. */

@@ -97,8 +97,8 @@ const shapeOf = (method: string, path: string): string =>
 
 describe('the rows', () => {
   const typedOff = new Set(rows.map(({ method, path }) => shapeOf(method, path)));
-  const inDescription = documented('appliance-api.md', 'Endpoints', 'Authentication');
-  const inNotes = documented('field-notes.md', 'Paths beyond the description');
+  const inDescription = documented('reference/appliance-api.md', 'Endpoints', 'Authentication');
+  const inNotes = documented('reference/field-notes.md', 'Paths beyond the description');
 
   it('are found in the documents', () => {
     expect(inDescription.length).toBeGreaterThan(45);

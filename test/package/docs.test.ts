@@ -18,9 +18,9 @@ const rows = (text: string): string[][] =>
   [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) => row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|')));
 const codes = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-describe('troubleshooting', () => {
+describe('the page of errors', () => {
   it('has every error code once, with what it means and what to do', () => {
-    const told = rows(document('troubleshooting.md')).filter(([first = '']) => first.startsWith('`'));
+    const told = rows(document('reference/errors.md')).filter(([first = '']) => first.startsWith('`'));
     expect(told.flatMap(([first]) => codes(first)).sort()).toEqual([...ERROR_CODES].sort());
     for (const row of told)
       expect(
@@ -31,7 +31,7 @@ describe('troubleshooting', () => {
 });
 
 describe('permissions', () => {
-  const told = rows(document('permissions.md')).flatMap(([names, reads, writes]) =>
+  const told = rows(document('reference/permissions.md')).flatMap(([names, reads, writes]) =>
     codes(names).flatMap((name) => (/^[a-z]+\.[a-z-]+$/.test(name) ? [{ name, reads, writes }] : [])),
   );
 
@@ -51,7 +51,7 @@ describe('permissions', () => {
 
 describe('releases', () => {
   it('names variants that the simulator has', () => {
-    const named = rows(document('releases.md'))
+    const named = rows(document('reference/releases.md'))
       .flatMap(([, , variant]) => codes(variant))
       .filter((code) => /^\w+=/.test(code));
     expect(named.length).toBeGreaterThan(7);

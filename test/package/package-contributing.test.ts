@@ -86,7 +86,7 @@ describe('the operation of CONTRIBUTING.md', () => {
   it('is described as the tables of the interface are', () => {
     expect(described).toMatch(/^\| `GET` \| `\/api\/v1\/system\/uptime` \|.*\|\n$/);
     const head =
-      readFileSync(join(root, 'docs', 'appliance-api.md'), 'utf8')
+      readFileSync(join(root, 'docs', 'reference', 'appliance-api.md'), 'utf8')
         .split('\n### System\n')[1]
         ?.split('\n')[1] ?? '';
     expect(described.split('|').length).toBe(head.split('|').length);

@@ -11,8 +11,11 @@ import * as simulatorModule from '../../src/simulator';
 import { startSimulator, type Simulator } from '../../src/simulator';
 import { install, name, type Installed } from './install';
 
-// The library as others use it: the snippets of the README as they stand, in a folder where the tarball is installed.
-const section = readFileSync(join(root, 'README.md'), 'utf8').split('\n## From a script\n')[1]?.split('\n## ')[0] ?? '';
+// The library as others use it: the first script of the guide as it stands, in a folder where the tarball is installed.
+const section =
+  readFileSync(join(root, 'docs', 'guide', 'library.md'), 'utf8')
+    .split('\n## A first script\n')[1]
+    ?.split('\n## ')[0] ?? '';
 const snippets = Object.fromEntries([...section.matchAll(/```(\w+)\n([^]*?)```/g)].map(([, language = '', text = '']) => [language, text]));
 
 const compiler = createRequire(join(root, 'package.json')).resolve('typescript/bin/tsc');
@@ -67,9 +70,11 @@ async function complaints(programs: Record<string, string>): Promise<string> {
   return stdout;
 }
 
-describe('the snippet of the README', () => {
+describe('the first script of docs/guide/library.md', () => {
   it('is there for both kinds of modules', () => {
     expect(Object.keys(snippets)).toEqual(['ts', 'js']);
+    // The README shows the first of them.
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\`\`\`ts\n${snippets.ts}\`\`\``);
   });
 
   it('runs as an ES module', async () => {
@@ -80,6 +85,23 @@ describe('the snippet of the README', () => {
     expect(await output('sessions.cjs', snippets.js ?? '')).toMatch(/^3 sessions in [\d.]+ ms\n$/);
     const refused = await output('sessions.cjs', snippets.js ?? '', 'wrong');
     expect(refused).toMatch(/^LOGIN_REJECTED: \S/);
+  });
+});
+
+/** The other examples of the guide, each with the beginning that they share. */
+const guide = readFileSync(join(root, 'docs', 'guide', 'library.md'), 'utf8');
+const [{ text: beginning = '' } = {}, ...examples] = guide
+  .split(/^## /m)
+  .flatMap((part) => [...part.matchAll(/```js example\n([^]*?)```/g)].map(([, text = '']) => ({ title: part.split('\n')[0], text })));
+
+describe('docs/guide/library.md', () => {
+  it('has examples', () => expect(examples.length).toBeGreaterThan(8));
+
+  it.each(examples.map((example, index) => ({ ...example, index })))('has an example that runs: $title', async ({ text, index }) => {
+    const file = `example-${index}.mjs`;
+    write(file, `${beginning}${text}\ngateway.close();\nawait simulator.close();\n`);
+    const { stderr } = await run(process.execPath, [file], { cwd: installed.folder });
+    expect(stderr).toBe('');
   });
 });
 
@@ -121,7 +143,7 @@ function passedOn(): string {
 }
 
 describe('the declarations', () => {
-  it('hold in strict TypeScript, for the snippet of the README, for both kinds of modules and without Node-RED, say what is wrong, and every type has a name', async () => {
+  it('hold in strict TypeScript, for the first script of the guide, for both kinds of modules and without Node-RED, say what is wrong, and every type has a name', async () => {
     expect(
       await complaints({ 'sessions.mts': snippets.ts ?? '', 'program.cts': COMMONJS, 'wrong.mts': WRONG, 'passed-on.mts': passedOn() }),
     ).toBe('');

@@ -15,6 +15,7 @@ const yaml = <T>(file: string): T => load(read(file)) as T;
 
 const manifest = JSON.parse(read('package.json')) as {
   version: string;
+  files: string[];
   engines: { node: string };
   publishConfig: unknown;
   repository: { url: string };
@@ -139,11 +140,22 @@ describe('what a newcomer meets', () => {
     expect(updates.find((update) => update['package-ecosystem'] === 'npm')?.directories?.sort()).toEqual(folders.sort());
   });
 
-  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/releasing.md', '.github/pull_request_template.md'])(
-    'links of %s arrive',
-    (file) => {
-      const links = [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
-      expect(links.filter((link) => !existsSync(join(root, file, '..', link)))).toEqual([]);
-    },
-  );
+  const documents = ['docs', 'fleet', '.github']
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, String(file))))
+    .filter((file) => file.endsWith('.md') && !file.includes('node_modules'));
+  const linksOf = (file: string): string[] =>
+    [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => join(file, '..', decodeURIComponent(link)));
+
+  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...documents])('%s has no dead link', (file) => {
+    expect(linksOf(file).filter((link) => !existsSync(join(root, link)))).toEqual([]);
+  });
+
+  it('has no link from a packed page to a file that is not packed', () => {
+    const folders = manifest.files.map((entry) => entry.replace(/\*.*$/, ''));
+    const isPacked = (file: string): boolean =>
+      /^(README|CHANGELOG|SECURITY)\.md$|^(LICENSE|package\.json)$/.test(file) ||
+      folders.some((folder) => (folder === 'docs/' ? /^docs\/[^/]+$/.test(file) : file.startsWith(folder)));
+    const packed = ['README.md', 'SECURITY.md', 'CHANGELOG.md', ...documents.filter(isPacked)];
+    expect(packed.flatMap((file) => linksOf(file).flatMap((link) => (isPacked(link) ? [] : [`${file}: ${link}`])))).toEqual([]);
+  });
 });

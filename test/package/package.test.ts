@@ -52,7 +52,7 @@ describe('the tarball', () => {
 
   it('holds nothing else', () => {
     const allowed =
-      /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/[^/]+\.(md|png|svg)|[^/]+\.md|LICENSE|package\.json)$/;
+      /^(dist\/(src|nodes)\/.*\.(js|d\.ts|html|json|svg)|examples\/[^/]+\.json|docs\/((guide|nodes|reference)\/)?[^/]+\.(md|png)|[^/]+\.md|LICENSE|package\.json)$/;
     expect(own.packed.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
