@@ -31,16 +31,14 @@ export class ClusterTracker extends WholeStateTracker<Cluster, JsonObject> {
 function parseCluster(data: JsonObject): Cluster {
   if (!Array.isArray(data.members)) throw new GatewayError('BAD_RESPONSE', 'What the appliance answered is no cluster.', { sent: true });
   const members = Object.fromEntries(
-    (data.members as unknown[])
-      .filter(isObject)
-      .map((member): [string, Member] => [
-        String(member.name),
-        {
-          enabled: String(member.enabled).toLowerCase() === 'true',
-          notes: toText(member.notes),
-          'status-code': toText(member['status-code']),
-        },
-      ]),
+    (data.members as unknown[]).filter(isObject).map((member): [string, Member] => [
+      String(member.name),
+      {
+        enabled: String(member.enabled).toLowerCase() === 'true',
+        notes: toText(member.notes),
+        'status-code': toText(member['status-code']),
+      },
+    ]),
   );
   const owners = VIPS.map((vip) => [vip, data[`${vip}-vip-owner`]] as const).filter(
     ([, owner]) => typeof owner === 'string' && owner !== '',
