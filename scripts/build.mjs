@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { buildEditor } from './build-editor.mjs';
-import { updateReadme } from './readme-table.mjs';
+import { updateDocs } from './docs/index.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
@@ -22,7 +22,7 @@ const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig
 if (status !== 0) process.exit(status ?? 1);
 
 await buildEditor({ root, compiled: fresh, out: `${fresh}/nodes` });
-updateReadme(root, fresh);
+updateDocs(root, fresh);
 
 chmodSync(`${fresh}/src/simulator/cli.js`, 0o755);
 

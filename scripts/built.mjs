@@ -32,7 +32,7 @@ export function ensureBuilt() {
       'tsconfig.json',
       'scripts/build.mjs',
       'scripts/build-editor.mjs',
-      'scripts/readme-table.mjs',
+      'scripts/docs',
       'scripts/editor',
     ])
   )

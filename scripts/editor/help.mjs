@@ -21,7 +21,7 @@ const KINDS = {
   content: 'object | string | buffer',
 };
 
-const kindOf = (/** @type {Field} */ field) => KINDS[field.kind] ?? field.kind;
+export const kindOf = (/** @type {Field} */ field) => KINDS[field.kind] ?? field.kind;
 const value = (/** @type {unknown} */ given) => `\`${typeof given === 'string' ? given : JSON.stringify(given)}\``;
 
 /** @param {Field} field */

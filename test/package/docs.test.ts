@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildHelp } from '../../scripts/editor/help.mjs';
 import { buildTable, type Texts } from '../../scripts/editor/table.mjs';
-import { operationsTable } from '../../scripts/readme-table.mjs';
+import { createPages, findStalePages } from '../../scripts/docs/index.mjs';
 import { root } from '../../scripts/tools.mjs';
 import { areas, operations } from '../../src/areas';
 import { SESSION_FILTER_FIELDS } from '../../src/areas/sessions/session-filter';
@@ -59,9 +59,9 @@ describe('releases', () => {
   });
 });
 
-describe('the README', () => {
-  it('has the operations as they are', () => {
-    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(operationsTable(areas));
+describe('the generated pages', () => {
+  it('are up to date', () => {
+    expect(findStalePages(root, createPages(root, areas))).toEqual([]);
   });
 });
 

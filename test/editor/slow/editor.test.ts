@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { mayWrite } from '../../../scripts/editor/table.mjs';
-import { operationsTable } from '../../../scripts/readme-table.mjs';
 import { root } from '../../../scripts/tools.mjs';
 import { CLOSE_LOG_TEXTS } from '../../../nodes/action/log-on-close';
 import { INVENTORY_STATUS_TEXTS } from '../../../nodes/inventory/inventory-node';
@@ -313,12 +312,5 @@ describe('what every page has of the help', () => {
     expect(of('config')).toContain('below `/api/v1/configuration`');
     expect(of('sessions')).toContain('```text\nactive-user-name\n');
     expect(of('users')).not.toContain('{{payload.name}}');
-  });
-});
-
-describe('README.md', () => {
-  it('has the table of operations as it is', () => {
-    const table = /<!-- operations -->[^]*<!-- \/operations -->/.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[0];
-    expect(table).toBe(operationsTable(areas));
   });
 });
