@@ -81,12 +81,12 @@ describe('lists that may be collections', () => {
     ['x', { user: [{ name: 'n'.repeat(500) }] }, [['user', [`x/user/${'n'.repeat(500)}`]]]],
     ['x', { 'a b': [{ name: '...' }] }, [['a b', ['x/a%20b/%2E..']]]],
   ])('in %s: %j', (place, document, expected) => {
-    expect(findNameLists(place, document)).toEqual(expected.map(([key, places]) => ({ key, places })));
+    expect(findNameLists(place, document)).toEqual(expected.map(([key, paths]) => ({ key, paths })));
   });
 
   it('of whole users are told by their names, unless they are links', () => {
     expect(findUserLists('x', { user: [{ username: 'a', fullname: '1' }, { username: 'b' }] })).toEqual([
-      { key: 'user', places: ['x/user/a', 'x/user/b'] },
+      { key: 'user', paths: ['x/user/a', 'x/user/b'] },
     ]);
     expect(findUserLists('x', { user: [{ username: 'a', href: 'y' }] })).toEqual([]);
     expect(findUserLists('x', { user: ['a', 'b'] })).toEqual([]);

@@ -63,14 +63,14 @@ describe('a line', () => {
   const bytes = Buffer.from(first.text.trimEnd());
 
   it('is believed by its bytes, and says which hashes the next one may go by', () => {
-    expect(parseLine(bytes)).toEqual({ line: JSON.parse(first.text) as unknown, why: undefined, hashes: [first.hash, first.hash] });
+    expect(parseLine(bytes)).toEqual({ line: JSON.parse(first.text) as unknown, problem: undefined, hashes: [first.hash, first.hash] });
     expect(first.hash).toBe(sha256(first.text.slice(0, first.text.lastIndexOf(',"hash"'))));
     const changed = Buffer.from(bytes.toString().replace('vpn-1', 'vpn-2'));
     const { line, problem, hashes } = parseLine(changed);
     expect([line?.appliance, problem, hashes[0]]).toEqual(['vpn-2', 'it was changed', first.hash]);
     expect(hashes[1]).not.toBe(first.hash);
-    expect(parseLine(Buffer.from('garbage'))).toEqual({ line: undefined, why: NO_LINE, hashes: [] });
-    expect(parseLine(Buffer.from(''))).toEqual({ line: undefined, why: NO_LINE, hashes: [] });
+    expect(parseLine(Buffer.from('garbage'))).toEqual({ line: undefined, problem: NO_LINE, hashes: [] });
+    expect(parseLine(Buffer.from(''))).toEqual({ line: undefined, problem: NO_LINE, hashes: [] });
   });
 
   it.each<[string, string, boolean]>([

@@ -41,7 +41,7 @@ describe('the folder of a snapshot', () => {
     let synced = 0;
     await withPatchedFileHandles({ sync: (own) => (synced++, own()) }, async () => {
       const text = '{\n  "a": "grün",\n  "b": 1\n}\n';
-      expect(await open.write(at('users/a/b'), { b: 1, a: 'grün' }, NONE)).toEqual({ stored: 'added', bytes: Buffer.byteLength(text) });
+      expect(await open.write(at('users/a/b'), { b: 1, a: 'grün' }, NONE)).toEqual({ change: 'added', bytes: Buffer.byteLength(text) });
       expect(readFileSync(join(folder, 'users/a/b.json'), 'utf8')).toBe(text);
     });
     // After a crash the next run mends what is left.
