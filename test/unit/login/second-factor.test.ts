@@ -363,11 +363,11 @@ describe('one-time codes', () => {
     ['the clock was set back by more', [99, 103, 99], 15_000],
     ['something else is remembered', { 100: true }, undefined],
     ['other things are remembered among them', ['100', 100], 'waits'],
-  ])('of a step may be sent or not: %s', async (_what, spent, setBackMs) => {
+  ])('of a step may be sent or not: %s', async (_what, spent, clockSetBackMs) => {
     const [next, steps] = await after(spent, 100);
-    if (setBackMs === 'waits') expect([next, steps]).toEqual(['waits', (spent as unknown[]).filter((step) => typeof step === 'number')]);
+    if (clockSetBackMs === 'waits') expect([next, steps]).toEqual(['waits', (spent as unknown[]).filter((step) => typeof step === 'number')]);
     else {
-      expect(next).toMatchObject({ code: createTotpCode(key, 100), setBackMs });
+      expect(next).toMatchObject({ code: createTotpCode(key, 100), clockSetBackMs });
       expect(steps).toEqual([...(Array.isArray(spent) ? (spent as unknown[]) : []), 100]);
     }
   });
@@ -417,11 +417,11 @@ describe('one-time codes', () => {
     const at = 2_000_000 * 5000;
     await codesAt(at, coordination);
     const long = await codesAt(at - 46 * 86_400_000, coordination);
-    expect(long).toMatchObject({ code: createTotpCode(key, 2_000_000 - (46 * 86_400) / 5), setBackMs: 46 * 86_400_000 });
+    expect(long).toMatchObject({ code: createTotpCode(key, 2_000_000 - (46 * 86_400) / 5), clockSetBackMs: 46 * 86_400_000 });
     const minute = await codesAt(at - 60_000, coordination);
-    expect(minute).toMatchObject({ code: createTotpCode(key, 2_000_000 - 12), setBackMs: 60_000 });
+    expect(minute).toMatchObject({ code: createTotpCode(key, 2_000_000 - 12), clockSetBackMs: 60_000 });
     // By less than a step: what comes between is behind one that was sent, so the one after that is waited for.
-    expect(await codesAt(at - 200, coordination)).toMatchObject({ code: createTotpCode(key, 2_000_001), setBackMs: undefined });
+    expect(await codesAt(at - 200, coordination)).toMatchObject({ code: createTotpCode(key, 2_000_001), clockSetBackMs: undefined });
   });
 
   it.concurrent('wait two steps at most, then say so', async () => {

@@ -161,12 +161,12 @@ describe('what streams in', () => {
     };
     const xml = '<configuration/>';
     const { result, receiver, output } = await receive(xml);
-    expect(result).toEqual({ bytes: 16, sha256: sha256(xml), checked: { verified: 'xml' }, stored: Buffer.from(xml) });
+    expect(result).toEqual({ bytes: 16, sha256: sha256(xml), checkResult: { verified: 'xml' }, stored: Buffer.from(xml) });
     expect(receiver.accept).toBe('x/y');
     await receiver.discard();
     expect(await output.end()).toHaveLength(0);
     expect((await receive(xml, { hash: false })).result.sha256).toBeNull();
-    expect((await receive('<', { check: false })).result).toMatchObject({ checked: undefined, bytes: 1 });
+    expect((await receive('<', { check: false })).result).toMatchObject({ checkResult: undefined, bytes: 1 });
     const whole = 'What the appliance sent is not a whole configuration:';
     for (const [text, why] of [
       ['', 'it is empty'],
