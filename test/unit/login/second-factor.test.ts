@@ -365,7 +365,8 @@ describe('one-time codes', () => {
     ['other things are remembered among them', ['100', 100], 'waits'],
   ])('of a step may be sent or not: %s', async (_what, spent, clockSetBackMs) => {
     const [next, steps] = await after(spent, 100);
-    if (clockSetBackMs === 'waits') expect([next, steps]).toEqual(['waits', (spent as unknown[]).filter((step) => typeof step === 'number')]);
+    if (clockSetBackMs === 'waits')
+      expect([next, steps]).toEqual(['waits', (spent as unknown[]).filter((step) => typeof step === 'number')]);
     else {
       expect(next).toMatchObject({ code: createTotpCode(key, 100), clockSetBackMs });
       expect(steps).toEqual([...(Array.isArray(spent) ? (spent as unknown[]) : []), 100]);
