@@ -71,8 +71,8 @@ export class WatchNode {
         },
         onState: (state) => {
           showWatchStatus(this.#red, this.#node, state);
-          if (state.state === 'seen') reportReachability(appliance.id);
-          else if (state.state === 'away') reportReachability(appliance.id, new GatewayError('CONNECTION', 'It is away.'));
+          if (state.state === 'checked') reportReachability(appliance.id);
+          else if (state.state === 'unreachable') reportReachability(appliance.id, new GatewayError('CONNECTION', 'It is unreachable.'));
         },
       });
       void this.#watcher.start();

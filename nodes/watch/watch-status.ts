@@ -7,7 +7,7 @@ import { translateCount, translateText, type TextValues } from '../common/i18n';
 export const WATCH_STATUS_TEXTS = {
   waiting: 'waiting',
   paused: 'paused',
-  away: 'away since __time__',
+  unreachable: 'unreachable __time__',
   sessions: '__time__ __n__ sessions',
   'sessions-one': '__time__ 1 session',
   above: '__time__ __n__ crossed',
@@ -30,13 +30,13 @@ function toNodeStatus(red: NodeAPI, state: WatchState): NodeStatus {
   const text = (key: keyof typeof WATCH_STATUS_TEXTS, values?: TextValues): string =>
     translateCount(red, 'watch.status', WATCH_STATUS_TEXTS, key, values);
   switch (state.state) {
-    case 'seen':
+    case 'checked':
       return {
         ...getStyle(state.summary),
         text: text(state.summary.key, { time: formatTime(state.at), n: formatCheckCount(state.summary.n) }),
       };
-    case 'away':
-      return { fill: 'red', shape: 'ring', text: text('away', { time: formatTime(state.since) }) };
+    case 'unreachable':
+      return { fill: 'red', shape: 'ring', text: text('unreachable', { time: formatTime(state.since) }) };
     case 'failed': {
       const { key, fill, shape } = statusForErrorCode(state.code);
       return { fill: fill ?? 'red', shape: shape ?? 'ring', text: translateText(red, `status.${key}`, ENGLISH_STATUS_TEXTS[key]) };

@@ -6,7 +6,7 @@ import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './track
 interface CertificateTrackerState {
   readonly fingerprint: string;
   /** The days that were told, or that had passed when this certificate was seen first. */
-  readonly told: readonly number[];
+  readonly reportedDays: readonly number[];
 }
 
 export const DEFAULT_EXPIRY_DAYS = [30, 14, 7, 3, 1];
@@ -32,7 +32,7 @@ export class CertificateTracker extends WholeStateTracker<CertificateTrackerStat
     if (typeof fingerprint !== 'string' || Number.isNaN(daysLeft))
       throw new GatewayError('BAD_RESPONSE', 'The handshake showed no certificate that can be read.', { sent: true });
     const renewed = previous !== undefined && previous.fingerprint !== fingerprint;
-    const reportedDays = previous && !renewed ? previous.told : [];
+    const reportedDays = previous && !renewed ? previous.reportedDays : [];
     const passedDays = this.#days.filter((day) => daysLeft <= day);
     const events: TrackedEvent[] = [];
     const details = { days: daysLeft, subject, issuer, 'valid-to': validTo };
@@ -40,11 +40,11 @@ export class CertificateTracker extends WholeStateTracker<CertificateTrackerStat
     // Several at once, after a long time away, are one event.
     if (previous && passedDays.some((day) => !reportedDays.includes(day)))
       events.push({ event: 'expires', ...details, fingerprint256: fingerprint });
-    return { state: { fingerprint, told: passedDays }, events, summary: { key: 'days', n: daysLeft } };
+    return { state: { fingerprint, reportedDays: passedDays }, events, summary: { key: 'days', n: daysLeft } };
   }
 
   protected isState(saved: unknown): saved is CertificateTrackerState {
-    return isObject(saved) && typeof saved.fingerprint === 'string' && Array.isArray(saved.told);
+    return isObject(saved) && typeof saved.fingerprint === 'string' && Array.isArray(saved.reportedDays);
   }
 }
 

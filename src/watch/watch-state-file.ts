@@ -14,7 +14,7 @@ export interface WatchStateEntry {
   readonly number: number;
   /** What the tracker changed. */
   readonly change?: unknown;
-  readonly away: boolean;
+  readonly isUnreachable: boolean;
   readonly events: readonly JsonObject[];
   readonly envelope?: unknown;
 }
@@ -31,7 +31,7 @@ export interface RestoredState {
 const FORMAT = 'gateway-watch 1';
 /** The file is written anew when what was added to it is longer than this, and than the state itself. */
 const MIN_REWRITE_BYTES = 1 << 20;
-const SENT_MARK = '"told"\n';
+const SENT_MARK = '"sent"\n';
 
 /**
  * The memory of one watch, on disk: a file of lines of JSON. A check adds one line before its events go out, and each event a short one
@@ -104,9 +104,9 @@ export class WatchStateFile {
         savedBytes += bytes.length;
         await partial?.write(bytes);
       };
-      await write({ format: FORMAT, identity: this.#identity, epoch, number, away: isUnreachable, state: tracker.save() });
+      await write({ format: FORMAT, identity: this.#identity, epoch, number, isUnreachable, state: tracker.save() });
       for (const change of tracker.remainingChanges?.() ?? [])
-        await write({ number, change, away: isUnreachable, events: [] } satisfies WatchStateEntry);
+        await write({ number, change, isUnreachable, events: [] } satisfies WatchStateEntry);
       if (unsentEntry) await write({ ...unsentEntry, change: undefined });
       await partial.close(true);
       await partial.commit();
@@ -153,12 +153,12 @@ export class WatchStateFile {
   }
 
   #parseState(header: JsonObject, lines: readonly unknown[]): RestoredState {
-    let { number, away: isUnreachable } = header as { number: number; away: boolean };
+    let { number, isUnreachable } = header as { number: number; isUnreachable: boolean };
     const changes: unknown[] = [];
     let last: WatchStateEntry | undefined;
     let sentCount = 0;
     for (const line of lines) {
-      if (line === 'told') {
+      if (line === 'sent') {
         sentCount++;
         continue;
       }
@@ -166,7 +166,7 @@ export class WatchStateFile {
       last = line;
       sentCount = 0;
       if (line.change !== undefined) changes.push(line.change);
-      ({ number, away: isUnreachable } = line);
+      ({ number, isUnreachable } = line);
     }
     const unsentEntry = last && sentCount < last.events.length ? { ...last, events: last.events.slice(sentCount) } : undefined;
     return { state: header.state, changes, isUnreachable, number, unsentEntry };
@@ -185,7 +185,7 @@ function isEntry(line: unknown): line is WatchStateEntry {
   return (
     isObject(line) &&
     typeof line.number === 'number' &&
-    typeof line.away === 'boolean' &&
+    typeof line.isUnreachable === 'boolean' &&
     Array.isArray(line.events) &&
     line.events.every(isObject)
   );

@@ -21,8 +21,8 @@ export interface WatchEvent {
 /** How a watch stands, whenever that changes. */
 export type WatchState =
   | { readonly state: 'waiting' | 'paused' }
-  | { readonly state: 'seen'; readonly at: number; readonly summary: CheckSummary }
-  | { readonly state: 'away'; readonly since: number }
+  | { readonly state: 'checked'; readonly at: number; readonly summary: CheckSummary }
+  | { readonly state: 'unreachable'; readonly since: number }
   | { readonly state: 'failed'; readonly code: ErrorCode };
 
 export interface WatchOptions extends WatchKindOptions {
@@ -193,7 +193,7 @@ export class Watcher implements Subscriber {
     const reachableEvents: TrackedEvent[] = this.#isUnreachable ? [{ event: 'reachable' }] : [];
     const wasUnreachable = this.#isUnreachable;
     this.#isUnreachable = false;
-    this.#reportState({ state: 'seen', at: this.#clock.now(), summary });
+    this.#reportState({ state: 'checked', at: this.#clock.now(), summary });
     if (change !== undefined || wasUnreachable)
       await this.#recordAndSend([...reachableEvents, ...events], change, { ...envelope, ...extraEnvelope });
   }
@@ -209,7 +209,7 @@ export class Watcher implements Subscriber {
         this.#unreachableSince = this.#clock.now();
         await this.#recordAndSend([{ event: 'unreachable', code, message }], undefined, cause);
       }
-      this.#reportState({ state: 'away', since: this.#unreachableSince });
+      this.#reportState({ state: 'unreachable', since: this.#unreachableSince });
     } else {
       if (!this.#isUnreachable || !SILENT_CODES.has(code)) this.#reportState({ state: 'failed', code });
       if (!SILENT_CODES.has(code) && this.#reportedCode !== code) {
@@ -231,7 +231,7 @@ export class Watcher implements Subscriber {
     const entry: WatchStateEntry = {
       number,
       change,
-      away: this.#isUnreachable,
+      isUnreachable: this.#isUnreachable,
       events,
       envelope: events.length > 0 ? envelope : undefined,
     };

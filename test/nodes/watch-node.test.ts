@@ -61,7 +61,7 @@ describe.each(['node-red', 'node-red-v5'] as const)('gateway-watch in %s', (runt
     await check();
     await until(() => out().length === 1);
     expect(out()).toMatchObject([{ topic: 'cluster/unreachable', payload: { code: 'APPLIANCE_ERROR' }, envelope: { ok: false } }]);
-    expect(status()).toMatchObject({ fill: 'red', shape: 'ring', text: expect.stringMatching(/^away since \d\d:\d\d$/) as unknown });
+    expect(status()).toMatchObject({ fill: 'red', shape: 'ring', text: expect.stringMatching(/^unreachable \d\d:\d\d$/) as unknown });
     back();
     await check();
     await until(() => out().length === 2);

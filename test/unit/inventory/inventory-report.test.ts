@@ -36,13 +36,13 @@ describe('a pace', () => {
   });
 
   it('has a count at once, a canary and a limit of failures', () => {
-    expect(planRollout({}, 200)).toEqual({ atOnce: 16, canary: 0, ends: [200], maxFailures: Infinity });
+    expect(planRollout({}, 200)).toEqual({ concurrency: 16, canary: 0, ends: [200], maxFailures: Infinity });
     expect(planRollout({ concurrency: 256, canary: 3, maxFailures: '2.5%' }, 200)).toMatchObject({
-      atOnce: 256,
+      concurrency: 256,
       canary: 3,
       maxFailures: 5,
     });
-    expect(planRollout({ concurrency: 1, maxFailures: 0 }, 200)).toMatchObject({ atOnce: 1, maxFailures: 0 });
+    expect(planRollout({ concurrency: 1, maxFailures: 0 }, 200)).toMatchObject({ concurrency: 1, maxFailures: 0 });
     expect(planRollout({ maxFailures: '0%' }, 200).maxFailures).toBe(0);
   });
 

@@ -13,14 +13,14 @@ it('tells what compare with the last check tells, once, and nothing of what stay
   const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
   const { watcher, events, takePayloads, takeTopics, states } = await startWatch(gateway, { watch: 'configuration' });
   await watcher.check();
-  expect([events, states.at(-1)]).toMatchObject([[], { state: 'seen', seen: { key: 'same' } }]);
+  expect([events, states.at(-1)]).toMatchObject([[], { state: 'checked', summary: { key: 'same' } }]);
 
   getClockValues(simulator).set('ntp-server', 'ntp.example.com');
   getUserRoles(simulator).items.delete('Unused');
   getUserRoles(simulator).add({ name: 'Night shift' });
   const reference = await gateway.run('snapshot.take');
   await watcher.check();
-  expect(states.at(-1)).toMatchObject({ seen: { key: 'changed' } });
+  expect(states.at(-1)).toMatchObject({ summary: { key: 'changed' } });
   expect(events[0]?.envelope).toMatchObject({
     ok: true,
     operation: 'snapshot.take',
@@ -69,7 +69,7 @@ it('reads the part that is asked for, without what does not count', async () => 
 it('remembers in a folder: tells what happened meanwhile, and once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1200 } });
   const remember = join(createTemporaryFolder(), 'configuration.jsonl');
-  const options = { watch: 'configuration', path: 'users/resource-policies', remember } as const;
+  const options = { watch: 'configuration', path: 'users/resource-policies', stateFile: remember } as const;
   const one = await startWatch(gateway, options);
   getResourcePolicies(simulator).items.get('Policy 000003')?.values.set('description', 'while it was watched');
   await one.watcher.check();

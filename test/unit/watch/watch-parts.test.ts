@@ -207,8 +207,13 @@ describe('a feed', () => {
 describe('a memory', () => {
   const IDENTITY = '["health","vpn"]';
   const place = (): string => join(folder(), 'deep', 'watch.jsonl');
-  const holds = (state: unknown, ...rest: unknown[]) => ({ save: () => state, rest: () => rest });
-  const entry = (number: number, more: Partial<WatchStateEntry> = {}): WatchStateEntry => ({ number, away: false, events: [], ...more });
+  const holds = (state: unknown, ...rest: unknown[]) => ({ save: () => state, remainingChanges: () => rest });
+  const entry = (number: number, more: Partial<WatchStateEntry> = {}): WatchStateEntry => ({
+    number,
+    isUnreachable: false,
+    events: [],
+    ...more,
+  });
   const [one, two, three] = ['one', 'two', 'three'].map((event) => ({ event }));
   const events = [one, two, three].filter((event) => event !== undefined);
 
@@ -236,11 +241,11 @@ describe('a memory', () => {
     memory.addEntry(entry(4, { change: 'z' }));
     memory.markSent();
     const lines = [
-      { format: 'gateway-watch 1', identity: IDENTITY, epoch: memory.epoch, number: 3, away: true, state: { a: 1 } },
-      { number: 3, change: 'x', away: true, events: [] },
-      { number: 3, change: 'y', away: true, events: [] },
-      { number: 4, away: false, events: [], change: 'z' },
-      'told',
+      { format: 'gateway-watch 1', identity: IDENTITY, epoch: memory.epoch, number: 3, isUnreachable: true, state: { a: 1 } },
+      { number: 3, change: 'x', isUnreachable: true, events: [] },
+      { number: 3, change: 'y', isUnreachable: true, events: [] },
+      { number: 4, isUnreachable: false, events: [], change: 'z' },
+      'sent',
     ];
     expect(readFileSync(file, 'utf8')).toBe(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     memory.close();
@@ -248,14 +253,20 @@ describe('a memory', () => {
     const next = new WatchStateFile(file, IDENTITY);
     expect(next.epoch).toMatch(/^[\w-]{8}$/);
     expect(next.epoch).not.toBe(memory.epoch);
-    expect(await next.load()).toEqual({ state: { a: 1 }, changes: ['x', 'y', 'z'], away: false, number: 4, untold: undefined });
+    expect(await next.load()).toEqual({
+      state: { a: 1 },
+      changes: ['x', 'y', 'z'],
+      isUnreachable: false,
+      number: 4,
+      unsentEntry: undefined,
+    });
     expect(next.epoch).toBe(memory.epoch);
   });
 
   it('knows the events that were not told yet, of the last check alone', async () => {
     const file = place();
     const memory = await written(file, entry(4, { change: 'z', events, envelope: { ok: true } }));
-    expect((await recalled(file))?.unsentEntry).toEqual({ number: 4, away: false, change: 'z', envelope: { ok: true }, events });
+    expect((await recalled(file))?.unsentEntry).toEqual({ number: 4, isUnreachable: false, change: 'z', envelope: { ok: true }, events });
     memory.markSent();
     const untold = (await recalled(file))?.unsentEntry;
     expect(untold?.events).toEqual(events.slice(1));
@@ -263,16 +274,16 @@ describe('a memory', () => {
     memory.markSent();
     expect((await recalled(file))?.unsentEntry).toBeUndefined();
     memory.addEntry(entry(5, { events: events.slice(2) }));
-    expect(await recalled(file)).toMatchObject({ number: 5, untold: { number: 5, events: events.slice(2) } });
+    expect(await recalled(file)).toMatchObject({ number: 5, unsentEntry: { number: 5, events: events.slice(2) } });
     // Written anew, they are still to be told, and what they changed is in what was written.
     await memory.save({ save: () => 'all' }, false, 6, untold);
     memory.close();
     expect(await recalled(file)).toEqual({
       state: 'all',
       changes: [],
-      away: false,
+      isUnreachable: false,
       number: 4,
-      untold: { number: 4, away: false, envelope: { ok: true }, events: events.slice(1) },
+      unsentEntry: { number: 4, isUnreachable: false, envelope: { ok: true }, events: events.slice(1) },
     });
   });
 
@@ -302,7 +313,7 @@ describe('a memory', () => {
     expect(memory.isSaveDue).toBe(true);
   });
 
-  const first = JSON.stringify({ format: 'gateway-watch 1', identity: IDENTITY, epoch: 'e', number: 1, away: false, state: 1 });
+  const first = JSON.stringify({ format: 'gateway-watch 1', identity: IDENTITY, epoch: 'e', number: 1, isUnreachable: false, state: 1 });
   it.each([
     'x\n',
     '',
@@ -312,10 +323,10 @@ describe('a memory', () => {
     `${first.replace('watch 1', 'watch 2')}\n`,
     `${first.replace('"e"', '7')}\n`,
     `${first}\n{"number":\n`,
-    ...[7, null, 'tell', { away: false, events: [] }, { number: 1, events: [] }, { number: 1, away: false }].map(
+    ...[7, null, 'sends', { isUnreachable: false, events: [] }, { number: 1, events: [] }, { number: 1, isUnreachable: false }].map(
       (line) => `${first}\n${JSON.stringify(line)}\n`,
     ),
-    `${first}\n${JSON.stringify({ number: 1, away: false, events: [{}, 7] })}\n`,
+    `${first}\n${JSON.stringify({ number: 1, isUnreachable: false, events: [{}, 7] })}\n`,
   ])('is told from what is none: %j', async (text) => {
     const file = join(folder(), 'watch.jsonl');
     writeFileSync(file, text);
@@ -390,7 +401,7 @@ describe('a watch', () => {
     expect([states, clock.plannedTimes, asked]).toEqual([[{ state: 'waiting' }], [clock.now() + 500], []]);
     await clock.runNextTimer();
     expect([events, asked, clock.plannedTimes]).toEqual([[], ['system.health'], [clock.now() + 10_000]]);
-    expect(states.slice(1)).toEqual([{ state: 'seen', at: clock.now(), seen: { key: 'fine' } }]);
+    expect(states.slice(1)).toEqual([{ state: 'checked', at: clock.now(), summary: { key: 'fine' } }]);
     await clock.runNextTimer();
     const epoch = Date.parse(at).toString(36);
     expect(events).toEqual([
@@ -400,7 +411,7 @@ describe('a watch', () => {
         envelope,
       },
     ]);
-    expect(states.at(-1)).toMatchObject({ seen: { key: 'above', n: 1 } });
+    expect(states.at(-1)).toMatchObject({ summary: { key: 'above', n: 1 } });
     for (let check = 0; check < 2; check++) await clock.runNextTimer();
     // What changed nothing was no check of its own.
     expect(events.slice(1)).toMatchObject([{ topic: 'health/below', payload: { id: `${epoch}-3-0` } }]);
@@ -433,8 +444,8 @@ describe('a watch', () => {
     await clock.runNextTimer();
     expect([events, errors]).toEqual([[], []]);
     expect(states.slice(-2)).toEqual([
-      { state: 'away', since },
-      { state: 'away', since },
+      { state: 'unreachable', since },
+      { state: 'unreachable', since },
     ]);
     await clock.runNextTimer();
     expect(states.at(-1)).toEqual({ state: 'failed', code: 'FORBIDDEN' });
@@ -458,7 +469,7 @@ describe('a watch', () => {
     expect(events).toEqual([]);
     expect(states.slice(1).map((state) => ('code' in state ? state.code : state.state))).toEqual([
       ...codes,
-      'seen',
+      'checked',
       'FORBIDDEN',
       'TIMEOUT',
       'LOGIN_PAUSED',
@@ -507,7 +518,7 @@ describe('a watch', () => {
     // The line below the node says that it pauses.
     expect([asked.length, states.length, clock.plannedTimes]).toEqual([2, 3, []]);
     await watcher.resume();
-    expect([asked.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([3, 'seen', [clock.now() + 10_000]]);
+    expect([asked.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([3, 'checked', [clock.now() + 10_000]]);
     await watcher.close();
     const { length } = states;
     watcher.pause();
@@ -568,7 +579,7 @@ describe('a watch', () => {
     await one.watcher.close();
     const clock = new TestClock(Date.parse(at));
     const two = await startWatch(watched, { watch: 'health', limits, stateFile: remember }, clock);
-    expect([two.events, two.errors, two.states.at(-1)]).toEqual([[], [], { state: 'away', since: clock.now() }]);
+    expect([two.events, two.errors, two.states.at(-1)]).toEqual([[], [], { state: 'unreachable', since: clock.now() }]);
     answers.unshift({ a: 1 });
     await two.watcher.check();
     expect(two.events.map(({ payload }) => [payload.event, payload.id.slice(-4)])).toEqual([
@@ -593,7 +604,7 @@ describe('a watch', () => {
     await watcher.check();
     expect([takeTopics(), errors.length]).toEqual([['health/above', 'health/below', 'health/above'], 2]);
     // One event, and that it was told.
-    expect(readFileSync(remember, 'utf8').split('\n').slice(1)).toEqual([expect.stringContaining('"above"'), '"told"', '']);
+    expect(readFileSync(remember, 'utf8').split('\n').slice(1)).toEqual([expect.stringContaining('"above"'), '"sent"', '']);
     await watcher.check();
     await watcher.close();
     const next = await startWatch(watched, { watch: 'health', limits, stateFile: remember });

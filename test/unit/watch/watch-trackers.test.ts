@@ -294,7 +294,7 @@ describe('a certificate', () => {
         message: 'The handshake showed no certificate that can be read.',
         details: { sent: true },
       });
-    refuses(make, undefined, { fingerprint: 'A' }, { fingerprint: 7, told: [] }, { told: [] });
+    refuses(make, undefined, { fingerprint: 'A' }, { fingerprint: 7, reportedDays: [] }, { reportedDays: [] });
   });
 
   it('has days that are whole numbers', () => {
@@ -468,11 +468,11 @@ describe('sessions', () => {
   it('tell what of their memory is another now, from the first look on', () => {
     const tracker = make();
     expect(tracker.save()).toBeUndefined();
-    expect(tracker.update([])).toEqual({ events: [], change: { add: [], gone: [] }, seen: { key: 'sessions', n: 0 } });
+    expect(tracker.update([])).toEqual({ events: [], change: { add: [], gone: [] }, summary: { key: 'sessions', n: 0 } });
     expect(tracker.save()).toEqual([]);
     expect(tracker.update([]).change).toBeUndefined();
     const row = ['a', 'j.doe', '10.0.0.1', '5', 'Users', 'R'];
-    expect(tracker.update([session('a')])).toMatchObject({ change: { add: [row], gone: [] }, seen: { n: 1 } });
+    expect(tracker.update([session('a')])).toMatchObject({ change: { add: [row], gone: [] }, summary: { n: 1 } });
     expect(tracker.update([session('a', { 'agent-type': 'y' })]).change).toBeUndefined();
     expect(tracker.update([session('b')]).change).toEqual({ add: [['b', ...row.slice(1)]], gone: ['a'] });
     expect(tracker.save()).toEqual([['b', ...row.slice(1)]]);
@@ -539,7 +539,7 @@ describe('a configuration', () => {
         gone: [],
         forbidden: [],
       },
-      seen: { key: 'same' },
+      summary: { key: 'same' },
     });
     const look = tracker.update(texts({ a: { x: 2 }, c: { x: 1 } }));
     expect(look).toMatchObject({
@@ -552,10 +552,10 @@ describe('a configuration', () => {
         gone: [`${ROOT}/b`],
         forbidden: [],
       },
-      seen: { key: 'changed' },
+      summary: { key: 'changed' },
     });
     expect(look.envelope?.['text']).toMatch(/^vpn-1 differs from the last check: 1 added, 1 removed, 1 changed\./);
-    expect(tracker.update(texts({ a: { x: 2 }, c: { x: 1 } }))).toEqual({ events: [], change: undefined, seen: { key: 'same' } });
+    expect(tracker.update(texts({ a: { x: 2 }, c: { x: 1 } }))).toEqual({ events: [], change: undefined, summary: { key: 'same' } });
   });
 
   it('knows nothing of what cannot be read this time, and finds it as it was', () => {

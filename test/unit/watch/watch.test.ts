@@ -249,7 +249,7 @@ describe('a certificate', () => {
     const clock = new TestClock(Date.parse((data as { 'valid-to': string })['valid-to']) - 10 * DAY);
     const { watcher, events, states } = await startWatch(gateway, { watch: 'certificate' }, clock);
     await watcher.check();
-    expect([events, states.at(-1)]).toMatchObject([[], { state: 'seen', seen: { key: 'days', n: 10 } }]);
+    expect([events, states.at(-1)]).toMatchObject([[], { state: 'checked', summary: { key: 'days', n: 10 } }]);
   });
 });
 
@@ -262,7 +262,7 @@ describe('away', () => {
     for (let check = 0; check < 6; check++) await clock.runNextTimer(1, (now) => at.push(now));
     expect(at.slice(1).map((time, index) => Math.round((time - (at[index] ?? 0)) / 1000))).toEqual([20, 40, 60, 60, 60]);
     expect(takePayloads()).toMatchObject([{ event: 'unreachable', code: 'APPLIANCE_ERROR', message: expect.any(String) as unknown }]);
-    expect(states.at(-1)).toMatchObject({ state: 'away', since: at[0] });
+    expect(states.at(-1)).toMatchObject({ state: 'unreachable', since: at[0] });
     simulator.state.sessions.add();
     back();
     const before = listRequests(simulator).length;
