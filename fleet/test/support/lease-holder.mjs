@@ -25,6 +25,6 @@ for (let turn = 0; ; turn++) {
     tell('out');
   };
   await coordination
-    .exclusive(key, work, { leaseMs: Number(leaseMs) })
+    .runExclusive(key, work, { leaseMs: Number(leaseMs) })
     .catch((/** @type {Error} */ { message }) => tell(`lost ${message}`));
 }
