@@ -78,7 +78,7 @@ export class WriteRunner {
   ): Promise<BulkResult> {
     const { record, plan, masker, onItemDone } = this.#options;
     const total = items.length;
-    const progressOption = onItemDone && !plan && total > 1 ? { advance: (done: number) => onItemDone(done, total) } : {};
+    const progressOption = onItemDone && !plan && total > 1 ? { onItemDone: (done: number) => onItemDone(done, total) } : {};
     const { many, changed, failure } = await runBulk(items, {
       describeItem,
       work,

@@ -150,7 +150,7 @@ describe('a body that streams', () => {
     expect([closed, server.requests.map(({ body }) => body)]).toEqual([2, ['abc', 'abc']]);
     await call.upload({ method: 'POST', path: PATH }, { bytes: 3 }, open);
     expect([closed, headerOf(server, 'content-type')]).toEqual([3, 'text/x-test']);
-    expect(seen).toMatchObject([{ shown: { bytes: 3 }, digest }, { shown: { bytes: 3 } }]);
+    expect(seen).toMatchObject([{ plannedBody: { bytes: 3 }, digest }, { plannedBody: { bytes: 3 } }]);
     expect(seen.map((write) => Object.hasOwn(write, 'digest'))).toEqual([true, false]);
   });
 });
@@ -173,7 +173,7 @@ describe('what goes out', () => {
 
   it('is shown with what stands for its body, where it has something else to show', async () => {
     expect(await seen((call) => call.write(PUT))).toEqual([{ request: PUT }, { result: NOTHING }]);
-    expect(await seen((call) => call.write(PUT, { a: 1 }))).toEqual([{ request: PUT, shown: { a: 1 } }, { result: NOTHING }]);
+    expect(await seen((call) => call.write(PUT, { a: 1 }))).toEqual([{ request: PUT, plannedBody: { a: 1 } }, { result: NOTHING }]);
   });
 
   it('of any kind has a type, a length and a hash', async () => {
@@ -183,7 +183,7 @@ describe('what goes out', () => {
     expect(await write.digest?.()).toBe(createHash('sha256').update('abc').digest('hex'));
     expect(await write.openExchange?.()).toMatchObject({ body: content.bytes, headers: { 'content-type': 'text/x-test' } });
     const [bare] = await seen((call) => call.writeAny(PUT));
-    expect(Object.keys(bare).sort()).toEqual(['read', 'request', 'stream']);
+    expect(Object.keys(bare).sort()).toEqual(['openExchange', 'parseResult', 'request']);
     const stream = await bare.openExchange?.();
     expect([Object.keys(stream?.headers ?? {}), stream && 'body' in stream]).toEqual([['accept'], false]);
   });
@@ -261,10 +261,10 @@ describe('parts', () => {
     const call = idle({ onEmit: (data, part, by) => taken.push([data, part, by]) });
     expect(call.record.emittedParts).toBeUndefined();
     call.startStream();
-    expect(call.record).toMatchObject({ emitted: 0, emittedItems: 0 });
+    expect(call.record).toMatchObject({ emittedParts: 0, emittedItems: 0 });
     call.emitPart([1, 2], { index: 0 });
     call.emitPart({ a: 1 }, { index: 1, count: 2 });
-    expect(call.record).toMatchObject({ emitted: 2, emittedItems: 3 });
+    expect(call.record).toMatchObject({ emittedParts: 2, emittedItems: 3 });
     expect(taken).toEqual([
       [[1, 2], { index: 0 }, call],
       [{ a: 1 }, { index: 1, count: 2 }, call],
@@ -582,8 +582,8 @@ describe('the sentence of a run', () => {
   it.each<[string, SummaryResult, ((call: RunContext) => void) | undefined, string]>([
     ['sessions.list', { data: [1, 2] }, undefined, '2 sessions.'],
     ['sessions.list', { data: [1, 2], count: 3 }, undefined, '3 sessions.'],
-    ['sessions.list', {}, ({ record }) => Object.assign(record, { emitted: 1, emittedItems: 250 }), '250 sessions.'],
-    ['sessions.list', { data: [1] }, ({ record }) => Object.assign(record, { emitted: 1, emittedItems: 250 }), '250 sessions.'],
+    ['sessions.list', {}, ({ record }) => Object.assign(record, { emittedParts: 1, emittedItems: 250 }), '250 sessions.'],
+    ['sessions.list', { data: [1] }, ({ record }) => Object.assign(record, { emittedParts: 1, emittedItems: 250 }), '250 sessions.'],
     ['config.get', { data: { a: [1, 2] } }, undefined, `Read ${MASK}.`],
     ['config.get', { code: 'NOT_FOUND' }, undefined, `Get a resource (${MASK}): failed (NOT_FOUND).`],
     ['config.update', {}, ({ record }) => (record.changed = true), `Updated ${MASK}.`],

@@ -127,7 +127,7 @@ describe('what may be done after an error', () => {
 describe('work on several items', () => {
   const done: BulkItemOutcome = { status: 200, changed: true };
 
-  const work = (outcomes: readonly (BulkItemOutcome | GatewayError)[], more: { atOnce?: number; planned?: boolean } = {}) => {
+  const work = (outcomes: readonly (BulkItemOutcome | GatewayError)[], more: { concurrency?: number; isPlanned?: boolean } = {}) => {
     const begun: number[] = [];
     const told: number[] = [];
     const outcome = runBulk(outcomes, {
@@ -193,12 +193,12 @@ describe('work on several items', () => {
 
   it('gives results in the order of the items: done with a status, planned, or failed with a message', async () => {
     const items = [done, { status: null, changed: null }, error('NOT_FOUND')];
-    expect((await work(items, { atOnce: 3 })).many.results).toEqual([
+    expect((await work(items, { concurrency: 3 })).many.results).toEqual([
       { item: 'done', ok: true, status: 200 },
       { item: 'done', ok: true, status: null },
       { item: 'NOT_FOUND', ok: false, error: { code: 'NOT_FOUND', message: 'On purpose.' } },
     ]);
-    const planned = await work([done, error('BAD_INPUT')], { planned: true });
+    const planned = await work([done, error('BAD_INPUT')], { isPlanned: true });
     expect(planned.many).toMatchObject({ total: 2, ok: 0, failed: 1, results: [{ item: 'done', planned: true }, { ok: false }] });
     expect(planned.failure).toBeUndefined();
   });
@@ -314,7 +314,7 @@ describe('the record of a run', () => {
 
   it('is of the first request of the weightiest kind, with the status of the last answer to one of that kind', () => {
     const record = new RunRecord();
-    expect(record).toMatchObject({ request: undefined, status: null, changed: null, writes: false, result: nothing, emittedItems: 0 });
+    expect(record).toMatchObject({ request: undefined, status: null, changed: null, hasWrite: false, result: nothing, emittedItems: 0 });
     const seen = (): unknown[] => [record.request?.path, record.status, record.hasWrite];
     record.recordRequest('look-up', LOOK);
     record.recordStatus('look-up', 200);
@@ -341,7 +341,7 @@ describe('the record of a run', () => {
     const item = new RunRecord(whole);
     item.recordRequest('write', WRITE);
     item.recordWrite(204, nothing);
-    expect(whole).toMatchObject({ request: WRITE, status: 204, writes: true, changed: null });
+    expect(whole).toMatchObject({ request: WRITE, status: 204, hasWrite: true, changed: null });
   });
 
   it('never takes back that something was changed', () => {
