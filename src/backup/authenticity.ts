@@ -7,12 +7,12 @@ import { ENCRYPTION_METHOD, PBKDF2_ITERATIONS } from './encryption';
 import { AUTHENTICATION_METHOD, AUTHENTICATED_BACKUP_FORMAT, type BackupFile, type BackupManifest } from './manifest';
 import { macEquals } from './mac-equals';
 
-/** Says what the code is of, so that one of anything else can never be taken for it. */
+/** Binds the MAC to its purpose, so that no other MAC can take its place. */
 const MAC_DOMAIN = 'gateway-backup manifest\n';
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** The manifest with a code of the passphrase over all that stands in it: names, serial number, time, and the hashes of the files. */
+/** Adds an HMAC with a key from the passphrase over the whole manifest. */
 export async function signManifest(manifest: BackupManifest, passphrase: string): Promise<BackupManifest> {
   const salt = randomBytes(SALT_BYTES).toString('hex');
   const mac = await computeMac(manifest, salt, passphrase);
@@ -20,8 +20,8 @@ export async function signManifest(manifest: BackupManifest, passphrase: string)
 }
 
 /**
- * With a passphrase only what it made is believed: every file encrypted, each with a code, and a code over the manifest. Errors:
- * `BAD_INPUT` that says what is missing, or that the code is another one.
+ * With a passphrase, accepts only a backup that it made: all files encrypted, each with a MAC, and a MAC over the manifest. Throws
+ * `BAD_INPUT` that says what is missing or wrong.
  */
 export async function requireAuthentic(folder: string, manifest: BackupManifest, passphrase: string): Promise<void> {
   const { files, format, authentication } = manifest;
@@ -31,12 +31,12 @@ export async function requireAuthentic(folder: string, manifest: BackupManifest,
   const mac = await computeMac(manifest, authentication.salt, passphrase);
   if (!macEquals(mac, authentication['hmac-sha256'])) {
     throw badInput(
-      safeMessage`${join(folder, manifest.backup)}.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase only what it made is restored: check the passphrase, or take another backup.`,
+      safeMessage`${join(folder, manifest.backup)}.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase, only backups made with it are restored. Check the passphrase, or select another backup.`,
     );
   }
 }
 
-/** Over what was read, in the order in which it was read: nothing else of the file is ever used. */
+/** Computes the MAC over the parsed fields in their order. No other content of the file is used. */
 async function computeMac(manifest: BackupManifest, salt: string, passphrase: string): Promise<string> {
   const key = await promisify(pbkdf2)(passphrase, Buffer.from(salt, 'hex'), PBKDF2_ITERATIONS, KEY_BYTES, 'sha256');
   return createHmac('sha256', key)
@@ -51,12 +51,12 @@ function hasMac(file: BackupFile): boolean {
 
 function unencryptedError(path: string): GatewayError {
   return badInput(
-    safeMessage`${path} was made without a passphrase, and with one only what it made is restored. Leave the passphrase out if you trust everybody who can write to that folder, or take another backup.`,
+    safeMessage`${path} was made without a passphrase. With a passphrase, only backups made with it are restored. Omit the passphrase if you trust everybody who can write to the folder, or select another backup.`,
   );
 }
 
 function unsignedError(folder: string, { backup }: BackupManifest): GatewayError {
   return badInput(
-    safeMessage`${join(folder, backup)}.json has no code of the passphrase over the manifest: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, open its file with openssl (the README shows how) and import it with a transfer node.`,
+    safeMessage`${join(folder, backup)}.json has no authentication code from the passphrase: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, decrypt its file with openssl (docs/guide/backups.md shows how) and import it with a transfer node.`,
   );
 }

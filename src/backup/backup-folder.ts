@@ -13,8 +13,8 @@ import type { StoredOutput } from './stored-file';
 const CHECK_CONCURRENCY = 16;
 
 /**
- * Brings a backup into the folder: its files, then its manifest, each renamed from beside. The manifest lies beside, whole, before the
- * first file gets its name; so whoever finds it after a crash knows what belongs together. Errors: as of `fileFault`; nothing stays.
+ * Commits a backup: its files first, then its manifest, each by a rename. The complete manifest lies beside its target before the first
+ * file is renamed, so a crash can be repaired. Throws the errors of `toFileError`; then nothing stays.
  */
 export async function commitBackup(folder: string, manifest: BackupManifest, outputs: readonly StoredOutput[]): Promise<string> {
   const target = join(folder, `${manifest.backup}.json`);
@@ -35,8 +35,8 @@ export async function commitBackup(folder: string, manifest: BackupManifest, out
 }
 
 /**
- * Tidies up after runs that were killed: a backup whose files all have their names gets its manifest, everything else that is not whole
- * goes. Only files with our own names are touched, and none that a living process writes. Gives the names that were removed.
+ * Cleans up after killed runs. A backup with all its files gets its manifest; other partial files are removed. Leaves foreign files and
+ * files of living processes alone. Returns the removed names.
  */
 export async function recoverBackupFolder(folder: string): Promise<string[]> {
   await removeStaleClaims(folder);
@@ -45,11 +45,11 @@ export async function recoverBackupFolder(folder: string): Promise<string[]> {
     const target = parsePartialTarget(name) ?? '';
     const backup = parseManifestFileName(target);
     if (backup === undefined && parseBackupFileName(target) === undefined) continue;
-    // One that is damaged tells nothing, and is removed like the half of a file.
+    // A damaged manifest is removed like a partial file.
     const manifest = backup === undefined ? undefined : await readBackupManifest(folder, name, backup).catch(() => undefined);
     if (manifest && (await isBackupComplete(folder, manifest))) {
       await retryWhileLocked(() => rename(join(folder, name), join(folder, target))).catch((error: unknown) => {
-        // Another one that tidies up was faster.
+        // Another run repaired it first.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       });
       continue;
@@ -61,15 +61,15 @@ export async function recoverBackupFolder(folder: string): Promise<string[]> {
   return removed;
 }
 
-/** How many backups stay, and for how many days. */
+/** How many backups to keep, and for how many days. */
 export interface RetentionPolicy {
   readonly count: number | undefined;
   readonly days: number | undefined;
 }
 
 /**
- * Removes old backups of the same appliance and kind as the newest, by count and by age. The newest that is complete stays whatever its
- * age, and so does every file without a manifest of ours. Gives the names of the backups that went.
+ * Removes old backups of the same appliance and kind, by count and by age. The newest complete backup always stays, and so does every file
+ * without a manifest. Returns the removed backups.
  */
 export async function rotateBackups(
   folder: string,
@@ -79,12 +79,12 @@ export async function rotateBackups(
   now: Date,
 ): Promise<string[]> {
   if (count === Infinity && days === Infinity) return [];
-  // The one just made comes first whatever the clock says: it may have been set back since the others.
+  // The new backup comes first even if the clock was set back.
   const sameSeries = [newest, ...existing.filter((manifest) => manifest.backup !== newest.backup && isSameSeries(manifest, newest))];
   const complete = await mapConcurrently(sameSeries, CHECK_CONCURRENCY, (manifest) => isBackupComplete(folder, manifest));
   const lastGoodIndex = complete.indexOf(true);
   const oldest = now.getTime() - days * 86_400_000;
-  // One that has lost a file is none of those that are to stay.
+  // A backup with a missing file does not count as kept.
   let newer = 0;
   const expired = sameSeries.filter((manifest, index) => {
     const isExpired = index !== lastGoodIndex && (newer >= count || Date.parse(manifest.time) < oldest);
@@ -93,13 +93,13 @@ export async function rotateBackups(
   });
   for (const manifest of expired) {
     await removeFiles(folder, manifest);
-    // Last, so that what a crash leaves is still known to be ours.
+    // The manifest goes last, so that a crash leaves files that are still recognized.
     await removeFile(join(folder, `${manifest.backup}.json`));
   }
   return expired.map(({ backup }) => backup);
 }
 
-/** The newest complete backup that a new one can be compared with: with a passphrase, only one that has a code. */
+/** Finds the newest complete backup to compare with. With a passphrase, it must have a MAC. */
 export async function findLastGoodBackup(
   folder: string,
   manifest: BackupManifest,
@@ -110,14 +110,14 @@ export async function findLastGoodBackup(
       candidate.backup !== manifest.backup && isSameSeries(candidate, manifest) && (!manifest.authentication || candidate.authentication),
   );
   const isEarlier = ({ time }: BackupManifest): boolean => time <= manifest.time;
-  // What claims to be younger than the one being made was made under another clock: only if there is nothing else.
+  // A backup with a later time comes from another clock and is used only if there is no other.
   for (const candidate of [...candidates.filter(isEarlier), ...candidates.filter((other) => !isEarlier(other))]) {
     if (await isBackupComplete(folder, candidate)) return candidate;
   }
   return undefined;
 }
 
-/** Of the same appliance, and of the same kinds: nightly XML must not push out the weekly binary. */
+/** Returns whether both are of the same appliance and kinds: nightly XML must not remove the weekly binary. */
 function isSameSeries(one: BackupManifest, other: BackupManifest): boolean {
   const kinds = ({ files }: BackupManifest): string => files.map(({ kind }) => kind).join();
   const identity = (manifest: BackupManifest): string => manifest['serial-number'] ?? manifest.appliance;

@@ -8,22 +8,22 @@ import { parseBackupManifest, type BackupManifest } from './manifest';
 import { parseBackupFileName, parseManifestFileName, isBackupName } from './names';
 import { openRegularFile } from '../files/open-regular-file';
 
-/** So many files are open at once: a process may have a thousand, and others in it need theirs. */
+/** Limits open files: other parts of the process need some too. */
 const CONCURRENCY = 16;
-/** A manifest of ours has two kilobytes. */
+/** A manifest has about two kilobytes. */
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** What the manifests in a folder tell. */
+/** The manifests in a folder. */
 export interface BackupIndex {
-  /** The newest first. */
+  /** Newest first. */
   readonly manifests: readonly BackupManifest[];
-  /** Of the manifests that cannot be read, by the name of the backup. */
+  /** Errors of manifests that cannot be read, by the name of the backup. */
   readonly faults: ReadonlyMap<string, GatewayError>;
-  /** Names of backups of which files lie there, but no manifest. */
+  /** Names of backups that have files but no manifest. */
   readonly orphans: readonly string[];
 }
 
-/** Reads all manifests. What is no regular file or claims to be nothing of ours is passed over. Errors: `BAD_INPUT` for the folder. */
+/** Reads all manifests. Skips files that are not regular or not backups. Throws `BAD_INPUT` if the folder cannot be read. */
 export async function readBackupIndex(folder: string): Promise<BackupIndex> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     throw toFileError(error, folder, 'read');
@@ -48,22 +48,22 @@ function compareNewestFirst(a: BackupManifest, b: BackupManifest): number {
   return ageKey(a) < ageKey(b) ? 1 : -1;
 }
 
-/** By the time, which is always as long as any other; of the same time by the name. */
+/** Sorts by time, then by name. Times have a fixed length. */
 function ageKey({ time, backup }: BackupManifest): string {
   return time + backup;
 }
 
-/** All of them, the newest first. Errors: that of the first that cannot be read: the newest may be the one that is missing. */
+/** Reads all manifests, newest first. Throws the first read error, because the newest backup may be the unreadable one. */
 export async function readBackupManifests(folder: string): Promise<readonly BackupManifest[]> {
   const { manifests, faults } = await readBackupIndex(folder);
   for (const fault of faults.values()) {
-    const others = faults.size > 1 ? safeMessage` The same goes for ${faults.size - 1} more.` : trusted('');
+    const others = faults.size > 1 ? safeMessage` ${faults.size - 1} more cannot be read either.` : trusted('');
     throw new GatewayError(fault.code, safeMessage`${fault}${others}`, fault.details);
   }
   return manifests;
 }
 
-/** Undefined when it is gone or none of ours. Errors: `BAD_INPUT` when it cannot be read or is damaged. */
+/** Reads one manifest; undefined if it is gone or not a backup manifest. Throws `BAD_INPUT` if it cannot be read or is damaged. */
 export async function readBackupManifest(
   folder: string,
   name: string,
@@ -80,12 +80,12 @@ export async function readBackupManifest(
   }
 }
 
-/** One backup by its name, the name or path of one of its files, or `latest`. Errors: as of `namedBackup` and `latestBackup`. */
+/** Finds a backup by its name, by a file name or path, or as `latest`. Throws like `findBackupByName` and `findLatestBackup`. */
 export async function findBackup(folder: string, selector: string): Promise<BackupManifest> {
   return selector === 'latest' ? findLatestBackup(folder, await readBackupManifests(folder)) : findBackupByName(folder, selector);
 }
 
-/** Looks at its manifest alone. Errors: `BAD_INPUT` when there is none, or it cannot be read. */
+/** Reads only the manifest of the named backup. Throws `BAD_INPUT` if it is missing or cannot be read. */
 export async function findBackupByName(folder: string, selector: string): Promise<BackupManifest> {
   const name = selector.replace(/^.*[/\\]/, '');
   const backup = isBackupName(name) ? name : (parseBackupFileName(name) ?? parseManifestFileName(name));
@@ -93,7 +93,7 @@ export async function findBackupByName(folder: string, selector: string): Promis
   return manifest ?? throwNotFound(folder, safeMessage`no backup ${JSON.stringify(selector)}`);
 }
 
-/** Errors: `BAD_INPUT` when there is none. */
+/** Throws `BAD_INPUT` if no backup matches. */
 export function findLatestBackup(
   folder: string,
   newestFirst: readonly BackupManifest[],
@@ -103,10 +103,10 @@ export function findLatestBackup(
 }
 
 function throwNotFound(folder: string, what: SafeMessage): never {
-  throw badInput(safeMessage`There is ${what} in ${folder}. List backups shows those that there are.`);
+  throw badInput(safeMessage`There is ${what} in ${folder}. List backups shows all backups.`);
 }
 
-/** Whether all files are there, with the length that they should have. */
+/** Returns whether all files exist with the length in the manifest. */
 export async function isBackupComplete(folder: string, { files }: BackupManifest): Promise<boolean> {
   const sizes = await Promise.all(files.map(({ file }) => fileSize(join(folder, file))));
   return files.every(({ bytes }, index) => sizes[index] === bytes);
@@ -117,13 +117,13 @@ async function fileSize(path: string): Promise<number | undefined> {
   return stats?.isFile() ? stats.size : undefined;
 }
 
-/** Undefined when it is gone: another run may have rotated it away since the folder was read. */
+/** Reads a manifest; undefined if another run removed it since the folder was read. */
 async function readManifestText(path: string): Promise<string | undefined> {
   let handle;
   try {
     const file = await openRegularFile(path);
     handle = file.handle;
-    if (file.stats.size > MAX_MANIFEST_BYTES) throw damagedManifest(path, 'it is far too large for a manifest');
+    if (file.stats.size > MAX_MANIFEST_BYTES) throw damagedManifest(path, 'it is too large for a manifest');
     return await handle.readFile('utf8');
   } catch (error) {
     if (error instanceof GatewayError && error.details.extra?.system === 'ENOENT') return undefined;
@@ -135,6 +135,6 @@ async function readManifestText(path: string): Promise<string | undefined> {
 
 function damagedManifest(path: string, reason: string): GatewayError {
   return badInput(
-    safeMessage`${path} cannot be used: ${reason}. What belongs to it is not known without it: restore it, or move it out of the folder.`,
+    safeMessage`${path} cannot be used: ${reason}. Its backup cannot be read without it. Restore the file, or move it out of the folder.`,
   );
 }

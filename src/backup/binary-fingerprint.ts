@@ -12,13 +12,12 @@ import { XmlFingerprint } from './xml-fingerprint';
 const STORED = 0;
 const DEFLATED = 8;
 const MIB = 1024 * 1024;
-/** A configuration is tens of megabytes; a few kilobytes of ZIP can unpack to terabytes. */
+/** A configuration has tens of megabytes, but a few kilobytes of ZIP can unpack to terabytes. */
 const MAX_UNPACKED_BYTES = 512 * MIB;
 
 /**
- * The hash of what matters in a binary configuration. Of a ZIP: the names of its files and their checksums, of XML in it what
- * `XmlFingerprint` finds to matter. Of anything else, all bytes: whether that stays the same from export to export is up to the appliance.
- * Errors: `LIMIT` when its XML unpacks to more bytes than `most`.
+ * Computes a fingerprint of a binary configuration. For a ZIP, it covers file names, checksums and the fingerprints of XML files. For other
+ * content, it covers all bytes. Throws `LIMIT` if the XML unpacks to more than `maxBytes`.
  */
 export async function computeBinaryFingerprint(
   base64: Readable,
@@ -48,7 +47,7 @@ function isXml(entry: ZipEntry): boolean {
   return entry.name.toLowerCase().endsWith('.xml') && isReadableEntry(entry) && (entry.method === STORED || entry.method === DEFLATED);
 }
 
-/** Undefined when it is no XML after all. */
+/** Returns undefined if the content is not XML. */
 async function computeXmlFingerprint(
   entry: ZipEntry,
   bytes: DecodedBytes,
@@ -64,7 +63,7 @@ async function computeXmlFingerprint(
   const content = entry.method === STORED ? packed : (pipeline(packed, createInflateRaw(), () => undefined) as Readable);
   let wellFormed = true;
   try {
-    // To its end in any case: the next file begins behind it.
+    // Reads to the end, because the next file starts behind it.
     for await (const part of content as AsyncIterable<Buffer>) {
       unpackedLimit.add(part.length);
       wellFormed &&= succeeds(() => check.write(part));
@@ -86,7 +85,7 @@ function succeeds(work: () => void): boolean {
   }
 }
 
-/** What the XML of one ZIP unpacks to. */
+/** Limits the size of the unpacked XML. */
 class UnpackedLimit {
   readonly #maxBytes: number;
   #bytes = 0;
@@ -95,22 +94,22 @@ class UnpackedLimit {
     this.#maxBytes = maxBytes;
   }
 
-  /** Before anything is unpacked, what the directory says. Errors: as `add`. */
+  /** Checks the sizes in the ZIP directory before anything is unpacked. Throws like `add`. */
   checkDirectory(entries: readonly ZipEntry[]): void {
     this.#check(entries.reduce((sum, { size }) => sum + size, 0));
   }
 
-  /** The directory may be wrong. Errors: `LIMIT` when it is more than any configuration. */
+  /** Counts unpacked bytes, because the directory may be wrong. Throws `LIMIT` above the maximum. */
   add(bytes: number): void {
     this.#check((this.#bytes += bytes));
   }
 
   #check(bytes: number): void {
     if (bytes <= this.#maxBytes) return;
-    const limit = safeMessage`${Math.round(this.#maxBytes / MIB)} MiB of XML, more than any configuration has`;
+    const limit = safeMessage`${Math.round(this.#maxBytes / MIB)} MiB of XML, which no configuration has`;
     throw new GatewayError(
       'LIMIT',
-      safeMessage`The ZIP of the binary configuration unpacks to more than ${limit}. Nothing of it was kept.`,
+      safeMessage`The ZIP of the binary configuration unpacks to more than ${limit}. The backup was discarded.`,
       {
         sent: true,
       },
@@ -118,7 +117,7 @@ class UnpackedLimit {
   }
 }
 
-/** The bytes behind base64 text, read forwards only. */
+/** Decodes base64 text and reads it forward only. */
 class DecodedBytes {
   readonly #source: AsyncIterator<Buffer>;
   readonly #decoder = new Base64Decoder();

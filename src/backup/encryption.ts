@@ -6,8 +6,8 @@ import { macEquals } from './mac-equals';
 
 /**
  * The format of `openssl enc -aes-256-cbc -pbkdf2 -iter 600000 -md sha256`: `Salted__`, 8 bytes of salt, the ciphertext. Key and
- * initialisation vector are the first 48 bytes of PBKDF2-HMAC-SHA256. That format does not notice changes, so the manifest holds
- * HMAC-SHA256 of the whole file under the 32 bytes that follow.
+ * initialization vector are the first 48 bytes of PBKDF2-HMAC-SHA256. The format does not detect changes, so the manifest holds an
+ * HMAC-SHA256 of the file with the next 32 bytes as key.
  */
 export const ENCRYPTION_METHOD = 'openssl-enc-aes-256-cbc-pbkdf2-sha256-600000';
 
@@ -29,7 +29,7 @@ async function deriveKeys(passphrase: string, salt: Buffer): Promise<DerivedKeys
   return { key: bytes.subarray(0, 32), iv: bytes.subarray(32, 48), mac: bytes.subarray(48) };
 }
 
-/** Encrypts what goes through; `mac` is known when it has ended. */
+/** Encrypts a stream. `mac` is set after the end. */
 export class EncryptionStream extends Transform {
   readonly #cipher: ReturnType<typeof createCipheriv>;
   readonly #hmac: ReturnType<typeof createHmac>;
@@ -64,13 +64,13 @@ export class EncryptionStream extends Transform {
   }
 }
 
-/** What the salt at the beginning was needed for. */
+/** Objects that need the salt from the beginning of the file. */
 interface DecryptionState {
   readonly decipher: ReturnType<typeof createDecipheriv>;
   readonly hmac: ReturnType<typeof createHmac>;
 }
 
-/** The way back. Ends with `BAD_INPUT` when the passphrase is wrong or the file was changed. */
+/** Decrypts a stream. Ends with `BAD_INPUT` if the passphrase is wrong or the file was changed. */
 export class DecryptionStream extends Transform {
   readonly #passphrase: string;
   readonly #expectedMac: string | undefined;
@@ -106,7 +106,8 @@ export class DecryptionStream extends Transform {
   }
 
   async #readHeader(head: Buffer): Promise<void> {
-    if (!head.subarray(0, MAGIC.length).equals(MAGIC)) throw badInput('The backup cannot be decrypted: it is no file of openssl enc.');
+    if (!head.subarray(0, MAGIC.length).equals(MAGIC))
+      throw badInput('The backup cannot be decrypted: it was not encrypted by openssl enc.');
     const { key, iv, mac } = await deriveKeys(this.#passphrase, head.subarray(MAGIC.length, HEADER_BYTES));
     this.#state = {
       decipher: createDecipheriv(CIPHER, key, iv),

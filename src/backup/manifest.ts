@@ -2,15 +2,15 @@ import type { ConfigurationKind, VerificationLevel } from '../transfer/content-c
 import { isObject } from '../model/json';
 import { parseBackupFileName } from './names';
 
-/** Without a passphrase. */
+/** Format without a passphrase. */
 export const BACKUP_FORMAT = 'gateway-backup/1';
-/** With one: a code of it over the manifest is in `authentication`. */
+/** Format with a passphrase: `authentication` holds a MAC over the manifest. */
 export const AUTHENTICATED_BACKUP_FORMAT = 'gateway-backup/2';
 export const AUTHENTICATION_METHOD = 'hmac-sha256-pbkdf2-sha256-600000';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** One file of a backup. `bytes` and `sha256` are those of the file as it lies there, `content` is what was exported. */
+/** One file of a backup. `bytes` and `sha256` describe the stored file, `content` the exported configuration. */
 export interface BackupFile {
   readonly file: string;
   readonly kind: ConfigurationKind;
@@ -23,12 +23,12 @@ export interface BackupFile {
     readonly bytes: number;
     readonly sha256: string;
     readonly verified: VerificationLevel;
-    /** The same as long as the configuration is, whatever the time of the export. */
+    /** Does not change while the configuration stays the same, even if the export has another time. */
     readonly fingerprint: string;
   };
 }
 
-/** What stands in `<backup>.json`. It holds no secret. Times are ISO 8601 in UTC. */
+/** The content of `<backup>.json`. It holds no secret. Times are ISO 8601 in UTC. */
 export interface BackupManifest {
   readonly format: typeof BACKUP_FORMAT | typeof AUTHENTICATED_BACKUP_FORMAT;
   readonly backup: string;
@@ -38,21 +38,21 @@ export interface BackupManifest {
   readonly 'hardware-model': string | null;
   readonly release: string | null;
   readonly time: string;
-  /** Whether the XML export was protected with a password, which its import needs. */
+  /** Whether the XML export needs a password for its import. */
   readonly 'password-protected': boolean;
   readonly files: readonly BackupFile[];
-  /** Of the passphrase, over everything else here; the salt is hexadecimal. */
+  /** MAC with a key from the passphrase over all other fields. The salt is hexadecimal. */
   readonly authentication?: { readonly method: typeof AUTHENTICATION_METHOD; readonly salt: string; readonly 'hmac-sha256': string };
 }
 
-/** Undefined for JSON that claims to be nothing of ours. Throws an `Error` that says what is wrong with what does. */
+/** Parses a manifest; undefined for JSON that is not one. Throws an `Error` that says what is wrong. */
 export function parseBackupManifest(text: string, backup: string): BackupManifest | undefined {
   const value = parseJson(text);
   if (!isObject(value) || typeof value.format !== 'string' || !value.format.startsWith('gateway-backup/')) return undefined;
   if (value.format !== BACKUP_FORMAT && value.format !== AUTHENTICATED_BACKUP_FORMAT) {
     throw new Error(`its format is ${JSON.stringify(value.format.slice(0, 40))}, which this version does not know`);
   }
-  if (value.backup !== backup) throw new Error('it was made for another name');
+  if (value.backup !== backup) throw new Error('it belongs to another backup name');
   if (!isBackupManifest(value)) throw new Error('it is damaged');
   return value;
 }
@@ -61,7 +61,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('it is damaged: what is in it is no JSON');
+    throw new Error('it is damaged: it is not JSON');
   }
 }
 
@@ -76,7 +76,7 @@ function isBackupManifest(value: object): value is BackupManifest {
     Array.isArray(files) &&
     files.length > 0 &&
     files.length <= 2 &&
-    // A manifest that was tampered with must not lead to a file outside of the folder, nor to one that is not ours.
+    // A changed manifest must not name a file outside the folder or a foreign file.
     files.every((file: unknown) => isBackupFile(file) && parseBackupFileName(file.file) === backup)
   );
 }

@@ -4,17 +4,17 @@ import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
 import { removeFile } from '../files/retry-locked';
 import { createBackupName, isClaimFileName, nextUniqueTime } from './names';
 
-/** A name that no other backup has or gets, in this process or another one, on this machine or another one. */
+/** A name reserved for one backup across processes and machines. */
 export interface NameClaim {
   readonly backup: string;
   readonly time: Date;
-  /** When the manifest has the name, or nothing will. Never rejects. */
+  /** Ends the reservation when the manifest exists or the backup has failed. Never rejects. */
   release(): Promise<void>;
 }
 
 const ownClaims = new Set<string>();
 
-/** Takes the first millisecond that is free: whoever can create the file `<backup>.claim` has it. Errors: those of `node:fs`. */
+/** Reserves the first free millisecond by creating `<backup>.claim`. Throws errors of `node:fs`. */
 export async function claimBackupName(folder: string, appliance: string, serial: string): Promise<NameClaim> {
   for (;;) {
     const time = nextUniqueTime();
@@ -25,13 +25,13 @@ export async function claimBackupName(folder: string, appliance: string, serial:
       await removeFile(path).catch(() => undefined);
       ownClaims.delete(path);
     };
-    // Claimed and used by a process that was through before this one looked at its clock again, or that has another clock.
+    // Another process used and released this name, or has another clock.
     if (!(await isNameUsed(join(folder, backup)))) return { backup, time, release };
     await release();
   }
 }
 
-/** Removes what killed processes left; a claim stands in nobody's way but for its own millisecond. */
+/** Removes claims of killed processes. A claim blocks only its own millisecond. */
 export async function removeStaleClaims(folder: string): Promise<void> {
   for (const name of (await readdir(folder)).filter(isClaimFileName)) {
     const path = join(folder, name);

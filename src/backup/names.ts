@@ -1,28 +1,28 @@
-/** Names of backups in a folder: `<appliance>_<serial number>_<UTC time>`, the same for its files and its manifest. */
+/** Matches `<appliance>_<serial number>_<UTC time>`, the common name of a backup's files and manifest. */
 const BASE = String.raw`[A-Za-z0-9-][A-Za-z0-9.-]*_[A-Za-z0-9-][A-Za-z0-9.-]*_\d{8}T\d{6}\.\d{3}Z`;
 const NAME = new RegExp(`^${BASE}$`);
 const FILE = new RegExp(`^(${BASE})\\.(?:xml|bin)(?:\\.gz)?(?:\\.enc)?$`);
 const MANIFEST = new RegExp(`^(${BASE})\\.json$`);
 const CLAIM = new RegExp(`^${BASE}\\.claim$`);
 
-/** What Windows takes for a device, whatever stands behind the dot. */
+/** Windows treats these names as devices, whatever follows the dot. */
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])\./i;
 
 let lastTime = 0;
 
-/** Never the same twice in one process: two messages may come in the same millisecond. `claimName` sees to other processes. */
+/** Returns a time that is unique in this process. `claimBackupName` handles other processes. */
 export function nextUniqueTime(): Date {
   lastTime = Math.max(Date.now(), lastTime + 1);
   return new Date(lastTime);
 }
 
-/** `time` in UTC to the millisecond, so that names sort by age. */
+/** `time` is in UTC with milliseconds, so that names sort by age. */
 export function createBackupName(appliance: string, serial: string, time: Date): string {
   const stamp = time.toISOString().replaceAll(/[-:]/g, '');
   return `${toSafeName(appliance)}_${toSafeName(serial)}_${stamp}`;
 }
 
-/** The backup that a file or manifest with that name belongs to; undefined for names that are not ours. */
+/** Returns the backup that a file belongs to; undefined for foreign names. */
 export function parseBackupFileName(name: string): string | undefined {
   return FILE.exec(name)?.[1];
 }
@@ -39,9 +39,9 @@ export function isBackupName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Only letters and digits of ASCII, dots and dashes: good on every file system, and no separator of ours. */
+/** Keeps ASCII letters, digits, dots and dashes: valid on every file system, and free of the separator. */
 function toSafeName(text: string): string {
-  // Cut first: nobody's word is worth more, and the ends are looked for in time that grows with the square.
+  // Cut first, because trimming the ends takes quadratic time.
   const safeText = text
     .slice(0, 200)
     .normalize('NFKD')

@@ -27,33 +27,34 @@ export interface RestoreInput {
 }
 
 /**
- * Imports one backup: reads it whole and checks it, compares the serial number, takes a fresh backup, and only then sends it. With a
- * passphrase only what it made. The file is opened once; what is sent is checked again on its way, and never completed when it is not
- * what was checked. Data: the result; `envelope.restored` and `envelope.before` name the two backups. Errors: `LIMIT` when it is of
- * another appliance, `BAD_INPUT` when it is damaged or a secret is missing; nothing was restored then.
+ * Restores one backup: verifies it, compares the serial number, takes a new backup, and then imports. The file is opened once and checked
+ * again while it is sent; a changed file is never sent to its end. Adds `restored` and `before` to the envelope. Throws `LIMIT` for a
+ * backup of another appliance and `BAD_INPUT` for a damaged backup or a missing secret; then nothing was restored.
  */
 export async function restoreBackup(input: RestoreInput, call: OperationContext): Promise<WriteResult> {
   const folder = resolve(input.folder);
   const { kind, passphrase, password } = input;
   const manifest = await selectBackup(folder, input, call);
   const file = selectFile(manifest, kind);
-  if (file.encryption !== null && passphrase === undefined) throw badInput(safeMessage`${file.file} is encrypted: give the passphrase.`);
+  if (file.encryption !== null && passphrase === undefined) throw badInput(safeMessage`${file.file} is encrypted. Enter the passphrase.`);
   if (passphrase !== undefined) await requireAuthentic(folder, manifest, passphrase);
   if (file.kind === 'xml' && manifest['password-protected'] && password === undefined) {
-    throw badInput('The export was made with a password: give it, or the appliance cannot read the secrets in it.');
+    throw badInput(
+      'The export was made with a password. Enter it, because the appliance needs it to read the secrets. Nothing was restored.',
+    );
   }
   const opened = await openRegularFile(join(folder, file.file));
   try {
     await verifyFile(opened, file, passphrase, call);
     call.addToEnvelope({ restored: manifest.backup });
-    // The backup before and the import are one turn: no other import comes in between.
+    // No other import runs between the backup and the import.
     return await runExclusiveImport(call, async () => {
       if ((input['backup-first'] ?? true) && !call.dryRun) {
         call.addToEnvelope({ before: await backUpBeforeRestore({ ...toBackupInput(file, input), folder }, call) });
       }
-      // It may have waited long for its turn, and been rotated away or replaced by then.
+      // The file may have been removed or replaced while this run waited.
       if (!(await isUnchanged(opened)))
-        throw badInput(safeMessage`${opened.path} has gone or changed since it was checked. Nothing was restored.`);
+        throw badInput(safeMessage`${opened.path} was removed or changed after the check. Nothing was restored.`);
       const source = toImportSource(opened, file, passphrase);
       return file.kind === 'xml'
         ? await sendXml(source, manifest['password-protected'] ? password : undefined, call)
@@ -64,13 +65,13 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
   }
 }
 
-/** The backup that is meant; it belongs to this appliance, unless others are allowed. */
+/** Selects the backup, which must be of this appliance unless others are allowed. */
 async function selectBackup(folder: string, { backup, kind, ...input }: RestoreInput, call: OperationContext): Promise<BackupManifest> {
   const isAnyApplianceAllowed = input['any-appliance'] ?? false;
-  // What is wrong with the folder shows before anything is sent.
+  // Folder errors appear before anything is sent.
   const found = backup === 'latest' ? await readBackupManifests(folder) : await findBackupByName(folder, backup);
   const { 'serial-number': serial } = await readIdentity(call);
-  // The newest may be of the other kind: XML every night, binary once a week.
+  // The newest backup may be of another kind: XML every night, binary once a week.
   const isMatch = (candidate: BackupManifest): boolean =>
     (isAnyApplianceAllowed || candidate['serial-number'] === serial) && (kind === undefined || hasKind(candidate, kind));
   const manifest = 'backup' in found ? found : findLatestBackup(folder, found, isMatch);
@@ -78,7 +79,7 @@ async function selectBackup(folder: string, { backup, kind, ...input }: RestoreI
   return manifest;
 }
 
-/** Name of a fresh backup. Errors: those of `makeBackup`, which then stopped the restore. */
+/** Creates a new backup and returns its name. Throws the errors of `createBackup`; then nothing was restored. */
 async function backUpBeforeRestore(input: BackupInput, call: OperationContext): Promise<string> {
   try {
     return (await createBackup(input, call)).manifest.backup;
@@ -93,11 +94,11 @@ function rejectForeignBackup(manifest: BackupManifest, serial: string | null): v
   if (backupSerial !== null && backupSerial === serial) return;
   const reason =
     backupSerial === null || serial === null
-      ? trusted('it cannot be told whether it is of this appliance')
-      : safeMessage`it is of the appliance ${backupSerial}, this is ${serial}`;
+      ? trusted('it is unknown whether it is from this appliance')
+      : safeMessage`it is from the appliance ${backupSerial}, but this is ${serial}`;
   throw new GatewayError(
     'LIMIT',
-    safeMessage`${backup} was not restored: ${reason}. Give any-appliance (Any appliance) if that is meant.`,
+    safeMessage`${backup} was not restored: ${reason}. Set any-appliance (Any appliance) if you want to restore it here.`,
     {
       sent: false,
     },
@@ -108,7 +109,7 @@ function hasKind({ files }: BackupManifest, kind: ConfigurationKind): boolean {
   return files.some((file) => file.kind === kind);
 }
 
-/** XML where both are there: it is what an appliance takes whatever its release and network. */
+/** Prefers XML, because an appliance accepts it on any release and network. */
 function selectFile({ backup, files }: BackupManifest, kind: ConfigurationKind | undefined): BackupFile {
   const file = kind
     ? files.find((candidate) => candidate.kind === kind)
@@ -117,7 +118,7 @@ function selectFile({ backup, files }: BackupManifest, kind: ConfigurationKind |
   return file;
 }
 
-/** The fresh backup is protected like the one that is restored. */
+/** Protects the new backup like the one that is restored. */
 function toBackupInput(file: BackupFile, { password, passphrase }: RestoreInput): Omit<BackupInput, 'folder'> {
   return {
     what: file.kind,
@@ -130,7 +131,7 @@ function toBackupInput(file: BackupFile, { password, passphrase }: RestoreInput)
 function toImportSource(opened: RegularFile, file: BackupFile, passphrase: string | undefined): ConfigurationSource {
   return {
     description: file.file,
-    // What is sent is checked against it anyway.
+    // The sent content is checked against this hash.
     digest: () => Promise.resolve(file.content.sha256),
     open: () => {
       const content = openCheckedContent(opened, file, passphrase);

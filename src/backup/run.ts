@@ -36,7 +36,7 @@ export interface BackupInput {
   readonly ignore?: string[];
 }
 
-/** Data of a run. Names are those in `folder`; `changed` is against the last good backup, `previous` its name or null. */
+/** The result of a backup run. `changed` compares with the last good backup, which `previous` names. */
 export interface BackupResult {
   readonly backup: string;
   readonly folder: string;
@@ -58,19 +58,19 @@ interface ExportedFile {
   readonly file: BackupFile;
 }
 
-/** A backup that is in the folder, whole. */
+/** A complete backup in the folder. */
 export interface CreatedBackup {
   readonly manifest: BackupManifest;
-  /** Path of the manifest. */
+  /** Path of its manifest. */
   readonly path: string;
   readonly cleaned: readonly string[];
-  /** Names of the files that were there when it began. */
+  /** Names of the files that existed before. */
   readonly before: ReadonlySet<string>;
 }
 
 /**
- * One backup: exports, checks and stores what was asked for, then the manifest, then compares and rotates. Errors: those of an export and
- * of `fileFault`; the backups that were there stay as they are, nothing half-written has a good name.
+ * Exports, checks and stores the configuration, writes the manifest, compares, and rotates. Throws the errors of an export and of
+ * `toFileError`; existing backups stay, and no partial file gets a final name.
  */
 export async function runBackup(input: BackupInput, call: OperationContext): Promise<BackupResult> {
   const { manifest, path, cleaned, before } = await createBackup(input, call);
@@ -79,7 +79,7 @@ export async function runBackup(input: BackupInput, call: OperationContext): Pro
   try {
     const existing = await readBackupManifests(folder);
     const previous = await findComparableBackup(folder, manifest, existing, passphrase);
-    // Of two that are made at the same moment each would remove the other.
+    // Otherwise two simultaneous backups would remove each other.
     const earlier = existing.filter(({ backup }) => before.has(`${backup}.json`));
     const rotated = await rotateBackups(folder, manifest, earlier, { count, days }, new Date(manifest.time));
     return {
@@ -94,13 +94,13 @@ export async function runBackup(input: BackupInput, call: OperationContext): Pro
     const fault = toFileError(thrown, folder, 'read');
     throw new GatewayError(
       fault.code,
-      safeMessage`The backup ${manifest.backup} was made, but it could not be compared with the others, or an old one not be removed: ${fault}`,
+      safeMessage`The backup ${manifest.backup} was made, but comparing it with the others or removing an old one failed: ${fault}`,
       fault.details,
     );
   }
 }
 
-/** Without a look at the backups that are there. Errors: those of `runBackup`. */
+/** Creates a backup without comparing and rotating. Throws like `runBackup`. */
 export async function createBackup(input: BackupInput, call: OperationContext): Promise<CreatedBackup> {
   const folder = resolve(input.folder);
   const { what = 'xml', passphrase, password } = input;
@@ -130,7 +130,7 @@ export async function createBackup(input: BackupInput, call: OperationContext): 
     const outputs = exported.map(({ output }) => output);
     return { manifest, path: await commitBackup(folder, manifest, outputs), cleaned, before };
   } finally {
-    // After the commit there is nothing left to discard.
+    // A committed output ignores this.
     for (const { output } of exported) await output.discard();
     await claim.release();
   }
@@ -146,7 +146,7 @@ async function prepareFolder(
   return { cleaned, before, claim: await claimBackupName(folder, appliance, serial) };
 }
 
-/** With a passphrase only one that it made: whoever can write to the folder must not hide a change. */
+/** With a passphrase, accepts only a backup that it made: others must not hide a change. */
 async function findComparableBackup(
   folder: string,
   manifest: BackupManifest,
@@ -161,7 +161,7 @@ async function findComparableBackup(
   );
 }
 
-/** What a list, a run and a restore tell of a backup. */
+/** Returns the fields that a list, a run and a restore report. */
 export function toBackupSummary(
   folder: string,
   manifest: BackupManifest,
@@ -220,7 +220,7 @@ async function exportKind(kind: ConfigurationKind, base: string, input: BackupIn
   }
 }
 
-/** Unlike XML it is read once more, which takes its time where it is large. */
+/** A binary configuration is read a second time, which takes long for large files. */
 async function fingerprintBinary(
   { partial }: StoredOutput,
   file: BackupFile,
@@ -231,7 +231,7 @@ async function fingerprintBinary(
   const { handle } = await openRegularFile(partial.path);
   const text = openStoredContent(handle, file, passphrase);
   try {
-    return await rejectOnAbort(computeBinaryFingerprint(text, entries, ignore), call.signal, 'Cancelled while the backup was compared.');
+    return await rejectOnAbort(computeBinaryFingerprint(text, entries, ignore), call.signal, 'Canceled while the backup was compared.');
   } finally {
     text.destroy();
     await handle.close();
@@ -239,7 +239,7 @@ async function fingerprintBinary(
 }
 
 function exportRequest(kind: ConfigurationKind, { password }: BackupInput): Request {
-  // A binary export with a password could not be imported again over the interface, whose import takes none.
+  // The import of the interface takes no password for a binary configuration.
   if (kind === 'binary') return { method: 'POST', path: BINARY_CONFIGURATION_PATH };
   return { method: 'POST', path: `${MAINTENANCE_PATH}/export-xml`, body: password === undefined ? {} : { password } };
 }

@@ -16,14 +16,14 @@ import type { RegularFile } from '../files/open-regular-file';
 const READ_BYTES = 512 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
-/** What is in the folder, as opposed to what is in the configuration. */
+/** Describes the stored file, not the configuration in it. */
 export interface StoredFileInfo {
   readonly bytes: number;
   readonly sha256: string;
   readonly mac: string | undefined;
 }
 
-/** Compresses and encrypts on the way into a partial file. `end` leaves it there; the caller commits it. */
+/** Compresses and encrypts into a partial file. The caller commits it after `end`. */
 export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
   readonly #first: Writable;
   readonly #done: Promise<void>;
@@ -46,11 +46,11 @@ export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
     const stages = [...(gzip ? [createGzip({ chunkSize: CHUNK_BYTES })] : []), ...(encryption ? [encryption] : [])];
     this.#first = stages[0] ?? file;
     this.#done = stages.length > 0 ? runPipeline([...stages, file]) : finished(file);
-    // Whoever writes or ends learns of it.
+    // `write` and `end` report the error.
     this.#done.catch(() => undefined);
   }
 
-  /** Errors: as of `fileFault`. */
+  /** Throws the errors of `toFileError`. */
   static async create(target: string, gzip: boolean, passphrase: string | undefined): Promise<StoredOutput> {
     const encryption = passphrase === undefined ? undefined : await EncryptionStream.create(passphrase);
     try {
@@ -65,11 +65,11 @@ export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
       this.#first.write(batch, (error) => (error ? reject(error) : resolve()));
     });
     try {
-      // A stage that is destroyed while it waits for the next one never says what became of its write.
+      // A stream that is destroyed during a write never calls back.
       await Promise.race([written, this.#done]);
     } catch (error) {
       written.catch(() => undefined);
-      // What broke it stands at the end of the pipeline; the write itself may only say that the stream is gone.
+      // The pipeline knows the cause; the write may only report a destroyed stream.
       const cause = await this.#done.then(
         () => error,
         (fault: unknown) => fault,
@@ -97,37 +97,37 @@ export class StoredOutput implements ConfigurationOutput<StoredFileInfo> {
 }
 
 /**
- * The configuration in a stored file, decrypted and decompressed while it is read; `hash` gets the bytes of the file itself. The stream
- * ends with an error when the passphrase is missing or wrong, or the file was changed. The file stays open: it can be read again.
+ * Decrypts and decompresses a stored file while it is read. `hash` gets the stored bytes. Ends with an error if the passphrase is missing
+ * or wrong, or if the file was changed. The file stays open for another read.
  */
 export function openStoredContent(handle: FileHandle, file: BackupFile, passphrase: string | undefined, hash?: Hash): Readable {
   const stages: Transform[] = hash ? [new HashTap(hash)] : [];
   if (file.encryption !== null) {
-    if (passphrase === undefined) throw badInput(safeMessage`${file.file} is encrypted: give the passphrase.`);
+    if (passphrase === undefined) throw badInput(safeMessage`${file.file} is encrypted. Enter the passphrase.`);
     stages.push(new DecryptionStream(passphrase, file['hmac-sha256']));
   }
   if (file.compression !== null) stages.push(createGunzip({ chunkSize: CHUNK_BYTES }));
   const source = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_BYTES });
-  // The last stream carries the error of any.
+  // The last stream emits the errors of all.
   const last = stages.at(-1);
   if (!last) return source;
   pipeline([source, ...stages], () => undefined);
   return last;
 }
 
-/** The same on its way to an appliance. What was changed meanwhile ends the stream with `BAD_INPUT`, before its end was sent. */
+/** Opens the content for an import. If the file changes meanwhile, the stream ends with `BAD_INPUT` before its last byte. */
 export function openCheckedContent({ path, handle }: RegularFile, file: BackupFile, passphrase: string | undefined): CheckedUploadStream {
   const stored = createHash('sha256');
   const changedError = (): GatewayError =>
-    badInput(safeMessage`${path} was changed while it was sent, so it was cut off before its end. Nothing was restored.`);
-  // The end comes after the code of the file was checked, where it has one.
+    badInput(safeMessage`${path} was changed while it was sent, so it was not sent to its end. Nothing was restored.`);
+  // The end is sent after the MAC of the file was checked.
   const content = new CheckedUploadStream({
     ...file.content,
     createChangedError: changedError,
     isComplete: () => stored.digest('hex') === file.sha256,
   });
   const source = openStoredContent(handle, file, passphrase, stored);
-  // It was whole a moment ago: what cannot be decrypted or unpacked any more was changed.
+  // The file was valid a moment ago, so a decryption or decompression error means that it changed.
   source.once('error', (error) => content.destroy(isContentError(error) ? changedError() : toFileError(error, path, 'read')));
   content.once('close', () => source.destroy());
   return source.pipe(content);

@@ -14,12 +14,12 @@ import type { BackupFile, BackupManifest } from './manifest';
 import { openRegularFile, type RegularFile } from '../files/open-regular-file';
 import { openStoredContent } from './stored-file';
 
-/** How far a backup could be checked: its content, or without the passphrase only that the files did not change. */
+/** What was verified: the content, or without the passphrase only the hash of the file. */
 export type VerificationDepth = 'content' | 'hash';
 
 /**
- * Reads one backup again, or all in the folder, and checks them: with a passphrase also that it made them. Data as of an operation on
- * many; an item is `{ backup, time, checked, authentic }`. Errors: `BAD_INPUT` when there is no such backup, or when all are bad.
+ * Verifies one backup or all in the folder, with a passphrase also their authenticity. Returns a result of many items `{ backup, time,
+ * checked, authentic }`. Throws `BAD_INPUT` if the backup does not exist or if all fail.
  */
 export async function verifyBackups(
   input: { folder: string; backup?: string; passphrase?: string },
@@ -51,12 +51,12 @@ export async function verifyBackups(
   }
   for (const [backup, error] of index.faults) addFailure({ backup }, error);
   for (const backup of index.orphans) {
-    addFailure({ backup }, badInput(safeMessage`${join(folder, backup)}.json is missing: what belongs to it cannot be checked.`));
+    addFailure({ backup }, badInput(safeMessage`${join(folder, backup)}.json is missing, so its files cannot be checked.`));
   }
   return call.collectResults(items, failures);
 }
 
-/** Errors: `BAD_INPUT` naming the file and what is wrong with it, `ABORTED`. */
+/** Throws `BAD_INPUT` with the file and the problem, or `ABORTED`. */
 async function verifyBackup(
   folder: string,
   manifest: BackupManifest,
@@ -75,7 +75,7 @@ async function verifyBackup(
   return depth;
 }
 
-/** Reads an open file once. Errors: as of `verifyBackup`. */
+/** Verifies an open file in one pass. Throws like `verifyBackup`. */
 export async function verifyFile(
   opened: RegularFile,
   file: BackupFile,
@@ -91,11 +91,11 @@ export async function verifyFile(
   try {
     const storedForm = depth === 'hash' ? { ...file, encryption: null, compression: null } : file;
     for await (const part of openStoredContent(handle, storedForm, passphrase, stored) as AsyncIterable<Buffer>) {
-      if (call.signal?.aborted) throw new GatewayError('ABORTED', 'Cancelled while a backup was read.', { sent: false });
+      if (call.signal?.aborted) throw new GatewayError('ABORTED', 'Canceled while a backup was read.', { sent: false });
       if (depth === 'hash') continue;
       bytes += part.length;
-      // No more is unpacked than was ever packed.
-      if (bytes > file.content.bytes) throw badInput(safeMessage`${path} does not hold what was exported: it holds more.`);
+      // The file must not unpack to more than the export had.
+      if (bytes > file.content.bytes) throw badInput(safeMessage`${path} does not hold the exported content: it is longer.`);
       content.update(part);
       check.write(part);
     }
@@ -103,21 +103,21 @@ export async function verifyFile(
   } catch (thrown) {
     throw toBadFileError(thrown, path, file);
   }
-  if (stored.digest('hex') !== file.sha256) throw badInput(safeMessage`${path} is not what was written: its SHA-256 is another one.`);
+  if (stored.digest('hex') !== file.sha256) throw badInput(safeMessage`${path} was changed: its SHA-256 differs.`);
   if (depth === 'content' && content.digest('hex') !== file.content.sha256)
-    throw badInput(safeMessage`${path} does not hold what was exported.`);
+    throw badInput(safeMessage`${path} does not hold the exported content.`);
   return depth;
 }
 
-/** What is wrong with a stored file, from what the check, zlib or the file system says of it. */
+/** Converts an error of the content check, zlib or the file system. */
 function toBadFileError(thrown: unknown, path: string, { encryption }: BackupFile): GatewayError {
   const isInflateError = (thrown as NodeJS.ErrnoException).code?.startsWith('Z_') ?? false;
   if (!(thrown instanceof MalformedContentError) && !isInflateError) return toFileError(thrown, path, 'read');
-  // The wrong key makes noise of it, which shows before its end does.
+  // The wrong key produces random bytes, which fail before the MAC is checked.
   if (encryption !== null) return badInput(safeMessage`${path}: ${trusted(DECRYPTION_FAILED)}`);
   return badInput(
     isInflateError
       ? safeMessage`${path} is damaged: it cannot be decompressed.`
-      : safeMessage`${path} is not a whole configuration: ${(thrown as Error).message}.`,
+      : safeMessage`${path} is not a complete configuration: ${(thrown as Error).message}.`,
   );
 }

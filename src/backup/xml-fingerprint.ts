@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { ByteRange, XmlEvents } from '../transfer/xml-bytes';
 
-/** Elements that tell when something was done, not what is configured: `created-on`, but not the `backup-time` of a schedule. */
+/** Elements that report a time and not a setting: `created-on`, but not the `backup-time` of a schedule. */
 const TIME_PATTERNS = [
   /^(?:.*time-?stamp|uptime)$/i,
   /^last-(?:.*-)?(?:time|date|login|sign-in|activated|modified|changed?|updated?|access|used|seen|backup)$/i,
   /^(?:exported|generated|created|modified|saved)-(?:at|on|time|date)$/i,
   /^(?:creation|modification)-(?:time|date)$/i,
 ];
-/** Secrets are encrypted anew for every export, so that they never look the same. */
+/** Each export encrypts secrets anew, so they always differ. */
 const SECRET_PATTERN = /-encrypted$/i;
 const SECRET_MARKS = new Set(['secret', 'encrypted']);
 /** A switch is neither a time nor a secret, whatever its name: `include-timestamp`, `traffic-encrypted`. */
 const SWITCH_PATTERN = /^(?:true|false|yes|no|on|off|enabled?|disabled?)$/i;
 const MAX_SWITCH_LENGTH = 8;
 
-/** Not `name="secret"` nor `transport="encrypted"`, which are configuration. */
+/** `name="secret"` and `transport="encrypted"` are settings. */
 const SECRET_ATTRIBUTE_PATTERN = /^(?:[^:]*:)?(?:type|format|encoding|class)$/i;
 
 const OPEN = 0x01;
@@ -23,13 +23,13 @@ const CLOSE = 0x02;
 const TEXT = 0x03;
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const SCRATCH_BYTES = 64 * 1024;
-/** A configuration has a few hundred names; what has more must not fill the memory with them. */
+/** A configuration has a few hundred names. The limit bounds the memory. */
 const MAX_CACHED_NAMES = 10_000;
 
 /**
- * The hash of what matters in an XML configuration: elements, attributes and texts in their order, but no comments, no white space
- * around texts, no times, no encrypted secrets, and none of the elements that are `ignored`. The namespace is not looked at, because
- * it changes with the release (field-notes.md, "XML configuration").
+ * Computes a fingerprint of an XML configuration from its elements, attributes and texts in order. Comments, white space around texts,
+ * times, encrypted secrets and the elements in `ignored` do not count. Namespaces do not count either, because they change with the release
+ * (field-notes.md, "XML configuration").
  */
 export class XmlFingerprint implements XmlEvents {
   readonly #ignored: ReadonlySet<string>;
@@ -38,9 +38,9 @@ export class XmlFingerprint implements XmlEvents {
   readonly #volatileNames = new Map<string, boolean>();
   #scratchLength = 0;
   #depth = 0;
-  /** Depth of the element that is passed over with everything in it; 0 = none. */
+  /** Depth of the element that is skipped with its content; 0 if none. */
   #skippedDepth = 0;
-  /** Its name and the beginning of its text, where only a look at that can tell. */
+  /** Name and first characters of the text, if the text decides whether the element is skipped. */
   #skippedElement: { name: string; text: string } | undefined;
   #attributes: string[] = [];
   #inText = false;
@@ -66,7 +66,7 @@ export class XmlFingerprint implements XmlEvents {
   }
 
   attribute(buffer: Buffer, name: ByteRange, value: ByteRange): void {
-    // The root's own attributes are namespaces and times.
+    // The attributes of the root are namespaces and times.
     if (this.#skippedDepth > 0 || this.#depth === 1) return;
     const key = buffer.toString('utf8', ...name);
     const text = buffer.toString('utf8', ...value);
@@ -124,7 +124,7 @@ export class XmlFingerprint implements XmlEvents {
     this.#addByte(CLOSE);
   }
 
-  /** Attributes have no order. */
+  /** The order of attributes does not count. */
   #endOpenTag(): void {
     if (this.#attributes.length === 0) return;
     const text = Buffer.from(this.#attributes.sort().join('\u0004'), 'utf8');

@@ -2,32 +2,32 @@ import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { isSecretName, isSecretPair } from '../model/secrets';
 
-/** What stands for a secret in a diff and wherever resources are kept. */
+/** Replaces a secret in differences and in stored resources. */
 export const SECRET_MASK = '***';
 
-/** No resource is nested deeper, and a pointer into one that is would be as long as the resource. */
+/** Appliances nest no resource deeper. A JSON pointer into a deeper one would be as long as the resource. */
 const MAX_DEPTH = 200;
 const MAX_NAME_LENGTH = 200;
 
-/** A place in a resource: `field` is a JSON pointer (RFC 6901). */
+/** Identifies a field of a resource. `field` is a JSON pointer (RFC 6901). */
 export interface FieldLocation {
   readonly path: string;
   readonly field: string;
 }
 
-/** One thing that differs. What is not there is null; arrays are given whole, secrets as `"***"`. */
+/** One field that differs. A missing value is null, an array is given whole, and a secret is `"***"`. */
 export interface Difference extends FieldLocation {
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** `notCompared`: hyperlinks and secrets that were given. */
+/** The result of a comparison. `notCompared` lists the given hyperlinks and secrets. */
 export interface ResourceComparison {
   readonly diff: readonly Difference[];
   readonly notCompared: readonly FieldLocation[];
 }
 
-/** What became of the resources of a tree: paths, and the fields of those that changed. */
+/** The result of comparing two trees: `added` and `removed` are paths, `changed` lists the fields that differ. */
 export interface TreeComparison {
   readonly equal: boolean;
   readonly added: readonly string[];
@@ -36,9 +36,8 @@ export interface TreeComparison {
 }
 
 /**
- * What was given against what is there (contract, section 6): every key of the body, objects by key, arrays whole and in order, `true`
- * and `"true"`, `20` and `"20"` alike. What is there besides is left alone. Pure; its time is linear in both.
- * Errors: `BAD_RESPONSE` for a resource that is nested deeper than any.
+ * Compares the given values with the current resource (contract, section 6). Values that are only in the current resource do not count.
+ * Runs in linear time. Throws `BAD_RESPONSE` if a resource is nested deeper than 200 levels.
  */
 export function compareDesired(path: string, desired: JsonObject, current: JsonObject | undefined): ResourceComparison {
   const walk = new ComparisonWalk(path, false);
@@ -46,14 +45,14 @@ export function compareDesired(path: string, desired: JsonObject, current: JsonO
   return walk;
 }
 
-/** All of two states of one resource, whoever wrote them: of secrets only whether there is one, of hyperlinks nothing. */
+/** Compares two complete states of one resource. Of a secret, only its presence counts; hyperlinks do not count. */
 export function compareResources(path: string, before: JsonObject, after: JsonObject): readonly Difference[] {
   const walk = new ComparisonWalk(path, true);
   walk.compareObjects(before, after, '', 0);
   return walk.diff;
 }
 
-/** The same for all resources of two trees, by path. */
+/** Compares all resources of two trees by path. */
 export function compareTrees(before: ReadonlyMap<string, JsonObject>, after: ReadonlyMap<string, JsonObject>): TreeComparison {
   const changed: Difference[] = [];
   const removed: string[] = [];
@@ -66,22 +65,22 @@ export function compareTrees(before: ReadonlyMap<string, JsonObject>, after: Rea
   return { equal: added.length + removed.length + changed.length === 0, added, removed, changed };
 }
 
-/** A hyperlink, with or without the name of what it leads to (appliance-api.md, "Hyperlink object"). */
+/** Returns whether the value is a hyperlink, with or without a name (appliance-api.md, "Hyperlink object"). */
 export function isHyperlink(value: unknown): boolean {
   return isObject(value) && typeof value['href'] === 'string' && Object.keys(value).every((key) => key === 'href' || key === 'name');
 }
 
-/** Whether nothing but hyperlinks stands there: one, or a collection of them. */
+/** Returns whether the value is a hyperlink or a non-empty array of hyperlinks. */
 export function containsOnlyLinks(value: unknown): boolean {
   return isHyperlink(value) || (Array.isArray(value) && value.length > 0 && value.every(isHyperlink));
 }
 
-/** Whether the value of that key is a secret; in a pair of name and value, the name tells. */
+/** Returns whether the value of the key is a secret. In a pair of name and value, the name decides. */
 export function isSecretKey(key: string, owner: JsonObject): boolean {
   return isSecretName(key) || (key.startsWith('value') && isSecretPair(owner));
 }
 
-/** The value with every secret in it replaced; what nothing can be learned from, such as that one is empty, stays. */
+/** Returns a copy in which each secret is replaced. Values that reveal nothing stay: an empty text, null or a boolean. */
 export function maskResourceSecrets<T>(value: T, depth = 0): T {
   if (typeof value !== 'object' || value === null) return value;
   checkDepth(depth);
@@ -98,7 +97,7 @@ function maskSecret(secret: unknown): unknown {
   return secret === '' || secret === null || secret === undefined || typeof secret === 'boolean' ? secret : SECRET_MASK;
 }
 
-/** A field's name as one step of a JSON pointer. The beginning of one that is longer than names are: it stands in every pointer below. */
+/** Returns a field's name as one segment of a JSON pointer. A long name is cut, because every pointer below contains it. */
 export function toPointerSegment(key: string): string {
   const name = key.length > MAX_NAME_LENGTH ? `${key.slice(0, MAX_NAME_LENGTH)}…` : key;
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
@@ -108,7 +107,7 @@ class ComparisonWalk implements ResourceComparison {
   readonly diff: Difference[] = [];
   readonly notCompared: FieldLocation[] = [];
   readonly #path: string;
-  /** Whether what stands only before counts too. */
+  /** Whether fields that are only in the earlier state count too. */
   readonly #isSymmetric: boolean;
 
   constructor(path: string, isSymmetric: boolean) {
@@ -116,7 +115,7 @@ class ComparisonWalk implements ResourceComparison {
     this.#isSymmetric = isSymmetric;
   }
 
-  /** Whether they are the same. `told`: each field that differs is; inside of an array it is the array that differs. */
+  /** Returns whether both objects are equal. Fields are reported unless they are inside an array; there, the array is reported. */
   compareObjects(before: JsonObject, after: JsonObject, field: string, depth: number, shouldReport = true): boolean {
     checkDepth(depth);
     let same = true;
@@ -183,7 +182,7 @@ function getOwn(of: JsonObject, key: string): unknown {
   return Object.hasOwn(of, key) ? of[key] : undefined;
 }
 
-/** Neither is an object, or only one of them is. What is not there, null and an empty list are alike. */
+/** Compares values of which at most one is an object. A missing value, null and an empty array are equal. */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (one === other || (isEmpty(one) && isEmpty(other))) return true;
   return isScalar(one) && isScalar(other) && toComparableText(one) === toComparableText(other);
@@ -197,12 +196,12 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** As text; some releases write truth values with a capital. */
+/** Some releases write truth values with a capital letter. */
 function toComparableText(value: string | number | boolean): string {
   const text = String(value);
   return /^(true|false)$/i.test(text) ? text.toLowerCase() : text;
 }
 
 function checkDepth(depth: number): void {
-  if (depth > MAX_DEPTH) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels, which is more than any has.');
+  if (depth > MAX_DEPTH) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels.');
 }

@@ -5,12 +5,12 @@ import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
 import { readIfExists } from './read-if-exists';
 
-/** Field of every operation that takes something away. `Gateway` does what it says, for all that are one request. */
-export const missingOkField = booleanField('Missing is fine', 'What is not there is a success too, with `msg.envelope.changed` false.', {
+/** Field of every operation that deletes something. `Gateway` applies it to all operations that are a single request. */
+export const missingOkField = booleanField('Missing is fine', 'A missing resource counts as success, with `msg.envelope.changed` false.', {
   guard: true,
 });
 
-/** Takes something away, if it is there. A dry run looks, where that can be done, and says in the envelope whether it would change anything. */
+/** Deletes a resource if it exists. A dry run checks a configuration path and adds `wouldChange` to the envelope. */
 export async function deleteIfExists<R = WriteResult>(
   request: Request,
   call: OperationContext,
@@ -22,7 +22,7 @@ export async function deleteIfExists<R = WriteResult>(
   return exists ? send() : call.reportUnchanged();
 }
 
-/** A deletion for which what is not there is as good as deleted. */
+/** Runs a deletion and treats `NOT_FOUND` as success. */
 export async function ignoreNotFound<R = WriteResult>(call: OperationContext, remove: () => Promise<R>): Promise<R | WriteResult> {
   try {
     return await remove();

@@ -10,19 +10,19 @@ import { expandLinkedParts } from './linked-parts';
 import { readIfExists } from './read-if-exists';
 import { OrderedTasks } from './ordered-tasks';
 
-/** One resource of a desired state. */
+/** One item of a desired state. */
 interface DesiredResource {
-  /** As it was given. */
+  /** The path as the user wrote it. */
   readonly givenPath: string;
   readonly path: string;
-  /** Undefined: it is not to be there. */
+  /** Undefined if the resource must be absent. */
   readonly body: JsonObject | undefined;
 }
 
 /**
- * Makes each resource so, or absent. All are looked at first, on all connections; what differs is written in the order given, since one may
- * need another: a user its server, a role what it refers to. An item that fails does not stop the others.
- * Errors: `BAD_INPUT` naming the item, before anything is sent.
+ * Brings each resource into its desired state. All are read first, in parallel. Those that differ are written in the given order, because
+ * one may refer to an earlier one. An item that fails does not stop the others. Throws `BAD_INPUT` with the index of the item before
+ * anything is sent.
  */
 export async function ensureAll(resources: readonly unknown[], allowAbsent: boolean, call: OperationContext): Promise<BulkResult> {
   const items = readItems(resources, allowAbsent, call.settings.prefix);
@@ -54,7 +54,7 @@ function ensureItem({ path, body }: DesiredResource, call: OperationContext): Pr
   return body ? ensureResource({ path, body }, call) : ensureResourceAbsent(path, call);
 }
 
-/** What is as it should be need not wait for its turn. */
+/** Returns a result if nothing differs: such an item does not wait for the items before it. */
 async function checkUnchanged({ path, body }: DesiredResource, call: OperationContext): Promise<EnsureResult | undefined> {
   const read = await readIfExists(path, call);
   if (!body !== !read) return undefined;
@@ -78,32 +78,38 @@ function readItems(resources: readonly unknown[], allowAbsent: boolean, prefix: 
 
 function readItem(resource: unknown, name: string, allowAbsent: boolean, prefix: string): DesiredResource {
   if (!isObject(resource))
-    throw badInput(safeMessage`${trusted(name)} has to be an object with path and body; ${trusted(describeKind(resource))} came.`);
+    throw badInput(
+      safeMessage`${trusted(name)} must be an object with path and body, but is ${trusted(describeKind(resource))}. Nothing was sent.`,
+    );
   const { path: givenPath, body, absent, ...rest } = resource;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined)
-    throw badInput(safeMessage`${trusted(name)} has ${JSON.stringify(unknown)}, which means nothing here: path, body and absent do.`);
+    throw badInput(
+      safeMessage`${trusted(name)} has ${JSON.stringify(unknown)}, which is unknown. The known keys are path, body and absent. Nothing was sent.`,
+    );
   const path = parsePath(givenPath, name, prefix);
   const displayPath = typeof givenPath === 'string' ? givenPath : path;
   if (absent !== undefined && absent !== false) {
-    if (absent !== true || body !== undefined) throw badInput(safeMessage`${trusted(name)}.absent has to be true, without a body.`);
+    if (absent !== true || body !== undefined)
+      throw badInput(safeMessage`${trusted(name)}.absent must be true, and body must be missing. Nothing was sent.`);
     if (!allowAbsent)
-      throw badInput(
-        safeMessage`${trusted(name)} is to be absent, but this is not allowed here: allow-absent (May delete) has to be set. Nothing was sent.`,
-      );
+      throw badInput(safeMessage`${trusted(name)} has absent: true, which needs allow-absent (May delete). Nothing was sent.`);
     return { givenPath: displayPath, path, body: undefined };
   }
-  if (!isObject(body)) throw badInput(safeMessage`${trusted(name)}.body has to be an object; ${trusted(describeKind(body))} came.`);
+  if (!isObject(body))
+    throw badInput(safeMessage`${trusted(name)}.body must be an object, but is ${trusted(describeKind(body))}. Nothing was sent.`);
   return { givenPath: displayPath, path, body };
 }
 
 function parsePath(givenPath: unknown, name: string, prefix: string): string {
   if (typeof givenPath !== 'string' && !Array.isArray(givenPath))
-    throw badInput(safeMessage`${trusted(name)}.path has to be text or an array; ${trusted(describeKind(givenPath))} came.`);
+    throw badInput(
+      safeMessage`${trusted(name)}.path must be text or an array, but is ${trusted(describeKind(givenPath))}. Nothing was sent.`,
+    );
   return toResourcePath(givenPath as string | string[], prefix);
 }
 
-/** A path below the configuration that can be written, without the slash at its end: two ways to write it are one resource. */
+/** Returns a writable configuration path without a trailing slash, so that each resource has exactly one path. */
 export function toResourcePath(givenPath: string | readonly string[], prefix: string): string {
   const path = toConfigurationPath(givenPath, prefix).replace(/\/$/, '');
   if (path === CONFIGURATION_ROOT) throw badInput('path is the root of the configuration, which can only be read.');

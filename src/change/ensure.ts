@@ -10,41 +10,41 @@ import { mergeForPut } from './merge-for-put';
 import { expandLinkedParts } from './linked-parts';
 import { readIfExists } from './read-if-exists';
 
-/** How a resource is to be. */
+/** The desired state of one resource. */
 export interface EnsureRequest {
   readonly path: string;
-  /** What of it is given; it may depend on what is there. */
+  /** The given values. A function computes them from the current resource. */
   readonly body: JsonObject | ((current: JsonObject | undefined) => JsonObject);
-  /** Keys that go to a resource only when it is created. */
+  /** Keys that are sent only when the resource is created. */
   readonly createOnlyKeys?: readonly string[];
-  /** Written although nothing that can be compared differs: something that cannot be is to be set. */
+  /** Writes even if nothing differs, for example to set a password that cannot be compared. */
   readonly alwaysWrite?: boolean;
 }
 
-/** What an ensure came to. */
+/** The result of ensuring one resource. */
 export interface EnsureResult {
-  /** The resource as it stands afterwards; undefined when it is not there. */
+  /** The resource after the run; undefined if it does not exist. */
   readonly resource: JsonObject | undefined;
   readonly hasDifferences: boolean;
   readonly diff: readonly Difference[];
   readonly notCompared: readonly FieldLocation[];
-  /** What became another value although it was not asked for. */
+  /** Changes that the appliance made although nobody asked for them. */
   readonly implicit: readonly Difference[];
 }
 
-const CANCELED_MESSAGE = 'Cancelled while it waited for another change of this resource.';
+const CANCELED_MESSAGE = 'Canceled while waiting for another change of this resource. Nothing was sent.';
 
 /**
- * Makes a resource so, whether it is there or not: reads, compares, writes only what differs, reads back (contract, section 6). One at a
- * time for each path. In a dry run the write is planned. Errors: `CONFLICT` with `cause.diff` when somebody else changed the resource while
- * it was looked at (nothing was written), and when it is not as it should be afterwards.
+ * Brings a resource into its desired state: reads, compares, writes only if something differs, and reads back (contract, section 6). Runs
+ * one at a time per path. A dry run plans the write. Throws `CONFLICT` with `cause.diff` if somebody else changed the resource before the
+ * write, or if it differs after the write.
  */
 export function ensureResource(request: EnsureRequest, call: OperationContext): Promise<EnsureResult> {
   const { path } = request;
   return call.runExclusive(path, () => new EnsureTask(request, call).run(), { abortMessage: CANCELED_MESSAGE, isBrief: true });
 }
 
-/** The same for a resource that is not to be there. */
+/** Deletes the resource if it exists, and checks that it stays deleted. */
 export function ensureResourceAbsent(path: string, call: OperationContext): Promise<EnsureResult> {
   const deleteResource = async (): Promise<EnsureResult> => {
     const current = await readIfExists(path, call);
@@ -55,7 +55,7 @@ export function ensureResourceAbsent(path: string, call: OperationContext): Prom
     const diff = [{ path, field: '', before: maskResourceSecrets(current), after: null }];
     await ignoreNotFound(call, () => call.write({ method: 'DELETE', path }));
     if (!call.dryRun && (await readBack(path, call))) {
-      throw new GatewayError('CONFLICT', 'The resource was deleted, but it is there again: somebody else created it meanwhile.', {
+      throw new GatewayError('CONFLICT', 'The resource was deleted, but exists again: somebody else created it meanwhile.', {
         extra: { changed: true, diff },
       });
     }
@@ -64,7 +64,7 @@ export function ensureResourceAbsent(path: string, call: OperationContext): Prom
   return call.runExclusive(path, deleteResource, { abortMessage: CANCELED_MESSAGE, isBrief: true });
 }
 
-/** Tells in the envelope what was ensured; in a dry run also whether it would change anything. */
+/** Adds the differences to the envelope. A dry run also gets `wouldChange`. */
 export function addEnsureResults(results: readonly EnsureResult[], call: OperationContext): void {
   if (results.length === 0) return;
   const implicit = results.flatMap((result) => result.implicit);
@@ -76,7 +76,7 @@ export function addEnsureResults(results: readonly EnsureResult[], call: Operati
   });
 }
 
-/** One resource ensured, as an operation: its data is the resource as it stands, or, of a dry run, the empty result. */
+/** Ensures one resource and returns it. A dry run returns an empty result. */
 export async function ensureOneResource(request: EnsureRequest, call: OperationContext): Promise<JsonObject> {
   const result = await ensureResource(request, call);
   addEnsureResults([result], call);
@@ -121,7 +121,7 @@ class EnsureTask {
     return { ...done, resource, implicit: latest ? findImplicitChanges(compareResources(this.#path, latest, resource), diff) : [] };
   }
 
-  /** As JSON carries it. */
+  /** Converts the body to what JSON transports: undefined values vanish. */
   #desiredBody(current: JsonObject | undefined): JsonObject {
     const { body } = this.#request;
     return JSON.parse(toJsonText(typeof body === 'function' ? body(current) : body)) as JsonObject;
@@ -132,13 +132,16 @@ class EnsureTask {
     return Object.fromEntries(Object.entries(body).filter(([key]) => !createOnlyKeys.includes(key)));
   }
 
-  /** What is there right before the write, which sends all of it back: what somebody else has changed by now would be undone by it. */
+  /**
+   * Reads the resource again directly before the write. The PUT sends everything back, so it would undo a change that somebody made
+   * meanwhile.
+   */
   async #rereadUnchanged(current: JsonObject | undefined, body: JsonObject): Promise<JsonObject | undefined> {
     const read = await readIfExists(this.#path, this.#call);
     const latest = read && (await expandLinkedParts(read, body, this.#call)).resource;
     const diff = current && latest ? compareResources(this.#path, current, latest) : compareExistence(this.#path, current, latest);
     if (diff.length === 0) return latest;
-    throw new GatewayError('CONFLICT', 'Somebody else changed the resource while it was looked at: nothing was written. Run it again.', {
+    throw new GatewayError('CONFLICT', 'Somebody else changed the resource during the comparison. Nothing was written. Run it again.', {
       sent: false,
       extra: { changed: false, diff },
     });
@@ -150,13 +153,13 @@ class EnsureTask {
     if (resource && diff.length === 0) return resource;
     throw new GatewayError(
       'CONFLICT',
-      'It was written, but the resource is not as it should be: somebody else changed it meanwhile, or the appliance did not take a part. The difference is in cause.diff.',
+      'The resource was written, but still differs: somebody else changed it meanwhile, or the appliance ignored a part. The difference is in cause.diff.',
       { extra: { changed: true, diff } },
     );
   }
 }
 
-/** After a write, which a journal reads back as well: whatever keeps it from being read, it was written. */
+/** Reads the resource after a write. Any error reports that the write has happened. */
 async function readBack(
   path: string,
   call: OperationContext,
@@ -167,7 +170,7 @@ async function readBack(
     return resource && (await expandLinkedParts(resource, desiredBody(resource), call, true)).resource;
   } catch (thrown) {
     const error = asGatewayError(thrown);
-    throw new GatewayError(error.code, safeMessage`It was written, but could not be read back to check it: ${error}`, {
+    throw new GatewayError(error.code, safeMessage`The resource was written, but could not be read back to check it: ${error}`, {
       ...error.details,
       sent: true,
       extra: { ...error.details.extra, changed: true },
@@ -180,7 +183,7 @@ function compareExistence(path: string, before: JsonObject | undefined, after: J
   return [{ path, field: '', before: maskResourceSecrets(before) ?? null, after: maskResourceSecrets(after) ?? null }];
 }
 
-/** Of what changed, that which was not asked for: neither a field of the diff, nor one inside of such a field. */
+/** Returns the changes that are neither fields of the diff nor inside such a field. */
 function findImplicitChanges(changed: readonly Difference[], diff: readonly Difference[]): Difference[] {
   const requestedFields = new Set(diff.map(({ field }) => field));
   return changed.filter(({ field }) => {
@@ -189,12 +192,12 @@ function findImplicitChanges(changed: readonly Difference[], diff: readonly Diff
   });
 }
 
-/** A PUT to a collection would be taken for one of an item of it. */
+/** Throws `BAD_INPUT` for a collection, because the appliance takes a PUT there as one of an item. */
 function rejectCollection(current: JsonObject, body: JsonObject): void {
   const [key, second] = Object.keys(current);
   if (key === undefined || second !== undefined || Object.hasOwn(body, key)) return;
   const items = current[key];
   if (Array.isArray(items) && items.every((item) => typeof item === 'string' || (isObject(item) && typeof item['href'] === 'string'))) {
-    throw badInput('path is that of a collection. Give the path of one resource, with its name at the end.');
+    throw badInput('path is the path of a collection. Enter the path of one resource, with its name at the end. Nothing was sent.');
   }
 }

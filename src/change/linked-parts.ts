@@ -4,17 +4,17 @@ import { CONFIGURATION_ROOT } from '../model/path';
 import { isHyperlink } from './compare';
 import { readIfExists } from './read-if-exists';
 
-/** A resource, and those parts of it that have a path of their own and are given with it. */
+/** A resource together with the linked parts that the desired body also contains. */
 export interface ExpandedResource {
-  /** With the parts in the place of their links. */
+  /** The resource with each part in place of its link. */
   readonly resource: JsonObject;
-  /** The parts by path, as they were read. */
+  /** The parts by path, as the appliance shows them. */
   readonly parts: Readonly<Record<string, JsonObject>>;
 }
 
 /**
- * What is given may hold what the appliance shows as a link: an appliance takes both together, and a comparison needs what the link leads to.
- * Reads those parts, and theirs. `known`: as the run has just read them.
+ * Reads the parts that the desired body contains but that the appliance shows only as links, at any depth. `allowCached` accepts reads of
+ * the same run.
  */
 export async function expandLinkedParts(
   current: JsonObject,
@@ -39,7 +39,7 @@ export async function expandLinkedParts(
   return { resource: Object.fromEntries(resource), parts };
 }
 
-/** Where a hyperlink leads, below the address of the interface. An href may carry the path of the base URL. */
+/** Returns the configuration path of a hyperlink. An href may start with the path of the base URL. */
 export function readLinkPath(value: unknown): string | undefined {
   if (!isObject(value) || typeof value['href'] !== 'string') return undefined;
   const start = value['href'].indexOf(`${CONFIGURATION_ROOT}/`);

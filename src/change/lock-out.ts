@@ -10,37 +10,37 @@ import type { WriteInterceptor } from '../run/write-runner';
 import { restoreState } from './restore-state';
 import { readStateBefore, readCurrentState, type WriteBaseline } from './resource-state';
 
-/** Field of the operations that may write what administrators get in by. */
+/** Field of the operations that can change how administrators log in. */
 export const proveLoginField = booleanField(
   'Prove the login',
-  'After a change of what administrators get in by, a login of its own proves that this account still does; if not, what was there is put back.',
+  'After a change of how administrators log in, a separate login proves that this account still works. If not, the earlier state is restored.',
   { guard: true, default: true },
 );
 
 export interface LockOutGuardOptions {
   readonly call: OperationContext;
-  /** For putting back: not cancelled with the run, and nobody has to approve it. */
+  /** Creates the context that restores the earlier state. It ignores cancellation and needs no approval. */
   readonly createRestoreCall: () => OperationContext;
-  /** False where the field switches it off. */
+  /** False if the field turns the guard off. */
   readonly isEnabled: boolean;
-  /** A login of its own; undefined where none can prove anything. */
+  /** Logs in separately; undefined if no login can prove anything. */
   readonly proveLogin: (() => Promise<void>) | undefined;
 }
 
 const ADMINISTRATORS = `${CONFIGURATION_ROOT}/administrators`;
-/** Of the connection rather than of the account: looked at twice. */
+/** Errors of the connection rather than of the account: the login is tried again. */
 const TRANSIENT_CODES = new Set<ErrorCode>(['CONNECTION', 'TIMEOUT', 'BAD_RESPONSE', 'APPLIANCE_ERROR']);
 const RETRY_DELAY_MS = 1000;
 
-/** Whether a write may change who gets in. */
+/** Returns whether a write can change who may log in. */
 export function mayLockOut({ method, path }: Request): boolean {
   return method !== 'GET' && (path === ADMINISTRATORS || path.startsWith(`${ADMINISTRATORS}/`));
 }
 
 /**
- * After a write below `administrators/`, proves by a login that the account still gets in; if it does not, puts back what was there, with the
- * key that is still good (contract, section 6). One such write at a time. Errors: `LOCKED_OUT`, `cause.restored` telling whether it is as
- * it was.
+ * After a write below `administrators/`, proves by a separate login that the account still works. If not, restores the earlier state with
+ * the key that is still valid (contract, section 6). Such writes run one at a time. Throws `LOCKED_OUT`; `cause.restored` says whether the
+ * earlier state is back.
  */
 export function createLockOutGuard({ call, createRestoreCall, isEnabled, proveLogin }: LockOutGuardOptions): WriteInterceptor {
   return (write, next) => {
@@ -59,7 +59,7 @@ export function createLockOutGuard({ call, createRestoreCall, isEnabled, proveLo
         throw await createLockedOutError(refusal, baseline, write.request, createRestoreCall());
       } catch (thrown) {
         const error = asGatewayError(thrown);
-        // It may have happened all the same.
+        // The write may have happened.
         const refusal = error.code === 'OUTCOME_UNKNOWN' ? await tryLogin(proveLogin) : undefined;
         throw refusal ? await createLockedOutError(refusal, baseline, write.request, createRestoreCall()) : error;
       }
@@ -87,23 +87,23 @@ async function createLockedOutError(
   request: Request,
   call: OperationContext,
 ): Promise<GatewayError> {
-  const reason = safeMessage`After this change the account does not get in any more (${refusal})`;
+  const reason = safeMessage`After this change the account can no longer log in (${refusal})`;
   const restoreError = await tryRestore(baseline, request, call);
   if (!restoreError) {
-    const words = safeMessage`${reason} What was there before was put back. Check that the change still admits ${trusted('the account and the address of this machine')}.`;
+    const words = safeMessage`${reason} The earlier state was restored. Check that the change still admits ${trusted('the account and the address of this machine')}.`;
     return new GatewayError('LOCKED_OUT', words, { sent: true, extra: { restored: true, changed: false, refused: refusal.code } });
   }
-  const words = safeMessage`${reason} It could not be put back: ${restoreError} Put it back by hand, while the key of this login is still good.`;
+  const words = safeMessage`${reason} The earlier state could not be restored: ${restoreError} Restore it manually while the current key is still valid.`;
   return new GatewayError('LOCKED_OUT', words, { sent: true, extra: { restored: false, changed: true, refused: refusal.code } });
 }
 
-/** What kept it from being as it was, if anything did. */
+/** Returns the error that prevented the restore; undefined if the earlier state is back. */
 async function tryRestore(
   baseline: WriteBaseline | undefined,
   { body }: Request,
   call: OperationContext,
 ): Promise<GatewayError | undefined> {
-  if (!baseline || baseline.subject.paths.length === 0) return new GatewayError('CONFLICT', 'what was there before could not be read.');
+  if (!baseline || baseline.subject.paths.length === 0) return new GatewayError('CONFLICT', 'it could not be read before the write.');
   try {
     await restoreState({ ...baseline, ...(body && { body }) }, await readCurrentState(baseline.subject, call), call);
     return undefined;

@@ -3,9 +3,9 @@ import { toBooleanText } from '../model/json-text';
 import { containsOnlyLinks, isSecretKey } from './compare';
 
 /**
- * A resource as it goes back: everything that was read, with what was given laid over it, objects by key and arrays as a whole. Numbers and
- * truth values are written as the appliance writes them there. Of what was read a password in clear and one that is only shown as dots
- * do not go back, nor an old password in whatever form beside a new one; of what was given, hyperlinks give way to those that are there.
+ * Returns the body of a PUT: the current resource with the desired values in it. Objects merge by key; arrays are replaced whole. Numbers
+ * and truth values get the type that the appliance uses. Clear-text and dotted passwords are not sent back, nor an old password beside a
+ * new one. Existing hyperlinks replace given ones.
  */
 export function mergeForPut(current: JsonObject, desired: JsonObject): JsonObject {
   const merged = new Map<string, unknown>();
@@ -29,12 +29,12 @@ function canSendBack(key: string, secret: unknown): boolean {
   return !/-?(clear|plain)text$/i.test(key) && !(typeof secret === 'string' && /^[*•●]+$/.test(secret));
 }
 
-/** What is the same of the names of one secret: `password` of `password-cleartext` and of `password-encrypted`. */
+/** Returns the common part of a secret's names: `password` for `password-cleartext` and `password-encrypted`. */
 function secretStem(name: string): string {
   return name.replace(/[-_]?(cleartext|plaintext|encrypted|hash|hashed|text|value)$/i, '');
 }
 
-/** A value in the kind that the appliance has there: text for a number, `"true"` for true, and the other way round. */
+/** Converts a value to the type that the appliance uses for it, for example `"true"` for true. */
 function toCurrentType(value: unknown, currentValue: unknown): unknown {
   if (Array.isArray(value)) {
     const items: unknown[] = Array.isArray(currentValue) ? currentValue : [];

@@ -1,23 +1,23 @@
 import { encodeSegment } from '../model/path';
 import { isObject, type JsonObject } from '../model/json';
 
-/** A list of names that may be that of a collection. */
+/** A list of names that may be a collection. */
 export interface NameList {
   readonly key: string;
-  /** Where its entries would be. */
+  /** The paths that its items would have. */
   readonly paths: readonly string[];
 }
 
 /**
- * Lists of names without links, which some releases give in place of collections (field-notes.md, "The tree"): objects of a name alone,
- * and texts where they are all that a document has. Whether it is a collection, only the appliance knows.
+ * Finds lists of names without links, which some releases show in place of collections (field-notes.md, "The tree"). Such a list has
+ * objects with only a name, or texts if the document has no other key. Only a read shows whether it is a collection.
  */
 export function findNameLists(path: string, document: JsonObject): NameList[] {
   const isOnly = Object.keys(document).length === 1;
   return findLists(path, document, (item) => (typeof item === 'string' && isOnly ? item : readLoneName(item)));
 }
 
-/** The same for lists of whole users, which some releases give in place of their names. */
+/** Finds lists of complete users, which some releases show in place of their names. */
 export function findUserLists(path: string, document: JsonObject): NameList[] {
   return findLists(path, document, (item) => (isObject(item) && item['href'] === undefined ? item['username'] : undefined));
 }
@@ -42,7 +42,7 @@ function readLoneName(item: unknown): unknown {
   return second === undefined && (key === 'name' || key === 'username') ? item[key] : undefined;
 }
 
-/** What can be a segment of a path. */
+/** Returns whether the text can be a path segment. */
 function isPathSegment(text: string): boolean {
   return text !== '' && text !== '.' && text !== '..' && text.length <= 500 && text.isWellFormed();
 }

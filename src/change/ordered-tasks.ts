@@ -1,4 +1,4 @@
-/** Work on many items at once, of which parts are to be done in order: each item can wait until those before it are done. */
+/** Lets items that run in parallel do a part of their work in the given order. */
 export class OrderedTasks<T> {
   readonly #resolvers = new Map<T, () => void>();
   readonly #previous = new Map<T, Promise<void>>();
@@ -21,7 +21,7 @@ export class OrderedTasks<T> {
     this.#resolvers.get(item)?.();
   }
 
-  /** All of the work in turn. */
+  /** Runs the work after all earlier items are done. */
   async run<R>(item: T, work: () => Promise<R>): Promise<R> {
     try {
       await this.waitForPrevious(item);

@@ -10,30 +10,30 @@ import { findNameLists, findUserLists, type NameList } from './name-lists';
 import { readLinkPath, expandLinkedParts } from './linked-parts';
 import { readIfExists } from './read-if-exists';
 
-/** Resources by path, as they stood at one moment; none where there was nothing. What is above another one comes before it. */
+/** Resources by path at one moment. Missing resources are not included. A parent comes before its children. */
 export type ResourceState = Readonly<Record<string, JsonObject>>;
 
-/** What a write of the configuration tree is about. */
+/** The resources that a configuration write affects. */
 export interface WriteSubject {
-  /** Where to look before it, and after it. */
+  /** The paths to read before and after the write. */
   readonly paths: readonly string[];
-  /** All that is below goes or comes with it. */
+  /** Whether everything below the paths is affected too. */
   readonly deep: boolean;
-  /** Where to look for a field whose resource was read: not every release shows a field by itself. */
+  /** The resource that contains a written field: some releases do not show a field by itself. */
   readonly owner?: string;
 }
 
-/** What a write is about, and what was there before it. */
+/** The affected resources and their state before the write. */
 export interface WriteBaseline {
   readonly subject: WriteSubject;
   readonly before: ResourceState;
 }
 
-/** Of more below one resource, nobody will undo that it went. */
+/** Nobody undoes the deletion of more resources than this. */
 const MAX_RESOURCES = 10_000;
-/** Keys that items of collections go by (appliance-api.md). */
+/** Keys by which collections identify their items (appliance-api.md). */
 const ITEM_KEYS = ['name', 'username', 'address'];
-/** Without these answers there can be no write either, or nobody wants it any more. */
+/** After these errors a write cannot succeed, or nobody wants it any more. */
 const FATAL_CODES = new Set<ErrorCode>([
   'LOGIN_REJECTED',
   'LOGIN_PAUSED',
@@ -46,14 +46,14 @@ const FATAL_CODES = new Set<ErrorCode>([
   'BAD_CONFIG',
 ]);
 
-/** Whether a write is one of the configuration tree, which alone can be read before and put back. */
+/** Returns whether the request writes to the configuration tree. Only such a write can be undone. */
 export function isConfigurationWrite({ method, path }: Request): boolean {
   return method !== 'GET' && path.startsWith(`${CONFIGURATION_ROOT}/`);
 }
 
 /**
- * What is there before a write, and where; `known`: what the run has just read will do. Undefined where it cannot be read: there is no undo
- * then. Errors: those without which there is no write.
+ * Reads the state before a write. Returns undefined if it cannot be read: then the write has no undo. Throws the errors after which a write
+ * cannot succeed. `allowCached` accepts reads of the same run.
  */
 export async function readStateBefore(request: Request, call: OperationContext, allowCached = false): Promise<WriteBaseline | undefined> {
   try {
@@ -68,7 +68,7 @@ async function readBaseline(request: Request, call: OperationContext, allowCache
   const path = request.path.replace(/\/$/, '');
   if (request.method === 'DELETE') return { subject: { paths: [path], deep: true }, before: await readDeep(path, call, allowCached) };
   const body = request.body ?? {};
-  // What a POST creates was not there: an appliance refuses it otherwise.
+  // A POST creates something that did not exist: otherwise the appliance refuses it.
   if (request.method === 'POST') return { subject: { paths: toItemPaths(path, body), deep: true }, before: {} };
   const owner = isField(path, body) ? path.slice(0, path.lastIndexOf('/')) : '';
   if (allowCached && call.cachedRead(owner)) {
@@ -86,7 +86,7 @@ async function readBaseline(request: Request, call: OperationContext, allowCache
   return { subject: { paths: [path, ...Object.keys(parts)], deep: false }, before: { [path]: current, ...parts } };
 }
 
-/** What stands there now. Of a POST, the first of the places at which something stands: that is what it created. */
+/** Reads the current state. For a creation, the first path that exists is the created resource. */
 export async function readCurrentState(
   { paths, deep, owner }: WriteSubject,
   call: OperationContext,
@@ -101,14 +101,14 @@ export async function readCurrentState(
   return {};
 }
 
-/** All at once, on all connections. */
+/** Reads all paths in parallel. */
 async function readAll(paths: readonly string[], call: OperationContext, allowCached = false): Promise<ResourceState> {
   const resources = await mapConcurrently(paths, call.settings.connections, (path) => readIfExists(path, call, allowCached));
   const entries = paths.map((path, index) => [path, resources[index]] as const);
   return Object.fromEntries(entries.filter((entry): entry is readonly [string, JsonObject] => entry[1] !== undefined));
 }
 
-/** A resource and all below it that it links to, level by level. Errors: `LIMIT` for more than anybody would put back. */
+/** Reads a resource and, level by level, everything below it that it links to. Throws `LIMIT` for more than 10,000 resources. */
 async function readDeep(root: string, call: OperationContext, allowCached: boolean): Promise<ResourceState> {
   const found: Record<string, JsonObject> = {};
   const seen = new Set([root]);
@@ -133,7 +133,7 @@ async function findLinkedPaths(path: string, resource: JsonObject, call: Operati
   return links;
 }
 
-/** Lists that may be collections, though nothing in them is a link. */
+/** Finds lists without links that may be collections. */
 export function findEntryLists(path: string, resource: JsonObject): NameList[] {
   return [...findNameLists(path, resource), ...findUserLists(path, resource)];
 }
@@ -148,7 +148,7 @@ async function exists(path: string, call: OperationContext): Promise<boolean> {
   }
 }
 
-/** Where an item of a collection would stand, by what its body has as a key. */
+/** Returns the possible paths of a collection's item, by the keys in its body. */
 export function toItemPaths(collection: string, body: JsonObject): string[] {
   const names = ITEM_KEYS.map((key) => body[key]).filter((name): name is string => typeof name === 'string' && name !== '');
   return names.map((name) => `${collection}/${encodeSegment(name)}`);
@@ -159,14 +159,14 @@ function isCollection(current: JsonObject, body: JsonObject): boolean {
   return key !== undefined && second === undefined && Array.isArray(current[key]) && !Object.hasOwn(body, key);
 }
 
-/** A field by itself, from the resource that it is one of; nothing where it is none, but the link to a resource of its own. */
+/** Reads one field from the resource that contains it. Returns nothing if the field is a link to a separate resource. */
 async function readField(path: string, owner: string, call: OperationContext, allowCached: boolean): Promise<ResourceState> {
   const resource = await readIfExists(owner, call, allowCached);
   const [key, value] = Object.entries(resource ?? {}).find(([name]) => path === `${owner}/${encodeSegment(name)}`) ?? [];
   return key === undefined || typeof value === 'object' ? {} : { [path]: { [key]: value } };
 }
 
-/** Whether the path is that of one field, which an appliance takes as `{ field: value }`. */
+/** Returns whether the path is that of a single field, which an appliance takes as `{ field: value }`. */
 function isField(path: string, body: JsonObject): boolean {
   const [key, second] = Object.keys(body);
   return key !== undefined && second === undefined && path.endsWith(`/${encodeSegment(key)}`);

@@ -17,17 +17,17 @@ import { findEntryLists, readCurrentState, type WriteBaseline, type ResourceStat
 
 const LOCAL_USER = /\/local\/users\/user\/[^/]+$/;
 const PASSWORD = 'password-cleartext';
-/** Passwords that nobody knows come from it: the same for a plan and for what is done by it. */
+/** Seeds passwords that nobody knows: a plan and its execution use the same one. */
 const PASSWORD_SEED = randomBytes(32);
 
-/** What was there before a write, and what was sent. */
+/** The state before a write, and the body that was sent. */
 export interface StateToRestore extends WriteBaseline {
   readonly body?: JsonObject;
 }
 
 /**
- * Puts back what was there before a write. Gives what cannot come back, such as a password that cannot be read. Errors: `CONFLICT` when a
- * value of before is not there again.
+ * Restores the state before a write. Returns values that cannot come back, such as an unreadable password. Throws `CONFLICT` if an earlier
+ * value is not back afterwards.
  */
 export async function restoreState(
   { subject, before, body = {} }: StateToRestore,
@@ -50,15 +50,15 @@ export async function restoreState(
   return call.dryRun || !hasWritten ? incomplete : [...incomplete, ...(await checkRestored(subject, before, call))];
 }
 
-/** What was deleted comes back by a PUT of what was read; links and entries of a collection come back with what they lead to. */
+/** Creates a deleted resource again by a PUT. Links and collection items come back with the resources behind them. */
 async function recreate(path: string, resource: JsonObject, before: ResourceState, call: OperationContext): Promise<FieldLocation[]> {
   const entries = findEntryLists(path, resource).filter(({ paths }) => paths.some((place) => Object.hasOwn(before, place)));
   const keys = new Set(entries.map(({ key }) => key));
   const own = Object.fromEntries(Object.entries(resource).filter(([key, value]) => !containsOnlyLinks(value) && !keys.has(key)));
   const body = mergeForPut(own, {});
-  // An appliance takes no user without a password, and that of before cannot be read: nobody knows this one.
+  // An appliance refuses a user without a password, and the earlier password cannot be read.
   const needsPassword = LOCAL_USER.test(path) && !Object.keys(body).some((key) => isSecretKey(key, body));
-  // What only links is there again with what is above it.
+  // A resource that only links comes back with its parent.
   if (Object.keys(body).length === 0) return [];
   await call.write({
     method: 'PUT',
@@ -68,7 +68,7 @@ async function recreate(path: string, resource: JsonObject, before: ResourceStat
   return needsPassword ? [{ path, field: toPointerSegment(PASSWORD) }] : [];
 }
 
-/** Secrets that were written and whose earlier value was not shown. */
+/** Returns written secrets whose earlier values the appliance did not show. */
 function findLostSecrets(path: string, body: JsonObject, before: ResourceState): FieldLocation[] {
   const previous = before[path];
   if (!previous) return [];
@@ -83,7 +83,7 @@ function hasSecret(body: JsonObject): boolean {
   return compareDesired('', body, {}).notCompared.length > 0;
 }
 
-/** Reads what is there after it. Errors: `CONFLICT` when a value of before is not there again. */
+/** Reads the state after the restore. Throws `CONFLICT` if an earlier value is not back. */
 async function checkRestored(subject: WriteBaseline['subject'], before: ResourceState, call: OperationContext): Promise<FieldLocation[]> {
   const current = await readCurrentState(subject, call, true);
   const diff = listDifferences(compareTrees(toResourceMap(before), toResourceMap(current)), before, current);
@@ -91,19 +91,19 @@ async function checkRestored(subject: WriteBaseline['subject'], before: Resource
   if (notRestored.length === 0) return diff.map(({ path, field }) => ({ path, field }));
   throw new GatewayError(
     'CONFLICT',
-    'It was put back, but what is there now is not what was there before. The difference is in cause.diff.',
+    'The earlier state was written, but the resource still differs from it. The difference is in cause.diff.',
     {
       extra: { changed: true, diff: notRestored },
     },
   );
 }
 
-/** Resources by path, for comparing. */
+/** Converts a state to the map that `compareTrees` takes. */
 export function toResourceMap(state: ResourceState): ReadonlyMap<string, JsonObject> {
   return new Map(Object.entries(state));
 }
 
-/** The differences of two states, resources that came or went as a whole, without their secrets. */
+/** Lists the differences of two states with secrets masked. A resource that was added or removed is one difference. */
 export function listDifferences(
   { added, removed, changed }: ReturnType<typeof compareTrees>,
   before: ResourceState,

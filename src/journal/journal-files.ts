@@ -7,29 +7,29 @@ import { trusted, safeMessage } from '../model/safe-message';
 import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
 import { isPartialLine, parseLine, type JournalLine, type ChainLink } from './journal-line';
 
-/** `20261121-<machine>-<process>-<random>.jsonl` */
+/** Matches `20261121-<machine>-<process>-<random>.jsonl`. */
 const FILE_NAME = /^(\d{8})-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.jsonl$/;
 const READ_CONCURRENCY = 16;
 const CHUNK_BYTES = 1 << 16;
 const NEWLINE = 0x0a;
 
-/** Where what an undo needs is kept, apart from the journal. */
+/** Subfolder for undo data, which stays out of the journal. */
 export const UNDO_FOLDER = 'undo';
 
-/** Files that this process writes to: their end is still to come. */
+/** Files that this process still writes to. */
 export const activeFiles = new Set<string>();
 
-/** A name that no other file has. */
+/** Creates a unique file name. */
 export function createFileName(day: string): string {
   return `${day}-${HOST_HASH}-${process.pid}-${randomBytes(6).toString('hex')}.jsonl`;
 }
 
-/** Today, as files are called by it; the same everywhere. */
+/** Returns the current day in UTC, as file names contain it. */
 export function currentDay(): string {
   return new Date().toISOString().slice(0, 10).replaceAll('-', '');
 }
 
-/** Names of all files of a journal, the oldest first. */
+/** Lists the names of all journal files, oldest first. */
 export async function listFileNames(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
 }
@@ -38,7 +38,7 @@ export function parseDay(name: string): string {
   return FILE_NAME.exec(name)?.[1] ?? '';
 }
 
-/** Whether nobody writes to the file any more. Of a process on another machine this cannot be told; it is taken for gone. */
+/** Returns whether no process writes to the file any more. A process on another machine counts as gone. */
 export async function isWriterGone(folder: string, name: string): Promise<boolean> {
   const path = join(folder, name);
   if (activeFiles.has(path)) return false;
@@ -46,7 +46,7 @@ export async function isWriterGone(folder: string, name: string): Promise<boolea
   return host !== HOST_HASH || isOwnerGone(path, host, Number(pid));
 }
 
-/** All lines of a file, and what stands behind the last line end: half of a line, where a file is written to or was. */
+/** Reads all complete lines of a file, and the incomplete rest behind the last line end. */
 export async function readRawLines(path: string): Promise<{ readonly lines: Buffer[]; readonly rest: Buffer }> {
   const bytes = await readFile(path);
   const lines: Buffer[] = [];
@@ -58,19 +58,19 @@ export async function readRawLines(path: string): Promise<{ readonly lines: Buff
   return { lines, rest: bytes.subarray(start) };
 }
 
-/** What all lines of a file tell. Errors: `BAD_CONFIG` when one cannot be believed: none is passed over. */
+/** Reads all lines of a file. Throws `BAD_CONFIG` for the first invalid line; no line is skipped. */
 export async function readJournalLines(folder: string, name: string): Promise<JournalLine[]> {
   const { lines, rest } = await readRawLines(join(folder, name));
   if (!isPartialLine(rest)) lines.push(rest);
   return lines.map((bytes, index) => {
     const { line, problem } = parseLine(bytes);
     if (line && problem === undefined) return line;
-    const message = safeMessage`Line ${index + 1} of ${name} cannot be believed: ${trusted(problem ?? '')}. Verify the journal.`;
+    const message = safeMessage`Line ${index + 1} of ${name} is invalid: ${trusted(problem ?? '')}. Verify the journal.`;
     throw new GatewayError('BAD_CONFIG', message, { sent: false });
   });
 }
 
-/** What the files that are there end with, but for those that another one follows already. */
+/** Returns the last hash of each file that no other file follows yet. */
 export async function findChainEnds(folder: string): Promise<ChainLink[]> {
   const fileEdges = await readFileEdges(folder, await listFileNames(folder));
   const followed = new Set(fileEdges.flatMap(({ first }) => first?.follows ?? []).map(({ hash }) => hash));
@@ -80,7 +80,7 @@ export async function findChainEnds(folder: string): Promise<ChainLink[]> {
 export interface FileEdges {
   readonly file: string;
   readonly first: JournalLine | undefined;
-  /** Hash of the last whole line. */
+  /** Hash of the last complete line. */
   readonly hash: string | undefined;
 }
 
@@ -88,7 +88,7 @@ export function readFileEdges(folder: string, names: readonly string[]): Promise
   return mapConcurrently(names, READ_CONCURRENCY, (name) => readEdges(folder, name));
 }
 
-/** Both ends of a file, without what stands between them. */
+/** Reads the first and the last line of a file without the lines between. */
 async function readEdges(folder: string, file: string): Promise<FileEdges> {
   const handle = await open(join(folder, file), 'r');
   try {

@@ -2,41 +2,41 @@ import { createHash } from 'node:crypto';
 import type { Difference } from '../change/compare';
 import { isObject } from '../model/json';
 
-/** One write, as the journal tells it (contract, section 6). Secrets are masked in all of it. */
+/** One write in the journal (contract, section 6). All secrets are masked. */
 export interface JournalEntry {
   readonly id: string;
   readonly at: string;
   readonly appliance: string;
-  /** Null where the appliance does not tell it to this account. */
+  /** Null if this account may not read it. */
   readonly 'serial-number': string | null;
   readonly node: string | null;
   readonly flow: string | null;
   readonly actor: string | null;
   readonly operation: string;
   readonly request: { readonly method: string; readonly path: string; readonly query?: unknown; readonly body?: unknown };
-  /** Null from here on as long as the write is only announced. */
+  /** This field and the next four are null until the write is completed. */
   readonly status: number | null;
   readonly ok: boolean | null;
   readonly code: string | null;
   readonly changed: boolean | null;
   readonly diff: readonly Difference[] | null;
-  /** Whether what it did can be undone. */
+  /** Whether this write can be undone. */
   readonly undo: boolean;
 }
 
-/** The end of another file, as it was when this one began. */
+/** The last hash of another file when this file was started. */
 export interface ChainLink {
   readonly file: string;
   readonly hash: string;
 }
 
-/** An entry as it stands in a file: once announced, once completed. */
+/** A line of a file. Each entry has two lines: one before the write and one after it. */
 export interface JournalLine extends JournalEntry {
-  /** SHA-256 of what is kept apart for an undo. */
+  /** SHA-256 of the undo data. */
   readonly kept?: string;
-  /** In the first line of a file only: what other files ended with. */
+  /** Only in the first line of a file: the last hashes of the other files. */
   readonly follows?: readonly ChainLink[];
-  /** Hash of the line before; empty in the first. */
+  /** Hash of the previous line; empty in the first line. */
   readonly prev: string;
   readonly hash: string;
 }
@@ -48,24 +48,24 @@ export function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** One line of a file, with the hash of all of it that stands before the hash. */
+/** Serializes a line and appends the hash of everything before the hash. */
 export function sealLine(line: object): { readonly text: string; readonly hash: string } {
   const unsealed = JSON.stringify(line).slice(0, -1);
   const hash = sha256(unsealed);
   return { text: `${unsealed},"hash":"${hash}"}\n`, hash };
 }
 
-const NOT_A_LINE = 'it is no line of a journal';
+const NOT_A_LINE = 'it is not a journal line';
 
-/** What is wrong with a line, if anything, and what can be told of it all the same. */
+/** The result of checking one line. */
 export interface LineCheck {
   readonly line: JournalLine | undefined;
   readonly problem: string | undefined;
-  /** The hashes that the next line may go by: the one that stands there, and the one that belongs there. */
+  /** Hashes that the next line may refer to: the stored one and the computed one. */
   readonly hashes: readonly string[];
 }
 
-/** A line of a file, checked by itself: by its bytes, of which each counts. */
+/** Parses and checks the bytes of one line. */
 export function parseLine(bytes: Buffer): LineCheck {
   const hash = HASH_SUFFIX.exec(bytes.toString('latin1', Math.max(0, bytes.length - HASH_SUFFIX_LENGTH)))?.[1];
   if (hash === undefined) return { line: undefined, problem: NOT_A_LINE, hashes: [] };
@@ -75,7 +75,7 @@ export function parseLine(bytes: Buffer): LineCheck {
   return { line, problem, hashes: [hash, computedHash] };
 }
 
-/** What a process that was killed while it wrote may leave at the end of a file: the beginning of a line, and not all of it. */
+/** Returns whether the bytes are an incomplete line, as a killed process leaves it at the end of a file. */
 export function isPartialLine(bytes: Buffer): boolean {
   const start = '{"id":"';
   const end = bytes.toString('latin1', Math.max(0, bytes.length - 2 * HASH_SUFFIX_LENGTH));
@@ -91,7 +91,7 @@ function parseJson(bytes: Buffer): JournalLine | undefined {
   }
 }
 
-/** By what every line has. */
+/** Checks the fields that every line has. */
 function isJournalLine(value: unknown): value is JournalLine {
   const texts = ['id', 'at', 'appliance', 'operation', 'prev'];
   return isObject(value) && texts.every((key) => typeof value[key] === 'string') && isObject(value['request']);

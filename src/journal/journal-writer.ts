@@ -7,18 +7,18 @@ import { syncFolder } from '../files/atomic-file';
 import { findChainEnds, UNDO_FOLDER, createFileName, currentDay, activeFiles } from './journal-files';
 import { sealLine, sha256, type JournalEntry, type ChainLink } from './journal-line';
 
-/** What stands in a line besides the chain and the id, which it gets when it is written. */
+/** The fields of a line except its id and the chain, which are added when it is written. */
 export type EntryFields = Omit<JournalEntry, 'id'>;
 
 interface PendingLine {
-  /** Undefined: it gets a new one. */
+  /** Undefined for a new entry, which gets a new id. */
   readonly id: string | undefined;
   readonly fields: EntryFields;
-  /** What an undo needs, kept apart. */
+  /** Data for an undo, stored in a separate file. */
   readonly undoData: object | undefined;
-  /** A write waits for it: it has to be on the disk, not only in the memory of the system. */
+  /** A write waits for this line: it must be on the disk, not only in the operating system's memory. */
   readonly isAnnouncement: boolean;
-  /** It was written into a file that was removed meanwhile. */
+  /** The line was written to a file that somebody removed. */
   isRetry?: boolean;
   readonly onDone: (id: string) => void;
   readonly onFailed: (error: GatewayError) => void;
@@ -30,7 +30,7 @@ interface OpenFiles {
   readonly journalFile: FileHandle;
   readonly undoFile: FileHandle;
   follows: readonly ChainLink[] | undefined;
-  /** Bytes of whole lines. */
+  /** Size of all complete lines. */
   size: number;
   prev: string;
   count: number;
@@ -38,22 +38,22 @@ interface OpenFiles {
 
 const writers = new Map<string, JournalWriter>();
 
-/** Lines that are in the file, but perhaps not yet on the disk, and who waits for that. */
+/** A line in the file that may not be on the disk yet. */
 type AnnouncedLine = readonly [pending: PendingLine, id: string];
 
 /**
- * Writes the journal of one folder for all gateways of this process: a file a day, into which nobody else writes. Lines that come while
- * others are on their way to the disk share one flush, and nobody who does not need it waits for one.
+ * Writes the journal of one folder for all gateways of this process. Each process writes one file per day. Lines that arrive during a flush
+ * share the next one; only announcements wait for a flush.
  */
 export class JournalWriter {
   readonly folder: string;
   readonly #queue: PendingLine[] = [];
-  /** Announced, and to be flushed. */
+  /** Announced lines that are not flushed yet. */
   readonly #unflushed: AnnouncedLine[] = [];
   #files: OpenFiles | undefined;
   #running = false;
   #flushing: Promise<void> | undefined;
-  /** Nobody can be sure of what the file ends with. */
+  /** The end of the file is uncertain after a fault. */
   #mustReopen = false;
 
   private constructor(folder: string) {
@@ -67,12 +67,12 @@ export class JournalWriter {
     return writer;
   }
 
-  /** Resolves with the id of the entry once it is on the disk. Errors: `BAD_CONFIG`; the write must not be sent. */
+  /** Resolves with the id of the entry when the line is on the disk. Throws `BAD_CONFIG`; then the write must not be sent. */
   announce(fields: EntryFields, undoData: object | undefined): Promise<string> {
     return this.#enqueue(undefined, fields, undoData, true);
   }
 
-  /** Resolves when the system has it: it is there also if this process is killed. */
+  /** Resolves when the operating system has the line: it survives the end of this process. */
   async complete(id: string, fields: EntryFields, undoData?: object): Promise<void> {
     await this.#enqueue(id, fields, undoData, false);
   }
@@ -86,7 +86,7 @@ export class JournalWriter {
 
   async #run(): Promise<void> {
     this.#running = true;
-    // What else is announced in this turn of the event loop comes with it.
+    // Lines that are announced in the same turn of the event loop share a flush.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0);
@@ -107,28 +107,28 @@ export class JournalWriter {
     this.#running = false;
   }
 
-  /** All that is in the file by now, with one flush; what comes meanwhile with the next. */
+  /** Flushes all lines written so far. Lines that arrive meanwhile share the next flush. */
   async #flush(journalFile: FileHandle): Promise<void> {
     while (this.#unflushed.length > 0) {
       const announced = this.#unflushed.splice(0);
       try {
         const [{ nlink }] = await Promise.all([journalFile.stat(), journalFile.datasync()]);
         for (const [pending, id] of announced) {
-          // Somebody has removed the file. Once is enough: there are file systems that count no names.
+          // Somebody removed the file. One retry is enough: some file systems do not count names.
           if (nlink > 0 || pending.isRetry) pending.onDone(id);
           else this.#writeAgain(pending);
         }
       } catch (thrown) {
         const error = this.#toError(thrown);
         for (const [{ onFailed }] of announced) onFailed(error);
-        // Nobody knows what of it is on the disk: the next line begins another file.
+        // It is unknown which lines are on the disk, so the next line starts a new file.
         this.#mustReopen = true;
       }
     }
     this.#flushing = undefined;
   }
 
-  /** Into another file. */
+  /** Writes the line to a new file. */
   #writeAgain(pending: PendingLine): void {
     this.#mustReopen = true;
     this.#queue.push(Object.assign(pending, { isRetry: true }));
@@ -168,7 +168,7 @@ export class JournalWriter {
     return ids;
   }
 
-  /** After a fault the file ends where it ended before; a file of which this is not sure is left to lie. */
+  /** Cuts the file back to its complete lines after a fault. If that fails, the next line starts a new file. */
   async #truncateToWholeLines(files: OpenFiles): Promise<void> {
     try {
       await files.journalFile.truncate(files.size);
@@ -177,11 +177,11 @@ export class JournalWriter {
     }
   }
 
-  /** The file of today. */
+  /** Returns today's file, and opens it if necessary. */
   async #currentFiles(): Promise<OpenFiles> {
     const day = currentDay();
     if (this.#files?.day === day && !this.#mustReopen) return this.#files;
-    // Whoever waits for the file of before is told first.
+    // Lines in the previous file must be settled first.
     await this.#flushing;
     const files = this.#files;
     this.#files = undefined;
@@ -211,11 +211,11 @@ export class JournalWriter {
 
   #toError(thrown: unknown): GatewayError {
     const { message } = asGatewayError(toFileError(thrown, this.folder, 'written'));
-    return new GatewayError('BAD_CONFIG', safeMessage`The journal cannot be written, so nothing is sent: ${message}`, { sent: false });
+    return new GatewayError('BAD_CONFIG', safeMessage`The journal cannot be written, so nothing was sent: ${message}`, { sent: false });
   }
 }
 
-/** `at` null: at the end. */
+/** Writes all bytes. `position` null appends. */
 async function writeAll(handle: FileHandle, bytes: Buffer, position: number | null): Promise<void> {
   for (let written = 0; written < bytes.length;)
     written += (await handle.write(bytes, written, bytes.length - written, position === null ? null : position + written)).bytesWritten;

@@ -6,7 +6,7 @@ import { parseDay, listFileNames, readJournalLines } from './journal-files';
 import type { UndoPart } from './undo-store';
 import type { JournalEntry, JournalLine } from './journal-line';
 
-/** Which entries; all that is given has to fit. */
+/** Selects entries. All given conditions must match. */
 export interface JournalFilter {
   readonly appliance: string;
   readonly since?: Date | undefined;
@@ -16,7 +16,7 @@ export interface JournalFilter {
   readonly limit?: number | undefined;
 }
 
-/** Entries, the newest first. Errors: `BAD_CONFIG` for a line that cannot be believed, `BAD_INPUT` for a folder that cannot be read. */
+/** Lists entries, newest first. Throws `BAD_CONFIG` for an invalid line and `BAD_INPUT` for an unreadable folder. */
 export async function listJournalEntries(
   folder: string,
   { appliance, since, until, operation, actor, limit }: JournalFilter,
@@ -28,24 +28,24 @@ export async function listJournalEntries(
     (operation === undefined || entry.operation === operation) &&
     (actor === undefined || entry.actor === actor);
   const entries = (await readEntries(folder, since)).map(({ entry }) => entry).filter(matches);
-  // Later ones stand behind in their file: of the same moment, that one is the newer.
+  // Of entries with the same time, the one that is later in its file is newer.
   entries.reverse().sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   return entries.slice(0, limit);
 }
 
-/** The entries of these ids, as they stand in the journal; undefined for those that are not there. */
+/** Finds entries by id; undefined for an unknown id. */
 export async function findJournalEntries(folder: string, ids: readonly string[]): Promise<(EntryWithUndo | undefined)[]> {
   const entriesById = new Map((await readEntries(folder, undefined)).map((found) => [found.entry.id, found]));
   return ids.map((id) => entriesById.get(id));
 }
 
-/** An entry, and where the parts of what is kept for its undo are. */
+/** An entry and the location of its undo data. */
 export interface EntryWithUndo {
   readonly entry: JournalEntry;
   readonly undoParts: readonly UndoPart[];
 }
 
-/** Every entry once: as it was completed, at the time at which it was announced. */
+/** Reads each entry once: its completed fields with the time of its announcement. */
 async function readEntries(folder: string, since: Date | undefined): Promise<EntryWithUndo[]> {
   const firstDay = since?.toISOString().slice(0, 10).replaceAll('-', '') ?? '';
   const entries = new Map<string, EntryWithUndo>();
@@ -65,21 +65,21 @@ async function listFileNamesIfExists(folder: string): Promise<string[]> {
     await readdir(folder);
     return await listFileNames(folder);
   } catch (error) {
-    // Nothing has been written yet.
+    // The journal has no entries yet.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw toFileError(error, folder, 'read');
   }
 }
 
-/** What belongs to the chain alone stays here. */
+/** Removes the fields that only the chain uses. */
 function toEntry({ kept: _kept, follows: _follows, ...entry }: JournalLine): JournalEntry {
   return entry;
 }
 
-/** A moment as a flow gives it. Errors: `BAD_INPUT`. */
+/** Parses a time from a flow. Throws `BAD_INPUT`. */
 export function parseTime(fieldName: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const date = new Date(/^\d{10,}$/.test(text) ? Number(text) : text);
-  if (Number.isNaN(date.getTime())) throw badInput(safeMessage`${fieldName} is no time. Give one such as 2026-11-20T08:00:00Z.`);
+  if (Number.isNaN(date.getTime())) throw badInput(safeMessage`${fieldName} is not a time. Enter one such as 2026-11-20T08:00:00Z.`);
   return date;
 }

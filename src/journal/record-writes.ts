@@ -19,7 +19,7 @@ import { MASK } from '../model/redaction';
 import type { UndoData } from './undo-store';
 import type { JournalWriter, EntryFields } from './journal-writer';
 
-/** Who does it: what a journal tells besides the write itself. */
+/** Who started the write. */
 export interface Initiator {
   readonly node?: string | undefined;
   readonly flow?: string | undefined;
@@ -38,9 +38,8 @@ export interface RecordingContext {
 const SYSTEM_INFORMATION_PATH = '/api/v1/system/system-information';
 
 /**
- * Records every write that leaves: announced, flushed, before it is sent, and completed after it. Of a write of the configuration tree
- * what was there is read before, and what it left after. Errors: `BAD_CONFIG` when the
- * journal cannot be written; nothing was sent.
+ * Records every write: one line is on the disk before the write is sent, the second completes it. For a configuration write, the state is
+ * read before and after. Throws `BAD_CONFIG` if the journal cannot be written; then nothing was sent.
  */
 export function createWriteRecorder(context: RecordingContext): WriteInterceptor {
   const { call } = context;
@@ -51,10 +50,10 @@ export function createWriteRecorder(context: RecordingContext): WriteInterceptor
   };
   return (write, next) => {
     let hasWaited = false;
-    // What the run has read before it waited for another write is of before that.
+    // A cached read is outdated if this write waited for another one.
     const record = (): Promise<WriteOutcome> => new WriteRecording(context, write, onAnnounced).run(next, !hasWaited);
     if (!isConfigurationWrite(write.request)) return record();
-    // The next one of the same resource begins when it is known what this one left.
+    // The next write of the same resource starts when the result of this one is known.
     return call.runExclusive(`journal ${lockPath(write.request)}`, record, { onWait: () => (hasWaited = true), isBrief: true });
   };
 }
@@ -72,7 +71,7 @@ class WriteRecording {
     this.#onAnnounced = onAnnounced;
   }
 
-  /** `known`: what the run has just read is what is there before. */
+  /** `isStateKnown`: reads of this run are still current. */
   async run(next: () => Promise<WriteOutcome>, isStateKnown: boolean): Promise<WriteOutcome> {
     const { writer, call } = this.#context;
     const { request } = this.#write;
@@ -106,12 +105,12 @@ class WriteRecording {
     try {
       return this.#mask(computeDifferences(this.#write.request, found, after));
     } catch {
-      // Nested beyond measure: it was written all the same.
+      // The resource is nested too deep to compare, but it was written.
       return null;
     }
   }
 
-  /** What the write left; where that cannot be read, an undo goes by what was there and what was sent. */
+  /** Reads the state after the write; undefined if it cannot be read. Then an undo compares with the sent body. */
   async #readAfter({ subject }: WriteBaseline, isSuccess: boolean): Promise<{ after: ResourceState } | undefined> {
     if (isSuccess && this.#write.request.method === 'DELETE') return { after: {} };
     try {
@@ -121,7 +120,7 @@ class WriteRecording {
     }
   }
 
-  /** The write has happened: nothing that is wrong with the journal now may make it look as if it had not. The next one is stopped. */
+  /** Completes the entry. The write has happened, so a journal fault must not turn it into a failure; it stops the next write. */
   async #complete(id: string, entryFields: EntryFields, after: object | undefined): Promise<void> {
     try {
       await this.#context.writer.complete(id, { ...entryFields, at: currentIsoTime() }, after);
@@ -152,7 +151,7 @@ class WriteRecording {
     };
   }
 
-  /** Masked as everywhere, in the way of a journal. */
+  /** Masks secrets with the mark that the journal uses. */
   #mask<T>(value: T): T {
     const masked = this.#context.mask(value);
     const text = JSON.stringify(masked);
@@ -160,12 +159,12 @@ class WriteRecording {
   }
 }
 
-/** What was sent, without its secrets: nothing compares them. */
+/** Returns the request without its secrets, which are never compared. */
 function toSentRequest({ method, body }: Request): Pick<UndoData, 'method' | 'body'> {
   return { method, ...(body && { body: maskResourceSecrets(body) }) };
 }
 
-/** What it changed; where what it left could not be read, what it was to change. */
+/** Returns the changes; if the later state could not be read, the intended changes. */
 function computeDifferences(
   { path: resourcePath, body = {} }: Request,
   { before, subject }: WriteBaseline,
@@ -178,12 +177,12 @@ function computeDifferences(
   return compareDesired(path, body, present).diff;
 }
 
-/** A secret may have changed although nothing that can be compared did. */
+/** Returns whether something changed. A written secret counts, because it cannot be compared. */
 function hasChanges({ body = {} }: Request, diff: readonly Difference[]): boolean {
   return diff.length > 0 || compareDesired('', body, {}).notCompared.length > 0;
 }
 
-/** A field is part of its resource: two writes of both are one after the other. */
+/** Returns the path to lock. A field shares the lock of its resource. */
 function lockPath({ method, path, body = {} }: Request): string {
   const resourcePath = path.replace(/\/$/, '');
   const [item] = method === 'POST' ? toItemPaths(resourcePath, body) : [];

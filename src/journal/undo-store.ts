@@ -6,23 +6,23 @@ import { safeMessage } from '../model/safe-message';
 import { UNDO_FOLDER, readRawLines } from './journal-files';
 import { sha256 } from './journal-line';
 
-/** What an undo needs. It may hold secrets in the form in which the appliance shows them, and stays in the folder. */
+/** Data for an undo. It may contain secrets in the form in which the appliance shows them, so it stays in the folder. */
 export interface UndoData {
   readonly subject: WriteSubject;
   readonly before: ResourceState;
   readonly method: string;
   readonly body?: JsonObject;
-  /** What the write left; not known where the process ended before it was read. */
+  /** The state after the write; undefined if the process ended before it was read. */
   readonly after?: ResourceState;
 }
 
-/** A part of what is kept: in which file, and what the journal says that it is. */
+/** Location of a part of the undo data: its file and its hash from the journal. */
 export interface UndoPart {
   readonly file: string;
   readonly hash: string;
 }
 
-/** What is kept in one folder, each file read once. */
+/** Reads the undo data of one folder. Each file is read once. */
 export class UndoStore {
   readonly #folder: string;
   readonly #files = new Map<string, Promise<ReadonlyMap<string, string>>>();
@@ -31,7 +31,7 @@ export class UndoStore {
     this.#folder = folder;
   }
 
-  /** All that is kept for one entry. Errors: `BAD_INPUT` when it is not there, or not as it was written. */
+  /** Reads the undo data of an entry. Throws `BAD_INPUT` if it is missing or was changed. */
   async read(id: string, parts: readonly UndoPart[]): Promise<UndoData> {
     const data: Partial<UndoData> = {};
     for (const { file, hash } of parts) {
@@ -50,7 +50,7 @@ export class UndoStore {
   }
 }
 
-/** By the hash of each, which the journal tells: so it does not matter whose it says that it is. */
+/** Indexes the lines by their hashes. The journal vouches for the hash, so the id in the line is not used. */
 async function readUndoFile(path: string): Promise<ReadonlyMap<string, string>> {
   const { lines } = await readRawLines(path).catch(() => ({ lines: [] }));
   const texts = lines.map((line) => line.toString('utf8'));
@@ -58,5 +58,5 @@ async function readUndoFile(path: string): Promise<ReadonlyMap<string, string>> 
 }
 
 function undoDataLost(id: string): GatewayError {
-  return badInput(safeMessage`What was kept for an undo of ${id} is not there any more, or was changed. Nothing was sent.`);
+  return badInput(safeMessage`The undo data of ${id} is missing or was changed. Nothing was sent.`);
 }

@@ -11,8 +11,8 @@ import type { JournalEntry } from './journal-line';
 import type { EntryWithUndo } from './read-entries';
 
 /**
- * Puts back what was there before one write, if what is there now is what it left. Gives what cannot come back. Errors: `CONFLICT` with
- * `cause.diff` when somebody else has written since, `BAD_INPUT` for an entry that has no undo; nothing was sent then.
+ * Restores the state before a write if the current state is the state that the write left. Returns values that cannot come back. Throws
+ * `CONFLICT` with `cause.diff` if somebody has changed it since, and `BAD_INPUT` for an entry without undo; then nothing was sent.
  */
 export async function undoWrite(
   store: UndoStore,
@@ -25,24 +25,24 @@ export async function undoWrite(
   const diff = findLaterChanges(undoData, current);
   if (diff.length === 0) return restoreState(undoData, current, call);
   if (compareTrees(toResourceMap(undoData.before), toResourceMap(current)).equal && entry.ok !== true) {
-    // It never happened.
+    // The write never took effect.
     call.reportUnchanged();
     return [];
   }
-  const message = safeMessage`Somebody has changed ${undoData.subject.paths[0] ?? ''} since: nothing was put back. The difference is in cause.diff.`;
+  const message = safeMessage`Somebody has changed ${undoData.subject.paths[0] ?? ''} since this write. Nothing was restored. The difference is in cause.diff.`;
   throw new GatewayError('CONFLICT', message, { sent: false, extra: { changed: false, diff } });
 }
 
 function assertUndoable({ undo: isUndoable, ok, operation, request, id }: JournalEntry): void {
   if (isUndoable) return;
-  if (ok === false) throw badInput(safeMessage`${id} (${operation}) failed and changed nothing: there is nothing to undo.`);
+  if (ok === false) throw badInput(safeMessage`${id} (${operation}) failed and changed nothing, so there is nothing to undo.`);
   const reason = request.path.startsWith(`${CONFIGURATION_ROOT}/`)
-    ? 'what was there could not be read'
-    : 'only writes of the configuration can be put back';
+    ? 'the earlier state could not be read'
+    : 'only writes to the configuration can be undone';
   throw badInput(safeMessage`${id} (${operation}) has no undo: ${reason}.`);
 }
 
-/** What is there now against what the write left. Where that was not read, by what was there before and what was sent. */
+/** Compares the current state with the state after the write. If that is unknown, compares with the earlier state and the sent body. */
 function findLaterChanges({ subject, before, after, method, body = {} }: UndoData, current: ResourceState): readonly Difference[] {
   if (after) return listDifferences(compareTrees(toResourceMap(after), toResourceMap(current)), after, current);
   const [path = ''] = subject.paths;
@@ -57,14 +57,14 @@ function findLaterChanges({ subject, before, after, method, body = {} }: UndoDat
       before,
       current,
     );
-    // An appliance adds to what it was given: the id of a group, say.
+    // An appliance adds fields of its own, for example the id of a group.
     return [...findChangesSince(path, body, current[path]), ...otherChanges];
   }
   const [created] = Object.entries(current);
   return created ? findChangesSince(created[0], body, created[1]) : [{ path, field: '', before: body, after: null }];
 }
 
-/** Of what was sent, which is the earlier of the two here. */
+/** Swaps both sides: the sent body is the earlier state here. */
 function findChangesSince(path: string, body: JsonObject, current: JsonObject | undefined): Difference[] {
   return compareDesired(path, body, current).diff.map(({ before, after, ...place }) => ({ ...place, before: after, after: before }));
 }

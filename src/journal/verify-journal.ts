@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { readFileEdges, listFileNames, isWriterGone, readRawLines } from './journal-files';
 import { isPartialLine, parseLine } from './journal-line';
 
-/** One thing that is wrong; `line` counts from 1, and is 0 for a file as a whole. */
+/** One problem. `line` counts from 1; 0 stands for the whole file. */
 export interface BrokenLine {
   readonly file: string;
   readonly line: number;
@@ -17,13 +17,12 @@ export interface JournalVerification {
   readonly broken: readonly BrokenLine[];
 }
 
-/** How long a line that is being written may take to be there. */
+/** Delays before an incomplete line is read again. */
 const RETRY_DELAYS_MS = [20, 100, 500];
 
 /**
- * Checks every line of every file: by its own hash, by the hash of the line before, and, between files, by what each says that others
- * ended with when it began. Half of a line is right only at the end of a file whose process is gone. What was cut off from the end of the
- * latest file, line by line, cannot be seen here: nothing follows it yet.
+ * Verifies every line: its own hash, the hash of the previous line, and the links between files. An incomplete line is valid only at the
+ * end of a file whose process is gone. Lines cut off from the end of the latest file cannot be detected here, because nothing follows them.
  */
 export async function verifyJournal(folder: string): Promise<JournalVerification> {
   const names = await listFileNames(folder);
@@ -33,7 +32,7 @@ export async function verifyJournal(folder: string): Promise<JournalVerification
   const broken: BrokenLine[] = [];
   const ids = new Set<string>();
   for (const { file, follower } of links)
-    if (!names.includes(file)) broken.push({ file, line: 0, why: `it is missing: ${follower} follows it` });
+    if (!names.includes(file)) broken.push({ file, line: 0, why: `it is missing, but ${follower} follows it` });
   for (const file of names) {
     const missing = new Map(links.filter((link) => link.file === file).map(({ hash, follower }) => [hash, follower]));
     const check = new FileCheck(file);
@@ -41,10 +40,10 @@ export async function verifyJournal(folder: string): Promise<JournalVerification
     for (const id of check.ids) ids.add(id);
     broken.push(...check.broken);
     for (const hash of check.hashes) missing.delete(hash);
-    // A line that was changed is told already.
+    // A changed line is already reported.
     if (check.broken.length > 0) continue;
     for (const follower of missing.values())
-      broken.push({ file, line: check.lines, why: `lines are missing behind it: ${follower} follows another one` });
+      broken.push({ file, line: check.lines, why: `lines are missing after it: ${follower} follows another line` });
   }
   const unique = new Map(broken.map((problem) => [`${problem.file} ${problem.line}`, problem]));
   return { files: names.length, entries: ids.size, ok: broken.length === 0, broken: [...unique.values()] };
@@ -55,7 +54,7 @@ class FileCheck {
   readonly ids = new Set<string>();
   readonly hashes = new Set<string>();
   lines = 0;
-  /** Hashes that the next line may go by; undefined where nothing can be told. */
+  /** Hashes that the next line may refer to; undefined if unknown. */
   #expectedPrev: readonly string[] | undefined;
 
   constructor(readonly file: string) {}
@@ -71,7 +70,7 @@ class FileCheck {
     for (const bytes of lines) this.#checkLine(bytes);
     if (rest.length === 0) return;
     if (!isPartialLine(rest)) this.#checkLine(rest);
-    else if (!(await isWriterGone(folder, this.file))) this.#report(this.lines + 1, 'it is half of a line, but its process lives');
+    else if (!(await isWriterGone(folder, this.file))) this.#report(this.lines + 1, 'it is incomplete, but its process is running');
   }
 
   #checkLine(bytes: Buffer): void {
@@ -83,8 +82,8 @@ class FileCheck {
     if (line) this.ids.add(line.id);
     if (problem !== undefined || !line) this.#report(lineNumber, problem ?? 'it cannot be read');
     else if (expectedPrev && !expectedPrev.includes(line.prev))
-      this.#report(lineNumber, 'it does not follow the line before: one was changed, added or taken out');
-    else if ((lineNumber === 1) !== (line.follows !== undefined)) this.#report(lineNumber, 'it does not stand where it was written');
+      this.#report(lineNumber, 'it does not follow the previous line: a line was changed, added or removed');
+    else if ((lineNumber === 1) !== (line.follows !== undefined)) this.#report(lineNumber, 'it is not in its original position');
   }
 
   #report(line: number, why: string): void {

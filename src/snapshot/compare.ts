@@ -21,8 +21,8 @@ export interface CompareSnapshotInput {
 }
 
 /**
- * What was, in a snapshot or at another appliance, against what the configuration is now. Of a snapshot in a folder one resource at a time
- * is in memory. Errors: `BAD_INPUT`; those of reads.
+ * Compares a snapshot or another appliance with the current configuration. Reads a snapshot folder one resource at a time. Throws
+ * `BAD_INPUT` and read errors.
  */
 export async function compareSnapshot(input: CompareSnapshotInput, call: OperationContext): Promise<TreeComparison> {
   const reference = await createReference(input, call);
@@ -35,16 +35,16 @@ export async function compareSnapshot(input: CompareSnapshotInput, call: Operati
   return comparison;
 }
 
-/** Errors: `BAD_INPUT` unless there is exactly one. */
+/** Throws `BAD_INPUT` unless exactly one reference is given. */
 async function createReference(
   { with: snapshotInput, folder, other, path, ignore }: CompareSnapshotInput,
   call: OperationContext,
 ): Promise<ComparisonReference> {
-  // A payload that is something else is none: with a folder or another appliance, nobody has asked for it.
+  // With a folder or another appliance, a payload that is not a snapshot is ignored.
   const snapshot =
     snapshotInput?.['format'] === SNAPSHOT_FORMAT || (folder === undefined && other === undefined) ? snapshotInput : undefined;
   if ([snapshot, folder, other].filter((source) => source !== undefined).length !== 1)
-    throw badInput('Give exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).');
+    throw badInput('Enter exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).');
   if (snapshot) return createMessageReference(snapshot);
   if (folder !== undefined) return createFolderReference(folder);
   return createApplianceReference(other ?? '', resolveRootPath(path, call), new IgnoreRules(ignore), call);
@@ -53,7 +53,7 @@ async function createReference(
 class SnapshotComparer {
   readonly #reference: ComparisonReference;
   readonly #ignore: IgnoreRules;
-  /** What is there, and how it differs; by place, since a resource may be read again. */
+  /** Results by path, because a resource may be read twice. */
   readonly #differencesByPath = new Map<string, 'added' | readonly Difference[]>();
 
   constructor(reference: ComparisonReference, ignore: IgnoreRules) {
@@ -96,7 +96,7 @@ class SnapshotComparer {
     } else if (!isEmptyResource(resource) && !isPathWithinAny(path, this.#reference.unreadable)) this.#differencesByPath.set(path, 'added');
   }
 
-  /** Nothing of what does not count. */
+  /** Reads the reference without its ignored parts. */
   async #readReference(path: string): Promise<JsonObject> {
     return this.#ignore.filterResource(path, (await this.#reference.read(path)) ?? {});
   }

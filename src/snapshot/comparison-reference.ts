@@ -9,32 +9,34 @@ import { SNAPSHOT_FORMAT, isResourcePath, parseOrigin } from './manifest';
 import { isPathWithin } from './resource-path';
 import { readTree } from './take';
 
-/** What the configuration is compared with. */
+/** The state that the current configuration is compared with. */
 export interface ComparisonReference {
-  /** How people call it. */
+  /** Name for people. */
   readonly label: SafeMessage;
-  /** Where it begins. */
+  /** Path of the topmost resource. */
   readonly path: string;
-  /** What did not count when it was taken. */
+  /** Patterns that were ignored when it was taken. */
   readonly ignore: readonly string[];
   readonly paths: Iterable<string>;
-  /** What could not be read of it: nothing is known of that. */
+  /** Paths that could not be read, so nothing is known about them. */
   readonly unreadable: ReadonlySet<string>;
   read(path: string): Promise<JsonObject | undefined>;
 }
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 
-/** One that a message carries. Errors: `BAD_INPUT` for whatever else it is. */
+/** Creates a reference from a snapshot in a message. Throws `BAD_INPUT` for anything else. */
 export function createMessageReference(snapshot: JsonObject): ComparisonReference {
   const origin = parseOrigin(snapshot);
   const { resources } = snapshot;
   if (!origin || !isObject(resources))
-    throw badInput(safeMessage`with is no snapshot: it has to be what Take a snapshot gives, with the format ${trusted(SNAPSHOT_FORMAT)}.`);
+    throw badInput(
+      safeMessage`with is not a snapshot. It must be the result of Take a snapshot, with the format ${trusted(SNAPSHOT_FORMAT)}.`,
+    );
   const resourcesByPath = new Map(Object.entries(resources));
   for (const [path, resource] of resourcesByPath) {
     if (!isResourcePath(path) || !isPathWithin(path, origin.path) || !isObject(resource))
-      throw badInput(safeMessage`with is damaged: ${path} is no resource of it.`);
+      throw badInput(safeMessage`with is damaged: ${path} is not one of its resources.`);
   }
   const { time } = snapshot;
   return {
@@ -47,7 +49,7 @@ export function createMessageReference(snapshot: JsonObject): ComparisonReferenc
   };
 }
 
-/** One in a folder: its files are read one by one, as they are needed. */
+/** Creates a reference from a folder. Files are read when they are needed. */
 export async function createFolderReference(folderPath: string): Promise<ComparisonReference> {
   const folder = await SnapshotFolder.openExisting(resolve(folderPath));
   const { path, ignore } = folder.manifest;
@@ -65,7 +67,7 @@ export async function createFolderReference(folderPath: string): Promise<Compari
   };
 }
 
-/** The configuration of another appliance, as it is now. */
+/** Creates a reference from the current configuration of another appliance. */
 export async function createApplianceReference(
   name: string,
   root: string,

@@ -8,34 +8,34 @@ import type { IgnoreRules } from './ignore-rules';
 import { MAX_PATH_DEPTH, isPathWithin, normalizePath, splitResourcePath } from './resource-path';
 import { isEmptyResource, separateLinks } from './resource';
 
-/** More than any appliance has: links that lead on and on lead nowhere. */
+/** No appliance has more. The limit stops endless chains of links. */
 const MAX_RESOURCES = 500_000;
-/** So many wait to be taken for each connection; beyond them, reading waits. */
+/** Limits the resources that wait for the disk. Above it, reading pauses. */
 const MAX_HANDLING_PER_CONNECTION = 8;
-/** How often a list is read again because a link of it was gone. */
+/** How often a list is read again because a linked resource is gone. */
 const MAX_ROUNDS = 3;
-/** Served by policy appliances, and not linked from the root (appliance-api.md, "Configuration root"). */
+/** Policy appliances serve it but do not link it from the root (appliance-api.md, "Configuration root"). */
 const UNLINKED_ROOT = `${CONFIGURATION_ROOT}/uac`;
 
 export interface CrawlOptions {
-  /** Where it begins; nothing outside of it is read. */
+  /** Path of the topmost resource. Nothing outside it is read. */
   readonly root: string;
   readonly ignore: IgnoreRules;
-  /** Gets each resource that holds more than links, once or, where it was read again, once more; `listed` is what it links. */
+  /** Receives each resource that holds more than links, and once more if it is read again. */
   readonly onResource: (path: string, resource: JsonObject) => Promise<void>;
-  /** Gets what one resource links, before any of it is read. */
+  /** Receives the links of one resource before any of them is read. */
   readonly onLinks?: (paths: readonly string[]) => void;
 }
 
-/** What a crawl came by beside the resources. */
+/** The result of a crawl besides the resources. */
 export interface CrawlResult {
-  /** What the account may not read. */
+  /** Paths that the account may not read. */
   readonly forbidden: ReadonlySet<string>;
-  /** What is linked, but not there. */
+  /** Paths that are linked but do not exist. */
   readonly missing: ReadonlySet<string>;
-  /** What was there, and was gone with all that is below it before the end. */
+  /** Paths that were deleted during the crawl, with everything below them. */
   readonly vanished: ReadonlySet<string>;
-  /** Addresses that lead out of the configuration of this appliance; they were not followed. */
+  /** Addresses outside the configuration of this appliance; they were not followed. */
   readonly refused: readonly string[];
 }
 
@@ -44,7 +44,7 @@ interface PendingLink {
   readonly parent: string | undefined;
 }
 
-/** Reads everything below a place: follows every link once, on all connections. Errors: the first of a read, telling which. */
+/** Reads everything below a path and follows every link once, in parallel. Throws the first read error with its path. */
 export function crawl(options: CrawlOptions, call: OperationContext): Promise<CrawlResult> {
   return new Crawler(options, call).run();
 }
@@ -58,13 +58,13 @@ class Crawler implements CrawlResult {
   readonly #call: OperationContext;
   readonly #prefix: string;
   readonly #visited = new Set<string>();
-  /** The next to follow is the last that was found: what is open stays few. */
+  /** The last link found is followed first, which keeps the list short. */
   readonly #pending: PendingLink[] = [];
-  /** Links that were gone when they were followed, by where they stood. */
+  /** Links to resources that are gone, by the path of the resource with the link. */
   readonly #missingByParent = new Map<string, Set<string>>();
-  /** Resources that are read. */
+  /** Number of resources being read. */
   #readingCount = 0;
-  /** Resources that were read and are taken: a disk that is slow for a moment must not leave connections idle. */
+  /** Number of resources being handled. A slow disk must not leave connections idle. */
   #handlingCount = 0;
 
   constructor(options: CrawlOptions, call: OperationContext) {
@@ -84,7 +84,7 @@ class Crawler implements CrawlResult {
     return this;
   }
 
-  /** Lists with links that are gone are read again; what they link still is followed once more, and so is what is new. */
+  /** Reads lists with missing links again and follows their current links once more. */
   async #rereadLists(): Promise<void> {
     const lists = [...this.#missingByParent];
     this.#missingByParent.clear();
@@ -98,16 +98,13 @@ class Crawler implements CrawlResult {
   #enqueue(link: PendingLink): void {
     if (this.#visited.has(link.path) || this.#options.ignore.ignoresPath(link.path)) return;
     if (this.#visited.size >= MAX_RESOURCES) {
-      throw new GatewayError(
-        'LIMIT',
-        safeMessage`The configuration has more than ${MAX_RESOURCES} resources. Give a path to a part of it.`,
-      );
+      throw new GatewayError('LIMIT', safeMessage`The configuration has more than ${MAX_RESOURCES} resources. Enter the path of a part.`);
     }
     this.#visited.add(link.path);
     this.#pending.push(link);
   }
 
-  /** As many again as there are connections wait for one: one that is free has something to do at once. */
+  /** Keeps twice as many reads as connections, so that a free connection always has work. */
   #followPending(): Promise<void> {
     const { connections } = this.#call.settings;
     return new Promise((resolve, reject) => {
@@ -137,7 +134,7 @@ class Crawler implements CrawlResult {
           void this.#read(link, onResource).catch(fail).finally(finish);
         }
         if (this.#readingCount + this.#handlingCount > 0) return;
-        // Nothing of it goes on behind the back of whoever hears of the failure.
+        // Waits for all running work before it rejects.
         if (failure === undefined) resolve();
         else reject(asGatewayError(failure));
       };
@@ -167,7 +164,7 @@ class Crawler implements CrawlResult {
       onResource(path, this.#options.ignore.filterResource(path, resource));
   }
 
-  /** Names without links become those of resources, where the first of them is one. */
+  /** Replaces names without links by paths, if the first path exists. */
   async #expandNames(path: string, ownFields: JsonObject): Promise<{ resource: JsonObject; entries: readonly string[] }> {
     const resourceNames: NameList[] = [];
     for (const names of findNameLists(path, ownFields)) if (await this.#exists(names.paths[0] ?? '')) resourceNames.push(names);
@@ -212,7 +209,7 @@ class Crawler implements CrawlResult {
     }
   }
 
-  /** Undefined for what is not to be followed; it is told, the first thousand. */
+  /** Returns the path to follow; undefined if the link must not be followed. Records the first thousand refused links. */
   #resolve(href: string): string | undefined {
     try {
       const path = normalizePath(href, this.#prefix);
@@ -225,13 +222,13 @@ class Crawler implements CrawlResult {
   }
 }
 
-/** The list of what is below this very place, with nothing in it. */
+/** Returns whether the resource is only the empty list of its own items. */
 function isEmptyCollection(path: string, resource: JsonObject): boolean {
   const [key = '', second] = Object.keys(resource);
   return second === undefined && isEmptyResource(resource) && splitResourcePath(path).at(-1) === encodeSegment(key);
 }
 
-/** Releases answer what is not there by 404, or by an error inside of a 200. */
+/** Some releases report a missing resource by 404, others by an error in a 200 response. */
 export function isNotFoundError({ requestCode, code, details }: GatewayError): boolean {
   return requestCode === 'NOT_FOUND' || (code === 'APPLIANCE_ERROR' && details.status === 200 && reportsNotFound(details.result?.errors));
 }
@@ -240,7 +237,7 @@ function reportsNotFound(errors: readonly { message: string }[] = []): boolean {
   return errors.some(({ message }) => /does not exist|not found/i.test(message.slice(0, 1000)));
 }
 
-/** What an envelope tells of a crawl, where there is something to tell. */
+/** Adds the results of a crawl to the envelope. */
 export function addCrawlToEnvelope({ forbidden, missing, refused }: CrawlResult, call: OperationContext): void {
   call.addToEnvelope({
     forbidden: [...forbidden].sort(),

@@ -1,21 +1,21 @@
 import { asGatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 
-/** What may have come too early: it refers to something that is put back later. */
+/** Errors that may mean that a referenced resource is not restored yet. */
 const RETRYABLE_CODES: ReadonlySet<ErrorCode> = new Set(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST']);
 
 /**
- * Who goes first where several resources are put back at once: each waits for the one that it lies in, and what is refused is tried again
- * when nothing else is left to try, as long as that brings it forward.
+ * Orders resources that are restored in parallel. Each waits for its parent. A refused one is tried again when all others are done or
+ * waiting, as long as another one has succeeded since.
  */
 export class DependencyScheduler {
   readonly #resolvers = new Map<string, () => void>();
   readonly #completions = new Map<string, Promise<void>>();
   readonly #waiting: (() => void)[] = [];
-  /** So many are worked on at a time; when all of them wait, nobody else comes. */
+  /** Items that run at the same time. If all of them wait, no further item can start. */
   readonly #concurrency: number;
   readonly #total: number;
-  /** Those that wait for the one that they lie in. */
+  /** Number of items that wait for their parent. */
   #waitingForParent = 0;
   #finished = 0;
   #succeeded = 0;
@@ -44,7 +44,7 @@ export class DependencyScheduler {
     try {
       await work();
     } catch (thrown) {
-      // Of others like it, whoever works on them may not even begin.
+      // The caller does not start further items after such an error.
       if (!RETRYABLE_CODES.has(asGatewayError(thrown).code)) this.#isStopped = true;
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);

@@ -2,11 +2,11 @@ import type { TreeComparison } from '../change/compare';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { SafeMessage } from '../model/safe-message';
 
-/** Nobody reads on, and mails have an end. */
+/** Longer texts do not fit into mails. */
 const MAX_LINES = 500;
 const MAX_VALUE_LENGTH = 200;
 
-/** A comparison for people: a sentence with counts, then `+`, `-` and `~` with the fields that differ. */
+/** Formats a comparison for people: a sentence with counts, then `+`, `-` and `~` lines with fields. */
 export function formatComparison({ equal, added, removed, changed }: TreeComparison, appliance: string, reference: SafeMessage): string {
   if (equal) return `${appliance} does not differ from ${reference.text()}.`;
   const resources = new Set(changed.map(({ path }) => path)).size;

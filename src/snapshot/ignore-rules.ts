@@ -6,13 +6,13 @@ import { splitResourcePath } from './resource-path';
 
 type TextMatcher = (text: string) => boolean;
 
-/** Each of them is held against every field of every resource. */
+/** Each pattern is compared with every field of every resource. */
 const MAX_PATTERNS = 200;
 
 /**
- * What does not count in a snapshot. A name is that of a field, or a segment of a path, wherever it stands; what begins with a slash is a
- * pointer from the root of the configuration through the path into the resource, and names all that is below it. `*` stands for any
- * characters of one name. Errors: `BAD_INPUT` for what names everything.
+ * Decides what does not count in a snapshot. A name matches fields and path segments at any depth. A pointer starts with a slash at the
+ * root of the configuration and covers everything below it. `*` matches any characters of one name. Throws `BAD_INPUT` for a pattern that
+ * matches everything.
  */
 export class IgnoreRules {
   readonly patterns: readonly string[];
@@ -21,10 +21,10 @@ export class IgnoreRules {
 
   constructor(patterns: readonly string[] = []) {
     if (patterns.length > MAX_PATTERNS)
-      throw badInput(safeMessage`ignore has ${patterns.length} entries, but at most ${MAX_PATTERNS} can be compared with every field.`);
+      throw badInput(safeMessage`ignore has ${patterns.length} entries, but at most ${MAX_PATTERNS} are allowed.`);
     for (const pattern of patterns) {
       if (/^[/*\s]*$/.test(pattern))
-        throw badInput(safeMessage`ignore has the entry ${JSON.stringify(pattern)}, which names everything. Name a field, or a path.`);
+        throw badInput(safeMessage`ignore has the entry ${JSON.stringify(pattern)}, which matches everything. Enter a field or a path.`);
     }
     this.patterns = [...new Set(patterns)].sort();
     this.#names = this.patterns.filter((pattern) => !pattern.startsWith('/')).map(compileWildcard);
@@ -33,12 +33,12 @@ export class IgnoreRules {
       .map((pattern) => pattern.replace(/\/$/, '').slice(1).split('/').map(compileWildcard));
   }
 
-  /** The same and more. */
+  /** Returns rules with additional patterns. */
   extend(patterns: readonly string[] = []): IgnoreRules {
     return patterns.length === 0 ? this : new IgnoreRules([...this.patterns, ...patterns]);
   }
 
-  /** Whether a resource does not count, nor what is below it. */
+  /** Returns whether a resource and everything below it is ignored. */
   ignoresPath(path: string): boolean {
     if (this.patterns.length === 0) return false;
     const segments = splitResourcePath(path);
@@ -47,12 +47,12 @@ export class IgnoreRules {
     return this.#pointers.some((steps) => steps.length <= decoded.length && this.#matches(steps, decoded, segments));
   }
 
-  /** What of a resource counts. */
+  /** Returns the resource without its ignored fields. */
   filterResource(path: string, resource: JsonObject): JsonObject {
     if (this.patterns.length === 0) return resource;
     const segments = splitResourcePath(path);
     const decoded = segments.map((segment) => decodeURIComponent(segment));
-    // Only those that lead into this resource, from there on.
+    // Only pointers that lead into this resource count.
     const inner = this.#pointers.filter(
       (steps) => steps.length > decoded.length && this.#matches(steps.slice(0, decoded.length), decoded, segments),
     );
@@ -62,7 +62,7 @@ export class IgnoreRules {
     );
   }
 
-  /** A segment may be given as it stands in the path, or as the name that it is. */
+  /** A segment may be given encoded or decoded. */
   #matches(steps: readonly TextMatcher[], decoded: readonly string[], segments: readonly string[]): boolean {
     return steps.every((test, index) => test(decoded[index] ?? '') || test(segments[index] ?? ''));
   }
@@ -100,7 +100,7 @@ export class IgnoreRules {
   }
 }
 
-/** A text with `*` for any characters; the pieces are looked for one behind the other, in linear time. */
+/** Compiles a text in which `*` matches any characters. Matching takes linear time. */
 export function compileWildcard(pattern: string): TextMatcher {
   const pieces = pattern.split('*');
   const first = pieces.shift() ?? '';

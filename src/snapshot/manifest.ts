@@ -8,25 +8,25 @@ import { isPathWithin, normalizePath } from './resource-path';
 import { toFileText } from './resource';
 
 export const SNAPSHOT_FORMAT = 'gateway-snapshot/1';
-/** No segment begins with a dot, so that no resource has this name. */
+/** No resource has this name, because no segment starts with a dot. */
 export const MANIFEST_FILE_NAME = '.gateway-snapshot.json';
 
-/** What a snapshot is of. */
+/** The appliance and the scope of a snapshot. */
 export interface SnapshotOrigin {
   readonly appliance: string;
   readonly 'serial-number': string | null;
   readonly release: string | null;
-  /** Where it begins. */
+  /** Path of the topmost resource. */
   readonly path: string;
-  /** What did not count when it was taken. */
+  /** Patterns that were ignored. */
   readonly ignore: readonly string[];
 }
 
-/** What a folder tells of itself. Nothing in it changes by time alone: whoever keeps it in Git sees changes of the configuration. */
+/** The manifest of a snapshot folder. It contains no time, so that Git shows only changes of the configuration. */
 export interface SnapshotManifest extends SnapshotOrigin {
-  /** The segments right below the root under which the files of the snapshot lie; whatever else lies there is not ours. */
+  /** First path segments of the snapshot's files. Everything else in the folder is foreign. */
   readonly roots: readonly string[];
-  /** Places of files whose names do not tell them. */
+  /** Paths of files whose names do not contain the path. */
   readonly names: Readonly<Record<string, string>>;
 }
 
@@ -46,7 +46,7 @@ export function serializeManifest({ appliance, release, path, ignore, roots, nam
   return toFileText(content);
 }
 
-/** Undefined where there is none. Errors: `BAD_INPUT` for one that is damaged. */
+/** Reads the manifest; undefined if there is none. Throws `BAD_INPUT` if it is damaged. */
 export async function readSnapshotManifest(folder: string): Promise<SnapshotManifest | undefined> {
   const file = join(folder, MANIFEST_FILE_NAME);
   const found = await readJsonFile(file);
@@ -54,7 +54,7 @@ export async function readSnapshotManifest(folder: string): Promise<SnapshotMani
   const manifest = isObject(found.value) ? parseManifest(found.value) : undefined;
   if (!manifest)
     throw badInput(
-      safeMessage`${file} is damaged, or of another version of this package. Get it back, or take the snapshot into an empty folder.`,
+      safeMessage`${file} is damaged or from another version of this package. Restore the file, or take the snapshot into an empty folder.`,
     );
   return manifest;
 }
@@ -68,7 +68,7 @@ function parseManifest(value: JsonObject): SnapshotManifest | undefined {
   return { ...origin, roots, names: names as Record<string, string> };
 }
 
-/** The head of a snapshot, wherever it was kept; undefined for what is none. */
+/** Parses the header of a snapshot; undefined if it is not one. */
 export function parseOrigin(value: JsonObject): SnapshotOrigin | undefined {
   const { format, appliance, release, path, ignore = [], 'serial-number': serial } = value;
   if (format !== SNAPSHOT_FORMAT || typeof appliance !== 'string' || !isResourcePath(path) || !isStringArray(ignore)) return undefined;

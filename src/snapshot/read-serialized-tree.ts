@@ -7,7 +7,7 @@ import { canonicalize } from './resource';
 import { resolveRootPath, type TakeSnapshotInput } from './take';
 import type { SerializedTree } from './serialized-tree';
 
-/** Reads everything below a place, a resource at a time. What is as in `last` is that very text: it is in memory once. */
+/** Reads everything below a path. An unchanged resource reuses the text of `previous` to save memory. */
 export async function readSerializedTree(
   { path, ignore }: Omit<TakeSnapshotInput, 'folder'>,
   previous: SerializedTree | undefined,

@@ -1,11 +1,11 @@
 import { CONFIGURATION_ROOT, toConfigurationPath, encodeSegment } from '../model/path';
 
-/** No configuration is nested deeper; links that lead deeper lead in circles. */
+/** No configuration is nested deeper. Deeper links form a loop. */
 export const MAX_PATH_DEPTH = 64;
 
 /**
- * The one way to write the path of a resource, whoever linked to it: each segment decoded and encoded again, without a slash at its end.
- * Errors: `BAD_INPUT` for what leaves the configuration of this appliance.
+ * Returns the canonical path of a resource: each segment is decoded and encoded again, without a trailing slash. Throws `BAD_INPUT` for a
+ * path outside the configuration.
  */
 export function normalizePath(path: string | readonly string[], prefix: string): string {
   const [, ...segments] = toConfigurationPath(path, prefix).slice(CONFIGURATION_ROOT.length).split('/');
@@ -13,7 +13,7 @@ export function normalizePath(path: string | readonly string[], prefix: string):
   return CONFIGURATION_ROOT + names.map((segment) => `/${encodeSegment(decodeURIComponent(segment))}`).join('');
 }
 
-/** The segments below the root of the configuration, as they stand in the path. */
+/** Returns the encoded segments below the configuration root. */
 export function splitResourcePath(path: string): string[] {
   return path.length === CONFIGURATION_ROOT.length ? [] : path.slice(CONFIGURATION_ROOT.length + 1).split('/');
 }
@@ -22,12 +22,12 @@ export function joinResourcePath(segments: readonly string[]): string {
   return [CONFIGURATION_ROOT, ...segments].join('/');
 }
 
-/** Whether a place is that one or lies below it. */
+/** Returns whether a path is the root or below it. */
 export function isPathWithin(path: string, root: string): boolean {
   return path === root || (path.startsWith(root) && path[root.length] === '/');
 }
 
-/** Whether a place is, or lies below, one of these; in as many steps as the place has segments. */
+/** Returns whether a path is one of the roots or below one. Takes one step per segment. */
 export function isPathWithinAny(path: string, roots: ReadonlySet<string>): boolean {
   if (roots.size === 0) return false;
   for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) if (roots.has(path.slice(0, end))) return true;

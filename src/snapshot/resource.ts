@@ -4,16 +4,16 @@ import { isObject, type JsonObject } from '../model/json';
 
 const MAX_DEPTH = 200;
 
-/** What a document of the appliance is made of. */
+/** The parts of a document from the appliance. */
 export interface DocumentParts {
-  /** All but the hyperlinks, as it came. */
+  /** Everything except hyperlinks. */
   readonly resource: JsonObject;
   readonly hrefs: readonly string[];
 }
 
 /**
- * `leads`: whether an address that stands among other fields is that of a resource; one that is not is a field like any other.
- * Errors: `BAD_RESPONSE` for a document that is nested deeper than any.
+ * Separates fields from links. `isResourceLink` decides whether a bare address is a link or a plain field. Throws `BAD_RESPONSE` if the
+ * document is nested too deep.
  */
 export function separateLinks(document: JsonObject, isResourceLink: (href: string) => boolean): DocumentParts {
   const separator = new LinkSeparator(isResourceLink);
@@ -34,7 +34,7 @@ class LinkSeparator {
     for (const [key, value] of Object.entries(source)) {
       if (this.#collectLink(key, value)) continue;
       const rest = this.#separateValue(value, depth + 1);
-      // A part that only links is no part of the resource.
+      // A part that contains only links is not part of the resource.
       if (!isEmpty(rest) || isEmpty(value)) canonicalize.push([key, rest]);
     }
     return Object.fromEntries(canonicalize);
@@ -63,7 +63,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 function assertDepth(depth: number): void {
-  if (depth > MAX_DEPTH) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels, which is more than any has.');
+  if (depth > MAX_DEPTH) throw new GatewayError('BAD_RESPONSE', 'A resource is nested deeper than 200 levels.');
 }
 
 /** Entries of users have their name under another key (field-notes.md, "Local users"). */
@@ -72,7 +72,7 @@ function isLink(value: unknown): value is { readonly href: string } {
   return isObject(value) && typeof value['href'] === 'string' && typeof value['username'] === 'string' && Object.keys(value).length === 2;
 }
 
-/** A resource as it is kept: keys in order, secrets replaced. */
+/** Returns the stored form of a resource: sorted keys, masked secrets. */
 export function canonicalize(resource: JsonObject): JsonObject {
   return sortKeys(maskResourceSecrets(resource)) as JsonObject;
 }
@@ -84,12 +84,12 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, sortKeys(value[key])]));
 }
 
-/** Whether nothing stands in it: such a resource is no other than one that is not there. */
+/** Returns whether a resource has no content. Such a resource equals a missing one. */
 export function isEmptyResource(resource: JsonObject): boolean {
   return Object.values(resource).every((value) => Array.isArray(value) && value.length === 0);
 }
 
-/** What of a resource makes a file: text that differs line by line. */
+/** Serializes a resource so that Git can compare it line by line. */
 export function toFileText(resource: JsonObject): string {
   return `${JSON.stringify(resource, null, 2)}\n`;
 }

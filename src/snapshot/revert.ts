@@ -23,9 +23,9 @@ export interface RevertSnapshotInput {
 const READ_CONCURRENCY = 16;
 
 /**
- * Puts back what the folder holds at and below these paths: each resource is compared first, and written only where it differs, as by an
- * ensure; those above come before those below. What is there besides stays. Errors: `BAD_INPUT` before anything is written, also for a
- * path of which the folder holds nothing; that of the first resource when all of them failed.
+ * Restores the resources that the folder holds at and below the given paths. Each one is compared first and written only if it differs;
+ * parents come before children. Resources that were added since stay. Throws `BAD_INPUT` before anything is written, also if the folder
+ * holds nothing for a path.
  */
 export async function revertSnapshot({ folder: folderPath, path }: RevertSnapshotInput, call: OperationContext): Promise<BulkResult> {
   const folder = await SnapshotFolder.openExisting(resolve(folderPath));
@@ -33,7 +33,7 @@ export async function revertSnapshot({ folder: folderPath, path }: RevertSnapsho
     folder,
     path.map((requestedPath) => resolveRootPath(requestedPath, call)),
   );
-  // A file that is damaged has to be known before anything is written.
+  // A damaged file must be found before anything is written.
   await mapConcurrently(entries, READ_CONCURRENCY, ([, names]) => folder.read(names).then(() => undefined));
   if (entries.length > 0)
     refuseOtherAppliance(folder.manifest, await readOrigin(call, folder.manifest.path, new IgnoreRules()), folder.folder);
@@ -48,7 +48,8 @@ async function selectEntries(
   const all = await folder.entries(folder.manifest.path);
   const found = new Map(all.filter(([resourcePath]) => isPathWithinAny(resourcePath, requestedRoots)));
   const missingRoot = roots.find((root) => ![...found.keys()].some((resourcePath) => isPathWithin(resourcePath, root)));
-  if (missingRoot !== undefined) throw badInput(safeMessage`${folder.folder} holds nothing of ${missingRoot}. Nothing was sent.`);
+  if (missingRoot !== undefined)
+    throw badInput(safeMessage`${folder.folder} has no resource at or below ${missingRoot}. Nothing was sent.`);
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
@@ -79,7 +80,7 @@ class SnapshotReverter {
   }
 
   async #revertResource(resourcePath: string, stored: JsonObject, call: OperationContext): Promise<void> {
-    // A list of nothing that is not there is as it should be.
+    // An empty list equals a missing resource.
     if (isEmptyResource(stored) && !(await readIfExists(resourcePath, call))) return void call.reportUnchanged();
     const incomplete: FieldLocation[] = [];
     const body = (present: JsonObject | undefined): JsonObject => {
@@ -93,14 +94,14 @@ class SnapshotReverter {
   }
 }
 
-/** Fields that came since, which no write of the others takes away. */
+/** Returns fields that were added since. A PUT does not remove them. */
 function findAddedFields(resourcePath: string, stored: JsonObject, current: JsonObject): FieldLocation[] {
   return compareResources(resourcePath, stored, canonicalize(current))
     .filter(({ before, after }) => before === null && after !== SECRET_MASK)
     .map(({ path, field }) => ({ path, field }));
 }
 
-/** What is sent: what was kept, without the secrets that were replaced there; those that the appliance has stay. */
+/** Returns the body to send, without the masked secrets. The appliance keeps its own. */
 function buildBody(stored: JsonObject, present: JsonObject, onMissingSecret: (field: string) => void, field: string): JsonObject {
   const body: [string, unknown][] = [];
   for (const [key, value] of Object.entries(stored)) {
@@ -116,7 +117,7 @@ function buildBody(stored: JsonObject, present: JsonObject, onMissingSecret: (fi
   return Object.fromEntries(body);
 }
 
-/** An item that is as it was goes back with its secrets: it is sent as it is there. */
+/** An unchanged item is sent as the appliance shows it, with its secrets. */
 function buildItems(stored: readonly unknown[], presentValue: unknown, onMissingSecret: (field: string) => void, field: string): unknown[] {
   const present: unknown[] = Array.isArray(presentValue) ? presentValue : [];
   return stored.map((item, index) => {

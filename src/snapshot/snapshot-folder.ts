@@ -12,23 +12,23 @@ import { toFileSegments, parseFileSegments, hasRecoverablePath } from './resourc
 import { isPathWithin, splitResourcePath } from './resource-path';
 import { canonicalize, toFileText } from './resource';
 
-/** What became of the file of a resource. */
+/** What a write did to the file of a resource. */
 export type FileChange = 'added' | 'changed' | 'same';
 
-/** A file of a snapshot: of which place it is, and the segments of its own path below the folder. */
+/** A snapshot file: the path of its resource and its file path segments. */
 export type SnapshotEntry = readonly [place: string, names: readonly string[]];
 
 /**
- * A snapshot in a folder: one file for each resource, and a manifest. Only files that differ are written, each beside its place and
- * renamed, without waiting for the disk: after a crash the next run mends what is left. Errors: those of `fileFault`.
+ * A snapshot in a folder: one file per resource, and a manifest. Only changed files are written, each beside its target and then renamed.
+ * No flush is needed, because the next run repairs the folder after a crash. Throws the errors of `toFileError`.
  */
 export class SnapshotFolder {
   readonly folder: string;
-  /** As it was found. */
+  /** The manifest when the folder was opened. */
   readonly manifest: SnapshotManifest | undefined;
-  /** Places of files whose names do not tell them. */
+  /** Paths of files whose names do not contain the path. */
   readonly #pathsByName = new Map<string, string>();
-  /** Folders that this run has looked for, with the first of them that was not there. */
+  /** Folders that this run has created or found. The value is the first folder that was created. */
   readonly #createdFolders = new Map<string, Promise<string | undefined>>();
 
   private constructor(folder: string, manifest: SnapshotManifest | undefined) {
@@ -40,15 +40,15 @@ export class SnapshotFolder {
     return new SnapshotFolder(folder, await readSnapshotManifest(folder));
   }
 
-  /** Errors: `BAD_INPUT` also where no snapshot is. */
+  /** Opens a folder that holds a snapshot. Throws `BAD_INPUT` if it holds none. */
   static async openExisting(folder: string): Promise<SnapshotFolder & { readonly manifest: SnapshotManifest }> {
     const found = await SnapshotFolder.open(folder);
     if (!found.manifest)
-      throw badInput(safeMessage`${folder} holds no snapshot: there is no ${MANIFEST_FILE_NAME} in it. Take one into it first.`);
+      throw badInput(safeMessage`${folder} is not a snapshot folder: it has no ${MANIFEST_FILE_NAME}. Take a snapshot into it first.`);
     return found as SnapshotFolder & { readonly manifest: SnapshotManifest };
   }
 
-  /** Gives what became of the file, and how long it is. */
+  /** Writes the file of a resource. Returns what changed and the size of the file. */
   async write(path: string, resource: JsonObject, caseCollisions: ReadonlySet<string>): Promise<{ change: FileChange; bytes: number }> {
     const names = toFileSegments(path, caseCollisions);
     const bytes = Buffer.from(toFileText(canonicalize(resource)));
@@ -61,9 +61,9 @@ export class SnapshotFolder {
     const file = join(this.folder, ...names);
     let partial: AtomicFile | undefined;
     try {
-      // Nothing is there in a folder that was just made.
+      // A new folder has no files.
       const existing = (await this.#createFolder(names.slice(0, -1))) ? undefined : await readFile(file).catch(ignoreNotFound);
-      // Git may have written other ends of lines.
+      // Git may have changed the line ends.
       if (existing && (existing.equals(bytes) || existing.toString('utf8').replaceAll('\r\n', '\n') === bytes.toString('utf8')))
         return 'same';
       partial = await AtomicFile.create(file);
@@ -77,7 +77,7 @@ export class SnapshotFolder {
     }
   }
 
-  /** Makes the folder, if it is not there. */
+  /** Creates a folder if it does not exist. Returns whether it was created. */
   async #createFolder(names: readonly string[]): Promise<boolean> {
     const folder = join(this.folder, ...names);
     let creation = this.#createdFolders.get(folder);
@@ -85,20 +85,20 @@ export class SnapshotFolder {
     return (await creation) !== undefined;
   }
 
-  /** What the file of a resource holds. Errors: `BAD_INPUT` for what cannot be read, or is no resource. */
+  /** Reads the file of a resource. Throws `BAD_INPUT` if it is unreadable or damaged. */
   async read(names: readonly string[]): Promise<JsonObject> {
     const file = join(this.folder, ...names);
     const found = await readJsonFile(file);
     if (!found) throw toFileError(Object.assign(new Error('gone'), { code: 'ENOENT' }), file, 'read');
     const { value } = found;
     if (value === undefined)
-      throw badInput(safeMessage`${file} is damaged: it is no JSON. Get it back from where it is kept, or remove it.`);
+      throw badInput(safeMessage`${file} is damaged: it is not JSON. Restore the file from Git or a backup, or remove it.`);
     if (!isObject(value))
-      throw badInput(safeMessage`${file} is damaged: it holds no object. Get it back from where it is kept, or remove it.`);
+      throw badInput(safeMessage`${file} is damaged: it is not an object. Restore the file from Git or a backup, or remove it.`);
     return value;
   }
 
-  /** All files of the snapshot below a place; what is not ours is not among them, nor what lies under other roots. */
+  /** Lists the snapshot's files below a path, without foreign files and files under other roots. */
   async entries(root: string): Promise<readonly SnapshotEntry[]> {
     const found: SnapshotEntry[] = [];
     if (!this.manifest) return found;
@@ -128,12 +128,12 @@ export class SnapshotFolder {
     }
   }
 
-  /** What a killed run left. */
+  /** Removes partial files of killed runs. */
   async #removeStalePartials(path: string): Promise<void> {
     for (const name of await findStalePartials(path)) await removeFile(join(path, name));
   }
 
-  /** Removes the file of a resource that is gone, and folders that are empty then. */
+  /** Removes the file of a deleted resource, and folders that are empty afterwards. */
   async remove(names: readonly string[]): Promise<void> {
     const file = join(this.folder, ...names);
     try {
@@ -150,23 +150,23 @@ export class SnapshotFolder {
     }
   }
 
-  /** Gives a file the name that it should have, where a file system takes both for the same. */
+  /** Renames a file whose name differs only in case. */
   async renameFile(from: readonly string[], to: readonly string[]): Promise<void> {
     await retryWhileLocked(() => rename(join(this.folder, ...from), join(this.folder, ...to)));
   }
 
-  /** The manifest, if it differs from what is there. `names`: those of files that stay from earlier. */
+  /** Writes the manifest if it differs. `names` are the retained names from earlier. */
   async writeManifest(manifest: Omit<SnapshotManifest, 'names'>, names: Iterable<readonly [string, string]>): Promise<void> {
     const pathsByName = new Map([...names, ...this.#pathsByName]);
     await this.#writeFile([MANIFEST_FILE_NAME], Buffer.from(serializeManifest({ ...manifest, names: Object.fromEntries(pathsByName) })));
   }
 }
 
-/** By the name right below the folder. */
+/** Checks the first segment below the folder. */
 function isSnapshotName(name: string, roots: ReadonlySet<string>): boolean {
   const path = parseFileSegments([name.endsWith('.json') ? name : `${name}.json`]);
   if (path === undefined) return false;
-  // The root itself has none.
+  // The root has no segment.
   const [segment] = splitResourcePath(path);
   return segment === undefined || roots.has(segment);
 }

@@ -22,20 +22,20 @@ export interface TakeSnapshotInput {
   readonly ignore?: string[];
 }
 
-/** A snapshot as a message carries it; keys of `resources` are paths. */
+/** A snapshot in a message. `resources` is keyed by path. */
 export interface Snapshot {
   readonly format: 'gateway-snapshot/1';
   readonly appliance: string;
   readonly 'serial-number': string | null;
   readonly release: string | null;
-  /** Where it begins. */
+  /** Path of the topmost resource. */
   readonly path: string;
   readonly time: string;
   readonly ignore?: readonly string[];
   readonly resources: Readonly<Record<string, JsonObject>>;
 }
 
-/** What became of the files of a folder; counts of resources, `bytes` those of their files. */
+/** The result of a snapshot into a folder. Counts are resources; `bytes` is the size of their files. */
 export interface FolderSnapshotResult {
   readonly folder: string;
   readonly resources: number;
@@ -46,14 +46,14 @@ export interface FolderSnapshotResult {
 }
 
 const REMOVAL_CONCURRENCY = 16;
-const CANCELLED_WHILE_WAITING = 'Cancelled while it waited for another snapshot of the same appliance.';
+const CANCELLED_WHILE_WAITING = 'Canceled while waiting for another snapshot of the same appliance.';
 
-/** The place that was asked for: everything, where nothing was. Errors: `BAD_INPUT`. */
+/** Returns the requested path, or the root if none is given. Throws `BAD_INPUT`. */
 export function resolveRootPath(path: string | readonly string[] | undefined, call: OperationContext): string {
   return normalizePath(path ?? '/', call.settings.prefix);
 }
 
-/** The appliance that a snapshot is taken of. An account that may not read it all the same may read the configuration. */
+/** Reads which appliance a snapshot is of. An account without access to the system information can still read the configuration. */
 export async function readOrigin(call: OperationContext, root: string, ignore: IgnoreRules): Promise<SnapshotOrigin> {
   const identity = await readIdentity(call).catch((thrown: unknown) => {
     const { requestCode } = asGatewayError(thrown);
@@ -69,7 +69,7 @@ export async function readOrigin(call: OperationContext, root: string, ignore: I
   };
 }
 
-/** Takes a snapshot, into the folder if there is one. Errors: those of reads and of `fileFault`; what the folder held stays then. */
+/** Takes a snapshot, into a folder if one is given. Throws read errors and those of `toFileError`; then the folder keeps its content. */
 export async function takeSnapshot(input: TakeSnapshotInput, call: OperationContext): Promise<Snapshot | FolderSnapshotResult> {
   const root = resolveRootPath(input.path, call);
   const ignore = new IgnoreRules(input.ignore);
@@ -80,7 +80,7 @@ export async function takeSnapshot(input: TakeSnapshotInput, call: OperationCont
   return call.runExclusive(`snapshot ${path}`, () => takeToFolder(path, root, ignore, call), { abortMessage: CANCELLED_WHILE_WAITING });
 }
 
-/** All resources below a place, by path, as they are kept. */
+/** Reads all resources below a path in their stored form. */
 export async function readTree(
   root: string,
   ignore: IgnoreRules,
@@ -111,7 +111,7 @@ async function takeToMessage(root: string, ignore: IgnoreRules, call: OperationC
   };
 }
 
-/** One that is not there is made, in a folder that is. */
+/** Creates the folder if its parent exists. */
 async function createFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
@@ -129,7 +129,7 @@ async function takeToFolder(
 ): Promise<FolderSnapshotResult> {
   const folder = await SnapshotFolder.open(path);
   const previous = folder.manifest;
-  // A part taken anew leaves the rest as it is, and what the whole does not count does not count in it either.
+  // A snapshot of a part keeps the rest, and inherits the ignored patterns.
   const isPart = previous !== undefined && root !== previous.path && isPathWithin(root, previous.path);
   const ignore = isPart ? requestedIgnore.extend(previous.ignore) : requestedIgnore;
   const origin = await readOrigin(call, root, ignore);
@@ -158,26 +158,26 @@ async function takeToFolder(
   return { folder: path, ...writer.counts() };
 }
 
-/** Errors: `BAD_INPUT` for a folder of an appliance that has neither this name nor this serial number. */
+/** Throws `BAD_INPUT` if the folder is of an appliance with another name and another serial number. */
 export function refuseOtherAppliance(previous: SnapshotOrigin, current: SnapshotOrigin, folder: string): void {
   const isSame =
     previous.appliance === current.appliance ||
     (previous['serial-number'] !== null && previous['serial-number'] === current['serial-number']);
   if (!isSame)
-    throw badInput(safeMessage`${folder} holds the snapshot of ${previous.appliance}. Give ${current.appliance} a folder of its own.`);
+    throw badInput(safeMessage`${folder} holds the snapshot of ${previous.appliance}. Use another folder for ${current.appliance}.`);
 }
 
-/** Two snapshots in one folder would each undo what the other wrote. */
+/** Two snapshots in one folder would overwrite each other. */
 function refuseOtherRoot(previous: SnapshotOrigin, current: SnapshotOrigin, folder: string): void {
   refuseOtherAppliance(previous, current, folder);
   if (!isPathWithin(current.path, previous.path) && !isPathWithin(previous.path, current.path))
-    throw badInput(safeMessage`${folder} holds the snapshot of ${previous.path}. Give that of ${current.path} a folder of its own.`);
+    throw badInput(safeMessage`${folder} holds the snapshot of ${previous.path}. Use another folder for ${current.path}.`);
 }
 
-/** One run into a folder. */
+/** One snapshot run into a folder. */
 class FolderSnapshotWriter {
   readonly #folder: SnapshotFolder;
-  /** Bytes of the files of this run, by place. */
+  /** File sizes of this run by path. */
   readonly #written = new Map<string, number>();
   readonly #added = new Set<string>();
   readonly #changed = new Set<string>();
@@ -188,7 +188,7 @@ class FolderSnapshotWriter {
     this.#folder = folder;
   }
 
-  /** Before one of them is read, those that a file system could take for one another are known. */
+  /** Records paths that a file system could confuse, before any of them is read. */
   recordLinks(resourcePaths: readonly string[]): void {
     for (const resourcePath of findCaseCollisions(resourcePaths)) this.#caseCollisions.add(resourcePath);
   }
@@ -196,12 +196,12 @@ class FolderSnapshotWriter {
   async write(resourcePath: string, resource: JsonObject): Promise<void> {
     const { change, bytes } = await this.#folder.write(resourcePath, resource, this.#caseCollisions);
     this.#written.set(resourcePath, bytes);
-    // A resource that was read again is told once.
+    // A resource that is read twice counts once.
     if (change === 'added') this.#added.add(resourcePath);
     else if (change === 'changed' && !this.#added.has(resourcePath)) this.#changed.add(resourcePath);
   }
 
-  /** Files of resources that are gone; what could not be read may still be there. Gives the places of those that stay from earlier. */
+  /** Removes files of deleted resources. Unreadable resources keep their files. Returns the paths of retained files. */
   async removeStaleFiles(root: string, { forbidden, vanished }: CrawlResult): Promise<ReadonlySet<string>> {
     for (const resourcePath of [...this.#written.keys()])
       if (isPathWithinAny(resourcePath, vanished)) await this.#discardVanished(resourcePath);
@@ -226,7 +226,7 @@ class FolderSnapshotWriter {
     return remaining;
   }
 
-  /** What was written by this run, and was gone before its end. */
+  /** Removes a resource that was written in this run but deleted before its end. */
   async #discardVanished(resourcePath: string): Promise<void> {
     await this.#folder.remove(toFileSegments(resourcePath, this.#caseCollisions));
     this.#written.delete(resourcePath);
@@ -234,7 +234,7 @@ class FolderSnapshotWriter {
     if (!this.#added.delete(resourcePath)) this.#removed++;
   }
 
-  /** The segments right below the root that files of ours lie under. */
+  /** Returns the first path segments of all files in the snapshot. */
   roots(remaining: ReadonlySet<string>, previous: readonly string[]): readonly string[] {
     const roots = new Set(previous);
     for (const resourcePaths of [this.#written.keys(), remaining]) {

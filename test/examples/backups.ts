@@ -76,7 +76,7 @@ export const backups: Outcomes = {
     expect(list.filter((line) => line.startsWith('vpn-1_'))[0]).toMatch(/^vpn-1_\S+: \S+Z, release \S+, \d+ kB$/);
 
     await inject(running, example, '2. Click: check one', { folder, payload: list.find((line) => line.startsWith('vpn-2'))?.split(':')[0] });
-    expect(await failure(running)).toContain('it is of the appliance');
+    expect(await failure(running)).toContain('it is from the appliance');
     await inject(running, example, '2. Click: check one', { folder });
     expect(await debug.next('Are you sure?')).toMatch(/^vpn-1_\S+ is whole and belongs to vpn-1\. Click 3 within ten minutes/);
     expect(fullname(simulator)).toBe('By mistake');

@@ -11,8 +11,8 @@ import { startChild, createTemporaryFolder, listNames, mountSmallDisk } from '..
 import { listOpenFiles } from '../../helpers/open-files';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
-describe('when something breaks', () => {
-  it.each(['half', 'headers', 5] as const)('a connection cut at %s leaves everything as it was', async (cut) => {
+describe('a backup during a fault', () => {
+  it.each(['half', 'headers', 5] as const)('keeps the folder as it was when the connection is cut at %s', async (cut) => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path, what: 'both' });
@@ -24,7 +24,7 @@ describe('when something breaks', () => {
   });
 
   it.each(['Busy', 'Service temporarily unavailable!', Buffer.from('no archive at all, but long enough').toString('base64')])(
-    '%j with status 200 is no backup',
+    'refuses %j with status 200',
     async (body) => {
       const { gateway, simulator } = await startNamedSimulatorWithGateway();
       const path = createTemporaryFolder();
@@ -34,7 +34,7 @@ describe('when something breaks', () => {
     },
   );
 
-  it('a full or read-only disk leaves everything as it was', async ({ skip }) => {
+  it('keeps the folder as it was on a full or read-only disk', async ({ skip }) => {
     const disk = mountSmallDisk(200 * 1024);
     if (!disk) skip('this process may not mount a file system');
     const { path = '' } = disk ?? {};
@@ -54,7 +54,7 @@ describe('when something breaks', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('a killed run leaves the last backup, and the next run cleans up', async () => {
+  it('keeps the last backup after a killed run, and the next run cleans up', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path });
@@ -83,7 +83,7 @@ describe('when something breaks', () => {
     expect((await gateway.run('backup.verify', { folder: path, backup: good.backup })).data).toMatchObject({ ok: 1 });
   });
 
-  it('a run that was killed between two renames is finished or undone', async () => {
+  it('completes or removes what a run killed between two renames left', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const whole = await takeBackup(gateway, { folder: path, what: 'both' });
@@ -99,7 +99,7 @@ describe('when something breaks', () => {
     expect(listNames(path).filter((name) => name.startsWith(undone.backup) || name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('several that begin at once finish what a killed one left, and none is in the way of another', async () => {
+  it('lets simultaneous runs complete what a killed run left without a conflict', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const left = await Promise.all(Array.from({ length: 8 }, () => takeBackup(gateway, { folder: path })));
@@ -111,7 +111,7 @@ describe('when something breaks', () => {
     expect(listNames(path).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('of several that begin at once none removes another; the next one does', async () => {
+  it('does not rotate away another simultaneous backup; the next run does', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const manifests = (): string[] => listNames(path).filter((name) => name.endsWith('.json'));
@@ -122,8 +122,8 @@ describe('when something breaks', () => {
   });
 });
 
-describe('verify', () => {
-  it('finds what was changed, cut or lost', async () => {
+describe('backup.verify', () => {
+  it('finds changed, cut and missing files', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const [good, changed, cut, lost] = [

@@ -25,7 +25,7 @@ function xml(document: string, { ignored = [], size = 1 << 20 }: { ignored?: str
 
 const of = (content: string, options?: Parameters<typeof xml>[1]): string => xml(`<configuration>${content}</configuration>`, options);
 
-describe('of an XML configuration', () => {
+describe('the fingerprint of an XML configuration', () => {
   it.each<[string, string, string]>([
     ['elements one after the other and within', '<a/><b/>', '<a><b/></a>'],
     ['elements in another order', '<a/><b/>', '<b/><a/>'],
@@ -61,7 +61,7 @@ describe('of an XML configuration', () => {
     ['a switch with white space', '<x-encrypted> on </x-encrypted>', '<x-encrypted>\noff\n</x-encrypted>'],
     ['what follows what is encrypted', '<x-encrypted-by>1</x-encrypted-by>', '<x-encrypted-by>2</x-encrypted-by>'],
     ['a comment beside', '<a><!-- x -->1</a>', '<a><!-- x -->2</a>'],
-  ])('%s counts', (_what, one, other) => {
+  ])('includes %s', (_what, one, other) => {
     expect(of(one)).not.toBe(of(other));
     // And is found however the bytes come.
     expect(of(one, { size: 1 })).toBe(of(one));
@@ -91,7 +91,7 @@ describe('of an XML configuration', () => {
     ['a secret in a secret', '<a type="secret"><b encoding="secret">1</b></a>', '<a type="secret">2</a>'],
     ['what is encrypted', '<x-ENCRYPTED>1</x-ENCRYPTED>', '<x-ENCRYPTED>2</x-ENCRYPTED>'],
     ['a last change', '<last-config-change>1</last-config-change><last-access>2</last-access>', ''],
-  ])('%s does not count', (_what, one, other) => {
+  ])('ignores %s', (_what, one, other) => {
     for (const size of [1, 1 << 20]) expect(of(one, { size })).toBe(of(other));
   });
 
@@ -106,7 +106,7 @@ describe('of an XML configuration', () => {
     'last-sign-in',
     'last-x-date',
     'saved-at',
-  ])('%s is a time', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of('')));
+  ])('treats %s as a time', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of('')));
   it.each([
     'last-name',
     'last-used-by',
@@ -116,9 +116,9 @@ describe('of an XML configuration', () => {
     'creation-times',
     'x-creation-date',
     'exported-to',
-  ])('%s is none', (name) => expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)));
+  ])('does not treat %s as a time', (name) => expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)));
 
-  it('what is ignored does not count, whatever is in it', () => {
+  it('ignores the given elements with everything in them', () => {
     const ignored = ['fullname', 'tag'];
     expect(of('<a/><x:fullname>on</x:fullname>', { ignored })).toBe(of('<a/>'));
     expect(of('<a tag="on"/>', { ignored })).toBe(of('<a/>'));
@@ -127,13 +127,13 @@ describe('of an XML configuration', () => {
     expect(of('<fullnames>1</fullnames>', { ignored })).not.toBe(of('<fullnames>2</fullnames>', { ignored }));
   });
 
-  it('the attributes of the whole do not count, its name and its texts do', () => {
+  it('ignores attributes of the root, but includes its name and texts', () => {
     expect(xml('<c timestamp="1" version="2"><a/></c>')).toBe(xml('<c version="3"><a/></c>'));
     expect(xml('<c><a/></c>')).not.toBe(xml('<d><a/></d>'));
     expect(xml('<c type="secret">1</c>')).not.toBe(xml('<c type="secret">2</c>'));
   });
 
-  it('stays the same from version to version: what earlier ones have stored is compared with it', () => {
+  it('equals the fingerprint that earlier versions stored', () => {
     const bytes = (...items: (string | number)[]): Buffer =>
       Buffer.concat(items.map((item) => (typeof item === 'string' ? Buffer.from(item) : Buffer.of(item))));
     const hash = (...items: (string | number)[]): string =>
@@ -148,7 +148,7 @@ describe('of an XML configuration', () => {
     expect(fingerprint.digest()).toBe(hash());
   });
 
-  it('all of what is long counts', () => {
+  it('includes all of a long value', () => {
     const long = 'x'.repeat(70_000);
     expect(of(`<a>${long}y${long}</a>`)).not.toBe(of(`<a>${long}z${long}</a>`));
     expect(of(`<a>${long}y</a>`, { size: 7 })).toBe(of(`<a>${long}y</a>`));
@@ -157,7 +157,7 @@ describe('of an XML configuration', () => {
   });
 });
 
-describe('of a binary configuration', () => {
+describe('the fingerprint of a binary configuration', () => {
   const base64 = (bytes: Buffer): Buffer => Buffer.from(bytes.toString('base64'));
   const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -182,13 +182,13 @@ describe('of a binary configuration', () => {
 
   const c = (content: string): string => `<c>${content}</c>`;
 
-  it('that is no ZIP all bytes count', async () => {
+  it('includes all bytes of a file that is not a ZIP', async () => {
     const bytes = Buffer.from('no archive at all');
     for (const size of [1, 5, 1000])
       expect(await computeBinaryFingerprint(Readable.from(parts(base64(bytes), size)), undefined, [])).toBe(sha256(bytes));
   });
 
-  it('the files count by their name and content, of XML only what matters', async () => {
+  it('includes files by name and content, and of XML only its fingerprint', async () => {
     const whole = { 'a.xml': c('<a>1</a><uptime>1</uptime>'), 'b.txt': 'x' };
     const expected = ['a.xml\u0000', 'b.txt\u0000'];
     const lines = [`${expected[0]}${xml(c('<a>1</a>'))}`, `${expected[1]}${crc32('x')}:1`];
@@ -210,14 +210,14 @@ describe('of a binary configuration', () => {
       expect(await zip(other)).not.toBe(await zip(whole));
   });
 
-  it('what is ignored does not count, be it a file or an element', async () => {
+  it('ignores the given files and elements', async () => {
     expect(await zip({ 'a.xml': c('<a>1</a>'), 'b.txt': 'x' }, { ignored: ['b.txt', 'a'] })).toBe(
       await zip({ 'a.xml': c('<a>2</a>'), 'b.txt': 'yy' }, { ignored: ['b.txt', 'a'] }),
     );
     expect(await zip({ 'a.xml': c('x') }, { ignored: ['a.xml'] })).toBe(await zip({}));
   });
 
-  it('XML that is none counts by its checksum, and what is behind it is read', async () => {
+  it('uses the checksum of invalid XML, and reads the files after it', async () => {
     for (const odd of ['<c><a></c>', '<c>', '']) {
       const files = { 'a.XML': odd, 'b.xml': c('<a>1</a><uptime>7</uptime>') };
       const lines = [`a.XML\u0000${crc32(odd)}:${odd.length}`, `b.xml\u0000${xml(c('<a>1</a>'))}`];
@@ -225,7 +225,7 @@ describe('of a binary configuration', () => {
     }
   });
 
-  it('what cannot be unpacked counts by its checksum', async () => {
+  it('uses the checksum of a file that cannot be unpacked', async () => {
     const files = { 'a.xml': c(`<a>${'1'.repeat(300)}</a>`) };
     const damaged = (bytes: Buffer): Buffer => Buffer.from(bytes.fill(0xff, 35, 40));
     const line = `a.xml\u0000${crc32(files['a.xml'])}:${files['a.xml'].length}`;
@@ -234,7 +234,7 @@ describe('of a binary configuration', () => {
       expect(await zip(files, { entries: ([entry]) => [{ ...(entry as ZipEntry), ...odd }] })).toBe(sha256(line));
   });
 
-  it('what is stored as it is counts as well', async () => {
+  it('includes files that are stored without compression', async () => {
     const content = Buffer.from(c('<a>1</a><uptime>7</uptime>'));
     const name = Buffer.from('a.xml');
     const extra = Buffer.from('extra');
@@ -249,7 +249,7 @@ describe('of a binary configuration', () => {
       );
   });
 
-  it('a fault of the file is one, and the rest of it is not read', async () => {
+  it('throws on a read error, and does not read the rest', async () => {
     const zipped = writeZip({ 'a.xml': c('<a/>'), 'b.txt': 'x' });
     const entries = readZipDirectory(zipped, zipped.length) ?? [];
     const fault = Object.assign(new Error('the disk does not answer'), { code: 'EIO' });
@@ -265,13 +265,13 @@ describe('of a binary configuration', () => {
     expect(text.destroyed).toBe(true);
   });
 
-  it('more than any configuration has is refused, and says so', async () => {
+  it('throws LIMIT if the XML unpacks to more than any configuration', async () => {
     const zipped = writeZip({ 'a.xml': c('x'.repeat(100)) });
     const [entry] = readZipDirectory(zipped, zipped.length) ?? [];
     const text = (): Readable => Readable.from([base64(zipped)]);
     const size = entry?.size ?? 0;
     const message =
-      'The ZIP of the binary configuration unpacks to more than 0 MiB of XML, more than any configuration has. Nothing of it was kept.';
+      'The ZIP of the binary configuration unpacks to more than 0 MiB of XML, which no configuration has. The backup was discarded.';
     await expect(computeBinaryFingerprint(text(), [entry as ZipEntry], [], size)).resolves.toMatch(/^\w{64}$/);
     await expect(computeBinaryFingerprint(text(), [entry as ZipEntry], [], size - 1)).rejects.toMatchObject({
       code: 'LIMIT',
@@ -280,7 +280,7 @@ describe('of a binary configuration', () => {
     });
   });
 
-  it('that is told before anything is unpacked, and found where the directory says less', async () => {
+  it('throws LIMIT before unpacking, and also if the directory states a smaller size', async () => {
     const zipped = writeZip({ 'a.xml': c('x'.repeat(93)), 'b.xml': c('y'.repeat(93)), 'c.txt': 'z'.repeat(500) });
     const entries = readZipDirectory(zipped, zipped.length) ?? [];
     const text = (): Readable => Readable.from([base64(zipped)]);

@@ -11,15 +11,15 @@ import { listOpenFiles } from '../../helpers/open-files';
 /** The name of a backup that somebody else may have made. */
 const other = (day: number): string => `vpn-1_X_202001${String(day).padStart(2, '0')}T000000.000Z`;
 
-describe('a folder in which', () => {
+describe('a backup folder', () => {
   it.each<[string, (path: string) => void, RegExp]>([
-    ['cut short', (path) => truncateSync(path, 100), /no JSON/],
-    ['empty', (path) => truncateSync(path, 0), /no JSON/],
+    ['cut short', (path) => truncateSync(path, 100), /not JSON/],
+    ['empty', (path) => truncateSync(path, 0), /not JSON/],
     ['huge', (path) => truncateSync(path, 2 ** 31), /too large/],
     ['of a later version', (path) => replace(path, 'gateway-backup/1', 'gateway-backup/9'), /does not know/],
     ['without a hash', (path) => replace(path, '"sha256"', '"sha1"'), /damaged/],
     ['with a file of another folder', (path) => replace(path, '"file": "', '"file": "../'), /damaged/],
-  ])('a manifest is %s: it is named, and nothing is said to be the latest', async (_name, spoil, words) => {
+  ])('names a manifest that is %s, and does not select a latest backup', async (_name, spoil, words) => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path });
@@ -45,7 +45,7 @@ describe('a folder in which', () => {
     expect(data).toMatchObject({ total: 4, ok: 3, failed: 1 });
   });
 
-  it('links, pipes, folders and 10,000 files of others lie: none of them is ours, and none is touched', async () => {
+  it('ignores links, pipes, folders and 10,000 foreign files, and leaves them alone', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const outside = createTemporaryFolder();
@@ -75,7 +75,7 @@ describe('a folder in which', () => {
     ['a pipe', (path) => void execFileSync('mkfifo', [path])],
     ['a folder', (path) => void mkdirSync(path)],
     ['a link to the same content', (path, spare) => symlinkSync(spare, path)],
-  ])('%s lies in the place of a file: that backup is bad', async (_name, put) => {
+  ])('treats a backup as bad if %s is in the place of its file', async (_name, put) => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path });
@@ -102,7 +102,7 @@ it.each([
   ['console.corp', 'com', 'console.corp_com'],
   ['Büro 10:30 / *?"<>|', '', 'Bu-ro-10-30_unknown'],
   ['..\\x.', 'a'.repeat(300), `x_${'a'.repeat(60)}`],
-])('the backup of %j, %j has a name that every file system takes', (appliance, serial, name) => {
+])('names the backup of %j, %j validly for every file system', (appliance, serial, name) => {
   const whole = createBackupName(appliance, serial, new Date('2026-11-22T03:00:00.001Z'));
   expect(whole).toBe(`${name}_20261122T030000.001Z`);
   expect(isBackupName(whole)).toBe(true);

@@ -88,11 +88,11 @@ describe('the name of a backup', () => {
     ['vpn_S1_20200101T000000.xml', undefined, undefined],
     ['.vpn_S1_20200101T000000.000Z.xml', undefined, undefined],
     ['vpn_.S1_20200101T000000.000Z.xml', undefined, undefined],
-  ])('is found in that of its files: %s', (file, ofFile, ofManifest) => {
+  ])('is found in the name of its file: %s', (file, ofFile, ofManifest) => {
     expect([parseBackupFileName(file), parseManifestFileName(file)]).toEqual([ofFile, ofManifest]);
   });
 
-  it('is told from others', () => {
+  it('differs from other names', () => {
     expect([name, `a${name}`, 'a.b_c.d_20200101T000000.000Z', '-_-_20200101T000000.000Z'].map(isBackupName)).toEqual([
       true,
       true,
@@ -119,7 +119,7 @@ describe('the name of a backup', () => {
     expect(createBackupName(appliance, serial, new Date(0))).toBe(`${expected}_19700101T000000.000Z`);
   });
 
-  it('has a time that none before it had', () => {
+  it('has a time that no earlier one had', () => {
     const now = Date.now();
     const times = Array.from({ length: 50 }, () => nextUniqueTime().getTime());
     expect(times.every((time) => time >= now)).toBe(true);
@@ -128,7 +128,7 @@ describe('the name of a backup', () => {
   });
 });
 
-describe('a manifest', () => {
+describe('parseBackupManifest', () => {
   const good = manifestOf(1);
   const [file] = good.files as [BackupFile];
   const read = (value: unknown): BackupManifest | undefined => parseBackupManifest(JSON.stringify(value), good.backup);
@@ -140,7 +140,7 @@ describe('a manifest', () => {
     [{ ...good, format: 'gateway-backup/2', authentication }],
     [{ ...good, files: [file, fileOf(good.backup, 'binary', { compression: 'gzip', encryption: 'x', 'hmac-sha256': 'y' })] }],
     [{ ...good, files: [{ ...file, bytes: 0, content: { ...file.content, bytes: 0 } }] }],
-  ])('is read: %#', (value) => {
+  ])('reads a valid manifest: %#', (value) => {
     expect(read(value)).toEqual(value);
   });
 
@@ -151,7 +151,7 @@ describe('a manifest', () => {
     [{ ...good, format: 1 }],
     [{ ...good, format: 'gateway-snapshot/1' }],
     [{ ...good, format: 'x gateway-backup/1' }],
-  ])('of something else is none: %#', (value) => {
+  ])('returns undefined for other JSON: %#', (value) => {
     expect(read(value)).toBeUndefined();
   });
 
@@ -193,21 +193,21 @@ describe('a manifest', () => {
     [content({ sha256: 7 })],
     [content({ bytes: -1 })],
     [content({ fingerprint: undefined })],
-  ])('is damaged: %#', (value) => {
+  ])('reports a damaged manifest: %#', (value) => {
     expect(() => read(value)).toThrow(/^it is damaged$/);
   });
 
-  it('says what else is wrong with it', () => {
-    expect(() => parseBackupManifest('{', good.backup)).toThrow(/^it is damaged: what is in it is no JSON$/);
+  it('reports what else is wrong', () => {
+    expect(() => parseBackupManifest('{', good.backup)).toThrow(/^it is damaged: it is not JSON$/);
     expect(() => read({ ...good, format: `gateway-backup/${'9'.repeat(90)}` })).toThrow(
       new RegExp(`^its format is "gateway-backup/${'9'.repeat(25)}", which this version does not know$`),
     );
-    expect(() => read({ ...good, backup: nameOf(2) })).toThrow(/^it was made for another name$/);
+    expect(() => read({ ...good, backup: nameOf(2) })).toThrow(/^it belongs to another backup name$/);
   });
 });
 
-describe('a folder of backups', () => {
-  it('tells what is there, the newest first, what cannot be read and what is missing', async () => {
+describe('readBackupIndex', () => {
+  it('lists backups newest first, unreadable manifests and missing ones', async () => {
     const place = createTemporaryFolder();
     // The time counts, of the same time the name.
     put(place, manifestOf(1), manifestOf(3, { time: timeOf(1) }), manifestOf(2), manifestOf(4, { time: timeOf(2) }));
@@ -224,19 +224,19 @@ describe('a folder of backups', () => {
     expect(orphans).toEqual([nameOf(6)]);
     const path = join(place, `${nameOf(5)}.json`);
     const why =
-      'cannot be used: it is damaged: what is in it is no JSON. What belongs to it is not known without it: restore it, or move it out of the folder.';
+      'cannot be used: it is damaged: it is not JSON. Its backup cannot be read without it. Restore the file, or move it out of the folder.';
     const first = await expectFailure(readBackupManifests(place));
     expect([first.code, first.message]).toEqual(['BAD_INPUT', `${path} ${why}`]);
     expect((await expectFailure(listBackups(place))).message).toBe(first.message);
     for (const day of [10, 11]) writeFileSync(join(place, `${nameOf(day)}.json`), '{');
-    expect((await expectFailure(readBackupManifests(place))).message).toMatch(/out of the folder\. The same goes for 2 more\.$/);
+    expect((await expectFailure(readBackupManifests(place))).message).toMatch(/out of the folder\. 2 more cannot be read either\.$/);
     expect(await expectFailure(readBackupIndex(join(place, 'none')))).toMatchObject({
       code: 'BAD_INPUT',
       message: expect.stringContaining('cannot be read') as string,
     });
   });
 
-  it('gives one by its name, or that of a file of it, or the latest', async () => {
+  it('finds a backup by its name, by a file name, or as latest', async () => {
     const place = createTemporaryFolder();
     put(place, manifestOf(1), manifestOf(2));
     for (const wanted of [nameOf(1), `${nameOf(1)}.xml`, `${nameOf(1)}.json`, `/x/y/${nameOf(1)}.xml`, `C:\\x\\${nameOf(1)}`])
@@ -248,12 +248,12 @@ describe('a folder of backups', () => {
       const error = await expectFailure(findBackupByName(place, wanted));
       expect([error.code, error.message]).toEqual([
         'BAD_INPUT',
-        `There is no backup ${JSON.stringify(wanted)} in ${place}. List backups shows those that there are.`,
+        `There is no backup ${JSON.stringify(wanted)} in ${place}. List backups shows all backups.`,
       ]);
     }
     expect(findLatestBackup(place, [manifestOf(2), manifestOf(1)], ({ backup }) => backup === nameOf(1)).backup).toBe(nameOf(1));
     expect(() => findLatestBackup(place, [manifestOf(1)], () => false)).toThrow(
-      `There is no backup of this appliance in ${place}. List backups shows those that there are.`,
+      `There is no backup of this appliance in ${place}. List backups shows all backups.`,
     );
     expect(await readBackupManifest(place, 'notes.json')).toBeUndefined();
     expect(await readBackupManifest(place, `${nameOf(5)}.json`)).toBeUndefined();
@@ -263,12 +263,10 @@ describe('a folder of backups', () => {
     writeFileSync(path, padded);
     expect((await findBackupByName(place, nameOf(1))).backup).toBe(nameOf(1));
     writeFileSync(path, `${padded} `);
-    expect((await expectFailure(findBackupByName(place, nameOf(1)))).message).toContain(
-      'cannot be used: it is far too large for a manifest.',
-    );
+    expect((await expectFailure(findBackupByName(place, nameOf(1)))).message).toContain('cannot be used: it is too large for a manifest.');
   });
 
-  it('knows which are complete', async () => {
+  it('reports which backups are complete', async () => {
     const place = createTemporaryFolder();
     const both = manifestOf(1, { files: [fileOf(nameOf(1)), fileOf(nameOf(1), 'binary')] });
     put(place, both);
@@ -281,7 +279,7 @@ describe('a folder of backups', () => {
   });
 });
 
-describe('rotation', () => {
+describe('rotateBackups', () => {
   const NOW = new Date('2020-01-10T00:00:00.000Z');
   async function rotated(
     keep: { count?: number; days?: number },
@@ -296,7 +294,7 @@ describe('rotation', () => {
   }
   const days = (...all: number[]): BackupManifest[] => all.map((day) => manifestOf(day));
 
-  it('takes what is too many or too old, and its files with it', async () => {
+  it('removes backups above the count or age with their files', async () => {
     expect((await rotated({}, days(8, 7))).gone).toEqual([]);
     expect((await rotated({ count: 3 }, days(8, 7, 6))).gone).toEqual([6]);
     expect((await rotated({ count: 1 }, days(8, 7))).gone).toEqual([8, 7]);
@@ -308,14 +306,14 @@ describe('rotation', () => {
     expect(names(place)).toHaveLength(4);
   });
 
-  it('counts those that are whole, and leaves the last of them whatever its age', async () => {
+  it('counts only complete backups, and keeps the last complete one at any age', async () => {
     expect((await rotated({ count: 2 }, days(8, 7, 6), { lost: [8] })).gone).toEqual([6]);
     expect((await rotated({ count: 1 }, days(8, 7), { lost: [9] })).gone).toEqual([7]);
     expect((await rotated({ days: 0.5 }, days(8, 7), { newest: manifestOf(9), lost: [9] })).gone).toEqual([9, 7]);
     expect((await rotated({ days: 0.5 }, days(8, 7))).gone).toEqual([8, 7]);
   });
 
-  it('leaves those of other appliances and kinds alone', async () => {
+  it('keeps backups of other appliances and kinds', async () => {
     const binary = manifestOf(7, { files: [fileOf(nameOf(7), 'binary')] });
     const both = manifestOf(6, { files: [fileOf(nameOf(6)), fileOf(nameOf(6), 'binary')] });
     const other = manifestOf(5, { 'serial-number': 'S2' });
@@ -328,7 +326,7 @@ describe('rotation', () => {
     );
   });
 
-  it('compares with the last that is whole and like the new one', async () => {
+  it('leaves the last complete backup of the same series for comparison', async () => {
     const place = createTemporaryFolder();
     const authentication = { method: AUTHENTICATION_METHOD, salt: '0'.repeat(32), 'hmac-sha256': 'x' } as const;
     const all = [manifestOf(8), manifestOf(7, { authentication }), manifestOf(6, { 'serial-number': 'S2' }), manifestOf(5)];
@@ -348,10 +346,10 @@ describe('rotation', () => {
   });
 });
 
-describe('after a run that was killed', () => {
+describe('recoverBackupFolder', () => {
   const left = (name: string, pid = 999999999): string => `${name}.${HOST_HASH}-${pid}-1.partial`;
 
-  it('what was whole gets its manifest, and everything else of ours goes', async () => {
+  it('completes a backup that has all its files, and removes other partial files', async () => {
     const place = createTemporaryFolder();
     put(place, manifestOf(1), manifestOf(2), manifestOf(3));
     const beside = (day: number, text: string): void => {
@@ -376,7 +374,7 @@ describe('after a run that was killed', () => {
     for (const name of removed) expect([name, existsSync(join(place, name))]).toEqual([name, false]);
   });
 
-  it('and one that cannot be put there leaves nothing', async () => {
+  it('removes a backup whose manifest cannot be renamed', async () => {
     const place = createTemporaryFolder();
     const write = async (day: number): Promise<StoredOutput> => {
       const output = await StoredOutput.create(join(place, `${nameOf(day)}.xml`), false, undefined);

@@ -19,7 +19,7 @@ import { eventually } from '../../helpers/eventually';
 
 useFastKeyDerivation();
 
-describe('restore', () => {
+describe('backup.restore', () => {
   /** The configuration as one text, with secrets in the clear of one password. */
   function plain({ state }: Simulator): string {
     const document = writeConfigurationXml(state.configuration, [...state.configuration.children.keys()], 'urn:x', '');
@@ -30,7 +30,7 @@ describe('restore', () => {
     ['XML', { what: 'xml', password: AWKWARD_PASSWORD }],
     ['binary', { what: 'binary' }],
     ['both, compressed and encrypted', { what: 'both', gzip: true, passphrase: AWKWARD_PASSWORD }],
-  ])('brings back %s after a fresh backup', async (_name, { what, gzip, ...secrets }: Record<string, unknown>) => {
+  ])('restores %s after a new backup', async (_name, { what, gzip, ...secrets }: Record<string, unknown>) => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const before = plain(simulator);
@@ -63,7 +63,7 @@ describe('restore', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('refuses that of another appliance unless told otherwise', async () => {
+  it('refuses a backup of another appliance unless allowed', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path });
@@ -77,7 +77,7 @@ describe('restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
-  it('takes the latest that holds what is asked for', async () => {
+  it('selects the latest backup that has the requested kind', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const binary = await takeBackup(gateway, { folder: path, what: 'binary' });
@@ -94,7 +94,7 @@ describe('restore', () => {
     expect(listRequestLines(simulator).at(-1)).toContain('import-xml');
   });
 
-  it('waits for another import before it makes the backup', async () => {
+  it('waits for another import before it makes the new backup', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path });
@@ -112,7 +112,7 @@ describe('restore', () => {
     expect(sent.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
   });
 
-  it('imports nothing when its file went away while it waited', async () => {
+  it('imports nothing if its file is removed while it waits', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path });
@@ -126,11 +126,11 @@ describe('restore', () => {
       ),
     );
     const [error] = await Promise.all([restored, other]);
-    expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(/gone or changed.*Nothing was restored/)]);
+    expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(/removed or changed.*Nothing was restored/)]);
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toHaveLength(1);
   });
 
-  it('does nothing when the backup before it fails, and says so', async () => {
+  it('restores nothing if the backup before it fails, and says so', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path });
@@ -140,14 +140,14 @@ describe('restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('sends nothing of a damaged one, and asks for the secrets that it needs', async () => {
+  it('sends nothing of a damaged backup, and requires the secrets', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const secret = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD, passphrase: 'p' });
     const restore = (input: Record<string, unknown>): Promise<unknown> =>
       gateway.run('backup.restore', { folder: path, backup: secret.backup, ...input });
     const before = listNames(path);
-    expect((await expectFailure(restore({ password: AWKWARD_PASSWORD }))).message).toContain('give the passphrase');
+    expect((await expectFailure(restore({ password: AWKWARD_PASSWORD }))).message).toContain('Enter the passphrase');
     expect(listNames(path)).toEqual(before);
     const plain = await takeBackup(gateway, { folder: path });
     expect((await expectFailure(restore({ backup: plain.backup, passphrase: 'p' }))).message).toContain('was made without a passphrase');
@@ -162,34 +162,34 @@ describe('restore', () => {
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('says of what was not restored why, and what was meant', async () => {
+  it('says why a backup was not restored, and how to allow it', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path });
     const told = async (input: Record<string, unknown>): Promise<string> =>
       (await expectFailure(gateway.run('backup.restore', { folder: path, backup: made.backup, ...input }))).message;
     const change = (from: RegExp, to: string): void => writeFileSync(made.manifest, readFileSync(made.manifest, 'utf8').replace(from, to));
-    const allow = 'Give any-appliance (Any appliance) if that is meant.';
+    const allow = 'Set any-appliance (Any appliance) if you want to restore it here.';
     const { 'serial-number': serial } = made;
     change(/"serial-number": "[^"]*"/, '"serial-number": "OTHER"');
-    expect(await told({})).toBe(`${made.backup} was not restored: it is of the appliance OTHER, this is ${serial}. ${allow}`);
+    expect(await told({})).toBe(`${made.backup} was not restored: it is from the appliance OTHER, but this is ${serial}. ${allow}`);
     const { details } = await expectFailure(gateway.run('backup.restore', { folder: path, backup: made.backup }));
     expect(details.sent).toBe(false);
     simulator.fault({ match: ({ path: asked }) => asked === SYSTEM_INFORMATION_PATH, body: '{"system-information":{}}' });
-    expect(await told({})).toContain('it cannot be told whether it is of this appliance');
+    expect(await told({})).toContain('it is unknown whether it is from this appliance');
     change(/"serial-number": "[^"]*"/, '"serial-number": null');
-    expect(await told({})).toBe(`${made.backup} was not restored: it cannot be told whether it is of this appliance. ${allow}`);
+    expect(await told({})).toBe(`${made.backup} was not restored: it is unknown whether it is from this appliance. ${allow}`);
     simulator.fault({ match: ({ path: asked }) => asked === SYSTEM_INFORMATION_PATH, body: '{"system-information":{}}', times: Infinity });
     // Nobody knows of both: that makes them no more alike.
-    expect(await told({})).toContain('it cannot be told whether it is of this appliance');
+    expect(await told({})).toContain('it is unknown whether it is from this appliance');
     expect(await told({ 'any-appliance': true, kind: 'binary' })).toBe(`${made.backup} holds no binary.`);
     expect(await told({ backup: 'latest', 'any-appliance': true, kind: 'binary' })).toBe(
-      `There is no backup of this appliance in ${path}. List backups shows those that there are.`,
+      `There is no backup of this appliance in ${path}. List backups shows all backups.`,
     );
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
   });
 
-  it('makes the backup before it in the way of the one that is restored, and names it', async () => {
+  it('protects the backup before it like the restored one, and names it', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const both = await takeBackup(gateway, { folder: path, what: 'both', gzip: true, password: AWKWARD_PASSWORD, passphrase: 'p' });
@@ -210,7 +210,7 @@ describe('restore', () => {
     ).not.toHaveProperty('before');
   });
 
-  it('is planned in a dry run', async () => {
+  it('can be planned', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD });
@@ -228,7 +228,7 @@ describe('restore', () => {
   });
 });
 
-it('a second appliance takes the backup of the first', async () => {
+it('restores a backup on another appliance', async () => {
   const first = await startNamedSimulatorWithGateway();
   const second = await startSimulatorWithGateway({}, { name: 'vpn-2' });
   const path = createTemporaryFolder();
@@ -239,8 +239,8 @@ it('a second appliance takes the backup of the first', async () => {
   expect(gatewayFor(second.simulator).name).not.toBe('vpn-2');
 });
 
-describe('what a run is compared with', () => {
-  it('is the last that its passphrase made, each file with that of its kind', async () => {
+describe('the reference of a backup run', () => {
+  it('is the last backup that its passphrase made, compared per kind of file', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = async (passphrase?: string) =>
@@ -263,14 +263,14 @@ describe('what a run is compared with', () => {
     expect(await made()).toMatchObject({ previous: next.backup, changed: true });
   });
 
-  it('cannot be told where a manifest is damaged, but the backup is there', async () => {
+  it('cannot be found beside a damaged manifest, but the backup exists', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     writeFileSync((await takeBackup(gateway, { folder: path })).manifest, '{');
     simulator.fault({ match: ({ path: asked }) => asked === SYSTEM_INFORMATION_PATH, body: '{"system-information":{}}' });
     const error = await expectFailure(gateway.run('backup.run', { folder: path }));
     expect(error.message).toMatch(
-      /^The backup vpn-1_unknown_\S+ was made, but it could not be compared with the others, or an old one not be removed: .* cannot be used: /,
+      /^The backup vpn-1_unknown_\S+ was made, but comparing it with the others or removing an old one failed: .* cannot be used: /,
     );
     expect(listNames(path).filter((name) => name.endsWith('.xml'))).toHaveLength(2);
     // What is no ZIP is no backup without a password.

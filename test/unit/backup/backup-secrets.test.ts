@@ -25,7 +25,7 @@ useFastKeyDerivation();
 const PASSPHRASE = 'of the night';
 const CONTENT = 'twice as long as a block of the cipher, or a little more';
 
-describe('what is encrypted', () => {
+describe('encryption', () => {
   const salt = Buffer.from('0123456789abcdef', 'hex');
   const keys = pbkdf2Sync(PASSPHRASE, salt, 1, 80, 'sha256');
   const cipher = createCipheriv('aes-256-cbc', keys.subarray(0, 32), keys.subarray(32, 48));
@@ -39,7 +39,7 @@ describe('what is encrypted', () => {
   const read = async (bytes: Buffer, code?: string, passphrase = PASSPHRASE, pieces?: number): Promise<string> =>
     (await through(bytes, new DecryptionStream(passphrase, code), pieces)).toString();
 
-  it('is what openssl reads, with a code of all of it', async () => {
+  it('produces what openssl reads, with a MAC over all of it', async () => {
     expect(ENCRYPTION_METHOD).toBe('openssl-enc-aes-256-cbc-pbkdf2-sha256-600000');
     const encryption = await EncryptionStream.create(PASSPHRASE);
     expect(encryption.mac).toBeUndefined();
@@ -50,11 +50,11 @@ describe('what is encrypted', () => {
     expect((await through(Buffer.from(CONTENT), again)).subarray(8, 16)).not.toEqual(bytes.subarray(8, 16));
   });
 
-  it.each([1, 5, 8, 15, 16, 17, 1000])('is read in pieces of %i, also where an earlier version gave it no code', async (pieces) => {
+  it.each([1, 5, 8, 15, 16, 17, 1000])('decrypts pieces of %i bytes, also without a MAC from an earlier version', async (pieces) => {
     for (const code of [codeOf(written), undefined]) expect(await read(written, code, PASSPHRASE, pieces)).toBe(CONTENT);
   });
 
-  it('is not read where it was changed or cut, or another passphrase is given', async () => {
+  it('refuses a changed or cut file and a wrong passphrase', async () => {
     const refused = 'The backup cannot be decrypted: the passphrase is wrong, or the file was changed.';
     expect(DECRYPTION_FAILED).toBe(refused);
     const code = codeOf(written);
@@ -72,11 +72,11 @@ describe('what is encrypted', () => {
     ] as const)
       expect(await expectFailure(read(bytes, expected, passphrase))).toMatchObject({ code: 'BAD_INPUT', message: refused });
     expect((await expectFailure(read(Buffer.from('Unsalted, and long enough')))).message).toBe(
-      'The backup cannot be decrypted: it is no file of openssl enc.',
+      'The backup cannot be decrypted: it was not encrypted by openssl enc.',
     );
   });
 
-  it('has a code that is compared as it is', () => {
+  it('compares the MAC exactly', () => {
     expect([
       macEquals('a0', 'a0'),
       macEquals('a0', 'a1'),
@@ -117,7 +117,7 @@ describe('a manifest with a passphrase', () => {
     return error.message;
   };
 
-  it('has a code of all that stands in it, which earlier and later versions compute alike', async () => {
+  it('has a MAC over all its fields that earlier and later versions compute alike', async () => {
     const made = await signManifest(plain, PASSPHRASE);
     const { method, salt = '', 'hmac-sha256': code } = made.authentication ?? {};
     expect([method, salt]).toEqual(['hmac-sha256-pbkdf2-sha256-600000', expect.stringMatching(/^[0-9a-f]{32}$/)]);
@@ -130,20 +130,20 @@ describe('a manifest with a passphrase', () => {
     expect((await signManifest(plain, PASSPHRASE)).authentication?.salt).not.toBe(salt);
     await requireAuthentic('/x', made, PASSPHRASE);
     const changed =
-      '/x/vpn_S_20200101T000000.000Z.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase only what it made is restored: check the passphrase, or take another backup.';
+      '/x/vpn_S_20200101T000000.000Z.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase, only backups made with it are restored. Check the passphrase, or select another backup.';
     expect(await told(made, 'another')).toBe(changed);
     for (const other of [{ 'serial-number': 'T' }, { time: '2020-01-01T00:00:00.001Z' }, { files: [{ ...file, sha256: 'x' }] }])
       expect(await told({ ...made, ...other })).toBe(changed);
   });
 
-  it('is believed only where everything in it was made with one', async () => {
+  it('is accepted only if everything in it was made with the passphrase', async () => {
     const made = await signManifest(plain, PASSPHRASE);
     const without = { ...file, file: 'vpn_S_20200101T000000.000Z.bin', encryption: null };
     expect(await told({ ...made, files: [file, without] })).toBe(
-      `/x/${without.file} was made without a passphrase, and with one only what it made is restored. Leave the passphrase out if you trust everybody who can write to that folder, or take another backup.`,
+      `/x/${without.file} was made without a passphrase. With a passphrase, only backups made with it are restored. Omit the passphrase if you trust everybody who can write to the folder, or select another backup.`,
     );
     const before =
-      '/x/vpn_S_20200101T000000.000Z.json has no code of the passphrase over the manifest: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, open its file with openssl (the README shows how) and import it with a transfer node.';
+      '/x/vpn_S_20200101T000000.000Z.json has no authentication code from the passphrase: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, decrypt its file with openssl (docs/guide/backups.md shows how) and import it with a transfer node.';
     for (const files of [[bare], [file, bare], [{ ...file, encryption: 'another' }]])
       expect(await told(await signManifest({ ...plain, files }, PASSPHRASE))).toBe(before);
     expect(await told(plain)).toBe(before);
@@ -151,10 +151,10 @@ describe('a manifest with a passphrase', () => {
   });
 });
 
-describe('the name of a backup', () => {
+describe('claimBackupName', () => {
   const names = (place: string): string[] => readdirSync(place).sort();
 
-  it('is had by whoever could take it, and is free again when nobody uses it', async () => {
+  it('reserves a free name, which is free again after the release', async () => {
     const place = createTemporaryFolder();
     const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
     const first = await claimBackupName(place, 'vpn', 'S');
@@ -179,14 +179,14 @@ describe('the name of a backup', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('is not had where it cannot be written down', async () => {
+  it('throws if the claim cannot be written', async () => {
     const place = createTemporaryFolder();
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
     await withPatchedFileHandles({ write: broken }, () => expect(claimBackupName(place, 'vpn', 'S')).rejects.toThrow('broken disk'));
     expect([names(place), listOpenFiles()]).toEqual([[], []]);
   });
 
-  it('that a killed process had is cleared away, and nothing else', async () => {
+  it('removes the claims of killed processes and nothing else', async () => {
     const place = createTemporaryFolder();
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const nameOf = (index: number): string => `vpn_S_20200101T00000${index}.000Z.claim`;
@@ -210,8 +210,8 @@ describe('the name of a backup', () => {
   });
 });
 
-describe('an ordinary file', () => {
-  it('is opened, and nothing else is', async () => {
+describe('openRegularFile', () => {
+  it('opens regular files and nothing else', async () => {
     const place = createTemporaryFolder();
     const path = join(place, 'x');
     writeFileSync(path, 'abc');
@@ -231,7 +231,7 @@ describe('an ordinary file', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('is there as long as it has its name, and nobody has written to it', async () => {
+  it('reports a file as unchanged while it has its name and nobody has written to it', async () => {
     const path = join(createTemporaryFolder(), 'x');
     const changes: [what: string, change: () => void, there: boolean][] = [
       ['nothing', () => undefined, true],

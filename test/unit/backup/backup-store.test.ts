@@ -63,8 +63,8 @@ async function opened(path: string): Promise<RegularFile> {
 
 const call = (signal?: AbortSignal) => createRunContext({ url: 'https://127.0.0.1:1' }, signal ? { signal } : {});
 
-describe('a stored file', () => {
-  it('is what was written, with its length and its hash, and nobody else’s to read', async () => {
+describe('StoredOutput', () => {
+  it('writes the content with its length and hash, readable only by the owner', async () => {
     const plain = await stored();
     const bytes = readFileSync(plain.path);
     expect(bytes.toString()).toBe(CONTENT);
@@ -80,7 +80,7 @@ describe('a stored file', () => {
   });
 
   it.each([{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }])(
-    'is read again, more than once: %j',
+    'can be read several times: %j',
     async (how) => {
       const { path, file } = await stored(how);
       const { handle } = await opened(path);
@@ -91,11 +91,11 @@ describe('a stored file', () => {
       }
       expect((await buffer(openStoredContent(handle, file, how.passphrase))).toString()).toBe(CONTENT);
       if (how.passphrase)
-        expect(() => openStoredContent(handle, file, undefined)).toThrow(`${file.file} is encrypted: give the passphrase.`);
+        expect(() => openStoredContent(handle, file, undefined)).toThrow(`${file.file} is encrypted. Enter the passphrase.`);
     },
   );
 
-  it.each([{}, { gzip: true }])('that cannot be written says so, and leaves nothing: %j', async ({ gzip = false }) => {
+  it.each([{}, { gzip: true }])('reports a write error and leaves nothing: %j', async ({ gzip = false }) => {
     const place = createTemporaryFolder();
     const output = await StoredOutput.create(join(place, 'x.xml'), gzip, undefined);
     const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
@@ -126,7 +126,7 @@ describe('a stored file', () => {
     expect(synced).toBe(1);
   });
 
-  it('that is given up leaves nothing', async () => {
+  it('leaves nothing when it is discarded', async () => {
     const place = createTemporaryFolder();
     for (const gzip of [true, false]) {
       const output = await StoredOutput.create(join(place, 'x.xml'), gzip, PASSPHRASE);
@@ -137,7 +137,7 @@ describe('a stored file', () => {
   });
 });
 
-describe('a stored file that is checked', () => {
+describe('verifyFile', () => {
   const check = async ({ path, file }: Made, passphrase?: string, signal?: AbortSignal): Promise<string> =>
     verifyFile(await opened(path), file, passphrase, call(signal));
   const told = async (made: Made, passphrase?: string): Promise<string> => {
@@ -148,28 +148,26 @@ describe('a stored file that is checked', () => {
   const rewrite = ({ path }: Made, change: (bytes: Buffer) => Buffer): void => writeFileSync(path, change(readFileSync(path)));
   const about = (made: Made, more: Partial<BackupFile>): Made => ({ ...made, file: { ...made.file, ...more } });
 
-  it('is so by its content, or without the passphrase by its hash', async () => {
+  it('checks the content, or only the hash without the passphrase', async () => {
     for (const how of [{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }]) {
       const made = await stored(how);
       expect(await check(made, how.passphrase)).toBe('content');
       if (how.passphrase) expect(await check(made)).toBe('hash');
       const { bytes, fingerprint } = made.file.content;
       const other = about(made, { content: { ...made.file.content, sha256: sha256('x') } });
-      expect(await told(other, how.passphrase)).toBe('x does not hold what was exported.');
+      expect(await told(other, how.passphrase)).toBe('x does not hold the exported content.');
       const shorter = about(made, { content: { ...made.file.content, bytes: bytes - 1, fingerprint } });
-      expect(await told(shorter, how.passphrase)).toBe('x does not hold what was exported: it holds more.');
-      expect(await told(about(made, { sha256: sha256('x') }), how.passphrase)).toBe(
-        'x is not what was written: its SHA-256 is another one.',
-      );
+      expect(await told(shorter, how.passphrase)).toBe('x does not hold the exported content: it is longer.');
+      expect(await told(about(made, { sha256: sha256('x') }), how.passphrase)).toBe('x was changed: its SHA-256 differs.');
     }
   });
 
-  it('says what is wrong with it', async () => {
+  it('says what is wrong', async () => {
     const plain = await stored({ content: '<configuration><a></configuration>' });
-    expect(await told(plain)).toMatch(/^x is not a whole configuration: .+\.$/);
+    expect(await told(plain)).toMatch(/^x is not a complete configuration: .+\.$/);
     const cut = await stored();
     rewrite(cut, (bytes) => bytes.subarray(0, -1));
-    expect(await told(cut)).toMatch(/^x is not a whole configuration: .+\.$/);
+    expect(await told(cut)).toMatch(/^x is not a complete configuration: .+\.$/);
     const packed = await stored({ gzip: true });
     rewrite(packed, (bytes) => Buffer.concat([bytes.subarray(0, 20), Buffer.alloc(20), bytes.subarray(40)]));
     expect(await told(packed)).toBe('x is damaged: it cannot be decompressed.');
@@ -178,10 +176,10 @@ describe('a stored file that is checked', () => {
     expect(await told(none)).toBe('x is damaged: it cannot be decompressed.');
     const other = await stored({ gzip: true });
     rewrite(other, () => gzipSync(CONTENT.replace('j.doe', 'j.doo')));
-    expect(await told(other)).toBe('x is not what was written: its SHA-256 is another one.');
+    expect(await told(other)).toBe('x was changed: its SHA-256 differs.');
   });
 
-  it('with a passphrase is what that made, or is said not to be', async () => {
+  it('requires with a passphrase that the passphrase made the file', async () => {
     for (const gzip of [true, false]) {
       const made = await stored({ gzip, passphrase: PASSPHRASE });
       expect(await told(made, 'another')).toContain(DECRYPTION_FAILED);
@@ -190,22 +188,22 @@ describe('a stored file that is checked', () => {
       for (const where of [20, bytes.length - 5]) {
         rewrite(made, () => Buffer.from(bytes).fill((bytes[where] ?? 0) ^ 1, where, where + 1));
         expect(await told(made, PASSPHRASE)).toContain(DECRYPTION_FAILED);
-        expect(await told(made)).toBe('x is not what was written: its SHA-256 is another one.');
+        expect(await told(made)).toBe('x was changed: its SHA-256 differs.');
       }
     }
   });
 
-  it('is not read on when that is cancelled', async () => {
+  it('stops when it is canceled', async () => {
     const error = await expectFailure(check(await stored(), undefined, AbortSignal.abort()));
-    expect([error.code, error.message, error.details.sent]).toEqual(['ABORTED', 'Cancelled while a backup was read.', false]);
+    expect([error.code, error.message, error.details.sent]).toEqual(['ABORTED', 'Canceled while a backup was read.', false]);
   });
 });
 
-describe('what is sent of a stored file', () => {
+describe('openCheckedContent', () => {
   const sent = async ({ path, file }: Made, passphrase?: string): Promise<string> =>
     (await buffer(openCheckedContent(await opened(path), file, passphrase))).toString();
 
-  it.each([{}, { gzip: true }, { gzip: true, passphrase: PASSPHRASE }])('is what was exported: %j', async (how) => {
+  it.each([{}, { gzip: true }, { gzip: true, passphrase: PASSPHRASE }])('returns the exported content: %j', async (how) => {
     expect(await sent(await stored(how), how.passphrase)).toBe(CONTENT);
   });
 
@@ -216,7 +214,7 @@ describe('what is sent of a stored file', () => {
     ['the same, packed in another way', { gzip: true }, () => gzipSync(CONTENT, { level: 1 })],
     ['what cannot be unpacked', { gzip: true }, (bytes) => Buffer.from(bytes.fill(0, 12, 40))],
     ['what cannot be decrypted', { passphrase: PASSPHRASE }, (bytes) => Buffer.from(bytes.fill(0, 20, 40))],
-  ])('is cut off before its end where it has become %s', async (_what, how, change) => {
+  ])('ends before the last byte if the file becomes %s', async (_what, how, change) => {
     const made = await stored(how);
     const file = await opened(made.path);
     writeFileSync(made.path, change(readFileSync(made.path)));
@@ -228,12 +226,12 @@ describe('what is sent of a stored file', () => {
     const error = await expectFailure(read());
     expect([error.code, error.message]).toEqual([
       'BAD_INPUT',
-      `${made.path} was changed while it was sent, so it was cut off before its end. Nothing was restored.`,
+      `${made.path} was changed while it was sent, so it was not sent to its end. Nothing was restored.`,
     ]);
     expect(bytes).toBeLessThan(CONTENT.length);
   });
 
-  it.each([{}, { gzip: true }])('says that it cannot be read where that is so: %j', async (how) => {
+  it.each([{}, { gzip: true }])('reports a read error: %j', async (how) => {
     const made = await stored(how);
     const file = await opened(made.path);
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
@@ -250,8 +248,8 @@ describe('what is sent of a stored file', () => {
   });
 });
 
-describe('a folder that is checked', () => {
-  it('is told with each backup, and what belongs to none', async () => {
+describe('verifyBackups', () => {
+  it('reports every backup, and files without one', async () => {
     const made = await stored();
     const place = made.path.replace(/\/[^/]+$/, '');
     const time = '2020-01-01T00:00:00.000Z';
@@ -298,7 +296,7 @@ describe('a folder that is checked', () => {
       {
         ok: false,
         item: { backup: orphan },
-        error: { message: `${join(place, orphan)}.json is missing: what belongs to it cannot be checked.` },
+        error: { message: `${join(place, orphan)}.json is missing, so its files cannot be checked.` },
       },
     ]);
     expect(listOpenFiles().filter((file) => file.startsWith(place))).toEqual([]);

@@ -19,7 +19,7 @@ function postdate({ backup, folder: path, time, files }: BackupResult): void {
   writeFileSync(join(path, `${backup.replace(stamp, FUTURE.stamp)}.json`), manifest);
 }
 
-it.each([{ keep: 1 }, { keep: 1, 'keep-days': 1 }])('a clock that was set back costs no backup that was just made: %j', async (keep) => {
+it.each([{ keep: 1 }, { keep: 1, 'keep-days': 1 }])('a clock that is set back does not cost a new backup: %j', async (keep) => {
   const { gateway, simulator } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   postdate(await takeBackup(gateway, { folder: path }));
@@ -33,7 +33,7 @@ it.each([{ keep: 1 }, { keep: 1, 'keep-days': 1 }])('a clock that was set back c
   expect((await takeBackup(gateway, { folder: path, keep: 3 })).changed).toBe(false);
 });
 
-it('a check of the whole folder tells of backups whose manifest is damaged or gone', async () => {
+it('a check of the whole folder reports backups with a damaged or missing manifest', async () => {
   const { gateway } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   const [first, second, third] = [
@@ -53,7 +53,7 @@ it('a check of the whole folder tells of backups whose manifest is damaged or go
   await expect(gateway.run('backup.verify', { folder: path })).rejects.toMatchObject({ code: 'BAD_INPUT' });
 });
 
-it('a restore sends the password only with a backup that was made with one, and tells of the import', async () => {
+it('a restore sends the password only with a backup that needs it, and reports the import', async () => {
   const { gateway, simulator } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   await takeBackup(gateway, { folder: path });
@@ -67,7 +67,7 @@ it('a restore sends the password only with a backup that was made with one, and 
   expect(body).not.toContain('later');
 });
 
-it('clears away what another host left half a day ago, and nothing younger: it may still be writing', async () => {
+it('a run removes partial files of another host after half a day, but none that are younger', async () => {
   const { gateway } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   const hours = (count: number): Date => new Date(Date.now() - count * 3_600_000);

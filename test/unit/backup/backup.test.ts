@@ -16,8 +16,8 @@ import {
 import { createTemporaryFolder, listNames, AWKWARD_PASSWORD } from '../../helpers/transfer';
 import { listOpenFiles } from '../../helpers/open-files';
 
-describe('a backup', () => {
-  it('is files and a manifest, named after appliance, serial number and time', async () => {
+describe('backup.run', () => {
+  it('writes files and a manifest, named after appliance, serial number and time', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
@@ -37,7 +37,7 @@ describe('a backup', () => {
     expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 1, ok: 1 });
   });
 
-  it('can be cancelled while it is compared, which leaves nothing behind', async () => {
+  it('can be canceled during the comparison, and leaves nothing', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { largeExport: 4 } }, { name: 'vpn-1' });
     const path = createTemporaryFolder();
     const { bytes } = await takeBackup(gateway, { folder: path, what: 'binary' });
@@ -58,7 +58,7 @@ describe('a backup', () => {
     expect(listOpenFiles().filter((file) => file.startsWith(path))).toEqual([]);
   });
 
-  it('tells whether the configuration changed, and not whether the export did', async () => {
+  it('reports whether the configuration changed, not whether the export did', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const first = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
@@ -77,7 +77,7 @@ describe('a backup', () => {
     expect((await takeBackup(gateway, { folder: path, what: 'binary', ignore: ['fullname'] })).changed).toBe(false);
   });
 
-  it('is compressed and encrypted so that openssl and gunzip open it', async () => {
+  it('compresses and encrypts so that openssl and gunzip can read the file', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const passphrase = `pass "phrase' & ü`;
@@ -103,7 +103,7 @@ describe('a backup', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('needs a folder, and says so before anything is sent', async () => {
+  it('requires a folder before anything is sent', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     writeFileSync(join(path, 'file'), '');
@@ -117,8 +117,8 @@ describe('a backup', () => {
   });
 });
 
-describe('rotation', () => {
-  it('keeps so many, and nothing that it did not write goes', async () => {
+describe('rotation after a backup', () => {
+  it('keeps the given number, and removes no foreign file', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const mine = ['vpn-1_notes.xml', 'vpn-1_X_20200101T000000.000Z.xml', 'old.json', 'vpn-1_X_20200101T000000.000Z.json'];
@@ -136,7 +136,7 @@ describe('rotation', () => {
     expect((data as BackupResult[]).map(({ backup }) => backup)).toEqual([made[3]?.backup, made[2]?.backup, binary.backup]);
   });
 
-  it('by age never takes the last good one', async () => {
+  it('never removes the last good backup by age', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const old = await takeBackup(gateway, { folder: path });
@@ -146,7 +146,7 @@ describe('rotation', () => {
     expect((await takeBackup(gateway, { folder: path, 'keep-days': 0.000000001 })).rotated).toEqual([made.backup]);
   });
 
-  it('counts only those that are whole', async () => {
+  it('counts only complete backups', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path });
@@ -157,7 +157,7 @@ describe('rotation', () => {
     expect(new Set((await takeBackup(gateway, { folder: path, keep: 2 })).rotated)).toEqual(new Set([good.backup, lost.backup]));
   });
 
-  it('does not happen when the export fails', async () => {
+  it('does not run if the export fails', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path });
@@ -181,7 +181,7 @@ function age(path: string, { backup }: BackupResult, days: number): void {
   rmSync(manifest);
 }
 
-describe('what does not count as a change', () => {
+describe('changed', () => {
   const of = (content: string): string => {
     const fingerprint = new XmlFingerprint();
     const check = new XmlCheck(fingerprint);
@@ -199,7 +199,7 @@ describe('what does not count as a change', () => {
     'last-backup-time',
     'timestamp',
     'password-encrypted',
-  ])('%s', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of(`<${name}>2</${name}>`)));
+  ])('ignores in XML: %s', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of(`<${name}>2</${name}>`)));
 
   it.each([
     ['a role named secret', '<role name="secret"><vlan>1</vlan></role>', '<role name="secret"><vlan>2</vlan></role>'],
@@ -207,15 +207,16 @@ describe('what does not count as a change', () => {
     ['a switch for timestamps', '<include-timestamp>true</include-timestamp>', '<include-timestamp>false</include-timestamp>'],
     ['a switch for encryption', '<traffic-encrypted> yes </traffic-encrypted>', '<traffic-encrypted>no</traffic-encrypted>'],
     ['a switch as an attribute', '<log include-timestamp="on"/>', '<log include-timestamp="off"/>'],
-  ])('but %s does', (_name, one, other) => expect(of(one)).not.toBe(of(other)));
+  ])('includes in XML %s', (_name, one, other) => expect(of(one)).not.toBe(of(other)));
 
   it.each([
     ['an encrypted value', '<key type="secret">1</key>', '<key type="secret">2</key>'],
     ['what is in an encrypted element', '<x-encrypted><a>true</a>1</x-encrypted>', '<x-encrypted><a>false</a>2</x-encrypted>'],
     ['a time as an attribute', '<log timestamp="1"/>', '<log timestamp="2"/>'],
-  ])('%s', (_name, one, other) => expect(of(one)).toBe(of(other)));
+  ])('ignores in the binary configuration: %s', (_name, one, other) => expect(of(one)).toBe(of(other)));
 
-  it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])('but %s does', (name) =>
-    expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)),
+  it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])(
+    'includes in the binary configuration %s',
+    (name) => expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)),
   );
 });

@@ -15,7 +15,7 @@ const given = (body: JsonObject, present?: JsonObject) => compareDesired(PATH, b
 const fields = (body: JsonObject, present?: JsonObject) => given(body, present).diff.map(({ field }) => field);
 const link = { href: '/api/v1/configuration/a/b' };
 
-describe('what was given against what is there', () => {
+describe('compareDesired', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['the same', { a: 'x', b: { c: ['1', { d: 'y' }] } }, { a: 'x', b: { c: ['1', { d: 'y' }] } }],
     ['more than was given', { b: { c: 1 } }, { a: 'x', b: { c: 1, d: 2 } }],
@@ -24,7 +24,7 @@ describe('what was given against what is there', () => {
     ['numbers as text', { a: 20, b: '20', c: [1.5] }, { a: '20', b: 20, c: ['1.5'] }],
     ['null for what is missing', { a: null, b: [], c: {} }, {}],
     ['more in an object of a list', { rule: [{ name: 'x' }] }, { rule: [{ name: 'x', id: '7' }] }],
-  ])('is equal: %s', (_what, body, present) => {
+  ])('treats the values as equal: %s', (_what, body, present) => {
     expect(given(body, present)).toMatchObject({ diff: [], notCompared: [] });
   });
 
@@ -45,11 +45,11 @@ describe('what was given against what is there', () => {
     ['a number written otherwise', { a: '020' }, { a: 20 }, ['/a']],
     ['names that a pointer escapes', { 'a/b': { 'c~d': 1 } }, {}, ['/a~1b/c~0d']],
     ['names that every object has', { constructor: 'x', toString: 'y' }, {}, ['/constructor', '/toString']],
-  ])('differs: %s', (_what, body, present, expected) => {
+  ])('reports a difference: %s', (_what, body, present, expected) => {
     expect(fields(body, present)).toEqual(expected);
   });
 
-  it('says what was there and what shall be', () => {
+  it('reports the current and the desired value of each field', () => {
     const { diff } = given({ enabled: true, hosts: ['a'], note: null }, { enabled: 'false', note: 'x' });
     expect(diff).toEqual([
       { path: PATH, field: '/enabled', before: 'false', after: true },
@@ -58,7 +58,7 @@ describe('what was given against what is there', () => {
     ]);
   });
 
-  it('leaves hyperlinks and secrets alone, wherever they stand, and names them', () => {
+  it('does not compare hyperlinks and secrets at any depth, but lists them', () => {
     const body = {
       users: link,
       list: [{ name: 'a', ...link }],
@@ -81,7 +81,7 @@ describe('what was given against what is there', () => {
     expect(diff[0]).toMatchObject({ after: [{ name: 'api-key', value: '***' }] });
   });
 
-  it('refuses what is nested beyond measure', () => {
+  it('throws BAD_RESPONSE for a resource that is nested too deep', () => {
     const nested = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
     expect(fields(nested(150), nested(150))).toEqual([]);
     expect(() => fields(nested(5000), nested(5000))).toThrow('nested deeper');
@@ -91,8 +91,8 @@ describe('what was given against what is there', () => {
   });
 });
 
-describe('two states of one resource', () => {
-  it('differ by what came, went and changed, field by field', () => {
+describe('compareResources', () => {
+  it('reports added, removed and changed fields one by one', () => {
     const diff = compareResources(PATH, { a: 1, gone: { x: 'y' }, list: [1] }, { list: [1, 2], a: '1', come: 'x' });
     expect(diff).toEqual([
       { path: PATH, field: '/gone/x', before: 'y', after: null },
@@ -101,7 +101,7 @@ describe('two states of one resource', () => {
     ]);
   });
 
-  it('differ by whether there is a secret, not by which, and not by links', () => {
+  it('reports whether a secret exists, but neither its value nor links', () => {
     const before = { psk: 'one', password: '', more: link, users: [{ name: 'a', ...link }] };
     expect(compareResources(PATH, before, { psk: 'two', password: '', more: { href: '/b' } })).toEqual([]);
     expect(compareResources(PATH, before, { psk: '***', password: 'x' })).toEqual([
@@ -110,13 +110,13 @@ describe('two states of one resource', () => {
     expect(compareResources(PATH, { psk: 'one' }, {})).toEqual([{ path: PATH, field: '/psk', before: '***', after: null }]);
   });
 
-  it('tell an object of a list that has more from one that has less', () => {
+  it('reports an object as soon as an array item has more fields', () => {
     expect(compareResources(PATH, { rule: [{ name: 'a', id: 1 }] }, { rule: [{ name: 'a' }] })).toHaveLength(1);
   });
 });
 
-describe('two trees', () => {
-  it('differ by resources that were added, removed and changed', () => {
+describe('compareTrees', () => {
+  it('reports added, removed and changed resources', () => {
     const before = new Map<string, JsonObject>([
       ['/a', { x: 1 }],
       ['/b', { x: 1 }],
@@ -137,8 +137,8 @@ describe('two trees', () => {
   });
 });
 
-describe('what a comparison holds back', () => {
-  it('a secret that only comes, goes, or changes', () => {
+describe('masking in a comparison', () => {
+  it('masks a secret that is added, removed or changed', () => {
     expect(compareResources(PATH, { password: 'a' }, { password: 'b' })).toEqual([]);
     expect(compareResources(PATH, { password: 'a' }, {})).toEqual([{ path: PATH, field: '/password', before: '***', after: null }]);
     expect(compareResources(PATH, {}, { psk: 4711 })).toEqual([{ path: PATH, field: '/psk', before: null, after: '***' }]);
@@ -157,7 +157,7 @@ describe('what a comparison holds back', () => {
     });
   });
 
-  it('and what nothing can be learned from it shows', () => {
+  it('shows values that reveal nothing', () => {
     const empty = { password: '', token: null, secret: false, psk: undefined };
     expect(maskResourceSecrets(empty)).toEqual(empty);
     expect(maskResourceSecrets({ secret: 0 })).toEqual({ secret: '***' });
@@ -165,13 +165,13 @@ describe('what a comparison holds back', () => {
     expect(maskResourceSecrets({ at, none: null })).toEqual({ at, none: null });
   });
 
-  it('no more than the beginning of a long name', () => {
+  it('cuts the name of a long field', () => {
     expect(toPointerSegment('a'.repeat(200))).toBe(`/${'a'.repeat(200)}`);
     expect(toPointerSegment('a'.repeat(201))).toBe(`/${'a'.repeat(200)}…`);
   });
 });
 
-describe('hyperlinks', () => {
+describe('isHyperlink', () => {
   it.each<[unknown, boolean, boolean]>([
     [{ href: '/a' }, true, true],
     [{ href: '/a', name: 'a' }, true, true],
@@ -182,11 +182,11 @@ describe('hyperlinks', () => {
     [[{ href: '/a' }, { b: 1 }], false, false],
     [[], false, false],
     ['/a', false, false],
-  ])('%j', (value, one, some) => expect([isHyperlink(value), containsOnlyLinks(value)]).toEqual([one, some]));
+  ])('decides about %j', (value, one, some) => expect([isHyperlink(value), containsOnlyLinks(value)]).toEqual([one, some]));
 });
 
-describe('trees', () => {
-  it('are equal only where nothing came, went or changed', () => {
+describe('the equal flag of compareTrees', () => {
+  it('is true only if nothing was added, removed or changed', () => {
     const tree = (...paths: string[]): Map<string, JsonObject> => new Map(paths.map((path) => [path, { a: 1 }]));
     expect(compareTrees(tree('/a'), tree('/a'))).toEqual({ equal: true, added: [], removed: [], changed: [] });
     expect(compareTrees(tree('/a'), tree('/a', '/b'))).toMatchObject({ equal: false, added: ['/b'], removed: [] });
@@ -201,7 +201,7 @@ describe('trees', () => {
   });
 });
 
-describe('values that look alike', () => {
+describe('comparing scalar values', () => {
   it.each<[unknown, unknown, boolean]>([
     ['True', 'true', true],
     ['not true', 'NOT TRUE', false],
@@ -214,19 +214,19 @@ describe('values that look alike', () => {
     [null, ['x'], false],
     [[], 'x', false],
     [['x'], [], false],
-  ])('%j and %j', (one, other, same) => {
+  ])('compares %j and %j as expected', (one, other, same) => {
     expect(fields({ a: one }, { a: other })).toEqual(same ? [] : [expect.stringMatching(/^\/a/)]);
   });
 
-  it('a hyperlink in a list counts in its length, and what is left is told only of what was given', () => {
+  it('counts hyperlinks in the length of an array, and lists only given hyperlinks as not compared', () => {
     expect(compareResources(PATH, { a: link }, { a: { href: '/other' } })).toEqual([]);
     expect(given({ a: [link, 'x'] }, { a: [link, 'x'] })).toMatchObject({ diff: [], notCompared: [{ field: '/a/0' }] });
   });
 
-  it('200 levels are compared, one more is refused, in objects and in lists', () => {
+  it('compares objects and arrays up to 200 levels and refuses one more', () => {
     const objects = (depth: number): JsonObject => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as JsonObject;
     expect(fields(objects(201), objects(201))).toEqual([]);
-    expect(() => fields(objects(202), objects(202))).toThrow('A resource is nested deeper than 200 levels, which is more than any has.');
+    expect(() => fields(objects(202), objects(202))).toThrow('A resource is nested deeper than 200 levels.');
     const lists = (depth: number): JsonObject => ({ a: JSON.parse('['.repeat(depth) + '1' + ']'.repeat(depth)) as unknown });
     expect(() => fields(lists(150), lists(150))).not.toThrow();
     expect(() => fields(lists(5000), lists(5000))).toThrow('nested deeper');

@@ -50,7 +50,7 @@ const sent = (simulator: Simulator): unknown[] =>
     .map(({ method, path, body }) => [`${method} ${path.replace(`${TREE}/`, '')}`, body ? (JSON.parse(body) as unknown) : '']);
 const put = (path: string, body: JsonObject): Request => ({ method: 'PUT', path: at(path), body });
 
-describe('lists that may be collections', () => {
+describe('findNameLists and findUserLists', () => {
   it.each<[string, JsonObject, [string, string[]][]]>([
     ['x', { user: [{ name: 'a' }, { username: 'b/c' }] }, [['user', ['x/user/a', 'x/user/b%2Fc']]]],
     ['x/user', { user: [{ name: 'a' }] }, [['user', ['x/user/a']]]],
@@ -80,11 +80,11 @@ describe('lists that may be collections', () => {
     ]),
     ['x', { user: [{ name: 'n'.repeat(500) }] }, [['user', [`x/user/${'n'.repeat(500)}`]]]],
     ['x', { 'a b': [{ name: '...' }] }, [['a b', ['x/a%20b/%2E..']]]],
-  ])('in %s: %j', (place, document, expected) => {
+  ])('find the name lists in %s: %j', (place, document, expected) => {
     expect(findNameLists(place, document)).toEqual(expected.map(([key, paths]) => ({ key, paths })));
   });
 
-  it('of whole users are told by their names, unless they are links', () => {
+  it('find complete users by their names unless they are links', () => {
     expect(findUserLists('x', { user: [{ username: 'a', fullname: '1' }, { username: 'b' }] })).toEqual([
       { key: 'user', paths: ['x/user/a', 'x/user/b'] },
     ]);
@@ -94,8 +94,8 @@ describe('lists that may be collections', () => {
   });
 });
 
-describe('what a write is about', () => {
-  it('is told of those of the configuration tree alone', () => {
+describe('the subject of a write', () => {
+  it('is tracked only for writes to the configuration tree', () => {
     const tracked = (method: Request['method'], path: string): boolean => isConfigurationWrite({ method, path });
     expect([tracked('PUT', at('x')), tracked('DELETE', at('x')), tracked('POST', at('x'))]).toEqual([true, true, true]);
     expect([tracked('GET', at('x')), tracked('PUT', TREE), tracked('PUT', '/api/v1/system/x'), tracked('PUT', `/x${at('x')}`)]).toEqual([
@@ -106,21 +106,21 @@ describe('what a write is about', () => {
     ]);
   });
 
-  it('is the item, by what its body has as a key', () => {
+  it('is the item of a collection, found by the key in its body', () => {
     expect(toItemPaths('c', { address: '1.2.3.4', name: 'a/b', username: 'u' })).toEqual(['c/a%2Fb', 'c/u', 'c/1.2.3.4']);
     expect(toItemPaths('c', { name: '', username: 7 })).toEqual([]);
     expect(toItemPaths('c', {})).toEqual([]);
   });
 
-  it('leads where a link says, below the interface', () => {
+  it('is found from a link only if it leads below the interface', () => {
     expect(readLinkPath({ href: `https://vpn/base${at('x/y/')}` })).toBe(at('x/y'));
     expect(readLinkPath({ href: at('x') })).toBe(at('x'));
     for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(readLinkPath(none)).toBeUndefined();
   });
 });
 
-describe('a state', () => {
-  it('before a deletion is all that is below, each read once, and nothing elsewhere', async () => {
+describe('readStateBefore and readCurrentState', () => {
+  it('read everything below a deleted resource once, and nothing elsewhere', async () => {
     const { simulator, call } = await shows({
       a: { name: 'a', one: link('a/one', { name: 'one' }), again: link('a/one'), away: link('b'), up: link('a'), near: link('ab') },
       'a/one': { value: '1', items: [link('a/one/x'), link('a/one/y'), 'text'] },
@@ -134,7 +134,7 @@ describe('a state', () => {
     expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
   });
 
-  it('reads what lists name where something is there, and takes an odd answer for nothing', async () => {
+  it('read the items of name lists that exist, and ignore odd responses', async () => {
     const { simulator, call } = await shows({
       a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }], site: [{ name: 's' }] },
       'a/user/u': { fullname: 'U' },
@@ -151,7 +151,7 @@ describe('a state', () => {
     expect(await readStateBefore({ method: 'DELETE', path: at('c') }, call)).toBeUndefined();
   });
 
-  it('before a creation is nothing, after it the first that is there', async () => {
+  it('return nothing before a creation, and the first existing path after it', async () => {
     const { simulator, call } = await shows({ 'c/u': { username: 'u' }, 'c/1.2.3.4': { address: '1.2.3.4' } });
     const found = await readStateBefore({ method: 'POST', path: at('c/'), body: { name: 'n', username: 'u', address: '1.2.3.4' } }, call);
     expect(found).toEqual({ subject: { paths: ['c/n', 'c/u', 'c/1.2.3.4'].map(at), deep: true }, before: {} });
@@ -162,7 +162,7 @@ describe('a state', () => {
     expect((await readStateBefore({ method: 'POST', path: at('c') }, call))?.subject.paths).toEqual([]);
   });
 
-  it('of what is not there is nothing, with all that will be below', async () => {
+  it('return nothing for a missing resource, and later everything below it', async () => {
     const { call } = await shows({});
     expect(await readStateBefore(put('users/none', { value: '1' }), call)).toEqual({
       subject: { paths: [at('users/none')], deep: true },
@@ -177,7 +177,7 @@ describe('a state', () => {
       });
   });
 
-  it('of a resource is it and its parts, as far as they are given', async () => {
+  it('read a resource with the linked parts that the body contains', async () => {
     const { simulator, call } = await shows({
       r: { name: 'r', general: link('r/general'), other: link('r/other'), value: '1' },
       'r/general': { deeper: link('r/general/deeper'), text: 'x' },
@@ -197,7 +197,7 @@ describe('a state', () => {
     expect(Object.keys(parts)).toEqual(paths.slice(1));
   });
 
-  it('of a resource leaves alone what is no link, what leads nowhere and what is not given', async () => {
+  it('do not read links that are broken, that lead elsewhere or that the body does not contain', async () => {
     const { simulator, call } = await shows({ 'r/there': { x: '1' } });
     const present = { none: link('r/none'), there: link('r/there'), more: link('r/there', { text: 'x' }), text: 'x', plain: { x: '1' } };
     const given = { none: { x: '2' }, there: 'text', more: { x: '2' }, text: { x: '2' }, plain: { x: '2' } };
@@ -209,7 +209,7 @@ describe('a state', () => {
     expect(asked(simulator)).toEqual(['r/none', 'r/there', 'r/there']);
   });
 
-  it('of an item that is written at its collection is that of the item', async () => {
+  it('read the item when it is written at its collection', async () => {
     const { call } = await shows({
       c: { item: [link('c/a')] },
       'c/a': { name: 'a', value: '1' },
@@ -231,7 +231,7 @@ describe('a state', () => {
       expect((await readStateBefore(put(place, body), call))?.subject).toEqual({ paths: [at(place)], deep: false });
   });
 
-  it('of a field is read from its resource where the run has just read that', async () => {
+  it('read a field from its resource if the run has just read that resource', async () => {
     const { simulator, call } = await shows({
       r: { name: 'r', 'a b': 'x', part: link('r/part') },
       'r/a%20b': { 'a b': 'x' },
@@ -259,7 +259,7 @@ describe('a state', () => {
     expect(await readCurrentState({ paths: [at('none/x')], deep: false, owner: at('none') }, call)).toEqual({});
   });
 
-  it('that cannot be read is not known, but without an answer there is no write', async () => {
+  it('return undefined for an unreadable state, but throw after an error that prevents the write', async () => {
     const { simulator, call } = await shows({ a: 403, b: 500 });
     for (const path of ['a', 'b']) expect(await readStateBefore(put(path, { x: '1' }), call)).toBeUndefined();
     simulator.fault({ match: ({ path }) => path === at('c'), cut: 'before-headers', times: Infinity });
@@ -275,7 +275,7 @@ describe('a state', () => {
     for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) expect(await codeWith({}, { username: 'nobody', password: 'x' })).toBe(code);
   });
 
-  it('of more than anybody would put back is refused', async () => {
+  it('throw LIMIT for more resources than anybody would restore', async () => {
     const items = Array.from({ length: 10_001 }, (_, index) => link(`a/${index}`));
     const { simulator, call } = await shows({ a: { items } });
     const error = await expectFailure(readCurrentState({ paths: [at('a')], deep: true }, call));
@@ -284,7 +284,7 @@ describe('a state', () => {
     expect(asked(simulator)).toEqual(['a', 'a']);
   });
 
-  it('is read anew unless what the run knows will do', async () => {
+  it('read again unless cached reads are allowed', async () => {
     const { simulator, call } = await shows({ a: { x: '1' } });
     for (const known of [false, true, true, false]) await readCurrentState({ paths: [at('a')], deep: false }, call, known);
     expect(asked(simulator)).toEqual(['a', 'a']);
@@ -293,7 +293,7 @@ describe('a state', () => {
     expect(await readIfExists(at('none'), call)).toBeUndefined();
   });
 
-  it('against another one tells what changed, went and came, without secrets', () => {
+  it('give two states whose differences show changed, removed and added resources without secrets', () => {
     const before = { a: { x: '1' }, gone: { password: 's3cret', x: '1' } };
     const after = { a: { x: '2' }, come: { password: 's3cret' } };
     const compared = { changed: [{ path: 'a', field: '/x', before: '1', after: '2' }], removed: ['gone'], added: ['come'], equal: false };
@@ -308,10 +308,10 @@ describe('a state', () => {
   });
 });
 
-describe('putting back', () => {
+describe('restoreState', () => {
   const subject = (path: string, deep = false) => ({ paths: [at(path)], deep });
 
-  it('what is there already sends nothing, and says that nothing changed', async () => {
+  it('sends nothing and reports no change if the state is already restored', async () => {
     const { simulator, call } = await shows({});
     expect(await restoreState({ subject: subject('r'), before: {} }, {}, call)).toEqual([]);
     const state = { [at('r')]: { x: '1' } };
@@ -319,7 +319,7 @@ describe('putting back', () => {
     expect([listRequestLines(simulator), call.record.changed]).toEqual([[], false]);
   });
 
-  it('where nothing was takes away what was created, with all below it, and nobody misses its password', async () => {
+  it('deletes a created resource with everything below it, and reports no lost password', async () => {
     const { simulator, call } = await shows({});
     takes(simulator);
     const now = { [at('c')]: { name: 'c' }, [at('c/below')]: { x: '1' } };
@@ -327,7 +327,7 @@ describe('putting back', () => {
     expect([asked(simulator), call.record.changed]).toEqual([[`DELETE ${at('c')}`, 'c'], true]);
   });
 
-  it('a value names what the appliance has besides, and is planned without another look', async () => {
+  it('reports fields that the appliance added, and is planned without a second read', async () => {
     const { simulator, call } = await shows({ r: { x: '1', y: '3' } });
     takes(simulator);
     const found = { subject: subject('r'), before: { [at('r')]: { x: '1' } }, body: { x: '2' } };
@@ -342,7 +342,7 @@ describe('putting back', () => {
   it.each<[JsonObject, object[]]>([
     [{ x: '1' }, [{ path: at('r'), field: '/shared-secret' }]],
     [{ x: '1', 'shared-secret': 'old', y: '1' }, []],
-  ])('a secret sends what was there, and names what was not shown: %j', async (resource, incomplete) => {
+  ])('sends the earlier state after a written secret, and reports secrets that were not shown: %j', async (resource, incomplete) => {
     const { simulator, call } = await shows({ r: resource });
     takes(simulator);
     const before = { [at('r')]: resource };
@@ -350,7 +350,7 @@ describe('putting back', () => {
     expect(sent(simulator)).toEqual([['PUT r', resource]]);
   });
 
-  it('what was deleted leaves out what comes back by itself: links, and entries that have places of their own', async () => {
+  it('omits links and collection items, which come back with their own resources', async () => {
     const documents = {
       r: { name: 'r', user: [{ name: 'a' }, { name: 'b' }], tag: [{ name: 't' }], below: link('r/below') },
       'r/user/a': { fullname: 'A' },
@@ -371,7 +371,7 @@ describe('putting back', () => {
     ['s/local/users/user/u', { username: 'u', 'password-encrypted': 'x', fullname: 'U' }, false],
     ['s/local/users/user/u/more', { username: 'u' }, false],
     ['s/users/user/u', { username: 'u' }, false],
-  ])('a user who cannot be without a password gives them one that nobody knows: %s %j', async (path, resource, made) => {
+  ])('gives a restored user who needs a password a random one: %s %j', async (path, resource, made) => {
     const { simulator, call } = await shows({ [path]: resource });
     takes(simulator);
     const incomplete = await restoreState({ subject: subject(path, true), before: { [at(path)]: resource } }, {}, call);
@@ -381,10 +381,10 @@ describe('putting back', () => {
   });
 });
 
-describe('an ensure', () => {
+describe('ensureResource', () => {
   const none = { hasDifferences: false, diff: [], notCompared: [], implicit: [] };
 
-  it('of what is as it should be, or absent already, is nothing, and says so', async () => {
+  it('sends nothing and reports no change if the resource is already as desired or absent', async () => {
     const { simulator, call } = await shows({ r: { x: '1' } });
     expect(await ensureResource({ path: at('r'), body: { x: 1 } }, call)).toEqual({ ...none, resource: { x: '1' } });
     expect(await ensureResourceAbsent(at('none'), call)).toEqual({ ...none, resource: undefined });
@@ -393,7 +393,7 @@ describe('an ensure', () => {
     expect(call.record.envelopeFields).toEqual({});
   });
 
-  it('that is planned looks once, and tells what it would write', async () => {
+  it('reads once in a dry run and plans the write', async () => {
     const { simulator } = await shows({ r: { x: '1' } });
     const planned = createRunContext(simulator, { dryRun: true });
     const diff = [{ path: at('r'), field: '/x', before: '1', after: '2' }];
@@ -406,7 +406,7 @@ describe('an ensure', () => {
     expect([asked(simulator), planned.record.request?.body]).toEqual([['r'], { x: '2' }]);
   });
 
-  it('sends what belongs to a new one alone to no other', async () => {
+  it('sends create-only keys only when it creates the resource', async () => {
     const { simulator, call } = await shows({ r: { x: '1' } });
     takes(simulator);
     const body = { x: '1', 'password-cleartext': 's3cret' };
@@ -418,7 +418,7 @@ describe('an ensure', () => {
     ]);
   });
 
-  it('tells of what became another value besides all that was not asked for', async () => {
+  it('reports changes of the appliance that nobody asked for', async () => {
     const { simulator, call } = await shows({});
     const shown = (times: number, document: JsonObject): void =>
       simulator.fault({ match: ({ method }) => method === 'GET', times, status: 200, body: JSON.stringify(document) });
@@ -444,7 +444,7 @@ describe('an ensure', () => {
     [{ item: [item], other: '1' }, { name: 'a' }, false],
     [{ item: [item] }, { item: [] }, false],
     [{}, { name: 'a' }, false],
-  ])('is told where %j is a collection: %j', async (document, body, refused) => {
+  ])('decides whether %j is a collection: %j', async (document, body, refused) => {
     const { simulator } = await shows({ c: document });
     const planned = createRunContext(simulator, { dryRun: true });
     const done = await ensureResource({ path: at('c'), body }, planned).then(
@@ -455,16 +455,16 @@ describe('an ensure', () => {
   });
 });
 
-describe('what is not there', () => {
-  it('may be fine where the author of the flow says so, and no message', () => {
+describe('missing-ok', () => {
+  it('can be set by the author of the flow, but not by a message', () => {
     expect(missingOkField).toMatchObject({
       label: 'Missing is fine',
-      help: 'What is not there is a success too, with `msg.envelope.changed` false.',
+      help: 'A missing resource counts as success, with `msg.envelope.changed` false.',
       guard: true,
     });
   });
 
-  it('is removed all the same, where that is meant, and what else fails is told', async () => {
+  it('treats a missing resource as deleted, and still throws other errors', async () => {
     const { simulator, call } = await shows({});
     const gone = new GatewayError('NOT_FOUND', 'It is not there.');
     expect(await ignoreNotFound(call, () => Promise.reject(gone))).toEqual({ result: { info: [], warnings: [], errors: [] } });
@@ -476,7 +476,7 @@ describe('what is not there', () => {
     expect(listRequestLines(simulator)).toEqual([request, request].map(({ path }) => `DELETE ${path}`));
   });
 
-  it('is looked at by a plan, below the configuration', async () => {
+  it('makes a dry run check whether a configuration path exists', async () => {
     const simulator = await startTestSimulator();
     const planned = createRunContext(simulator, { dryRun: true });
     const sent: string[] = [];
@@ -490,8 +490,8 @@ describe('what is not there', () => {
   });
 });
 
-describe('turns', () => {
-  it('come in the order of the items, also after one that failed', async () => {
+describe('OrderedTasks', () => {
+  it('runs the items in order, also after one that failed', async () => {
     const turns = new OrderedTasks(['a', 'b', 'c']);
     const done: string[] = [];
     const fault = new Error('of b');
@@ -508,7 +508,7 @@ describe('turns', () => {
     turns.markDone('d');
   });
 
-  it('may be left before they have come', async () => {
+  it('lets an item finish before its turn', async () => {
     const turns = new OrderedTasks(['a', 'b']);
     turns.markDone('b');
     let begun = false;

@@ -54,7 +54,7 @@ const set = (simulator: Simulator, field: string, value: string, ...path: string
   void simulator.state.configuration.resource(...path).values.set(field, value);
 
 describe('config.ensure', () => {
-  it('writes what differs laid over what was read, tells it, and sends nothing the second time', async () => {
+  it('writes the differing fields over the current resource, reports them, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     set(simulator, 'description', 'night', 'users', 'user-roles', 'user-role', 'Users');
     const first = await gateway.run('config.ensure', { path: ROLE, body: { description: 'day' } });
@@ -75,7 +75,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each([true, false])('is quiet the second time whatever the body is made of; a PUT merges: %s', async (putMerges) => {
+  it.each([true, false])('sends nothing the second time for any body, also if a PUT merges: %s', async (putMerges) => {
     const { simulator, gateway, items } = await trial({ variants: { putMerges } });
     // What is new is written in the kinds that it is given in, truth values as text: there is nothing yet that shows others.
     const fresh = Object.entries(everything).filter(([, value]) => typeof value !== 'boolean');
@@ -120,7 +120,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each(['Users', 'New'])('takes what stands behind links together with the rest, of one that is there or not (%s)', async (name) => {
+  it.each(['Users', 'New'])('writes linked parts together with their resource, whether it exists or not (%s)', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const options = { 'idle-timeout': '33' };
     const input = { path: `users/user-roles/user-role/${name}`, body: { description: 'x', general: { 'session-options': options } } };
@@ -135,7 +135,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('shows in a dry run what it would do, and whether', async () => {
+  it('reports in a dry run what it would change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const run = (description: string) =>
       gateway.run('config.ensure', { path: ROLE, body: { description, password: 's3cret-x' } }, { dryRun: true });
@@ -155,7 +155,7 @@ describe('config.ensure', () => {
       'nothing',
       (simulator: Simulator) => void simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.delete('Users'),
     ],
-  ])('writes nothing over what somebody else wrote in between: %s', async (_what, meanwhile) => {
+  ])('writes nothing if somebody else changed the resource in between: %s', async (_what, meanwhile) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path === ROLE_PATH, sideEffect: () => meanwhile(simulator) });
     const error = await expectFailure(gateway.run('config.ensure', { path: ROLE, body: { description: 'ours' } }));
@@ -164,7 +164,7 @@ describe('config.ensure', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('says so when the resource is another one afterwards', async () => {
+  it('throws CONFLICT if the resource differs after the write', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({
       match: ({ method }) => method === 'PUT',
@@ -177,7 +177,7 @@ describe('config.ensure', () => {
     });
   });
 
-  it('tells what the appliance changed by itself, and that it did not take a value', async () => {
+  it('reports what the appliance changed itself, and a value that it ignored', async () => {
     const { gateway, items } = await trial({ variants: { changesField: 'extra' } });
     items.add(everything as Record<string, never>);
     items.items.get('Ä & 1')?.values.set('extra', 'kept');
@@ -195,7 +195,7 @@ describe('config.ensure', () => {
     });
   });
 
-  it('of one path is one at a time', async () => {
+  it('runs one at a time per path', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const texts = ['a', 'b', 'c', 'd'];
     const runs = await Promise.all(texts.map((description) => gateway.run('config.ensure', { path: ROLE, body: { description } })));
@@ -204,7 +204,7 @@ describe('config.ensure', () => {
   });
 
   it.each([{ path: '/', body: {} }, { path: 'users/user-roles/user-role/', body: { name: 'x' } }, { path: ROLE }])(
-    '%j is refused, and nothing is written',
+    'refuses %j and writes nothing',
     async (input) => {
       const { simulator, gateway } = await startSimulatorWithGateway();
       expect((await expectFailure(gateway.run('config.ensure', input))).code).toBe('BAD_INPUT');
@@ -213,7 +213,7 @@ describe('config.ensure', () => {
   );
 });
 
-describe('what an ensure comes to when somebody else is there', () => {
+describe('an ensure with concurrent changes', () => {
   const roles = ({ state }: Simulator) => state.configuration.collection('users', 'user-roles', 'user-role');
   const absent = (gateway: AnyGateway, more: object = {}) =>
     gateway.run(
@@ -226,17 +226,17 @@ describe('what an ensure comes to when somebody else is there', () => {
     (asBulkResult(data).results[0] as { error?: { code: string; message: string } }).error ?? {};
   const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
 
-  it('is said in so many words, with what was sent and what not', async () => {
+  it('says what was sent and what was not', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const theirs = (): void => set(simulator, 'description', 'theirs', 'users', 'user-roles', 'user-role', 'Users');
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path === ROLE_PATH, sideEffect: theirs });
     const before = await expectFailure(gateway.run('config.ensure', { path: ROLE, body: { description: 'ours' } }));
-    expect(before.message).toBe('Somebody else changed the resource while it was looked at: nothing was written. Run it again.');
+    expect(before.message).toBe('Somebody else changed the resource during the comparison. Nothing was written. Run it again.');
     expect(before.details.sent).toBe(false);
     simulator.fault({ match: isPut, sideEffect: theirs });
     const after = await expectFailure(gateway.run('config.ensure', { path: ROLE, body: { description: 'ours' } }));
     expect(after.message).toBe(
-      'It was written, but the resource is not as it should be: somebody else changed it meanwhile, or the appliance did not take a part. The difference is in cause.diff.',
+      'The resource was written, but still differs: somebody else changed it meanwhile, or the appliance ignored a part. The difference is in cause.diff.',
     );
     const created = { path: 'users/user-roles/user-role/New', body: { description: 'x', 'shared-secret': 's3cret-x' } };
     simulator.fault({
@@ -247,7 +247,7 @@ describe('what an ensure comes to when somebody else is there', () => {
     expect(came.cause?.diff).toMatchObject([{ field: '', before: null, after: { name: 'New', description: 'theirs' } }]);
   });
 
-  it('of a resource that goes meanwhile is that it is gone, and of one that comes again a conflict', async () => {
+  it('throws CONFLICT if the resource is deleted meanwhile or reappears after a deletion', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({
       match: ({ method, path }) => method === 'GET' && path === unused,
@@ -261,10 +261,10 @@ describe('what an ensure comes to when somebody else is there', () => {
     simulator.fault({ match: ({ method }) => method === 'DELETE', sideEffect: () => roles(simulator).add({ name: 'Unused' }) });
     const again = await expectFailure(absent(gateway));
     expect(again).toMatchObject({ code: 'CONFLICT', cause: { changed: true } });
-    expect(again.message).toContain('The resource was deleted, but it is there again: somebody else created it meanwhile.');
+    expect(again.message).toContain('The resource was deleted, but exists again: somebody else created it meanwhile.');
   });
 
-  it('whatever keeps it from being read back: it was written, and that is said', async () => {
+  it('reports that the write happened even if the resource cannot be read back', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const reads = ({ method, path }: { method: string; path: string }): boolean => method === 'GET' && path === ROLE_PATH;
     simulator.fault({ match: reads, skip: 2, status: 403, times: Infinity });
@@ -274,11 +274,11 @@ describe('what an ensure comes to when somebody else is there', () => {
       cause: { changed: true },
       details: { sent: true, status: 403, extra: { changed: true } },
     });
-    expect(error.message).toContain('It was written, but could not be read back to check it: ');
+    expect(error.message).toContain('The resource was written, but could not be read back to check it: ');
     expect(listWriteLines(simulator)).toEqual([`PUT ${ROLE_PATH}`]);
   });
 
-  it('in a plan is what would be deleted, and nothing is', async () => {
+  it('plans a deletion without sending it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await absent(gateway, { dryRun: true });
     expect(envelope).toMatchObject({ wouldChange: true, changed: null, plan: [{ method: 'DELETE', path: unused }], notCompared: [] });
@@ -286,7 +286,7 @@ describe('what an ensure comes to when somebody else is there', () => {
     expect([listWriteLines(simulator), roles(simulator).items.has('Unused')]).toEqual([[], true]);
   });
 
-  it('is not waited for by one that is cancelled', async () => {
+  it('stops waiting when it is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let release = (): void => undefined;
     simulator.fault({ match: isPut, until: new Promise<void>((resolve) => (release = resolve)) });
@@ -296,24 +296,27 @@ describe('what an ensure comes to when somebody else is there', () => {
     const second = expectFailure(gateway.run('config.ensure', { path: ROLE, body: { description: 'b' } }, stop.signal));
     setImmediate(() => stop.abort());
     const error = await second;
-    expect([error.code, error.message]).toEqual(['ABORTED', 'Cancelled while it waited for another change of this resource.']);
+    expect([error.code, error.message]).toEqual([
+      'ABORTED',
+      'Canceled while waiting for another change of this resource. Nothing was sent.',
+    ]);
     release();
     expect((await first).envelope.changed).toBe(true);
   });
 
-  it('at a collection is told before anything is written', async () => {
+  it('refuses a collection before anything is written', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const body of [{ name: 'x' }, {}]) {
       const error = await expectFailure(gateway.run('config.ensure', { path: 'users/user-roles/user-role', body }));
       expect([error.code, error.message]).toEqual([
         'BAD_INPUT',
-        'path is that of a collection. Give the path of one resource, with its name at the end.',
+        'path is the path of a collection. Enter the path of one resource, with its name at the end. Nothing was sent.',
       ]);
     }
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('of many is done in the order given, however long one of them is looked at', async () => {
+  it('writes several resources in the given order, however long each comparison takes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
@@ -332,7 +335,7 @@ describe('what an ensure comes to when somebody else is there', () => {
     expect(envelope).not.toHaveProperty('implicit');
   });
 
-  it('of what is absent already is nothing, and of a body that has more than there is a write', async () => {
+  it('sends nothing for an absent resource, and writes a body with additional fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const none = { path: 'users/user-roles/user-role/Nobody', absent: true };
     const { envelope } = await gateway.run('config.ensure-all', { resources: [none], 'allow-absent': true });
@@ -364,7 +367,7 @@ describe('config.ensure-all', () => {
     { path: 'authentication/auth-servers/auth-server/Extra/local/settings', body: { 'password-minimum-length': '12' } },
   ];
 
-  it('makes everything so in the order given, deletes only where that is allowed, and is quiet the second time', async () => {
+  it('writes in the given order, deletes only if allowed, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('config.ensure-all', { resources, 'allow-absent': true });
     expect(asBulkResult(data)).toMatchObject({ total: 5, ok: 5, failed: 0 });
@@ -393,7 +396,7 @@ describe('config.ensure-all', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('plans all of it, and an item that fails does not stop the others', async () => {
+  it('plans all items, and continues after an item that fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const planned = await gateway.run('config.ensure-all', { resources: resources.slice(0, 3), 'allow-absent': true }, { dryRun: true });
     expect(planned.envelope).toMatchObject({ wouldChange: true, changed: null });
@@ -407,7 +410,7 @@ describe('config.ensure-all', () => {
 
   it.each<[string, unknown[]]>([
     ['May delete', [{ path: ROLE, absent: true }]],
-    ['without a body', [{ path: ROLE, absent: true, body: {} }]],
+    ['resources[0].absent must be true', [{ path: ROLE, absent: true, body: {} }]],
     ['resources[0].absent', [{ path: ROLE, absent: 'true' }]],
     [
       'same path',
@@ -424,11 +427,11 @@ describe('config.ensure-all', () => {
       ],
     ],
     ['resources[0].body', [{ path: ROLE }]],
-    ['resources[0].path has to be text or an array; nothing came.', [{ body: {} }]],
-    ['resources[0].body has to be an object; text came.', [{ path: ROLE, body: 'x' }]],
-    ['resources[0].absent has to be true, without a body.', [{ path: ROLE, absent: true, body: {} }]],
+    ['resources[0].path must be text or an array, but is nothing. Nothing was sent.', [{ body: {} }]],
+    ['resources[0].body must be an object, but is text. Nothing was sent.', [{ path: ROLE, body: 'x' }]],
+    ['resources[0].absent must be true, and body must be missing. Nothing was sent.', [{ path: ROLE, absent: true, body: {} }]],
     [
-      'resources[1] is to be absent, but this is not allowed here: allow-absent (May delete) has to be set. Nothing was sent.',
+      'resources[1] has absent: true, which needs allow-absent (May delete). Nothing was sent.',
       [
         { path: `${ROLE}2`, body: {} },
         { path: ROLE, absent: true },
@@ -442,10 +445,13 @@ describe('config.ensure-all', () => {
         { path: ROLE, body: {} },
       ],
     ],
-    ['resources[0] has "x", which means nothing here: path, body and absent do.', [{ path: ROLE, body: {}, x: 1 }]],
+    [
+      'resources[0] has "x", which is unknown. The known keys are path, body and absent. Nothing was sent.',
+      [{ path: ROLE, body: {}, x: 1 }],
+    ],
     ['path is the root of the configuration, which can only be read.', [{ path: '/', body: {} }]],
-    ['resources[0] has to be an object', [ROLE]],
-  ])('refuses before anything is sent: %s', async (words, given) => {
+    ['resources[0] must be an object', [ROLE]],
+  ])('refuses invalid items before anything is sent: %s', async (words, given) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.ensure-all', { resources: given }));
     expect(error.code).toBe('BAD_INPUT');
@@ -462,7 +468,7 @@ describe('users.ensure', () => {
       .items.get('j.doe')
       ?.values.get('password-cleartext');
 
-  it('creates, is quiet, changes what differs, and leaves the password alone unless it is to be set', async () => {
+  it('creates a user, sends nothing if equal, writes differences, and sends the password only with set-password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const created = await gateway.run('users.ensure', user);
     expect(created.data).toMatchObject({ username: 'j.doe', fullname: 'Jane', enabled: 'true' });
@@ -479,7 +485,7 @@ describe('users.ensure', () => {
     expect(passwordOf(simulator)).toBe('s3cret-other');
   });
 
-  it('takes several, and tells who cannot be created', async () => {
+  it('takes several users and names those that cannot be created', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { server: 'System Local', username: ['contractor1', 'nobody'], enabled: true };
     const { data } = await gateway.run('users.ensure', input);
@@ -497,7 +503,7 @@ describe('groups.ensure', () => {
   const catalog = { server: 'Corp AD', directory: 'ad' };
   const names = (data: unknown): string[] => (data as { name: string }[]).map(({ name }) => name);
 
-  it('makes the list exactly so, whatever the order, and is quiet the second time', async () => {
+  it('sets the exact list in any order, and sends nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const group = (name: string) => ({ name, group: `CORP\\${name}` });
     const groups = [group('Staff'), group('vpn users')];
@@ -524,7 +530,7 @@ describe('groups.ensure', () => {
 });
 
 describe('policy.ensure-radius-client', () => {
-  it('creates, is quiet, and changes what differs', async () => {
+  it('creates a client, sends nothing if equal, and writes differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const run = (group: string) => gateway.run('policy.ensure-radius-client', { name: 'Switch 3/1', client: { 'location-group': group } });
     expect((await run('Default')).envelope.changed).toBe(true);
@@ -536,7 +542,7 @@ describe('policy.ensure-radius-client', () => {
   });
 });
 
-describe('missing-ok', () => {
+describe('missing-ok of an operation', () => {
   const missing: [string, Record<string, unknown>][] = [
     ['config.delete', { path: 'users/user-roles/user-role/Nobody' }],
     ['users.delete', { server: 'System Local', username: 'nobody' }],
@@ -547,7 +553,7 @@ describe('missing-ok', () => {
     ['request.delete', { path: 'system/certificates/device-certificates/nobody.example.com' }],
   ];
 
-  it.each(missing)('%s of what is not there succeeds with it, and fails without', async (operation, input) => {
+  it.each(missing)('lets %s of a missing resource succeed, which fails without it', async (operation, input) => {
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-active' });
     expect((await expectFailure(gateway.run(operation, input))).code).toBe('NOT_FOUND');
     const { envelope, data } = await gateway.run(operation, { ...input, 'missing-ok': true });
@@ -555,7 +561,7 @@ describe('missing-ok', () => {
     expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });
   });
 
-  it('plans no deletion of what is not there, and is no excuse for a server that is not', async () => {
+  it('plans no deletion of a missing resource, and does not excuse a missing server', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = 'users/user-roles/user-role';
     const dry = async (name: string) =>

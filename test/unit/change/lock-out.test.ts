@@ -30,7 +30,7 @@ const rules = (name: string) => ({
 });
 
 describe('the lock-out guard', () => {
-  it('lets through what still admits the account, proved by a login of its own', async () => {
+  it('accepts a change after a separate login proves that the account still works', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;
@@ -42,7 +42,7 @@ describe('the lock-out guard', () => {
     expect(simulator.logins).toBe(logins + 1);
   });
 
-  it('puts back selected-ip without the address of this machine', async () => {
+  it('restores selected-ip if it lacks the address of this machine', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', ONE);
     const before = (await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data;
@@ -55,7 +55,7 @@ describe('the lock-out guard', () => {
     await gateway.run('system.info');
   });
 
-  it('takes away an address that was added and shuts this one out', async () => {
+  it('removes a new address that locks this machine out', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', { ...ONE, address: '127.0.0.0', netmask: '255.0.0.0' });
     await gateway.run('administrators.set-source-ip-mode', MODE);
@@ -66,7 +66,7 @@ describe('the lock-out guard', () => {
     expect(JSON.stringify(data)).not.toContain('127.0.0.1');
   });
 
-  it('puts back a role mapping that drops the account', async () => {
+  it('restores a role mapping that no longer contains the account', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { ruleUserNames: true } });
     const path = `${REALM}/role-mapping-rules`;
     await gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules: rules('api-admin') });
@@ -75,24 +75,21 @@ describe('the lock-out guard', () => {
       gateway.run('administrators.set-role-mapping', { realm: 'Admin Users', rules: rules('somebody.else') }),
     );
     expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
-    expect(error.message).toMatch(/put back/);
+    expect(error.message).toMatch(/was restored/);
     expect((await gateway.run('config.get', { path })).data).toEqual(before);
   });
 
-  it.each(['config.update', 'config.ensure', 'config.delete'])(
-    'puts back what %s made of a realm that admits the account no more',
-    async (name) => {
-      const { simulator, gateway } = await startSimulatorWithGateway();
-      const before = (await gateway.run('config.get', { path: REALM })).data;
-      const body = { 'authentication-server': 'System Local' };
-      const error = await expectFailure(gateway.run(name, { path: REALM, ...(name !== 'config.delete' && { body }) }));
-      expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
-      expect((await gateway.run('config.get', { path: REALM })).data).toEqual(before);
-      expect(listRequestLines(simulator).length).toBeGreaterThan(2);
-    },
-  );
+  it.each(['config.update', 'config.ensure', 'config.delete'])('restores the realm when %s makes it refuse the account', async (name) => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const before = (await gateway.run('config.get', { path: REALM })).data;
+    const body = { 'authentication-server': 'System Local' };
+    const error = await expectFailure(gateway.run(name, { path: REALM, ...(name !== 'config.delete' && { body }) }));
+    expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true } });
+    expect((await gateway.run('config.get', { path: REALM })).data).toEqual(before);
+    expect(listRequestLines(simulator).length).toBeGreaterThan(2);
+  });
 
-  it('also when nobody knows whether the write has happened, and when the run is cancelled meanwhile', async () => {
+  it('also acts if the outcome of the write is unknown, and if the run is canceled meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
@@ -107,16 +104,16 @@ describe('the lock-out guard', () => {
     await gateway.run('system.info');
   });
 
-  it('says so when it cannot be put back', async () => {
+  it('says so if the earlier state cannot be restored', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', skip: 1, status: 403, body: '{"result":{"errors":[{"message":"No"}]}}' });
     const error = await expectFailure(gateway.run('administrators.set-source-ip-mode', MODE));
     expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: false, changed: true } });
-    expect(error.message).toMatch(/by hand/);
+    expect(error.message).toMatch(/manually/);
   });
 
-  it('a login that the appliance refuses after the change counts as well, one that only fails once does not', async () => {
+  it('treats a refused login after the change as locked out, but not one that fails only once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const isLogin = ({ path }: { path: string }): boolean => path.endsWith('/realm_auth');
@@ -127,7 +124,7 @@ describe('the lock-out guard', () => {
     expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { restored: true, refused: 'LOGIN_REJECTED' } });
   });
 
-  it('is switched off by prove-login, and asks nothing of other writes, reads and plans', async () => {
+  it('is turned off by prove-login, and sends nothing for other writes, reads and plans', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;
@@ -140,7 +137,7 @@ describe('the lock-out guard', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('spends no one-time code twice: the proof takes the next one', async () => {
+  it('never uses a one-time code twice: the proof takes the next one', async () => {
     const step = Math.ceil(Date.now() / 30_000) * 30_000;
     // The clock stands a third of a second before the next step, the waiting is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
@@ -156,7 +153,7 @@ describe('the lock-out guard', () => {
     expect(new Set(answers).size).toBe(2);
   });
 
-  it('says where it cannot prove anything: a flow has the second factor, or the key was pasted', async () => {
+  it('reports that it cannot prove a login with a pasted key or a second factor from the flow', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { totpSecret: SECRET } }, { secondFactor: 'flow' });
     await gateway.run('login.login');
     await gateway.run('login.resume', { code: computeTotpCode(SECRET, Math.floor(Date.now() / 30_000)) });
@@ -169,7 +166,7 @@ describe('the lock-out guard', () => {
     expect(simulator.logins).toBe(logins);
   });
 
-  it('tells nothing of the keys, however many logins were proved, nor of the password that a refusal quotes', async () => {
+  it('reveals neither the keys of many proofs nor a password that a refusal quotes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const keys = [...simulator.state.login.keys.values()];
@@ -185,7 +182,7 @@ describe('the lock-out guard', () => {
     expect((await expectFailure(gateway.run('system.info'))).message).not.toContain(keys[0]?.key);
   });
 
-  it('records what is put back in the journal as well', async () => {
+  it('records the restore in the journal', async () => {
     const journal = mkdtempSync(join(tmpdir(), 'lock-out-'));
     onTestFinished(() => rmSync(journal, { recursive: true }));
     const { gateway } = await startSimulatorWithGateway({}, { journal });
@@ -207,18 +204,18 @@ it.each([
   ['PUT', `${ROOT}-of-others`, false],
   ['PUT', '/api/v1/configuration/users', false],
   ['PUT', '/administrators', false],
-] as const)('%s %s may change who gets in: %s', (method, path, may) => {
+] as const)('decides whether %s %s may lock out: %s', (method, path, may) => {
   expect(mayLockOut({ method, path })).toBe(may);
 });
 
-it('every operation that may change who gets in proves it, unless its author decided otherwise', () => {
+it('runs for every operation that may lock out unless the author turns it off', () => {
   const proving = [...operations].filter(([, { fields }]) => fields['prove-login']).map(([name]) => name);
   expect(proving).toEqual(expect.arrayContaining(['config.update', 'config.delete', 'administrators.set-role-mapping']));
   for (const name of proving)
     expect(operations.get(name)?.fields['prove-login'], name).toMatchObject({
       kind: 'boolean',
       label: 'Prove the login',
-      help: expect.stringMatching(/login of its own proves that this account still does/) as string,
+      help: expect.stringMatching(/a separate login proves that this account still works/) as string,
       guard: true,
       default: true,
     });
@@ -244,9 +241,9 @@ async function shut(before: string) {
 
 describe('a change that locks the account out', () => {
   const update = { path: 'administrators/a', body: { a: 'b' } };
-  const refused = /^After this change the account does not get in any more \(The appliance forbids this login \(403\)\. .*\)/;
+  const refused = /^After this change the account can no longer log in \(The appliance forbids this login \(403\)\. .*\)/;
 
-  it('is told with the reason of the login, and where to look', async () => {
+  it('reports the reason of the refused login and what to check', async () => {
     // This one shows after the write what it showed before: nothing is to be put back.
     const { gateway, sent, logins } = await shut(httpResponse(200, '{"a":"before"}'));
     const error = await expectFailure(gateway.run('config.update', update));
@@ -257,12 +254,12 @@ describe('a change that locks the account out', () => {
     });
     expect(error.message).toMatch(refused);
     expect(error.message).toMatch(
-      /What was there before was put back\. Check that the change still admits the account and the address of this machine\.$/,
+      /The earlier state was restored\. Check that the change still admits the account and the address of this machine\.$/,
     );
     expect([sent(), logins()]).toEqual([['PUT {"a":"b"}'], 2]);
   });
 
-  it('by a secret is put back as far as it was shown: no answer tells whether that is there', async () => {
+  it('restores a secret as far as it was shown, because no response proves it', async () => {
     const { gateway, sent } = await shut(httpResponse(200, '{"a":"before"}'));
     const body = { 'shared-secret': 'correct horse' };
     expect((await expectFailure(gateway.run('config.update', { ...update, body }))).code).toBe('LOCKED_OUT');
@@ -277,7 +274,7 @@ describe('a change that locks the account out', () => {
       'request.post',
       { path: `configuration/${update.path}`, body: { a: 'b' } },
     ],
-  ])('is to be put back by hand %s', async (_where, before, operation, input) => {
+  ])('reports that it must be restored manually %s', async (_where, before, operation, input) => {
     const { gateway, sent } = await shut(before);
     const error = await expectFailure(gateway.run(operation, input));
     expect(error).toMatchObject({
@@ -287,12 +284,12 @@ describe('a change that locks the account out', () => {
     });
     expect(error.message).toMatch(refused);
     expect(error.message).toMatch(
-      /It could not be put back: what was there before could not be read\. Put it back by hand, while the key of this login is still good\.$/,
+      /The earlier state could not be restored: it could not be read before the write\. Restore it manually while the current key is still valid\.$/,
     );
     expect(sent()).toHaveLength(1);
   });
 
-  it('is put back to what somebody else made of it while this one waited for its turn', async () => {
+  it('restores the state that another run left while this one waited', async () => {
     const exclusive = vi.spyOn(processCoordination, 'runExclusive');
     onTestFinished(() => exclusive.mockRestore());
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -319,7 +316,7 @@ describe('a change that locks the account out', () => {
   });
 });
 
-describe('a login that fails after a change', () => {
+describe('the login after a change', () => {
   const CODES = ['CONNECTION', 'TIMEOUT', 'BAD_RESPONSE', 'APPLIANCE_ERROR', 'FORBIDDEN', 'LOGIN_REJECTED'] as const;
   const passing = CODES.slice(0, 4);
 
@@ -340,16 +337,16 @@ describe('a login that fails after a change', () => {
     return [outcome, logins];
   }
 
-  it('once for a reason that passes is tried again, and one that is refused is not', async () => {
+  it('is tried again after a temporary error, but not after a refusal', async () => {
     const outcomes = await Promise.all(CODES.map((code) => after(code, 1)));
     expect(outcomes).toEqual(CODES.map((code) => ((passing as readonly string[]).includes(code) ? ['none', 2] : ['LOCKED_OUT', 1])));
   });
 
-  it('twice shuts the account out', async () => {
+  it('counts as locked out after two failures', async () => {
     expect(await Promise.all(passing.map((code) => after(code, 2)))).toEqual(passing.map(() => ['LOCKED_OUT', 2]));
   });
 
-  it('is not asked for where the write was refused, nor does it change what is not known', async () => {
+  it('is not tried after a refused write, and does not change an unknown outcome', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const { logins } = simulator;

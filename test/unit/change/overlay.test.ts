@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/model/json';
 
 const LINK = { href: '/api/v1/configuration/users', name: 'users' };
 
-describe('a resource as it goes back', () => {
+describe('mergeForPut', () => {
   it.each<[string, JsonObject, JsonObject, JsonObject]>([
     ['what was not given', { a: 1, b: { c: 2, d: 3 } }, { b: { c: 4 } }, { a: 1, b: { c: 4, d: 3 } }],
     ['what was not there', {}, { a: { b: 1 } }, { a: { b: 1 } }],
@@ -13,7 +13,7 @@ describe('a resource as it goes back', () => {
     ['hyperlinks that are there', { a: LINK }, { a: { href: '/other' } }, { a: LINK }],
     ['a hyperlink that is new', {}, { a: LINK }, { a: LINK }],
     ['names that every object has', {}, { constructor: 1, toString: true }, { constructor: 1, toString: 'true' }],
-  ])('keeps, or takes: %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
+  ])('keeps or takes a value: %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
 
   it.each<[string, unknown, unknown, unknown]>([
     ['a truth value where nothing tells', true, undefined, 'true'],
@@ -36,7 +36,7 @@ describe('a resource as it goes back', () => {
     ['items in items', [[1]], [['a']], [['1']]],
     ['objects in a list, by key', [{ n: 1, on: true, constructor: 2 }], [{ n: 'a', on: false }], [{ n: '1', on: true, constructor: 2 }]],
     ['objects in a list of texts', [{ n: 1 }], ['a'], [{ n: 1 }]],
-  ])('writes %s as it is written there', (_what, value, there, written) => {
+  ])('writes %s in the type of the appliance', (_what, value, there, written) => {
     expect(mergeForPut(there === undefined ? {} : { a: there }, { a: value })).toEqual({ a: written });
   });
 
@@ -45,7 +45,7 @@ describe('a resource as it goes back', () => {
     ['as dots', { password: '••••', secret: '***', psk: '●●', a: 1 }, {}, { a: 1 }],
     ['in whatever form beside a new one', { 'password-encrypted': 'x' }, { 'password-cleartext': 'y' }, { 'password-cleartext': 'y' }],
     ['in whatever form, written together', { passwordHash: 'x' }, { password: 'y' }, { password: 'y' }],
-  ])('leaves out a password that was read %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
+  ])('omits a password that was read %s', (_what, present, given, whole) => expect(mergeForPut(present, given)).toEqual(whole));
 
   it.each<[string, JsonObject, JsonObject]>([
     ['encrypted', { 'password-encrypted': 'x' }, { a: '1' }],

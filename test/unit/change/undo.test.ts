@@ -17,8 +17,8 @@ async function idOf(run: ReturnType<AnyGateway['run']>): Promise<string> {
 
 const role = ({ state }: Simulator) => state.configuration.resource('users', 'user-roles', 'user-role', 'Users');
 
-describe('undo', () => {
-  it('of an undo does it again', async () => {
+describe('journal.undo', () => {
+  it('undoes an undo', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
     const [undone] = [await idOf(gateway.run('journal.undo', { id }))].flat();
@@ -27,7 +27,7 @@ describe('undo', () => {
     expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(false);
   });
 
-  it.each([true, false])('of a field that the write added; a PUT merges: %s', async (putMerges) => {
+  it.each([true, false])('removes a field that the write added, also if a PUT merges: %s', async (putMerges) => {
     const { simulator, gateway } = await startWithJournal({ variants: { putMerges } });
     const before = serializeConfiguration(simulator);
     const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
@@ -39,7 +39,7 @@ describe('undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('refuses when somebody else has written since, and shows what', async () => {
+  it('throws CONFLICT with the difference if somebody else has written since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     role(simulator).values.set('description', 'theirs');
@@ -55,7 +55,7 @@ describe('undo', () => {
     expect((await expectFailure(gateway.run('journal.undo', { id }))).code).toBe('CONFLICT');
   });
 
-  it('does not take away what somebody else has put below what was created', async () => {
+  it('keeps what somebody else has created below a created resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const server = 'authentication/auth-servers/auth-server/Extra';
     const id = await idOf(gateway.run('config.update', { path: server, body: { 'auth-server-type': 'local' } }));
@@ -68,7 +68,7 @@ describe('undo', () => {
     expect((await expectFailure(gateway.run('config.get', { path: server }))).code).toBe('NOT_FOUND');
   });
 
-  it('brings back all that was below what was deleted', async () => {
+  it('restores everything below a deleted resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const server = 'authentication/auth-servers/auth-server/System Local';
@@ -91,7 +91,7 @@ describe('undo', () => {
     { collectionInParent: 'link' },
     { collectionInParent: 'link', entryLinks: 'text' },
     { errorsInSuccess: true },
-  ] as const)('brings back a server with its users, however the appliance tells of them: %j', async (variants) => {
+  ] as const)('restores a server with its users in any form of the user list: %j', async (variants) => {
     const { simulator, gateway } = await startWithJournal({ variants });
     const path = 'authentication/auth-servers/auth-server/Extra';
     await gateway.run('config.update', { path, body: { 'auth-server-type': 'local' } });
@@ -104,7 +104,7 @@ describe('undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('puts back parts of a resource that have places of their own and were written with it', async () => {
+  it('restores linked parts that were written with their resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const body = { description: 'x', general: { 'session-options': { 'idle-timeout': '33' } } };
@@ -118,7 +118,7 @@ describe('undo', () => {
     }
   });
 
-  it('names a password that was there before and cannot come back', async () => {
+  it('reports an earlier password that cannot come back', async () => {
     const { gateway } = await startWithJournal();
     const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };
     const id = await idOf(gateway.run('users.update', input));
@@ -127,7 +127,7 @@ describe('undo', () => {
     expect(JSON.stringify(await fetchJournalEntries(gateway))).not.toContain('s3cret');
   });
 
-  it('of a write whose outcome is not known does what is right, whether it happened or not', async () => {
+  it('handles a write with unknown outcome, whether it happened or not', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     for (const afterEffect of [true, false]) {
@@ -140,7 +140,7 @@ describe('undo', () => {
     }
   });
 
-  it('goes by what was sent where what it left could not be read, also where the appliance added to it', async () => {
+  it('compares with the sent body if the later state could not be read, also if the appliance added fields', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
@@ -152,7 +152,7 @@ describe('undo', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('does not go by what was sent alone where somebody has changed another field since', async () => {
+  it('does not rely on the sent body alone if somebody has changed another field since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
@@ -173,7 +173,7 @@ describe('undo', () => {
     expect(values.get('enabled')).toBe('true');
   });
 
-  it('says of what cannot be undone that it cannot, and of what there is not that there is not', async () => {
+  it('refuses an entry without undo, and reports unknown ids', async () => {
     const { gateway, journal, simulator } = await startWithJournal({ sessions: 3 });
     const kills = (await gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } })).envelope.journal as string[];
     const error = await expectFailure(gateway.run('journal.undo', { id: kills }));
@@ -203,7 +203,7 @@ describe('undo', () => {
     ['a deletion', 'config.delete', { path: `${ROLES}/Unused` }],
     ['a creation', 'config.update', { path: `${ROLES}/New`, body: { description: 'x' } }],
     ['a change', 'config.update', { path: ROLE, body: { description: 'x' } }],
-  ])('goes by what was sent where nobody knows whether it happened, nor can look: %s', async (_what, operation, input) => {
+  ])('compares with the sent body if the outcome is unknown and cannot be checked: %s', async (_what, operation, input) => {
     for (const afterEffect of [true, false]) {
       const { simulator, gateway } = await startWithJournal();
       const before = serializeConfiguration(simulator);
@@ -226,7 +226,7 @@ describe('undo', () => {
     }
   });
 
-  it('does not take away what was created and is another one since, nor what is no more', async () => {
+  it('does not delete a created resource that was replaced or removed since', async () => {
     const { simulator, gateway } = await startWithJournal();
     const path = `${ROLES}/New`;
     const roles = simulator.state.configuration.collection(...ROLES.split('/'));
@@ -237,7 +237,7 @@ describe('undo', () => {
     roles.items.get('New')?.values.set('description', 'theirs');
     const error = await expectFailure(gateway.run('journal.undo', { id }));
     expect(error.message).toContain(
-      `Somebody has changed /api/v1/configuration/${path} since: nothing was put back. The difference is in cause.diff.`,
+      `Somebody has changed /api/v1/configuration/${path} since this write. Nothing was restored. The difference is in cause.diff.`,
     );
     expect(error.cause?.diff).toMatchObject([{ field: '/description', before: 'x', after: 'theirs' }]);
     roles.items.delete('New');
@@ -245,7 +245,7 @@ describe('undo', () => {
     expect(gone.cause?.diff).toEqual([{ path: `/api/v1/configuration/${path}`, field: '', before: { description: 'x' }, after: null }]);
   });
 
-  it('of a deletion does not overwrite what has come there since', async () => {
+  it('does not overwrite a resource that was created after the deletion', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
     simulator.state.configuration.collection(...ROLES.split('/')).add({ name: 'Unused', description: 'theirs' });
@@ -255,7 +255,7 @@ describe('undo', () => {
     expect(first).toMatchObject({ field: '', before: null, after: { description: 'theirs' } });
   });
 
-  it('sends what differs, and nothing else', async () => {
+  it('sends only what differs', async () => {
     const { simulator, gateway } = await startWithJournal();
     const sent = async (id: string): Promise<[string[], unknown]> => {
       simulator.requests.length = 0;
@@ -278,7 +278,7 @@ describe('undo', () => {
     expect(await sent(secret)).toEqual([[`PUT ${place}`], [{ path: `/api/v1/configuration/${place}`, field: '/password-cleartext' }]]);
   });
 
-  it('gives a user who comes back a password that nobody knows', async () => {
+  it('gives a restored user a random password', async () => {
     const { simulator, gateway } = await startWithJournal();
     const server = { server: 'System Local', 'password-cleartext': 's3cret-word' };
     for (const username of ['one', 'two']) await gateway.run('users.create', { ...server, username });
@@ -299,7 +299,7 @@ describe('undo', () => {
     expect(new Set(passwords).size).toBe(2);
   });
 
-  it('says so where what was put back is not what is there', async () => {
+  it('throws CONFLICT if the restored state differs', async () => {
     const { simulator, gateway } = await startWithJournal();
     const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     const theirs = (): void => void role(simulator).values.set('description', 'theirs');
@@ -310,11 +310,11 @@ describe('undo', () => {
       cause: { changed: true, diff: [{ field: '/description', before: '', after: 'theirs' }] },
     });
     expect(error.message).toContain(
-      'It was put back, but what is there now is not what was there before. The difference is in cause.diff.',
+      'The earlier state was written, but the resource still differs from it. The difference is in cause.diff.',
     );
   });
 
-  it('is BAD_CONFIG where there is no journal; and a time that is none is told by its field', async () => {
+  it('throws BAD_CONFIG without a journal, and names the field of an invalid time', async () => {
     const { simulator, gateway } = await startWithJournal();
     const bare = await expectFailure(gatewayFor(simulator, { name: 'vpn-3' }).run('journal.verify'));
     expect([bare.code, bare.message, bare.details.sent]).toEqual([
@@ -329,17 +329,17 @@ describe('undo', () => {
     expect((await gateway.run('journal.undo', { id: [] })).envelope).not.toHaveProperty('incomplete');
   });
 
-  it('says why there is none', async () => {
+  it('gives the reason why an entry has no undo', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
     const of = async (id: unknown): Promise<string> => (await expectFailure(gateway.run('journal.undo', { id }))).message;
     const killed = (await kill).envelope.journal as string;
-    expect(await of(killed)).toContain(`${killed} (sessions.kill-matching) has no undo: only writes of the configuration can be put back.`);
+    expect(await of(killed)).toContain(`${killed} (sessions.kill-matching) has no undo: only writes to the configuration can be undone.`);
     const refused = (await expectFailure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }))).cause?.journal as string;
-    expect(await of(refused)).toContain(`${refused} (config.update) failed and changed nothing: there is nothing to undo.`);
+    expect(await of(refused)).toContain(`${refused} (config.update) failed and changed nothing, so there is nothing to undo.`);
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('configuration'), status: 403 });
     const unread = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
-    expect(await of(unread)).toContain(`${unread} (config.update) has no undo: what was there could not be read.`);
+    expect(await of(unread)).toContain(`${unread} (config.update) has no undo: the earlier state could not be read.`);
   });
 
   it('can be planned', async () => {
@@ -351,7 +351,7 @@ describe('undo', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('of 200 mixed writes, the newest first, gives the configuration of before, and is itself in the journal', async () => {
+  it('restores the configuration after 200 mixed writes, newest first, and appears in the journal itself', async () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     for (const [operation, input] of createMixedWrites(200)) await gateway.run(operation, input);

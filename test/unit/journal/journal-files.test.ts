@@ -41,10 +41,10 @@ function journalOf(lines: readonly { text: string }[] | string, name = nameOf(1)
   return place;
 }
 
-const NO_LINE = 'it is no line of a journal';
-const NO_FOLLOWER = 'it does not follow the line before: one was changed, added or taken out';
-const ELSEWHERE = 'it does not stand where it was written';
-const ALIVE = 'it is half of a line, but its process lives';
+const NO_LINE = 'it is not a journal line';
+const NO_FOLLOWER = 'it does not follow the previous line: a line was changed, added or removed';
+const ELSEWHERE = 'it is not in its original position';
+const ALIVE = 'it is incomplete, but its process is running';
 
 const garbage = { text: 'garbage\n', hash: '' };
 
@@ -58,11 +58,11 @@ async function wrongIn(place: string): Promise<[number, string][]> {
   return broken.map(({ line, why }) => [line, why]);
 }
 
-describe('a line', () => {
+describe('parseLine', () => {
   const [first = { text: '', hash: '' }, second = { text: '', hash: '' }] = chain({}, {});
   const bytes = Buffer.from(first.text.trimEnd());
 
-  it('is believed by its bytes, and says which hashes the next one may go by', () => {
+  it('checks a line by its bytes, and returns the hashes that the next line may refer to', () => {
     expect(parseLine(bytes)).toEqual({ line: JSON.parse(first.text) as unknown, problem: undefined, hashes: [first.hash, first.hash] });
     expect(first.hash).toBe(sha256(first.text.slice(0, first.text.lastIndexOf(',"hash"'))));
     const changed = Buffer.from(bytes.toString().replace('vpn-1', 'vpn-2'));
@@ -84,12 +84,12 @@ describe('a line', () => {
     ['something else', 'garbage', false],
     ['the end of one', first.text.slice(5, -30), false],
     ['two in one', first.text.trimEnd() + second.text.slice(0, 60), false],
-  ])('of which there is %s may be what a killed process left: %#', (_what, text, expected) => {
+  ])('accepts the rest of a killed process, given %s: %#', (_what, text, expected) => {
     expect(isPartialLine(Buffer.from(text))).toBe(expected);
   });
 });
 
-describe('verify says', () => {
+describe('verifyJournal', () => {
   it.each<[string, readonly { text: string }[] | string, [number, string][]]>([
     ['nothing of what is whole', chain({}, {}, {}), []],
     [
@@ -132,11 +132,11 @@ describe('verify says', () => {
     ['that a first line follows another one', chain({ prev: 'x' }, {}), [[1, NO_FOLLOWER]]],
     ['that the first line is not that of a file', chain({ follows: undefined }, {}), [[1, ELSEWHERE]]],
     ['that a later line is the first of a file', chain({}, { follows: [] }), [[2, ELSEWHERE]]],
-  ])('%s', async (_what, lines, expected) => {
+  ])('reports %s', async (_what, lines, expected) => {
     expect(await wrongIn(journalOf(lines))).toEqual(expected);
   });
 
-  it('that half of a line is nobody’s who lives, unless it becomes a whole one', async () => {
+  it('reports an incomplete line of a running process unless it becomes complete', async () => {
     const [first, second] = chain({}, {});
     const lives = nameOf(1, '20261120', HOST_HASH, process.ppid);
     const half = second?.text.slice(0, 40) ?? '';
@@ -155,13 +155,13 @@ describe('verify says', () => {
     expect(await wrongIn(place)).toEqual([]);
   });
 
-  it('what is missing, each place once, and where more is wrong only that', async () => {
+  it('reports each missing file or line once, and nothing else about a damaged file', async () => {
     const [first, second, third] = chain({}, {}, {});
     const link = { file: nameOf(1), hash: third?.hash };
     const place = journalOf([first, second, third] as { text: string }[]);
     journalOf(chain({ id: 'f-1', follows: [link] }), nameOf(2, '20261121'), place);
     expect(await verifyJournal(place)).toEqual({ files: 2, entries: 4, ok: true, broken: [] });
-    const behind = `lines are missing behind it: ${nameOf(2, '20261121')} follows another one`;
+    const behind = `lines are missing after it: ${nameOf(2, '20261121')} follows another line`;
     journalOf([first, second] as { text: string }[], nameOf(1), place);
     expect(await wrongIn(place)).toEqual([[2, behind]]);
     journalOf([first, garbage] as { text: string }[], nameOf(1), place);
@@ -172,17 +172,17 @@ describe('verify says', () => {
     journalOf([first, second, third] as { text: string }[], nameOf(1), place);
     const { broken, ok, files: count } = await verifyJournal(place);
     expect([ok, count]).toEqual([false, 4]);
-    expect(broken).toEqual([{ file: nameOf(9), line: 0, why: `it is missing: ${nameOf(4, '20261121')} follows it` }]);
+    expect(broken).toEqual([{ file: nameOf(9), line: 0, why: `it is missing, but ${nameOf(4, '20261121')} follows it` }]);
   });
 });
 
-describe('reading', () => {
+describe('listJournalEntries', () => {
   const at = (minute: number): string => `2026-11-20T08:0${minute}:00.000Z`;
   const filter = { appliance: 'vpn-1' };
   const idsIn = async (place: string, more: object = {}): Promise<string[]> =>
     (await listJournalEntries(place, { ...filter, ...more })).map(({ id }) => id);
 
-  it('gives the newest first, also of one moment, within the times that are given', async () => {
+  it('returns the newest entry first, also of one moment, within the given times', async () => {
     const place = journalOf(
       chain({ at: at(1) }, { at: at(2) }, { at: at(2) }, { at: at(0) }, { at: at(3), actor: 'j.doe', operation: 'x.y' }),
     );
@@ -194,7 +194,7 @@ describe('reading', () => {
     expect(await idsIn(place, { appliance: 'vpn-2' })).toEqual([]);
   });
 
-  it('tells an entry once: as it was completed, at the time at which it was announced, and nothing of the chain’s', async () => {
+  it('returns each entry once, completed, with the time of its announcement and without chain fields', async () => {
     const place = journalOf(chain({ at: at(1), ok: null, kept: 'k1' }, { id: 'e-1', at: at(2), kept: 'k2' }, { ok: null }));
     const [entry, other] = await listJournalEntries(place, filter);
     expect(other).toMatchObject({ id: 'e-3', ok: null });
@@ -205,7 +205,7 @@ describe('reading', () => {
     expect(found.map((one) => one && [one.entry.id, one.undoParts])).toEqual([['e-3', []], undefined, ['e-1', kept]]);
   });
 
-  it('reads no file of a day before, and of the others passes nothing over', async () => {
+  it('skips files of earlier days, but no line of the others', async () => {
     const place = journalOf('garbage\n', nameOf(1, '20261119'));
     journalOf(chain({}), nameOf(2), place);
     writeFileSync(join(place, `x${nameOf(3)}`), 'garbage\n');
@@ -213,24 +213,24 @@ describe('reading', () => {
     expect(await idsIn(place, { since: new Date('2026-11-20T00:00:00Z') })).toEqual(['e-1']);
     const error = await expectFailure(listJournalEntries(place, { ...filter, since: new Date('2026-11-19T23:00:00Z') }));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
-    expect(error.message).toBe(`Line 1 of ${nameOf(1, '20261119')} cannot be believed: ${NO_LINE}. Verify the journal.`);
+    expect(error.message).toBe(`Line 1 of ${nameOf(1, '20261119')} is invalid: ${NO_LINE}. Verify the journal.`);
   });
 
-  it('believes no line that was changed', async () => {
+  it('throws BAD_CONFIG for a changed line', async () => {
     const [first, second] = chain({}, {});
     const changed = (second?.text ?? '').replace('vpn-1', 'vpn-2');
     const error = await expectFailure(idsIn(journalOf(`${first?.text}${changed}`)));
-    expect(error.message).toBe(`Line 2 of ${nameOf(1)} cannot be believed: it was changed. Verify the journal.`);
+    expect(error.message).toBe(`Line 2 of ${nameOf(1)} is invalid: it was changed. Verify the journal.`);
   });
 
-  it('takes the last line without its end, and leaves half of one', async () => {
+  it('reads a last line without line end, and skips an incomplete one', async () => {
     const [first, second] = chain({}, {});
     expect(await idsIn(journalOf(`${first?.text}${second?.text.trimEnd()}`))).toEqual(['e-2', 'e-1']);
     expect(await idsIn(journalOf(`${first?.text}${second?.text.slice(0, -9)}`))).toEqual(['e-1']);
     expect((await expectFailure(idsIn(journalOf(`${first?.text}garbage`)))).message).toContain('Line 2 of');
   });
 
-  it('finds nothing where nothing was written yet, and says what is wrong with the folder otherwise', async () => {
+  it('returns nothing from a new folder, and throws for an unreadable one', async () => {
     expect(await idsIn(join(createTemporaryFolder(), 'none'))).toEqual([]);
     const place = join(createTemporaryFolder(), 'file');
     writeFileSync(place, '');
@@ -239,7 +239,7 @@ describe('reading', () => {
     expect(error.message).toContain('cannot be read');
   });
 
-  it('takes a moment as a flow gives it', () => {
+  it('parses a time from a flow', () => {
     expect(parseTime('since', undefined)).toBeUndefined();
     expect(parseTime('since', AT)).toEqual(new Date(AT));
     expect(parseTime('since', '1763625600000')).toEqual(new Date(1_763_625_600_000));
@@ -249,12 +249,12 @@ describe('reading', () => {
         getThrownCode(() => parseTime('since', text)),
         text,
       ).toBe('BAD_INPUT');
-    expect(() => parseTime('until', 'x')).toThrow('until is no time. Give one such as 2026-11-20T08:00:00Z.');
+    expect(() => parseTime('until', 'x')).toThrow('until is not a time. Enter one such as 2026-11-20T08:00:00Z.');
   });
 });
 
-describe('ends', () => {
-  it.each([10, 40_000, 70_000, 300_000, 1_200_000])('of files are found whatever their lines measure: %s bytes', async (length) => {
+describe('findChainEnds', () => {
+  it.each([10, 40_000, 70_000, 300_000, 1_200_000])('reads both ends of a file with lines of any size: %s bytes', async (length) => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(length) } } };
     const earlier = { file: nameOf(7), hash: 'f'.repeat(64) };
     const lines = chain({ ...long, follows: [earlier] }, long, long);
@@ -267,7 +267,7 @@ describe('ends', () => {
     }
   });
 
-  it('are found among many lines, behind short ones, before much of half a line, and behind a long first one', async () => {
+  it('reads both ends of many lines, of short lines, of a long first line, and before an incomplete line', async () => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
     for (const entries of [Array.from({ length: 400 }, () => ({})), [{}, {}, {}, long]]) {
       const lines = chain(...entries);
@@ -282,7 +282,7 @@ describe('ends', () => {
     expect(listOpenFiles().filter((file) => file.startsWith(place))).toEqual([]);
   });
 
-  it('are told of files that no other one follows already, and of those that have one', async () => {
+  it('returns the ends of files that no other file follows', async () => {
     const [first] = chain({});
     const place = journalOf([first] as { text: string }[]);
     const [second] = chain({ follows: [{ file: nameOf(1), hash: first?.hash }] });
@@ -293,7 +293,7 @@ describe('ends', () => {
   });
 });
 
-describe('what is kept for an undo', () => {
+describe('UndoStore', () => {
   /** What is kept in parts, and where. */
   function keep(...parts: readonly object[]): { place: string; parts: { file: string; hash: string }[]; path: string } {
     const place = createTemporaryFolder();
@@ -306,7 +306,7 @@ describe('what is kept for an undo', () => {
 
   const subject = { paths: ['/x'], deep: false };
 
-  it('is put together of its parts, and read once', async () => {
+  it('joins the parts of the undo data and reads each file once', async () => {
     const { place, parts, path } = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: { '/x': { a: 'ä' } } });
     const store = new UndoStore(place);
     const whole = { subject, method: 'PUT', before: { '/x': { a: '1' } }, after: { '/x': { a: 'ä' } } };
@@ -320,20 +320,20 @@ describe('what is kept for an undo', () => {
     ['is not there any more', ({ parts }) => parts.splice(0, 1, { file: nameOf(2), hash: 'x' })],
     ['was changed', ({ path }) => writeFileSync(path, readFileSync(path, 'utf8').replace('"1"', '"2"'))],
     ['is the end alone', ({ parts }) => parts.shift()],
-  ])('that %s is not believed', async (_what, spoil) => {
+  ])('refuses undo data that %s', async (_what, spoil) => {
     const kept = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: {} });
     spoil(kept);
     const error = await expectFailure(new UndoStore(kept.place).read('e-1', kept.parts));
     expect(error.code).toBe('BAD_INPUT');
-    expect(error.message).toBe('What was kept for an undo of e-1 is not there any more, or was changed. Nothing was sent.');
+    expect(error.message).toBe('The undo data of e-1 is missing or was changed. Nothing was sent.');
   });
 });
 
-describe('a writer', () => {
+describe('JournalWriter', () => {
   let times = 0;
   const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
 
-  it('is one for a folder, however that is called, gives every entry an id, and chains its lines', async () => {
+  it('is one per folder however the path is written, gives each entry an id, and chains its lines', async () => {
     const place = createTemporaryFolder();
     const writer = JournalWriter.forFolder(place);
     expect(JournalWriter.forFolder(`${place}/x/..`)).toBe(writer);
@@ -358,7 +358,7 @@ describe('a writer', () => {
   it.each([
     ['ends where it ended', {}, 1],
     ['is left to lie where that cannot be', { truncate: broken }, 2],
-  ])('whose disk is full tells it, and its file %s', async (_what, more, count) => {
+  ])('reports a full disk, and its file %s', async (_what, more, count) => {
     const place = createTemporaryFolder();
     const writer = JournalWriter.forFolder(place);
     await writer.announce(told, undefined);
@@ -366,7 +366,7 @@ describe('a writer', () => {
     await withPatchedFileHandles({ write: async (own) => (await own(), broken()), ...more }, async () => {
       const error = await expectFailure(writer.announce(told, undefined));
       expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
-      expect(error.message).toContain('The journal cannot be written, so nothing is sent:');
+      expect(error.message).toContain('The journal cannot be written, so nothing was sent:');
       expect(error.message).toContain(`${place} cannot be written: there is no room left on the disk (ENOSPC)`);
     });
     const [name = ''] = listJournalFiles(place);
@@ -382,7 +382,7 @@ describe('a writer', () => {
   it.each<[string, Parameters<typeof withPatchedFileHandles>[0]['write']]>([
     ['nothing at first', (own, [bytes, at, length, position]) => own(bytes, at, times++ < 3 ? 0 : length, position)],
     ['half of the rest', (own, [bytes, at, length, position]) => own(bytes, at, Math.ceil(Number(length) / 2), position)],
-  ])('writes on where the disk takes a line bit by bit: %s', async (_what, write = (own) => own()) => {
+  ])('continues if the disk takes a line in pieces: %s', async (_what, write = (own) => own()) => {
     const place = createTemporaryFolder();
     times = 0;
     await withPatchedFileHandles({ write }, async () => {
@@ -396,7 +396,7 @@ describe('a writer', () => {
     expect(apart.map((line) => (JSON.parse(line) as { before: unknown }).before)).toEqual([{ count: 0 }, { count: 1 }]);
   });
 
-  it('chains what comes while others are written, whenever that is, and keeps what belongs to each', async () => {
+  it('chains lines that arrive during a write, each with its own undo data', async () => {
     const place = createTemporaryFolder();
     const writer = JournalWriter.forFolder(place);
     const ids: Promise<string>[] = [];
@@ -413,7 +413,7 @@ describe('a writer', () => {
     expect(kept.map((line) => JSON.parse(line) as unknown)).toEqual(all);
   });
 
-  it('begins another file where its own was removed', async () => {
+  it('starts a new file when its own was removed', async () => {
     const place = createTemporaryFolder();
     const writer = JournalWriter.forFolder(place);
     await writer.announce(told, undefined);
@@ -423,7 +423,7 @@ describe('a writer', () => {
     expect((await verifyJournal(place)).ok).toBe(true);
   });
 
-  it('whose folder cannot be made tells it, and writes once it can', async () => {
+  it('reports a folder that cannot be created, and writes once it can', async () => {
     const place = join(createTemporaryFolder(), 'journal');
     writeFileSync(place, '');
     const writer = JournalWriter.forFolder(place);
@@ -434,7 +434,7 @@ describe('a writer', () => {
     expect(readAllJournalLines(`${place}-2`)).toHaveLength(1);
   });
 
-  it('begins one file a day, which follows what the files before it end with', async () => {
+  it('starts one file per day, which follows the ends of the earlier files', async () => {
     const lines = chain({}, {});
     const place = journalOf(lines);
     await JournalWriter.forFolder(place).announce(told, undefined);

@@ -56,7 +56,7 @@ describe('a write with a journal', () => {
       { path: ROLE, body: { description: 'x' } },
       ['GET', 'PUT', 'GET'].map((method) => `${method} ${TREE}/${ROLE}`),
     ],
-  ])('%s asks for nothing twice: %s', async (_what, operation, input, expected) => {
+  ])('reads nothing twice for %s: %s', async (_what, operation, input, expected) => {
     const { simulator, gateway } = await startWithJournal();
     const { envelope } = await gateway.run(operation, input);
     // What was created is looked at with all that is below it.
@@ -69,7 +69,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });
   });
 
-  it.each([true, false])('looks again where it had to wait for another one, be it of the same gateway (%s)', async (same) => {
+  it.each([true, false])('reads again after waiting for another write, also of the same gateway (%s)', async (same) => {
     const { simulator, gateway, journal } = await startWithJournal();
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -89,7 +89,7 @@ describe('a write with a journal', () => {
     expect((await gateway.run('users.get', user)).data).toMatchObject({ fullname: 'First', enabled: 'false' });
   });
 
-  it('of an item waits for the one that creates it, and of another one does not', async () => {
+  it('waits for the write that creates the same item, but not for other items', async () => {
     const { simulator, gateway } = await startWithJournal();
     let release = (): void => undefined;
     simulator.fault({
@@ -114,7 +114,7 @@ describe('a write with a journal', () => {
   it.each([
     ['what the appliance changed by itself', { changesField: 'description' }, 'set by the appliance'],
     ['what a PUT took away that nobody had given', { putMerges: false }, ''],
-  ])('tells %s as well', async (_what, variants, after) => {
+  ])('records %s', async (_what, variants, after) => {
     const { simulator, gateway } = await startWithJournal({ variants });
     const server = simulator.state.configuration.resource('authentication', 'auth-servers', 'auth-server', 'System Local');
     server.values.set('description', 'of before');
@@ -128,7 +128,7 @@ describe('a write with a journal', () => {
     expect(server.values.get('description')).toBe('of before');
   });
 
-  it('of a field is told, and undone, also where the appliance shows no field by itself', async () => {
+  it('records and undoes a field, also if the appliance shows no field by itself', async () => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.endsWith('/enabled'), times: Infinity, status: 404 });
     const before = serializeConfiguration(simulator);
@@ -139,14 +139,14 @@ describe('a write with a journal', () => {
     expect(serializeConfiguration(simulator)).toBe(before);
   });
 
-  it('says that nothing changed where nothing did', async () => {
+  it('records changed: false if nothing changed', async () => {
     const { gateway } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: '' } });
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ ok: true, changed: false, diff: [] as Difference[] }]);
   });
 
   it.each([403, 404, 500, 'x', '{}', '{"system-information":{"serial-number":7}}'])(
-    'has no serial number where the appliance does not tell it (%s), which is asked once',
+    'records no serial number if the appliance does not show it (%s), and asks only once',
     async (answer) => {
       const { simulator, gateway } = await startWithJournal();
       const fault = typeof answer === 'number' ? { status: answer } : { body: answer };
@@ -159,14 +159,14 @@ describe('a write with a journal', () => {
     },
   );
 
-  it('does not leave where that cannot be asked at all', async () => {
+  it('is not sent if the serial number cannot be asked because of the connection', async () => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: Infinity, cut: 'before-headers' });
     expect((await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'a' } }))).code).toBe('CONNECTION');
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('is told with its query and without what it has not, and by whom only where somebody is', async () => {
+  it('records its query, omits empty fields, and names the initiator only if there is one', async () => {
     const { simulator, gateway } = await startWithJournal();
     await gateway.run('request.post', { path: 'license/license-key', query: { action: 'x' }, body: { a: '1' } }).catch(() => undefined);
     await gateway.run('config.delete', { path: 'users/user-roles/user-role/Unused' }, { initiator: { actor: 'j.doe' } });
@@ -181,7 +181,7 @@ describe('a write with a journal', () => {
     expect(posted).toMatchObject({ actor: null, undo: false, diff: null, request: { query: { action: 'x' }, body: { a: '1' } } });
   });
 
-  it('that is none of the configuration waits for no other one, and has no difference', async () => {
+  it('outside the configuration waits for no other write and has no difference', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -194,7 +194,7 @@ describe('a write with a journal', () => {
       expect(entry).toMatchObject({ ok: true, changed: true, diff: null, undo: false });
   });
 
-  it('of nobody knows what is announced without an undo', async () => {
+  it('with an unreadable earlier state is recorded without undo', async () => {
     const { gateway, journal } = await startWithJournal();
     const path = 'configuration/users/user-roles/user-role';
     await expectFailure(gateway.run('request.post', { path, body: { description: 'x' } }));
@@ -206,7 +206,7 @@ describe('a write with a journal', () => {
   it.each<[string, Record<string, unknown>]>([
     ['config.update', { path: ROLE, body: { description: 'x' } }],
     ['config.delete', { path: ROLE }],
-  ])('of which nobody knows what became is looked at afterwards: %s', async (operation, input) => {
+  ])('with an unknown outcome is read afterwards: %s', async (operation, input) => {
     const { simulator, gateway } = await startWithJournal();
     simulator.fault({ match: ({ method }) => method !== 'GET', skip: 1, cut: 'before-headers', afterEffect: true });
     await gateway.run('system.info');
@@ -215,7 +215,7 @@ describe('a write with a journal', () => {
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ ok: false, code: 'OUTCOME_UNKNOWN', changed: null, undo: true }]);
   });
 
-  it('that was refused tells with which status, and is not looked at', async () => {
+  it('that is refused records its status and is not read afterwards', async () => {
     const { simulator, gateway } = await startWithJournal();
     await expectFailure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }));
     expect(await fetchJournalEntries(gateway)).toMatchObject([
@@ -224,14 +224,14 @@ describe('a write with a journal', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`PUT ${TREE}/${ROLE}`);
   });
 
-  it('of a secret alone has changed something, although nothing that can be compared has', async () => {
+  it('of only a secret counts as changed, although nothing comparable differs', async () => {
     const { gateway } = await startWithJournal();
     const path = decodeURIComponent(USER.slice(TREE.length + 1));
     await gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } });
     expect(await fetchJournalEntries(gateway)).toMatchObject([{ changed: true, diff: [], undo: true }]);
   });
 
-  it.each([ROLE, 'users/user-roles/user-role/New'])('that cannot be read afterwards tells what it was to change: %s', async (path) => {
+  it.each([ROLE, 'users/user-roles/user-role/New'])('that cannot be read afterwards records the intended change: %s', async (path) => {
     const { simulator, gateway } = await startWithJournal();
     const there = path === ROLE;
     const isRead = ({ method }: { method: string }): boolean => method === 'GET';
@@ -247,7 +247,7 @@ describe('a write with a journal', () => {
     ]);
   });
 
-  it('is a success also where its journal cannot be completed, and says that this is so', async () => {
+  it('succeeds even if its journal entry cannot be completed, and reports that', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     let full = false;
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: () => void (full = true) });
@@ -261,7 +261,7 @@ describe('a write with a journal', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('is written once more where the file goes while it is written', async () => {
+  it('is written again if the journal file is removed meanwhile', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     rmSync(journal, { recursive: true });
@@ -274,7 +274,7 @@ describe('a write with a journal', () => {
     expect(listRequests(simulator).filter(({ method }) => method === 'PUT')).toHaveLength(21);
   });
 
-  it('of another day begins another file, which follows that of the day before', async () => {
+  it('on another day starts a new file that follows the previous one', async () => {
     const { gateway, journal } = await startWithJournal();
     const update = (description: string) => gateway.run('config.update', { path: ROLE, body: { description } });
     vi.useFakeTimers({ toFake: ['Date'], now: new Date(new Date().setUTCHours(23, 59, 59, 999)) });
@@ -297,7 +297,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: false, broken: [{ file: first, line: 1 }] });
   });
 
-  it('is not sent where the disk does not take it, and the next line begins another file', async () => {
+  it('is not sent if the disk refuses the line, and the next line starts a new file', async () => {
     const { simulator, gateway, journal } = await startWithJournal({ sessions: 3 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
@@ -313,7 +313,7 @@ describe('a write with a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });
   });
 
-  it('is flushed once with all that are announced in the same turn', async () => {
+  it('shares one flush with all writes of the same turn', async () => {
     const writer = JournalWriter.forFolder(createTemporaryFolder());
     const told = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as EntryFields;
     const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(told, undefined)));
@@ -328,7 +328,7 @@ describe('a write with a journal', () => {
     expect(flushes).toBe(2);
   });
 
-  it('is written where a file system counts no names', async () => {
+  it('is recorded on a file system that does not count names', async () => {
     const { gateway } = await startWithJournal();
     await withPatchedFileHandles({ stat: () => Promise.resolve({ nlink: 0 }) }, async () => {
       await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });

@@ -17,7 +17,7 @@ const PATH = `/api/v1/configuration/${ROLE}`;
 const USER = { server: 'System Local', username: 'j.doe', 'password-cleartext': 's3cret-word' };
 
 describe('a journal', () => {
-  it('tells each write with what is asked for, announced and completed', async () => {
+  it('records each write with its request, announced and completed', async () => {
     const { gateway, journal } = await startWithJournal();
     const initiator = { node: 'Change (a1)', flow: 'Flow 1', actor: 'j.doe' };
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'new' } }, { initiator });
@@ -55,7 +55,7 @@ describe('a journal', () => {
     for (const name of readdirSync(join(journal, 'undo'))) expect(statSync(join(journal, 'undo', name)).mode & 0o777).toBe(0o600);
   });
 
-  it('is on the disk before the write leaves', async () => {
+  it('is on the disk before the write is sent', async () => {
     const { simulator, gateway, journal } = await startWithJournal();
     let announced: unknown;
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: () => (announced = readAllJournalLines(journal)) });
@@ -63,7 +63,7 @@ describe('a journal', () => {
     expect(announced).toMatchObject([{ status: null, request: { path: PATH } }]);
   });
 
-  it('tells every kind of write, reads and plans not, and how it failed', async () => {
+  it('records every kind of write and failure, but no reads or plans', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 5 });
     await gateway.run('sessions.list');
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } }, { dryRun: true });
@@ -86,7 +86,7 @@ describe('a journal', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true, entries: 7 });
   });
 
-  it('holds no secret, and what is kept apart none that was sent', async () => {
+  it('contains no secret, and its undo data contains no sent secret', async () => {
     const { gateway, journal } = await startWithJournal();
     await gateway.run('users.create', USER);
     await gateway.run('users.update', { ...USER, 'password-cleartext': 's3cret-other', fullname: 's3cret-other' });
@@ -106,7 +106,7 @@ describe('a journal', () => {
   it.each([
     ['is a file', (place: string) => writeFileSync(place, 'x')],
     ['has a file where what is kept belongs', (place: string) => (mkdirSync(place), writeFileSync(join(place, 'undo'), 'x'))],
-  ])('that cannot be written, since it %s, stops writes before they are sent, and reads not', async (_what, spoil) => {
+  ])('that cannot be written because it %s stops writes before they are sent, but not reads', async (_what, spoil) => {
     const place = join(createTemporaryFolder(), 'journal');
     spoil(place);
     const { simulator, gateway } = await startWithJournal({}, { journal: place });
@@ -117,7 +117,7 @@ describe('a journal', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('whose folder was removed begins anew', async () => {
+  it('starts again after its folder was removed', async () => {
     const { gateway, journal } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     rmSync(journal, { recursive: true });
@@ -126,7 +126,7 @@ describe('a journal', () => {
     expect(await fetchJournalEntries(gateway)).toHaveLength(1);
   });
 
-  it('costs nothing where there is none', async () => {
+  it('costs nothing if none is configured', async () => {
     const { simulator, gateway } = await startWithJournal({}, { journal: '' });
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     expect(listRequestLines(simulator)).toEqual([`PUT ${PATH}`]);
@@ -136,7 +136,7 @@ describe('a journal', () => {
       expect((await expectFailure(gateway.run(name))).code).toBe('BAD_CONFIG');
   });
 
-  it('flushes once for many writes at once, and asks nothing more of the appliance for those that cannot be put back', async () => {
+  it('flushes once for many simultaneous writes, and reads nothing more for writes without undo', async () => {
     const { simulator, gateway, journal } = await startWithJournal({ sessions: 100 });
     await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
     let flushes = 0;
@@ -151,7 +151,7 @@ describe('a journal', () => {
   });
 });
 
-describe('verify', () => {
+describe('journal.verify', () => {
   /** A journal of some writes, in two files by two writers. */
   async function some(): ReturnType<typeof startWithJournal> {
     const made = await startWithJournal();
@@ -159,7 +159,7 @@ describe('verify', () => {
     return made;
   }
 
-  it('finds and names any byte that is another one', async () => {
+  it('finds and names every changed byte', async () => {
     const { gateway, journal } = await some();
     const [name = ''] = listJournalFiles(journal);
     const path = join(journal, name);
@@ -185,7 +185,7 @@ describe('verify', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: true, entries: 3 });
   });
 
-  it('finds lines that were taken out, put elsewhere or doubled', async () => {
+  it('finds lines that were removed, moved or duplicated', async () => {
     const { gateway, journal } = await some();
     const path = join(journal, listJournalFiles(journal)[0] ?? '');
     const whole = readFileSync(path, 'utf8').split('\n').slice(0, -1);
@@ -201,7 +201,7 @@ describe('verify', () => {
     expect(await broken(a, b, c, d, e, f)).toEqual([]);
   });
 
-  it('finds a file that is missing, and an end that was cut off, when another file follows', async () => {
+  it('finds a missing file, and a cut end if another file follows', async () => {
     const { gateway, journal } = await some();
     const [first = ''] = listJournalFiles(journal);
     // As if another process had come: this one begins a file anew when its own is gone.
@@ -227,7 +227,7 @@ describe('verify', () => {
     expect((await checkJournal(gateway)).ok).toBe(true);
   });
 
-  it('takes half of a line at the end for what it is, but not of a process that lives', async () => {
+  it('accepts an incomplete line at the end, but not of a running process', async () => {
     const { gateway, journal } = await some();
     const [name = ''] = listJournalFiles(journal);
     const path = join(journal, name);

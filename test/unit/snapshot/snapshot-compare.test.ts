@@ -46,8 +46,8 @@ const DRIFT = {
   changed: [{ path: CLOCK, field: '/ntp-server', before: 'pool.ntp.org', after: 'ntp.example.com' }],
 };
 
-describe('compared with a snapshot', () => {
-  it.each(['with', 'folder'])('(%s), the configuration is equal, or what differs is told in data and for people', async (kind) => {
+describe('snapshot.compare with a snapshot', () => {
+  it.each(['with', 'folder'])('reports equality or the differences as data and as text (%s)', async (kind) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = createTemporaryFolder();
     const input = kind === 'with' ? { with: await readSnapshot(gateway) } : (await writeSnapshot(gateway, folder), { folder });
@@ -69,7 +69,7 @@ describe('compared with a snapshot', () => {
     );
   });
 
-  it('tells what differs in a part only, or without what does not count', async () => {
+  it('compares only a part, or without ignored fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const snapshot = await readSnapshot(gateway);
     drift(simulator);
@@ -82,7 +82,7 @@ describe('compared with a snapshot', () => {
     expect((await expectFailure(compare(gateway, { with: part, path: 'system' }))).message).toContain('begins at');
   });
 
-  it('does not count what did not count when it was taken', async () => {
+  it('ignores what the snapshot ignored', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { ignore: ['ntp-server', '/users'] });
@@ -92,7 +92,7 @@ describe('compared with a snapshot', () => {
     expect(await compare(gateway, { with: snapshot })).toMatchObject({ equal: true });
   });
 
-  it('tells of secrets whether there is one, and shows none', async () => {
+  it('reports whether a secret exists, and shows none', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     getClockValues(simulator).set('ntp-secret', 'planted-1');
     const snapshot = await readSnapshot(gateway);
@@ -102,7 +102,7 @@ describe('compared with a snapshot', () => {
     expect(JSON.stringify([snapshot, outcome])).not.toContain('planted');
   });
 
-  it('leaves open what may not be read now', async () => {
+  it('does not report resources that cannot be read now', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const snapshot = await readSnapshot(gateway);
     simulator.state.variants.forbiddenBranch = 'users/user-roles';
@@ -111,7 +111,7 @@ describe('compared with a snapshot', () => {
     expect(envelope.forbidden).toEqual([`${CONFIGURATION_PATH}/users/user-roles`]);
   });
 
-  it('does not take a list that is empty for another one that is not there', async () => {
+  it('treats an empty list like a missing one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const users = () =>
       simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user');
@@ -126,7 +126,7 @@ describe('compared with a snapshot', () => {
     expect(await compare(gateway, { folder })).toMatchObject({ added: [], changed: [], removed: { length: 3 } });
   });
 
-  it('reads files that Git wrote, and those that a person has added; what is damaged is named', async () => {
+  it('reads files from Git and files that a person added, and names damaged ones', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -180,7 +180,7 @@ describe('compared with a snapshot', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('takes a folder although the payload is something else', async () => {
+  it('uses a folder although the payload is something else', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const taken = await writeSnapshot(gateway, folder);
@@ -188,7 +188,7 @@ describe('compared with a snapshot', () => {
     expect(await expectFailure(compare(gateway, { folder, with: await readSnapshot(gateway) }))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('of many differences shows people the first hundreds', async () => {
+  it('shows people the first hundreds of many differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 800 } });
     const snapshot = await readSnapshot(gateway, { path: 'users/resource-policies' });
     for (const set of ['Set 0000', 'Set 0001', 'Set 0002', 'Set 0003'])
@@ -200,7 +200,7 @@ describe('compared with a snapshot', () => {
   });
 });
 
-describe('two appliances compared', () => {
+describe('snapshot.compare with another appliance', () => {
   async function both(): Promise<{ one: Simulator; two: Simulator; gateway: AnyGateway; second: Gateway }> {
     const [one, two] = [await startTestSimulator(), await startTestSimulator()];
     const second = gatewayFor(two, { name: 'vpn-2', connections: 2 });
@@ -211,7 +211,7 @@ describe('two appliances compared', () => {
     return { one, two, second, gateway: gatewayFor(one, { name: 'vpn-1' }, { resolveAppliance }) };
   }
 
-  it('differ in what was changed at one of them', async () => {
+  it('reports what was changed on one of them', async () => {
     const { one, two, gateway } = await both();
     expect(await compare(gateway, { other: 'vpn-2' })).toMatchObject({ equal: true });
     drift(one);
@@ -222,7 +222,7 @@ describe('two appliances compared', () => {
     expect([...one.requests, ...two.requests].filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'))).toEqual([]);
   });
 
-  it('leave open what either may not read', async () => {
+  it('does not report what either account cannot read', async () => {
     const { one, two, gateway } = await both();
     two.state.variants.forbiddenBranch = 'users/user-roles';
     one.state.variants.forbiddenBranch = 'system/log';
@@ -231,7 +231,7 @@ describe('two appliances compared', () => {
     expect(envelope.forbidden).toEqual([`${CONFIGURATION_PATH}/system/log`, `${CONFIGURATION_PATH}/users/user-roles`]);
   });
 
-  it('are told apart in an error, which holds no secret of either', async () => {
+  it('names the failing appliance in an error without secrets of either', async () => {
     const { two, gateway } = await both();
     const quote = '{"result":{"errors":[{"message":"simulator is wrong"}]}}';
     two.fault({ match: ({ path }) => path.endsWith('/log/events'), status: 422, body: quote });
@@ -242,7 +242,7 @@ describe('two appliances compared', () => {
     expect(await expectFailure(compare(gateway, { other: two.url }))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('can be cancelled while the other one is read', async () => {
+  it('can be canceled while the other appliance is read', async () => {
     const { two, gateway } = await both();
     const stop = new AbortController();
     two.fault({ match: ({ path }) => path.includes('/system/log'), body: (answer) => (stop.abort(), answer) });

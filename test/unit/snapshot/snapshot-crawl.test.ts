@@ -33,8 +33,8 @@ async function taken(tree: ServedTree, input: object = {}) {
   return { places, head, asked: listRequestedPaths(server), envelope, server };
 }
 
-describe('links', () => {
-  it('are followed once each, wherever they stand, and what only links is no resource', async () => {
+describe('a crawl of links', () => {
+  it('follows each link once at any depth, and skips resources that only link', async () => {
     const { places, ...rest } = await taken({
       '': { a: linkTo('/a'), list: [linkTo('/b'), { name: 'c', ...linkTo('/c') }], self: linkTo('') },
       '/a': { x: 1, back: linkTo(''), other: linkTo('/b/') },
@@ -54,7 +54,7 @@ describe('links', () => {
     expect(rest.head).not.toHaveProperty('ignore');
   });
 
-  it('that are not in the root are known, but for what is not asked for', async () => {
+  it('includes resources that the root does not link, but not ignored ones', async () => {
     const tree = { '': { v: 1, policies: linkTo('/uac'), a: linkTo('/a') }, '/a': { x: 1 }, '/uac': { u: 1 } };
     expect((await taken(tree)).asked.filter((path) => path === '/uac')).toHaveLength(1);
     expect((await taken({ ...tree, '': { v: 1 } }, { ignore: ['/uac'] })).asked).toEqual(['']);
@@ -65,7 +65,7 @@ describe('links', () => {
     expect((await taken(tree, { path: 'a' })).asked).toEqual(['/a']);
   });
 
-  it('that lead elsewhere are told, each once and not too many, and not followed', async () => {
+  it('reports links to other places once, at most a thousand, and does not follow them', async () => {
     const odd = ['https://other.example.com/x', '/api/v1/system', `${T}/a/../b`, '/elsewhere'];
     const deep = `/${Array(64).fill('x').join('/')}`;
     const { envelope, asked: paths } = await taken({
@@ -79,7 +79,7 @@ describe('links', () => {
     expect((await taken({ '': { many } })).envelope.refused).toHaveLength(1000);
   });
 
-  it('among other fields are links where they lead to a resource, and else fields', async () => {
+  it('treats an address among other fields as a link only if it leads to a resource', async () => {
     const { places } = await taken(
       {
         '/a': { name: 'a', href: `${T}/a/b`, other: { href: '/x', n: 1 }, all: { href: `${T}/`, n: 2 }, bad: { href: `${T}/../x`, n: 3 } },
@@ -93,7 +93,7 @@ describe('links', () => {
     });
   });
 
-  it('lead out of the part that is taken, or to what does not count: neither is read', async () => {
+  it('does not read outside the part or ignored resources', async () => {
     const tree = {
       '/a': { b: linkTo('/a/b'), c: linkTo('/a/c'), out: linkTo('/ab'), up: linkTo('') },
       '/a/b': { v: 1, log: 2 },
@@ -104,14 +104,14 @@ describe('links', () => {
   });
 });
 
-describe('a list', () => {
+describe('a crawl of a list', () => {
   const list = (first: object | number | undefined, names: unknown = ['x', 'y'], ignore: string[] = []) =>
     taken(
       { '/a': { users: names }, ...(first !== undefined && { '/a/users/x': first }), '/a/users/y': { name: 'y' } },
       { path: 'a', ignore },
     );
 
-  it('of names alone is one of resources where the first of them is one', async () => {
+  it('follows names without links if the first one is a resource', async () => {
     const { places, asked: paths } = await list({ name: 'x' });
     expect(places).toEqual({ '/a/users/x': { name: 'x' }, '/a/users/y': { name: 'y' } });
     expect(paths.toSorted()).toEqual(['/a', '/a/users/x', '/a/users/x', '/a/users/y']);
@@ -129,7 +129,7 @@ describe('a list', () => {
     expect(error.code).toBe('APPLIANCE_ERROR');
   });
 
-  it('with nothing in it is none where it is that of the place itself', async () => {
+  it('skips an empty list of its own items', async () => {
     const { places } = await taken(
       {
         '/a': { b: linkTo('/a/b'), c: linkTo('/a/c'), d: linkTo('/a/d%20e') },
@@ -143,8 +143,8 @@ describe('a list', () => {
   });
 });
 
-describe('what goes while it is read', () => {
-  it('is looked for again where it was linked, and told where it stays linked', async () => {
+describe('a crawl during deletions', () => {
+  it('reads the list again for a missing resource, and reports it if it stays linked', async () => {
     for (const gone of [404, SAYS_GONE]) {
       const {
         asked: paths,
@@ -173,7 +173,7 @@ describe('what goes while it is read', () => {
     };
   };
 
-  it('goes with all that is below it', async () => {
+  it('drops everything below a deleted resource', async () => {
     const { places, envelope } = await taken(vanishing(), { path: 'a' });
     expect([places, envelope.missing]).toEqual([{ '/a/s': { s: 1 }, '/a/pp': { v: 1 } }, undefined]);
     const texts = await readSerializedTree({ path: 'a' }, undefined, createRunContext(await serveTree(vanishing())));
@@ -198,7 +198,7 @@ describe('what goes while it is read', () => {
     expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'a/pp.json', 'a/s.json']);
   });
 
-  it('is an error where it is all that was asked for', async () => {
+  it('throws if the requested resource is deleted', async () => {
     const call = createRunContext(await serveTree({ '/a': 404, '/b': 403, '/c': 500 }));
     const told = async (path: string) => {
       const { code, message, details } = await expectFailure(takeSnapshot({ path }, call));
@@ -210,14 +210,14 @@ describe('what goes while it is read', () => {
   });
 });
 
-describe('a crawl', () => {
+describe('the order of a crawl', () => {
   const leaves = (count: number): ServedTree => ({
     '/a': { leaves: Array.from({ length: count }, (_, index) => linkTo(`/a/x${index}`)) },
     ...Object.fromEntries(Array.from({ length: count }, (_, index) => [`/a/x${index}`, { index }])),
   });
   const options = { root: `${T}/a`, ignore: new IgnoreRules() };
 
-  it('tells what a resource lists before it reads any of it', async () => {
+  it('reports the links of a resource before it reads any of them', async () => {
     const server = await serveTree({
       '/a': { x: linkTo('/a/x'), y: linkTo('/a/y/'), out: linkTo('/b') },
       '/a/x': { v: 1 },
@@ -236,7 +236,7 @@ describe('a crawl', () => {
     expect(log.filter((line) => (line as unknown[]).length === 3 && typeof (line as unknown[])[1] === 'object')).toHaveLength(2);
   });
 
-  it('waits for who takes what it reads, and has no more of it than eight for each connection and what is on its way', async () => {
+  it('waits for slow handlers, and holds at most eight resources per connection besides running reads', async () => {
     const server = await serveTree(leaves(60));
     const waiting: (() => void)[] = [];
     const take = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
@@ -254,7 +254,7 @@ describe('a crawl', () => {
     expect(listRequestedPaths(server)).toHaveLength(61);
   });
 
-  it('ends with the first fault, and nothing of it goes on', async () => {
+  it('stops at the first error and waits for running work', async () => {
     const server = await serveTree(leaves(60));
     const fault = new GatewayError('LIMIT', 'No room.');
     let begun = 0;

@@ -34,8 +34,8 @@ function folderOf(files: Record<string, string> = {}, more: Partial<SnapshotMani
   return folder;
 }
 
-describe('the folder of a snapshot', () => {
-  it('gets what differs, and says what became of it', async () => {
+describe('SnapshotFolder', () => {
+  it('writes files that differ, and reports added, changed or same', async () => {
     const folder = folderOf({ 'users/x.json': '{}\r\n', 'users/y.json': '{\r\n  "a": 1\r\n}\r\n' });
     const open = await SnapshotFolder.open(folder);
     let synced = 0;
@@ -57,7 +57,7 @@ describe('the folder of a snapshot', () => {
     expect(readFileSync(join(folder, 'users/y.json'), 'utf8')).toBe('{\n  "password": "***"\n}\n');
   });
 
-  it('is not written to where something else is in the way, and nothing is left beside it', async () => {
+  it('throws if something else is in the way, and leaves no partial file', async () => {
     const folder = folderOf({ 'users/x.json/y': '', 'users/f': '' });
     const open = await SnapshotFolder.open(folder);
     const before = listFiles(folder);
@@ -74,7 +74,7 @@ describe('the folder of a snapshot', () => {
     expect(await told('users/loop')).toBe(`${loop} cannot be written: it is a symbolic link, or links lead in a circle (ELOOP).`);
   });
 
-  it('gives what its files hold, or says which of them holds none', async () => {
+  it('reads its files, and names those that are damaged', async () => {
     const folder = folderOf({ 'users/x.json': '\ufeff{"a":1}', 'users/y.json': '{', 'users/z.json': '[]' });
     const open = await SnapshotFolder.openExisting(folder);
     const told = async (name: string): Promise<string> => {
@@ -84,17 +84,17 @@ describe('the folder of a snapshot', () => {
     };
     expect(await open.read(['users', 'x.json'])).toEqual({ a: 1 });
     expect(await told('none.json')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
-    expect(await told('y.json')).toBe('x is damaged: it is no JSON. Get it back from where it is kept, or remove it.');
-    expect(await told('z.json')).toBe('x is damaged: it holds no object. Get it back from where it is kept, or remove it.');
+    expect(await told('y.json')).toBe('x is damaged: it is not JSON. Restore the file from Git or a backup, or remove it.');
+    expect(await told('z.json')).toBe('x is damaged: it is not an object. Restore the file from Git or a backup, or remove it.');
     const other = createTemporaryFolder();
     expect((await SnapshotFolder.open(other)).manifest).toBeUndefined();
     expect(await (await SnapshotFolder.open(other)).entries(CONFIGURATION_ROOT)).toEqual([]);
     expect((await expectFailure(SnapshotFolder.openExisting(other))).message).toBe(
-      `${other} holds no snapshot: there is no ${SNAPSHOT_MANIFEST_FILE} in it. Take one into it first.`,
+      `${other} is not a snapshot folder: it has no ${SNAPSHOT_MANIFEST_FILE}. Take a snapshot into it first.`,
     );
   });
 
-  it('has in it what lies under its roots, and nothing else', async () => {
+  it('lists only files under its roots', async () => {
     const ours = ['users.json', 'users/x.json', 'users/a%20b/c.json', 'system/log.json', '%.json'];
     const named = 'users/long%~0123456789ab.json';
     const others = [
@@ -126,7 +126,7 @@ describe('the folder of a snapshot', () => {
     expect(gone.manifest.roots).toEqual(['system', 'users']);
   });
 
-  it('loses what is gone, and the folders that are empty then', async () => {
+  it('removes files of deleted resources and empty folders', async () => {
     const folder = folderOf({ 'users/a/b/c.json': '', 'users/a/d.json': '', 'users/e/f.json/g': '', 'users/h/i/j.json': '' });
     const open = await SnapshotFolder.open(folder);
     await open.remove(['users', 'h', 'i', 'j.json']);
@@ -147,7 +147,7 @@ describe('the folder of a snapshot', () => {
     expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'users/E/f.json/g']);
   });
 
-  it('has a manifest that names the files which do not tell their place', async () => {
+  it('has a manifest with the paths of files whose names do not contain them', async () => {
     const folder = createTemporaryFolder();
     const open = await SnapshotFolder.open(folder);
     const alike = new Set([at('users/x'), at('users/X')]);
@@ -167,7 +167,7 @@ describe('the folder of a snapshot', () => {
   });
 });
 
-describe('turns', () => {
+describe('DependencyScheduler with refusals', () => {
   const refuse = (code: ErrorCode): Promise<void> => Promise.reject(new GatewayError(code, 'It refers to nothing.'));
   const settled = (): Promise<void> => new Promise(setImmediate);
 
@@ -188,20 +188,17 @@ describe('turns', () => {
     return [...log, ...ended.flatMap(({ status }, index) => (status === 'rejected' ? [`${Object.keys(needs)[index]}!`] : []))];
   }
 
-  it.each(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST'] as const)(
-    'come again to what was refused (%s) when all others had theirs',
-    async (code) => {
-      expect(await tried({ '/a': '/b', '/b': '/c', '/c': undefined }, code)).toEqual(['/a?', '/b?', '/c', '/a?', '/b', '/a']);
-    },
-  );
+  it.each(['REJECTED', 'NOT_FOUND', 'INVALID_REQUEST'] as const)('tries a refused item (%s) again after all others', async (code) => {
+    expect(await tried({ '/a': '/b', '/b': '/c', '/c': undefined }, code)).toEqual(['/a?', '/b?', '/c', '/a?', '/b', '/a']);
+  });
 
-  it('end for those that nothing helps, after one more try', async () => {
+  it('gives up after one more try without progress', async () => {
     expect(await tried({ '/a': '/never', '/b': undefined })).toEqual(['/a?', '/b', '/a?', '/a!']);
     expect(await tried({ '/a': '/b', '/b': '/a' })).toEqual(['/a?', '/b?', '/a!', '/b!']);
     expect(await tried({ '/a': '/never' }, 'TIMEOUT')).toEqual(['/a?', '/a!']);
   });
 
-  it('come to what lies in another when that has ended, whatever became of it', async () => {
+  it('runs an item after its parent, whatever its result', async () => {
     expect(await tried({ '/a/b/c': undefined, '/a': '/z', '/ab': undefined, '/z': undefined })).toEqual([
       '/a?',
       '/ab',
@@ -214,7 +211,7 @@ describe('turns', () => {
     expect(await tried({ '/a/b/c': '/a/x', '/a/x': undefined, '/a': undefined })).toEqual(['/a', '/a/b/c?', '/a/x', '/a/b/c']);
   });
 
-  it('are given up at once where one says that the others would fail just so', async () => {
+  it('gives up at once after an error that would repeat', async () => {
     const turns = new DependencyScheduler(['/a', '/b', '/c', '/d'], 9);
     const log: string[] = [];
     const work = async (place: string, code: ErrorCode): Promise<void> => {
@@ -230,7 +227,7 @@ describe('turns', () => {
     expect(log).toEqual(['/a', '/b', '/c', '/d']);
   });
 
-  it('go on when all that may be worked on wait', async () => {
+  it('continues when all running items wait', async () => {
     // Two at a time: while both wait, nobody else comes, and so they are tried again.
     const turns = new DependencyScheduler(['/a', '/b', '/c'], 2);
     const waiting = ['/a', '/b'].map((place) => expectFailure(turns.run(place, () => refuse('REJECTED'))));

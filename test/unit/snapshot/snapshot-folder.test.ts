@@ -16,8 +16,8 @@ import {
   CONFIGURATION_PATH,
 } from '../../helpers/snapshot';
 
-describe('a snapshot in a folder', () => {
-  it('has a file for each resource, which can be read, and a manifest without a time', async () => {
+describe('snapshot.take into a folder', () => {
+  it('writes a readable file per resource, and a manifest without a time', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = join(createTemporaryFolder(), 'vpn-1');
     const taken = await writeSnapshot(gateway, folder);
@@ -40,7 +40,7 @@ describe('a snapshot in a folder', () => {
     });
   });
 
-  it('taken again with three changes, changes three files and gives three hunks to Git', async () => {
+  it('changes three files and three hunks in Git after three changes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1000 } });
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -58,7 +58,7 @@ describe('a snapshot in a folder', () => {
     expect(runGit(folder, 'status', '--porcelain').trim().split('\n')).toHaveLength(3);
   });
 
-  it('removes files of resources that are gone, and nothing that is not ours', async () => {
+  it('removes files of deleted resources, but no foreign files', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const foreign = ['README.md', 'package.json', 'notes/x.json', 'users/read-me.txt', 'users/Not An Address.json', '.hidden/users/x.json'];
@@ -76,7 +76,7 @@ describe('a snapshot in a folder', () => {
     expect(taken.resources).toBe(left.length - foreign.length - 1);
   });
 
-  it('is taken by one at a time', async () => {
+  it('runs one at a time per folder', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const taken = await Promise.all([1, 2, 3].map(() => writeSnapshot(gateway, folder, { path: 'users' })));
@@ -86,7 +86,7 @@ describe('a snapshot in a folder', () => {
     expect(listFiles(folder)).toHaveLength(resources + 1);
   });
 
-  it('keeps what the account may not read any more', async () => {
+  it('keeps files of resources that the account cannot read any more', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -99,7 +99,7 @@ describe('a snapshot in a folder', () => {
     expect(await writeSnapshot(gateway, folder)).toMatchObject({ removed: 3 });
   });
 
-  it('takes a part anew, and leaves the rest as it is', async () => {
+  it('updates a part and keeps the rest', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -111,7 +111,7 @@ describe('a snapshot in a folder', () => {
     expect(readFileSync(join(folder, SNAPSHOT_MANIFEST_FILE), 'utf8')).toBe(manifest);
   });
 
-  it('refuses a folder of another appliance, of another part, and one whose manifest is damaged', async () => {
+  it('refuses a folder of another appliance or part, or with a damaged manifest', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { path: 'users' });
@@ -132,7 +132,7 @@ describe('a snapshot in a folder', () => {
     });
   });
 
-  it('says which folder cannot be used before anything is asked of the appliance', async () => {
+  it('names an unusable folder before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     writeFileSync(join(folder, 'file'), '');
@@ -141,7 +141,7 @@ describe('a snapshot in a folder', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('says which file cannot be written', async () => {
+  it('names a file that cannot be written', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, 'system/log/events.json'), { recursive: true });
@@ -149,7 +149,7 @@ describe('a snapshot in a folder', () => {
     expect(listFiles(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 
-  it('leaves alone what Git has written with other ends of lines, and mends what was changed by hand', async () => {
+  it('keeps files with other line ends from Git, and repairs files that were edited', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { path: 'system' });

@@ -19,7 +19,7 @@ const NONE = new Set<string>();
 const place = (...names: string[]): string => joinResourcePath(names.map(encodeSegment));
 const file = (...names: string[]): string => toFileSegments(place(...names), NONE).join('/');
 
-describe('the name of a file', () => {
+describe('the file name of a resource', () => {
   it.each([
     [['users', 'Staff'], 'users/Staff.json'],
     [['.Staff #1/EU'], '%2EStaff%20%231%2FEU.json'],
@@ -36,12 +36,12 @@ describe('the name of a file', () => {
     [['a', 'b.json', 'c'], 'a/b%2Ejson/c.json'],
     [['a', 'b.JSON', 'c.json'], 'a/b%2EJSON/c.json.json'],
     [[], '%.json'],
-  ])('of %j is %s, and leads back', (names, expected) => {
+  ])('of %j is %s and can be parsed back', (names, expected) => {
     expect(file(...names)).toBe(expected);
     expect(parseFileSegments(expected.split('/'))).toBe(place(...names));
   });
 
-  it('is short, whatever the name, and no two are the same', () => {
+  it('is short and unique for any name', () => {
     const long = ['ü'.repeat(300), `${'ü'.repeat(300)}!`, 'x'.repeat(181), `${'x'.repeat(181)}y`];
     const names = long.flatMap((name) => [file(name), file(name, 'inner').split('/')[0] ?? '']);
     expect(new Set(names.map((name) => name.replace(/\.json$/, ''))).size).toBe(4);
@@ -65,9 +65,9 @@ describe('the name of a file', () => {
     '%FF.json',
     'a/.json',
     '../x.json',
-  ])('is no name of ours: %s', (name) => expect(parseFileSegments(name.split('/'))).toBeUndefined());
+  ])('is not a snapshot file: %s', (name) => expect(parseFileSegments(name.split('/'))).toBeUndefined());
 
-  it('tells apart what differs in case alone', async () => {
+  it('distinguishes names that differ only in case', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     for (const name of ['staff', 'Staff', 'STAFF']) getUserRoles(simulator).add({ name, description: `It is ${name}` });
@@ -91,7 +91,7 @@ describe('the name of a file', () => {
     expect(readResourceFile(folder, SNAPSHOT_MANIFEST_FILE)).not.toHaveProperty('names');
   });
 
-  it('is mended where a file system has kept the case of an earlier one', async () => {
+  it('is corrected on a file system that kept the case of an earlier name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getUserRoles(simulator).add({ name: 'staff', description: 'It is there' });
@@ -103,19 +103,19 @@ describe('the name of a file', () => {
     expect(listFiles(folder).filter((name) => /role\/staff\.json$/i.test(name))).toEqual(['users/user-roles/user-role/staff.json']);
   });
 
-  it('knows those that are alike', () => {
+  it('has case collisions, which are found among siblings', () => {
     expect(findCaseCollisions(['/a/x', '/a/X', '/a/y']).sort()).toEqual(['/a/X', '/a/x']);
     expect(findCaseCollisions(['/a/x', '/a/x'])).toEqual([]);
   });
 });
 
-it('of places, one lies in another by its segments', () => {
+it('belongs to a path that is compared by whole segments', () => {
   expect(isPathWithinAny('/a/b/c', new Set(['/a/b']))).toBe(true);
   expect(isPathWithinAny('/a/b', new Set(['/a/b']))).toBe(true);
   expect(isPathWithinAny('/a/bc', new Set(['/a/b']))).toBe(false);
 });
 
-describe('what does not count', () => {
+describe('IgnoreRules', () => {
   it.each([
     ['a*c', 'abc', true],
     ['a*c', 'ac', true],
@@ -124,9 +124,9 @@ describe('what does not count', () => {
     ['a*a', 'a', false],
     ['ab*ba', 'aba', false],
     ['a.c', 'abc', false],
-  ])('%s: %s %s', (pattern, text, matches) => expect(compileWildcard(pattern)(text)).toBe(matches));
+  ])('decide about %s: %s %s', (pattern, text, matches) => expect(compileWildcard(pattern)(text)).toBe(matches));
 
-  it('takes as long as the text', () => {
+  it('take time linear in the text', () => {
     const test = compileWildcard(`${'a*'.repeat(200)}b`);
     const begin = performance.now();
     expect(test('a'.repeat(1_000_000))).toBe(false);
@@ -134,7 +134,7 @@ describe('what does not count', () => {
     expect(performance.now() - begin).toBeLessThan(60_000);
   });
 
-  it('is a field wherever it stands, also in lists, or at one place', () => {
+  it('match a name at any depth, also in arrays, or a pointer at one place', () => {
     const ignore = new IgnoreRules(['time-*', '/users/a~1b/rules/*/name', '/users/*/list/0', '/users/x/deep/er']);
     const resource = { 'time-zone': 1, rules: [{ name: 'x', id: 1, 'time-out': 2 }], list: ['a', 'b'], deep: { er: 1, kept: 2 } };
     expect(ignore.filterResource(place('users', 'a/b'), resource)).toEqual({

@@ -28,8 +28,8 @@ import { expectFailure, getThrownError } from '../../helpers/simulated-appliance
 const ROOT = CONFIGURATION_ROOT;
 const at = (path: string): string => `${ROOT}/${path}`;
 
-describe('a place', () => {
-  it('is written in one way, whoever linked to it', () => {
+describe('the path of a resource', () => {
+  it('has one canonical form, whatever the link looked like', () => {
     expect(normalizePath('/', '')).toBe(ROOT);
     expect(normalizePath('users/a%2fb/', '')).toBe(at('users/a%2Fb'));
     expect(normalizePath(['users', 'a b'], '')).toBe(at('users/a%20b'));
@@ -37,7 +37,7 @@ describe('a place', () => {
     expect([splitResourcePath(ROOT), splitResourcePath(at('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
   });
 
-  it('lies in another by whole segments', () => {
+  it('is within another by whole segments', () => {
     expect([
       isPathWithin('/a/b', '/a'),
       isPathWithin('/a', '/a'),
@@ -47,7 +47,7 @@ describe('a place', () => {
     ]).toEqual([true, true, false, false, false]);
   });
 
-  it('is known from what is none', () => {
+  it('is recognized among other values', () => {
     expect([ROOT, at('a'), at('a%20b')].map(isResourcePath)).toEqual([true, true, true]);
     expect([at('a/'), at('a b'), at('a%2fb'), at('../x'), '/etc/passwd', 'users', `x${ROOT}/a`, 7, undefined].map(isResourcePath)).toEqual(
       Array(9).fill(false),
@@ -55,7 +55,7 @@ describe('a place', () => {
   });
 });
 
-describe('a manifest', () => {
+describe('the manifest of a snapshot', () => {
   const manifest: SnapshotManifest = {
     appliance: 'vpn',
     'serial-number': 'S',
@@ -74,7 +74,7 @@ describe('a manifest', () => {
   const read = (more: JsonObject): Promise<SnapshotManifest | undefined> =>
     readSnapshotManifest(folderWith(JSON.stringify({ ...(JSON.parse(serializeManifest(manifest)) as JsonObject), ...more })));
 
-  it('is the same text for the same, in order, without what is empty', () => {
+  it('has the same text for the same content, sorted, without empty fields', () => {
     expect(serializeManifest(manifest)).toBe(
       `{\n  "format": "gateway-snapshot/1",\n  "appliance": "vpn",\n  "serial-number": "S",\n  "release": null,\n  "path": "${at('users')}",\n  "roots": [\n    "a",\n    "b"\n  ]\n}\n`,
     );
@@ -107,15 +107,15 @@ describe('a manifest', () => {
     { names: { 'a.json': '/etc/passwd' } },
     { names: { 'a.json': at('system') } },
     { names: { 'a.json': 7 } },
-  ])('that is damaged is named: %j', async (more) => {
+  ])('is named when it is damaged: %j', async (more) => {
     const error = await expectFailure(read(more));
     expect([error.code, error.message]).toEqual([
       'BAD_INPUT',
-      expect.stringMatching(/\.gateway-snapshot\.json is damaged, or of another version of this package\. Get it back/),
+      expect.stringMatching(/\.gateway-snapshot\.json is damaged or from another version of this package\. Restore the file/),
     ]);
   });
 
-  it('that is no object is damaged too', async () => {
+  it('is damaged if it is not an object', async () => {
     expect((await expectFailure(readSnapshotManifest(folderWith('[]')))).code).toBe('BAD_INPUT');
     expect(parseOrigin({ format: 'gateway-snapshot/1', appliance: 'a', path: ROOT })).toEqual({
       appliance: 'a',
@@ -127,11 +127,11 @@ describe('a manifest', () => {
   });
 });
 
-describe('a document of the appliance', () => {
+describe('separateLinks and canonicalize', () => {
   const leads = (href: string): boolean => href.startsWith('/api/');
   const parts = (document: JsonObject) => separateLinks(document, leads);
 
-  it('is what stands in it, and what it links', () => {
+  it('split a document into its fields and its links', () => {
     const document = {
       name: 'x',
       list: [{ name: 'one', href: '/api/one' }, 'two', { username: 'u', href: '/api/u' }],
@@ -160,7 +160,7 @@ describe('a document of the appliance', () => {
     });
   });
 
-  it('is read 200 levels deep and no deeper', () => {
+  it('read 200 levels and refuse more', () => {
     const objects = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`) as JsonObject;
     const lists = (depth: number): JsonObject => ({ a: JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`) as unknown });
     expect(parts(objects(201)).resource).toEqual(objects(201));
@@ -168,11 +168,11 @@ describe('a document of the appliance', () => {
     for (const deeper of [objects(202), lists(201)])
       expect(getThrownError(() => parts(deeper))).toMatchObject({
         code: 'BAD_RESPONSE',
-        message: 'A resource is nested deeper than 200 levels, which is more than any has.',
+        message: 'A resource is nested deeper than 200 levels.',
       });
   });
 
-  it('is kept with its keys in order, without secrets', () => {
+  it('sort the keys and mask the secrets', () => {
     expect(JSON.stringify(canonicalize({ b: [{ d: 1, c: null }], a: true, password: 'x' }))).toBe(
       '{"a":true,"b":[{"c":null,"d":1}],"password":"***"}',
     );
@@ -187,7 +187,7 @@ describe('a document of the appliance', () => {
   });
 });
 
-describe('a comparison for people', () => {
+describe('formatComparison', () => {
   const text = (
     added: string[],
     removed: string[],
@@ -199,7 +199,7 @@ describe('a comparison for people', () => {
       safeMessage`the last check`,
     ).split('\n');
 
-  it('says how many, and then what', () => {
+  it('states the counts and then the differences', () => {
     expect(text([], [], [])).toEqual(['vpn does not differ from the last check.']);
     expect(
       text(
@@ -227,7 +227,7 @@ describe('a comparison for people', () => {
     expect(text([], [], [{ path: at('c'), field: '/x', before: 1, after: 2 }])[0]).toBe('vpn differs from the last check: 1 changed.');
   });
 
-  it('has an end, in lines and in each of them', () => {
+  it('limits the number and the length of lines', () => {
     const many = (count: number): string[] => Array.from({ length: count }, (_, index) => at(`n${index}`));
     expect(text(many(500), [], [])).toHaveLength(502);
     expect(text(many(501), [], []).slice(-2)).toEqual(['+ n499', '… and 1 more lines']);
@@ -238,7 +238,7 @@ describe('a comparison for people', () => {
   });
 });
 
-it('texts are compared as what they say, in order, without what could not be read', () => {
+it('compareSerializedTrees compares content in order, without unreadable resources', () => {
   const texts = (resources: Record<string, unknown>, ...forbidden: string[]) => ({
     resources: new Map(
       Object.entries(resources).map(([name, value]) => [at(name), typeof value === 'string' ? value : JSON.stringify(value)]),
@@ -259,10 +259,10 @@ it('texts are compared as what they say, in order, without what could not be rea
   expect(compareSerializedTrees(texts({ a: { list: [] } }), texts({ a: { list: [1] } })).changed).toHaveLength(1);
 });
 
-describe('a snapshot in a message', () => {
+describe('createMessageReference', () => {
   const snapshot = { format: 'gateway-snapshot/1', appliance: 'vpn', path: at('users'), resources: { [at('users/a')]: { x: 1 } } };
 
-  it('is compared with by what it holds', async () => {
+  it('reads the resources of the snapshot', async () => {
     const reference = createMessageReference({ ...snapshot, time: 'noon', ignore: ['x'] });
     expect([reference.label.text(), reference.path, reference.ignore, [...reference.paths], [...reference.unreadable]]).toEqual([
       'the snapshot of vpn at noon',
@@ -276,17 +276,17 @@ describe('a snapshot in a message', () => {
   });
 
   it.each<[JsonObject, string]>([
-    [{ format: 'x' }, 'with is no snapshot: it has to be what Take a snapshot gives, with the format gateway-snapshot/1.'],
-    [{ resources: [] }, 'with is no snapshot: it has to be what Take a snapshot gives, with the format gateway-snapshot/1.'],
-    [{ resources: { '/etc': {} } }, 'with is damaged: /etc is no resource of it.'],
-    [{ resources: { [at('system')]: {} } }, `with is damaged: ${at('system')} is no resource of it.`],
-    [{ resources: { [at('users/a')]: 7 } }, `with is damaged: ${at('users/a')} is no resource of it.`],
-  ])('is refused as %j', (more, words) => {
+    [{ format: 'x' }, 'with is not a snapshot. It must be the result of Take a snapshot, with the format gateway-snapshot/1.'],
+    [{ resources: [] }, 'with is not a snapshot. It must be the result of Take a snapshot, with the format gateway-snapshot/1.'],
+    [{ resources: { '/etc': {} } }, 'with is damaged: /etc is not one of its resources.'],
+    [{ resources: { [at('system')]: {} } }, `with is damaged: ${at('system')} is not one of its resources.`],
+    [{ resources: { [at('users/a')]: 7 } }, `with is damaged: ${at('users/a')} is not one of its resources.`],
+  ])('refuses the snapshot as %j', (more, words) => {
     expect(getThrownError(() => createMessageReference({ ...snapshot, ...more }))).toMatchObject({ code: 'BAD_INPUT', message: words });
   });
 });
 
-it('what is not there is known however a release says so', () => {
+it('isNotFoundError recognizes a missing resource in every form that releases use', () => {
   const says = (code: ErrorCode, details: GatewayErrorDetails): boolean => isNotFoundError(new GatewayError(code, 'x', details));
   const errors = (...messages: string[]): GatewayErrorDetails => ({
     status: 200,
@@ -303,10 +303,10 @@ it('what is not there is known however a release says so', () => {
   expect(says('APPLIANCE_ERROR', errors(`${' '.repeat(1000)}not found`))).toBe(false);
 });
 
-describe('what does not count', () => {
+describe('ignore patterns', () => {
   const matching = (word: string, ...texts: string[]): string[] => texts.filter(compileWildcard(word));
 
-  it('is a name, with * for anything', () => {
+  it('match a name with * for any characters', () => {
     expect(matching('a', 'a', 'ab', '')).toEqual(['a']);
     expect(matching('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
     expect(matching('*a', 'a', 'ba', 'ab')).toEqual(['a', 'ba']);
@@ -317,7 +317,7 @@ describe('what does not count', () => {
     expect(matching('a*b*b', 'ab', 'abb')).toEqual(['abb']);
   });
 
-  it('of resources is what a name or a pointer meets, and all below it', () => {
+  it('ignore a resource that a name or a pointer matches, with everything below it', () => {
     const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(at);
     const ignored = (...words: string[]): string[] =>
       places.filter((one) => new IgnoreRules(words).ignoresPath(one)).map((one) => one.slice(ROOT.length + 1));
@@ -333,7 +333,7 @@ describe('what does not count', () => {
     expect(new IgnoreRules(['/users']).ignoresPath(ROOT)).toBe(false);
   });
 
-  it('of a resource is what a name meets wherever it stands, or a pointer there', () => {
+  it('ignore a field that a name matches at any depth, or a pointer at its place', () => {
     const resource = { a: 1, 'x/y': 2, list: [{ a: 1, b: 2 }, 'text', { b: 3 }], deep: { a: { b: 1 }, c: 2 } };
     const left = (...words: string[]): unknown => new IgnoreRules(words).filterResource(at('users/x'), resource);
     expect(left()).toBe(resource);
@@ -348,35 +348,33 @@ describe('what does not count', () => {
     expect(new IgnoreRules(['/users/a b/x']).filterResource(at('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
   });
 
-  it('is kept in order, each once, and grows', () => {
+  it('are sorted, unique and extensible', () => {
     const ignore = new IgnoreRules(['b', 'a', 'b']);
     expect([ignore.patterns, ignore.extend(['c', 'a']).patterns, new IgnoreRules().patterns]).toEqual([['a', 'b'], ['a', 'b', 'c'], []]);
     expect([ignore.extend(), ignore.extend([])]).toEqual([ignore, ignore]);
     expect(ignore.extend(['c']).ignoresPath(at('c'))).toBe(true);
   });
 
-  it('names not everything, and is not too much', () => {
+  it('must not match everything or be too many', () => {
     for (const word of ['', '*', '/', '/*', ' ', '*/ *'])
       expect(
         getThrownError(() => new IgnoreRules(['a', word])),
         word,
       ).toMatchObject({
         code: 'BAD_INPUT',
-        message: `ignore has the entry ${JSON.stringify(word)}, which names everything. Name a field, or a path.`,
+        message: `ignore has the entry ${JSON.stringify(word)}, which matches everything. Enter a field or a path.`,
       });
     const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`);
     expect(new IgnoreRules(many(200)).patterns).toHaveLength(200);
-    expect(getThrownError(() => new IgnoreRules(many(201)))?.message).toBe(
-      'ignore has 201 entries, but at most 200 can be compared with every field.',
-    );
+    expect(getThrownError(() => new IgnoreRules(many(201)))?.message).toBe('ignore has 201 entries, but at most 200 are allowed.');
   });
 });
 
-describe('the name of a file', () => {
+describe('the safe file name of a segment', () => {
   const none = new Set<string>();
   const name = (path: string, alike = none): string => toFileSegments(at(path), alike).join('/');
 
-  it('is not one that a file system takes for another', () => {
+  it('is not one that a file system confuses', () => {
     for (const reserved of ['con', 'PRN', 'aux.x', 'nul', 'com1', 'lpt9', 'conin%24', 'conout%24']) {
       expect(name(reserved)).toBe(`%${reserved.charCodeAt(0).toString(16).toUpperCase()}${reserved.slice(1)}.json`);
       expect(name(`x${reserved}`)).toBe(`x${reserved}.json`);
@@ -388,7 +386,7 @@ describe('the name of a file', () => {
     expect(name('staff', alike)).toBe('staff.json');
   });
 
-  it('is at most 180 characters long, and ends with no half of an escape', () => {
+  it('has at most 180 characters, and does not end in a partial escape', () => {
     expect(name('x'.repeat(180))).toBe(`${'x'.repeat(180)}.json`);
     expect(name('x'.repeat(181))).toMatch(/^x{164}%~[0-9a-f]{12}\.json$/);
     for (const before of [0, 1, 2])
@@ -396,7 +394,7 @@ describe('the name of a file', () => {
     expect([['a.json'], [`a%~${'0'.repeat(12)}.json`], ['a%~0', 'b.json']].map(hasRecoverablePath)).toEqual([true, false, false]);
   });
 
-  it('leads back to its place, or is none of ours', () => {
+  it('can be parsed back to its path, or is foreign', () => {
     expect(
       [['%.json'], ['a', 'b%20c.json'], ['a', '%.json'], [], ['json'], ['%zz.json'], ['a', '', 'b.json']].map(parseFileSegments),
     ).toEqual([ROOT, at('a/b%20c'), undefined, undefined, undefined, undefined, undefined]);

@@ -35,7 +35,7 @@ async function resources(gateway: AnyGateway): Promise<unknown> {
   return (await readSnapshot(gateway)).resources;
 }
 
-describe('turns', () => {
+describe('DependencyScheduler', () => {
   const refused = (): Promise<void> => Promise.reject(new GatewayError('REJECTED', 'It refers to nothing.'));
 
   /** What each of them came to, in the order in which they did; those in `needs` are refused until what they need is done. */
@@ -53,18 +53,18 @@ describe('turns', () => {
     return log;
   }
 
-  it('come to what is above first, also where that has to wait', async () => {
+  it('runs a parent first, also if it has to wait', async () => {
     expect(await run(['/a', '/a/b', '/a/b/c'], {})).toEqual(['/a', '/a/b', '/a/b/c']);
     expect(await run(['/a', '/a/b', '/a/c', '/z'], { '/a': '/z' })).toEqual(['/z', '/a', '/a/b', '/a/c']);
   });
 
-  it('come again to what was refused, as long as something comes of it', async () => {
+  it('tries refused items again as long as there is progress', async () => {
     expect(await run(['/a', '/b', '/c', '/d'], { '/a': '/b', '/b': '/c' })).toEqual(['/c', '/d', '/b', '/a']);
     expect(await run(['/a', '/b', '/c'], { '/a': '/b', '/b': '/a' })).toEqual(['/c', expect.any(String), expect.any(String)]);
     expect(await run(['/a'], { '/a': '/never' })).toEqual(['/a failed']);
   });
 
-  it('end, however many are refused at once', async () => {
+  it('ends however many items are refused', async () => {
     const places = Array.from({ length: 40 }, (_, index) => `/x${index}`);
     const needs = Object.fromEntries(places.slice(0, 39).map((place) => [place, '/x39']));
     const log = await run(places, needs);
@@ -73,7 +73,7 @@ describe('turns', () => {
     expect(log.filter((one) => !one.endsWith('failed')).length).toBeGreaterThan(1);
   });
 
-  it('end at once where the others would fail just so', async () => {
+  it('ends at once after an error that would repeat', async () => {
     const turns = new DependencyScheduler(['/a', '/b', '/c'], 4);
     const first = turns.run('/a', refused);
     const second = turns.run('/b', () => Promise.reject(new GatewayError('UNAUTHORIZED', 'The key is dead.')));
@@ -82,8 +82,8 @@ describe('turns', () => {
   });
 });
 
-describe('reverted', () => {
-  it('is what differs, and nothing else is written; a second time nothing is', async () => {
+describe('snapshot.revert', () => {
+  it('writes only what differs, and nothing the second time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -102,7 +102,7 @@ describe('reverted', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('comes back with all that lies in it, what is above first', async () => {
+  it('restores a resource with everything below it, parents first', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getUserRoles(simulator).items.get('Unused')?.resource('general', 'overview').values.set('web', 'disabled');
@@ -115,7 +115,7 @@ describe('reverted', () => {
     expect(await resources(gateway)).toEqual(before);
   });
 
-  it('comes back although it needs what comes later', async () => {
+  it('restores a resource that needs a later one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -128,7 +128,7 @@ describe('reverted', () => {
     expect(await resources(gateway)).toEqual(before);
   });
 
-  it('is planned by a dry run, which says what it would do', async () => {
+  it('reports in a dry run what it would change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -143,7 +143,7 @@ describe('reverted', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('are no secrets: those that are there stay, and are named', async () => {
+  it('keeps the current secrets and names them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     getClockValues(simulator).set('ntp-shared-secret', 'planted-before');
@@ -162,7 +162,7 @@ describe('reverted', () => {
     expect(readFileSync(join(folder, 'system/configuration/date-and-time.json'), 'utf8')).not.toContain('planted');
   });
 
-  it('leaves what has come since, and names what is not as it was', async () => {
+  it('keeps resources that were added since, and names what still differs', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -182,7 +182,7 @@ describe('reverted', () => {
     expect(getUserRoles(simulator).items.has('New')).toBe(true);
   });
 
-  it('fails for one of several without harm to the others, and as a whole when all of them do', async () => {
+  it('continues after one failed resource, and fails if all of them fail', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -208,7 +208,7 @@ describe('reverted', () => {
     expect(listWriteLines(simulator).filter((line) => line === `PUT ${CLOCK}`).length).toBeLessThan(5);
   });
 
-  it('does nothing without a path', async () => {
+  it('does nothing for an empty list of paths', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder, { path: 'system' });
@@ -219,7 +219,7 @@ describe('reverted', () => {
     expect(listRequests(simulator)).toEqual([]);
   });
 
-  it('refuses what the folder does not hold, a damaged file and the folder of another appliance, before anything is written', async () => {
+  it('refuses an unknown path, a damaged file and the folder of another appliance before anything is written', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);

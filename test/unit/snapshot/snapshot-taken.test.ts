@@ -21,15 +21,15 @@ import { createTemporaryFolder } from '../../helpers/temporary';
 
 // A snapshot of any tree in a folder, and compared with what is there.
 
-describe('a snapshot', () => {
-  it('is of whom the account may not ask who it is, too', async () => {
+describe('snapshot.take', () => {
+  it('works for an account that cannot read the system information', async () => {
     const told = async (status: number): Promise<unknown> =>
       (await gatewayFor(await serveTree({ '/a': { v: 1 }, [SYSTEM_INFORMATION_PATH]: status })).run('snapshot.take', { path: 'a' })).data;
     for (const status of [403, 404]) expect(await told(status)).toMatchObject({ 'serial-number': null, release: null });
     expect((await expectFailure(told(422))).code).toBe('REJECTED');
   });
 
-  it('in a folder keeps what may not be read any more, and lets go of what is gone', async () => {
+  it('keeps unreadable resources in the folder, and removes deleted ones', async () => {
     const folder = join(createTemporaryFolder(), 'new');
     const take = async (tree: ServedTree, path = '/', more: object = {}): Promise<FolderSnapshotResult> =>
       (await takeSnapshot(
@@ -74,11 +74,11 @@ describe('a snapshot', () => {
       serveTree({ '': {}, [SYSTEM_INFORMATION_PATH]: { 'system-information': { 'serial-number': serial } } }).then((server) =>
         expectFailure(takeSnapshot({ folder }, createRunContext(server, {}, { name }))),
       );
-    expect((await named('vpn-2', 'S2')).message).toBe(`${folder} holds the snapshot of vpn-1. Give vpn-2 a folder of its own.`);
+    expect((await named('vpn-2', 'S2')).message).toBe(`${folder} holds the snapshot of vpn-1. Use another folder for vpn-2.`);
     expect((await named('vpn-2', null)).message).toContain('holds the snapshot of vpn-1');
   });
 
-  it('keeps the names of files that do not tell their place, and knows an appliance without a serial number by its name', async () => {
+  it('keeps the names of files without a path, and knows an appliance without serial number by its name', async () => {
     const folder = join(createTemporaryFolder(), 'new');
     const nobody = { [SYSTEM_INFORMATION_PATH]: { 'system-information': {} } };
     const take = async (tree: ServedTree, path = '/', name = 'vpn-1') =>
@@ -99,12 +99,12 @@ describe('a snapshot', () => {
     expect((await expectFailure(take(whole, '/', 'vpn-2'))).message).toContain('holds the snapshot of vpn-1');
   });
 
-  it('of one part is not taken into the folder of another', async () => {
+  it('refuses the folder of another part', async () => {
     const folder = createTemporaryFolder();
     const call = createRunContext(await serveTree({ '/a': { v: 1 }, '/b': { v: 1 }, '/a/x': { v: 1 } }));
     await takeSnapshot({ path: 'a', folder }, call);
     expect((await expectFailure(takeSnapshot({ path: 'b', folder }, call))).message).toBe(
-      `${folder} holds the snapshot of ${T}/a. Give that of ${T}/b a folder of its own.`,
+      `${folder} holds the snapshot of ${T}/a. Use another folder for ${T}/b.`,
     );
     expect(await takeSnapshot({ path: 'a/x', folder }, call)).toMatchObject({ added: 1, removed: 0 });
     for (const [place, why] of [
@@ -114,7 +114,7 @@ describe('a snapshot', () => {
       expect((await expectFailure(takeSnapshot({ path: 'a', folder: place }, call))).message).toContain(`${place} ${why}`);
   });
 
-  it('is compared with what is there: what is bare is as if it were not', async () => {
+  it('compares with a current state in which empty equals missing', async () => {
     const before = (resources: Record<string, object>, more: object = {}) => ({
       format: 'gateway-snapshot/1',
       appliance: 'vpn',
@@ -166,7 +166,7 @@ describe('a snapshot', () => {
     expect((await expectFailure(compare(tree, same, { path: 'b' }))).message).toBe(
       `path is ${T}/b, but the snapshot of vpn begins at ${T}/a.`,
     );
-    const wanted = 'Give exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).';
+    const wanted = 'Enter exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).';
     expect((await expectFailure(compare(tree, same, { folder: '/tmp' }))).message).toBe(wanted);
     expect((await expectFailure(compare(tree, same, { other: 'x' }))).message).toBe(wanted);
   });
@@ -181,7 +181,7 @@ describe('a snapshot', () => {
   }
 });
 
-describe('what is put back', () => {
+describe('a reverted resource', () => {
   /** An appliance whose resources can be written, and a snapshot of it as these files tell it. */
   async function reverted(tree: Record<string, JsonObject>, files: Record<string, JsonObject>, path: string) {
     const server = await startRawServer(({ method, path: asked, body }) => {
@@ -209,7 +209,7 @@ describe('what is put back', () => {
     };
   }
 
-  it('is what was kept, with the secrets that are there, also those of items that are as they were', async () => {
+  it('is the stored one with the current secrets, also in unchanged items', async () => {
     const stored = {
       v: 1,
       password: '***',
@@ -255,7 +255,7 @@ describe('what is put back', () => {
     expect(fields).toEqual(['/came', '/inner/secret', '/items/2/api-key', '/password']);
   });
 
-  it('comes after what it lies in, and is nothing where nothing differs', async () => {
+  it('is written after its parent, and not at all if nothing differs', async () => {
     const same = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: '***' }, a: { v: 1 }, 'a/none': { list: [] }, 'a/full': { list: [] } };
     const tree = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: 'p' }, a: { v: 1 }, 'a/full': { list: [] } };
     const { items, envelope, puts } = await reverted({ ...tree }, same, 'a');
@@ -272,6 +272,6 @@ describe('what is put back', () => {
     // A list of nothing that has something now is one of nothing again.
     expect((await reverted({ ...tree, 'a/full': { list: [1] } }, same, 'a')).puts).toEqual(['a/full']);
     const error = await expectFailure(reverted(tree, same, 'b'));
-    expect(error.message).toMatch(/ holds nothing of \/api\/v1\/configuration\/b\. Nothing was sent\.$/);
+    expect(error.message).toMatch(/ has no resource at or below \/api\/v1\/configuration\/b\. Nothing was sent\.$/);
   });
 });

@@ -22,8 +22,8 @@ import { eventually } from '../../helpers/eventually';
 
 const POLICIES = `${CONFIGURATION_PATH}/users/resource-policies/policy-set/Set%200000/policy`;
 
-describe('a snapshot in a message', () => {
-  it('holds every resource of the tree under its path, without hyperlinks and secrets', async () => {
+describe('snapshot.take into a message', () => {
+  it('contains every resource by path, without hyperlinks and secrets', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
     const snapshot = await readSnapshot(gateway);
     expect(snapshot).toMatchObject({
@@ -49,7 +49,7 @@ describe('a snapshot in a message', () => {
     expect(new Set(listRequestLines(simulator)).size).toBe(listRequests(simulator).length);
   });
 
-  it('replaces secrets', async () => {
+  it('masks secrets', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     getClockValues(simulator).set('ntp-shared-secret', 'planted-secret').set('ntp-key', '');
     const { resources } = await readSnapshot(gateway, { path: 'system' });
@@ -63,7 +63,7 @@ describe('a snapshot in a message', () => {
     ['text', 'users/user-roles'],
     ['an href', `${CONFIGURATION_PATH}/users/user-roles/`],
     ['raw names', ['users', 'user-roles']],
-  ])('is of a part, named by %s', async (_kind, path) => {
+  ])('reads a part, given as %s', async (_kind, path) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { path: root, resources } = await readSnapshot(gateway, { path });
     expect(root).toBe(`${CONFIGURATION_PATH}/users/user-roles`);
@@ -78,7 +78,7 @@ describe('a snapshot in a message', () => {
     { uac: 'absent' },
     { errorBody: 'empty' },
     { errorsInSuccess: true, uac: 'absent' },
-  ] as const)('is the same where an appliance has %o', async (variants) => {
+  ] as const)('gives the same result if an appliance has %o', async (variants) => {
     const { gateway: plain } = await startSimulatorWithGateway({ variants: variants.uac ? { uac: 'absent' } : {} });
     const { gateway } = await startSimulatorWithGateway({ variants });
     // A list with nothing in it stands here or there.
@@ -86,7 +86,7 @@ describe('a snapshot in a message', () => {
     expect(filled(await readSnapshot(gateway))).toEqual(filled(await readSnapshot(plain)));
   });
 
-  it.each(['none', 'text'] as const)('is the same where entries of a collection have no links (%s)', async (entryLinks) => {
+  it.each(['none', 'text'] as const)('gives the same result if items of a collection have no links (%s)', async (entryLinks) => {
     const { gateway: plain } = await startSimulatorWithGateway();
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
     for (const path of ['users', 'administrators', 'authentication/auth-servers', 'uac']) {
@@ -106,7 +106,7 @@ describe('a snapshot in a message', () => {
     ]);
   });
 
-  it('leaves out what does not count', async () => {
+  it('omits ignored fields and resources', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const ignore = ['description', 'log', '/users/user-roles/user-role/*/general', '/system/configuration/date-and-time/ntp-*', '/uac/'];
     const { resources, ignore: told } = await readSnapshot(gateway, { ignore });
@@ -120,7 +120,7 @@ describe('a snapshot in a message', () => {
     expect(paths.some((path) => path.includes('/catalog') || path.includes('admin-role'))).toBe(true);
   });
 
-  it.each(['/', '*', '/*/*'])('refuses to ignore %s, which is everything', async (word) => {
+  it.each(['/', '*', '/*/*'])('refuses to ignore %s, which matches everything', async (word) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(readSnapshot(gateway, { ignore: [word] }))).toMatchObject({ code: 'BAD_INPUT' });
     expect(listRequests(simulator)).toEqual([]);
@@ -128,7 +128,7 @@ describe('a snapshot in a message', () => {
 });
 
 describe('the crawl', () => {
-  it('tells what the account may not read, and reads the rest', async () => {
+  it('reports what the account cannot read, and reads the rest', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { forbiddenBranch: 'users/user-roles' } });
     const { data, envelope } = await gateway.run('snapshot.take');
     expect(envelope).toMatchObject({ ok: true, forbidden: [`${CONFIGURATION_PATH}/users/user-roles`] });
@@ -138,7 +138,7 @@ describe('the crawl', () => {
     expect(await expectFailure(readSnapshot(gateway, { path: 'users/user-roles/user-role' }))).toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  it('reads a list again when links of it are gone, and takes what has come meanwhile', async () => {
+  it('reads a list again if its links are gone, and finds new items', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 60, vanishing: 7 } });
     const folder = createTemporaryFolder();
     const { envelope, data } = await gateway.run('snapshot.take', { path: 'users/resource-policies', folder });
@@ -163,7 +163,7 @@ describe('the crawl', () => {
     expect(await writeSnapshot(gateway, folder, { path: 'users/resource-policies' })).toMatchObject({ added: 1, removed: 1, changed: 0 });
   });
 
-  it('names what is linked, but not there', async () => {
+  it('names resources that are linked but do not exist', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 3 } });
     const gone = { match: ({ path }: { path: string }) => path.endsWith('Policy%20000001'), status: 404, times: 99 };
     simulator.fault(gone);
@@ -172,7 +172,7 @@ describe('the crawl', () => {
     expect(listRequestLines(simulator).length).toBeLessThan(20);
   });
 
-  it('takes back what it has of a resource that goes while it is read', async () => {
+  it('drops a resource that is deleted during the crawl', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     const inner = `${USER_ROLES_PATH}/Users/general`;
@@ -189,7 +189,7 @@ describe('the crawl', () => {
     expect(envelope.ok).toBe(true);
   });
 
-  it('follows no link in circles, and none that leads elsewhere', async () => {
+  it('does not follow loops or links to other places', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const links = [
       `${CONFIGURATION_PATH}/system`,
@@ -212,7 +212,7 @@ describe('the crawl', () => {
     ).toEqual([]);
   });
 
-  it('ends where links lead on and on', async () => {
+  it('stops at an endless chain of links', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const body = (): string => JSON.stringify({ next: { href: `${CONFIGURATION_PATH}/system/${'a/'.repeat(++depth)}a` } });
     let depth = 0;
@@ -222,7 +222,7 @@ describe('the crawl', () => {
     expect(depth).toBeLessThan(80);
   });
 
-  it('fails as a whole, and says by which resource, when one cannot be read', async () => {
+  it('fails with the path of a resource that cannot be read', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
@@ -236,7 +236,7 @@ describe('the crawl', () => {
     expect(listFiles(folder)).toEqual(before);
   });
 
-  it('keeps all connections at work', async () => {
+  it('keeps all connections busy', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 100 } }, { connections: 5 });
     const isPolicy = ({ path }: { path: string }): boolean => path.includes('Policy%20');
     let release = (): void => undefined;
@@ -250,7 +250,7 @@ describe('the crawl', () => {
     expect(simulator.totalConnections).toBe(5);
   });
 
-  it('can be cancelled', async () => {
+  it('can be canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 500 } });
     const stop = new AbortController();
     simulator.fault({ match: ({ path }) => path.includes('Policy%20'), body: (answer) => (stop.abort(), answer) });

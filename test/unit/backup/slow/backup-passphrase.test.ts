@@ -34,8 +34,8 @@ async function restoreFails(gateway: Gateway, path: string, backup = 'latest', m
   return error.message;
 }
 
-describe('with a passphrase only what it made is restored', () => {
-  it('not a plain backup that lies there, and it says so', async () => {
+describe('a restore with a passphrase', () => {
+  it('refuses a plain backup and says so', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -48,7 +48,7 @@ describe('with a passphrase only what it made is restored', () => {
     expect(imports(simulator)).toHaveLength(1);
   });
 
-  it('not a plain file in the place of the encrypted one, whatever the manifest says of it', async () => {
+  it('refuses a plain file in place of the encrypted one, whatever the manifest says', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -64,7 +64,7 @@ describe('with a passphrase only what it made is restored', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('not what another passphrase made, nor what has the code of another backup', async () => {
+  it('refuses a backup of another passphrase or with the MAC of another backup', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -76,7 +76,7 @@ describe('with a passphrase only what it made is restored', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('not an old one under a new name', async () => {
+  it('refuses an old backup under a new name', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const old = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -86,11 +86,11 @@ describe('with a passphrase only what it made is restored', () => {
     // Renamed alone, it is none even without a passphrase.
     renameSync(old.manifest, join(path, `${other}.json`));
     const error = await expectFailure(gateway.run('backup.restore', { folder: path, backup: other }));
-    expect(error.message).toContain('another name');
+    expect(error.message).toContain('another backup name');
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('not that of another appliance with the serial number of this one', async () => {
+  it('refuses a backup of another appliance with the serial number of this one', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -100,7 +100,7 @@ describe('with a passphrase only what it made is restored', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it.each(['hmac-sha256', 'authentication'])('not one of an earlier version, without %s: it says what to do', async (name) => {
+  it.each(['hmac-sha256', 'authentication'])('refuses a backup of an earlier version without %s, and says what to do', async (name) => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -112,7 +112,7 @@ describe('with a passphrase only what it made is restored', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it('and a check of the folder tells it of each', async () => {
+  it('agrees with a check of the folder, which reports each backup', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const good = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE, gzip: true, what: 'both' });
@@ -135,7 +135,7 @@ describe('with a passphrase only what it made is restored', () => {
     ]);
   });
 
-  it('and a change is told against the last one that it made', async () => {
+  it('is compared only with backups that the passphrase made', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const night = (): Promise<BackupResult> => takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -152,7 +152,7 @@ describe('with a passphrase only what it made is restored', () => {
   });
 });
 
-describe('what is sent is what was checked', () => {
+describe('an import from a backup', () => {
   const SECRET = { passphrase: PASSPHRASE };
 
   /** The same file, replaced in some way as soon as the export of the backup before it has begun. */
@@ -186,7 +186,7 @@ describe('what is sent is what was checked', () => {
     ['that was put in its place', (wanted, other) => renameSync(other, wanted)],
     ['behind a link in its place', (wanted, other) => (rmSync(wanted), symlinkSync(other, wanted))],
     ['that became longer', (wanted) => appendFileSync(wanted, ' ')],
-  ])('not a file %s while the backup before it ran', async (_name, swap) => {
+  ])('refuses a file that was %s during the backup before it', async (_name, swap) => {
     expect(await swapped({}, swap)).toMatch(/gone or changed.*Nothing was restored/);
   });
 
@@ -196,12 +196,9 @@ describe('what is sent is what was checked', () => {
     ['encrypted', SECRET],
     ['compressed and encrypted', { gzip: true, ...SECRET }],
     ['binary', { what: 'binary' }],
-  ])(
-    'nor a file (%s) that was written to by somebody who takes care that nothing shows',
-    async (_name, options: Record<string, unknown>) => {
-      expect(await swapped(options, writeUnseen)).toMatch(/changed while it was sent.*Nothing was restored/);
-    },
-  );
+  ])('refuses a file (%s) that was changed with its times preserved', async (_name, options: Record<string, unknown>) => {
+    expect(await swapped(options, writeUnseen)).toMatch(/changed while it was sent.*Nothing was restored/);
+  });
 
   /** Changes one byte in the middle, in place, with the time of the last change as before. */
   function writeUnseen(file: string): void {
@@ -213,7 +210,7 @@ describe('what is sent is what was checked', () => {
   }
 });
 
-it('what holds secrets is readable for its owner only', async () => {
+it('files with secrets are readable only by their owner', async () => {
   const { gateway } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   await takeBackup(gateway, { folder: path, what: 'both', gzip: true });
