@@ -13,7 +13,7 @@ import { registerLookupRoutes } from './admin/lookup-routes';
 import { WatchNode, WATCH_TYPE } from './watch/watch-node';
 import { registerPreviewRoutes } from './admin/preview-route';
 
-/** Registers the appliance node and one action node for each area of the registry; called by Node-RED once. */
+/** Registers all node types and admin routes. Node-RED calls it once. */
 export default function gatewayNodes(red: NodeAPI): void {
   red.nodes.registerType(
     APPLIANCE_TYPE,
@@ -59,13 +59,13 @@ function registerArea(red: NodeAPI, area: Area): void {
   );
 }
 
-/** Secret fields of all operations of an area are typed into the dialog as credentials, under their own names. */
+/** Secret fields of operations are stored as credentials under their field names. */
 function createCredentialDefinitions(area: Area): Record<string, { type: 'password' }> {
   const fields = Object.values(area.operations).flatMap(({ fields }) => Object.entries(fields));
   return Object.fromEntries(fields.filter(([, { secret }]) => secret).map(([name]) => [name, { type: 'password' }]));
 }
 
-/** Node-RED hangs them on the node in clear, where everything that logs or inspects a node comes by. */
+/** Hides the clear-text credentials that Node-RED puts on a node from logging and inspection. */
 export function hideCredentials(node: Node<object>): void {
   let { credentials } = node;
   Object.defineProperty(node, 'credentials', {

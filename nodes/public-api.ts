@@ -1,7 +1,4 @@
-/**
- * What the nodes of another package of this project build on (`@gateway-admin/node-red/nodes`): how a node reads its properties, fields
- * and operation, how it fails, and the inventories that are deployed. Nothing here is needed for a flow.
- */
+/** What the nodes of the package in `fleet/` use from this one, as `@gateway-admin/node-red/nodes`. Flows do not need it. */
 export { hideCredentials } from './gateway';
 export { isGatewayFailure, toPlainFailure, type Failure } from './message/failure';
 export { LightAbortController } from '../src/model/abort';

@@ -27,11 +27,11 @@ import { isEndingSessions, statusForErrorCode, statusForManyOutcome, statusForOu
 import type { Message } from '../message/typed-value';
 import { StatusReporter, type StatusProgress } from '../status/node-status';
 
-/** Node-RED waits 15 s for a node to close and then complains. */
+/** Node-RED waits 15 s for a node to close, then logs an error. */
 const MAX_CLOSE_WAIT_MS = 14_000;
 const DRY_RUN_FIELD = booleanField('Dry run', '');
 
-/** The one runtime of all action nodes: what is special about an area stands in its operations. */
+/** The runtime of all action nodes. What differs between areas is in their operation tables. */
 export class ActionNode {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -59,7 +59,7 @@ export class ActionNode {
     if (this.#config instanceof GatewayError || hasMissingReference(this.#config)) this.#status.report(statusForErrorCode('BAD_CONFIG'));
     if (!(this.#config instanceof GatewayError)) this.#reachability.switchTo(this.#config.applianceId);
     onInput(node, (message, send, done) => this.#receive(message, send, done));
-    // Node-RED counts the parameters: exactly two, or it does not wait.
+    // Node-RED waits for `done` only if the handler has exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => this.#close(done));
   }
 
@@ -104,7 +104,7 @@ export class ActionNode {
     }
   }
 
-  /** A message that decides of another one has no outcome of its own but a failure. */
+  /** A message that approves or rejects another message has no outcome except a failure. */
   #decide(run: MessageRun, answer: ApprovalDecision, done: DoneCallback): void {
     let error: GatewayError | undefined;
     try {
@@ -120,7 +120,7 @@ export class ActionNode {
     this.#conclude(run, done, error);
   }
 
-  /** From the message to its outcome, which leaves through the first output. */
+  /** Runs one message on one appliance and sends the result to the first output. */
   async #perform(run: MessageRun): Promise<StatusText> {
     const { message } = run;
     if (this.#closed) throw new GatewayError('ABORTED', 'The node was being closed when this message came.', { sent: false });
@@ -146,13 +146,13 @@ export class ActionNode {
     if (isStreamed) options.onPart = this.#partSender(run, output);
     const outcome = await gateway.run(selectedOperation.name, input, options);
     output.setContentType(message, selectedOperation.operation.contentType);
-    // The appliance's own dry run, too.
+    // The appliance itself can be set to dry run.
     if (outcome.envelope.dryRun) run.isWriting = false;
     this.#settler.succeed(run, output, outcome);
     return statusForOutcome(outcome, run.sentCount);
   }
 
-  /** The same at all appliances of a selection; the message leaves with what became of them. */
+  /** Runs one message on all selected appliances. The message then carries one result per appliance. */
   async #performMany(run: MessageRun, config: NodeConfig, manyAppliances: ManyAppliancesRunner): Promise<StatusText> {
     const { message, abort } = run;
     const { operationSelector, output, enforcement } = config;
@@ -176,7 +176,7 @@ export class ActionNode {
     return statusForManyOutcome(outcome);
   }
 
-  /** What is looked at before anything is sent, and how to run it. */
+  /** Checks the message before anything is sent, and returns the options of the run. */
   #prepare(run: MessageRun, { output, dryRun, approvals }: NodeConfig, { operation, inputReader }: SelectedOperation): RunOptions {
     const { message, send, abort } = run;
     output.assertWritable(message);
@@ -192,7 +192,7 @@ export class ActionNode {
     if (run.index >= 0) this.#status.updateProgress(run, progress);
   }
 
-  /** Takes the parts of a stream: each goes out as a message of its own. */
+  /** Sends each part of a stream as its own message. */
   #partSender(run: MessageRun, output: OutputProperty): NonNullable<RunOptions['onPart']> {
     const id = this.#red.util.generateId();
     return (data, part, envelope) => {
@@ -235,17 +235,17 @@ export class ActionNode {
     this.#cancel(true);
   }
 
-  /** The message as these nodes can write into it. A fault of its own is told later, when there is somebody to tell. */
+  /** Returns a message that the node can write to. Errors in the message are reported when the run starts. */
   #normalize(message: Message): Message {
     try {
       if (!(this.#config instanceof GatewayError)) return this.#config.output.normalize(message);
     } catch {
-      // A property that this message cannot have.
+      // The message cannot have this property. The run reports it.
     }
     return normalizeMessage(message, []);
   }
 
-  /** Errors: `BAD_INPUT` when a message asks for a dry run or a cancellation in words that could mean either. */
+  /** Errors: `BAD_INPUT` if `msg.cancel` or `msg.dryRun` has an ambiguous value. */
   #runOptions(run: MessageRun, dryRun: boolean): RunOptions {
     const { cancel, dryRun: requestedDryRun } = run.message;
     if (cancel !== undefined && cancel !== null && cancel !== false) {
@@ -264,7 +264,7 @@ export class ActionNode {
     };
   }
 
-  /** Who asks, as a journal tells it. */
+  /** The initiator that the journal records. */
   #initiator({ actor }: Message): Initiator {
     return {
       ...(this.#origin ??= getNodeOrigin(this.#red, this.#node)),

@@ -11,15 +11,15 @@ import type { StatusReporter } from '../status/node-status';
 
 const DEFAULT_APPROVAL_MINUTES = 60;
 
-/** What a message wants done with one that waits. */
+/** The decision that a message carries about a waiting message. */
 export interface ApprovalDecision {
   readonly property: 'approve' | 'reject';
   readonly id: unknown;
 }
 
-/** Set at all: a message that was to approve something must not come to run something itself. */
+/** Returns the decision if either property is set, so that an approving message never runs an operation itself. */
 export function readApprovalDecision({ approve, reject }: Message & { approve?: unknown; reject?: unknown }): ApprovalDecision | undefined {
-  // Both at once is neither; whoever waits goes on waiting.
+  // A message that sets both decides nothing. The waiting message keeps waiting.
   if (isSet(approve)) return { property: 'approve', id: isSet(reject) ? undefined : approve };
   return isSet(reject) ? { property: 'reject', id: reject } : undefined;
 }
@@ -28,24 +28,24 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** One message that would write. */
+/** One message that wants to write. */
 interface ApprovalRequest {
   readonly message: Message & { actor?: unknown };
   readonly output: OutputProperty;
   readonly signal: AbortSignalLike;
   readonly send: (messages: (Message | null)[]) => void;
   readonly status: StatusReporter;
-  /** As the status knows it. */
+  /** The key of this run in the status. */
   readonly run: object;
 }
 
 /** Holds the messages of one node until somebody approves what they would do (contract, section 6). */
 export class NodeApprovals {
   readonly #approvals: PendingApprovals;
-  /** Index of its output, the last. */
+  /** Index of the approval output, which is the last one. */
   readonly #port: number;
 
-  /** Errors: `BAD_CONFIG` for a time that cannot be waited. */
+  /** Errors: `BAD_CONFIG` if the time is out of range. */
   constructor(minutes = DEFAULT_APPROVAL_MINUTES, port: number) {
     if (!(minutes > 0 && minutes <= MAX_APPROVAL_MINUTES)) {
       throw badConfig(
@@ -56,7 +56,7 @@ export class NodeApprovals {
     this.#port = port;
   }
 
-  /** Sends the plan out, and waits for the answer to it. */
+  /** Returns a function that sends the plan to the approval output and waits for the decision. */
   createApprove({ message, output, signal, send, status, run }: ApprovalRequest): RequestApproval {
     return async (proposal) => {
       const { id, expires, decision } = this.#approvals.add(signal);
@@ -74,7 +74,7 @@ export class NodeApprovals {
     };
   }
 
-  /** Errors: `BAD_INPUT` for an id that nothing waits under. */
+  /** Errors: `BAD_INPUT` if nothing waits under this id. */
   decide({ property, id }: ApprovalDecision, actor: unknown): void {
     if (id === undefined) throw badInput('msg.approve and msg.reject are both set. Set the one that is meant: nothing was decided.');
     if (property === 'approve') this.#approvals.approve(id, actor);

@@ -12,20 +12,20 @@ import type { StatusReporter } from '../status/node-status';
 
 const MAX_POLL_SECONDS = 86_400;
 
-/** What of the dialog a keeper needs. */
+/** What the enforcement needs from the dialog. */
 interface EnforcementConfig {
   readonly properties: NodeProperties;
-  /** Default of the seconds from one look to the next. */
+  /** Default poll interval in seconds. */
   readonly every: number;
   readonly hasFailureOutput: boolean;
-  /** Undefined: messages name it, and any that has a name may be meant. */
+  /** Undefined if messages name the appliance. Then every named appliance can be meant. */
   readonly applianceId: string | undefined;
-  /** Of an inventory, in place of one: those that the dialog selects. */
+  /** Returns the appliances of the inventory that the dialog selects. Undefined without an inventory. */
   readonly selectTargets: (() => Promise<readonly ApplianceTarget[]>) | undefined;
   readonly folder: string | undefined;
 }
 
-/** Keeps people out between the messages of a node, and tells by an output of its own what it does. */
+/** Enforces containments between the messages of a node and reports each event on its own output. */
 export class NodeEnforcement {
   readonly #red: NodeAPI;
   readonly #node: Node;
@@ -33,13 +33,13 @@ export class NodeEnforcement {
   readonly #config: EnforcementConfig;
   readonly #pollSeconds: number;
   readonly #port: number;
-  /** By the appliance's node, whose deploy makes another one. */
+  /** The key is the appliance object, because a deploy creates a new one. */
   readonly #stopByAppliance = new Map<ApplianceTarget, () => void>();
   readonly #startImmediate: NodeJS.Immediate;
   #reportedStatus = '';
   #closed = false;
 
-  /** Errors: `BAD_CONFIG` for a time that cannot be. */
+  /** Errors: `BAD_CONFIG` if the poll interval is out of range. */
   constructor(red: NodeAPI, node: Node, status: StatusReporter, config: EnforcementConfig) {
     this.#red = red;
     this.#node = node;
@@ -50,11 +50,11 @@ export class NodeEnforcement {
       throw badConfig(`every has to be more than 0 and at most ${MAX_POLL_SECONDS} seconds. Open the node and enter it again.`);
     }
     this.#port = listOutputPorts(config.hasFailureOutput, false, true).indexOf('event');
-    // What the appliance node refers to may start after this one.
+    // Nodes that the appliance refers to can start after this one.
     this.#startImmediate = setImmediate(() => this.#start());
   }
 
-  /** Keeps at this appliance from now on, if it does not yet. */
+  /** Starts the enforcement on this appliance unless it already runs. */
   enforceAt(appliance: ApplianceTarget): void {
     if (this.#stopByAppliance.has(appliance)) return;
     const gateway = appliance.gateway();
@@ -94,7 +94,7 @@ export class NodeEnforcement {
     }
   }
 
-  /** The same where a fault is told elsewhere: a message hears of it too, and until then the status does. */
+  /** Starts the enforcement and shows a failure in the status. A later message reports it too. */
   tryEnforceAt(appliance: ApplianceTarget): void {
     try {
       this.enforceAt(appliance);
@@ -108,9 +108,9 @@ export class NodeEnforcement {
     this.#node.send([...new Array<null>(this.#port).fill(null), message]);
   }
 
-  /** Only what has changed: the outcome of a message stays until then. */
+  /** Updates the status only after a change, so that the outcome of a message stays visible. */
   #reportStatus(contained: number, fault: GatewayError | undefined): void {
-    // Nobody would see it: the next look says it.
+    // The status shows the running messages. The next poll reports the number.
     if (!fault && this.#status.isBusy) return;
     const statusKey = fault ? fault.code : String(contained);
     if (statusKey === this.#reportedStatus) return;
@@ -123,7 +123,7 @@ export class NodeEnforcement {
   }
 }
 
-/** The folder that the dialog names, as far as that is known without a message. */
+/** Returns the folder that the dialog sets, or undefined if it depends on the message. */
 export function readFixedFolder(red: NodeAPI, node: Node, fields: unknown): string | undefined {
   const entry = isObject(fields) ? fields['folder'] : undefined;
   if (!isObject(entry) || typeof entry['value'] !== 'string' || entry['value'].trim() === '') return undefined;

@@ -1,18 +1,18 @@
 import type { SelectedOperation } from '../message/operation-selector';
 
-/** Whether what was asked for goes out in parts. */
+/** Whether the operation sends its result in parts. */
 export function isStreaming({ operation }: SelectedOperation, { emit }: Record<string, unknown>): boolean {
   return (emit === 'page' || emit === 'record') && Object.hasOwn(operation.fields, 'emit');
 }
 
-/** What a message wants cancelled: everything, or what runs for the message of that `_msgid`. */
+/** Returns true to cancel all runs, or the `_msgid` of the run to cancel. */
 export function readCancel(cancel: unknown): true | string | undefined {
   if (cancel === true) return true;
-  // The texts are a slip: as the name of a message they would cancel nothing, without a word.
+  // The texts "true" and "false" are mistakes. As a `_msgid` they would silently cancel nothing.
   return typeof cancel === 'string' && cancel !== '' && !/^(true|false)$/i.test(cancel) ? cancel : undefined;
 }
 
-/** What the operation did not use of its items, and the node of the payload around them. */
+/** Joins the ignored names of the operation's items and of the payload, without duplicates. */
 export function mergeIgnored(operationIgnored: unknown, payloadIgnored: readonly string[]): string[] {
   return [...new Set([...(Array.isArray(operationIgnored) ? (operationIgnored as string[]) : []), ...payloadIgnored])];
 }

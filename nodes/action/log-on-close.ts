@@ -9,7 +9,7 @@ export const CLOSE_LOG_TEXTS = {
   'under-way': '__operation__ at __appliance__ was under way when this node was closed, and still is: its outcome is not known.',
 } as const;
 
-/** Leaves a line in the log of what became of a write that outlived its node: its Catch nodes are closed by then too. */
+/** Logs the outcome of a write that is still running when its node closes. Its Catch nodes are already closed. */
 export function logWriteAfterClose(
   red: NodeAPI,
   node: Node,

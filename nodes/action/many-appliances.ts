@@ -26,24 +26,24 @@ export interface ManyAppliancesRun {
   readonly abort: LightAbortController;
   readonly options: RunOptions;
   readonly send: (message: Message) => void;
-  /** One appliance has failed: where failures go. */
+  /** Called for each appliance that fails. */
   readonly onFailure: (message: Message, failure: Failure) => void;
   readonly onProgress: NonNullable<RunOnManyOptions['onProgress']>;
 }
 
-/** Of an action node that runs on many appliances: which, and how. */
+/** Selects the appliances of an action node and runs a message on all of them. */
 export class ManyAppliancesRunner {
   readonly #red: NodeAPI;
   readonly #id: string;
   readonly #selection: ValueResolver;
-  /** The dialog alone says which. */
+  /** Whether only the dialog selects the appliances. */
   readonly #isSelectionFixed: boolean;
   readonly #isDestroyAllowed: boolean;
   readonly #rollout: NodeRolloutOptions;
   readonly #isSentPerAppliance: boolean;
   readonly #shouldReturnData: boolean;
 
-  /** Errors: `BAD_CONFIG` for what cannot be of any use. */
+  /** Errors: `BAD_CONFIG` if a property is invalid. */
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, id: string, properties: NodeProperties) {
     this.#red = red;
     this.#id = id;
@@ -74,7 +74,7 @@ export class ManyAppliancesRunner {
     return inventoryById(this.#id) === undefined;
   }
 
-  /** The appliances that a message is about. Errors: `BAD_INPUT` for a selection that only the dialog may make, `BAD_CONFIG` without an inventory. */
+  /** Returns the appliances of a message. Errors: `BAD_INPUT` if only the dialog may select them, `BAD_CONFIG` without an inventory. */
   async select(message: Message, effect: Effect, abort: LightAbortController): Promise<{ targets: ApplianceTarget[]; selection: string }> {
     const inventory = inventoryById(this.#id);
     if (!inventory) throw badConfig('The inventory that this node refers to is missing or disabled. Open the node and choose one.');
@@ -93,7 +93,7 @@ export class ManyAppliancesRunner {
     return { targets, selection: String(selection) };
   }
 
-  /** Those that the dialog selects, without a message; none where one does. Errors: as of `select`. */
+  /** Returns the appliances that the dialog selects, or none if a message selects them. Errors: as for `select`. */
   async selectFixed(): Promise<ApplianceTarget[]> {
     if (!('constant' in this.#selection)) return [];
     return (await inventoryById(this.#id)?.select(this.#selection.constant)) ?? [];
@@ -117,7 +117,7 @@ export class ManyAppliancesRunner {
     });
   }
 
-  /** What each is given: `msg.appliance` is its name while the fields are read, so that a folder can be made of it. */
+  /** Reads the input of each appliance. `msg.appliance` holds its name meanwhile, so that a folder can contain the name. */
   async #inputs({ message, selectedOperation, targets, abort }: ManyAppliancesRun): Promise<Map<ApplianceTarget, Input>> {
     const inputs = targets.map(
       async (target) => [target, await selectedOperation.inputReader.read({ ...message, appliance: target.name })] as const,
@@ -125,7 +125,7 @@ export class ManyAppliancesRunner {
     return new Map(await awaitBeforeSending(Promise.all(inputs), abort));
   }
 
-  /** Each appliance goes out, or fails, as if a message of its own had come for it. */
+  /** Sends one message per appliance, on the output for its result or failure. */
   #applianceSender({ message, output, targets, send, onFailure }: ManyAppliancesRun): NonNullable<RunOnManyOptions['onDone']> {
     const id = this.#red.util.generateId();
     return ({ name }, { index, outcome, error }: { index: number; outcome?: RunOutcome; error?: GatewayError }) => {

@@ -2,24 +2,24 @@ import { rejectOnAbort, type AbortSignalLike, type LightAbortController } from '
 import type { SendCallback } from '../message/on-input';
 import type { Message } from '../message/typed-value';
 
-/** One message under way. */
+/** One message that a node is processing. */
 export interface MessageRun {
   readonly message: Message;
   readonly send: SendCallback;
   readonly abort: LightAbortController;
   operation: string;
   appliance: string;
-  /** It changes the appliance, and no dry run is asked for. */
+  /** Whether the run changes the appliance. False in a dry run. */
   isWriting: boolean;
-  /** Names of the payload's properties that nothing reads; of a write. */
+  /** Names of payload properties that a write does not use. */
   ignored?: string[];
   sentCount: number;
-  /** Of the bag of runs. */
+  /** Position in the list of runs, or -1 after the run has ended. */
   index: number;
   applianceId?: string | undefined;
 }
 
-/** What is waited for before anything is sent: a context store that never answers must not keep a message from its outcome. */
+/** Awaits something before anything is sent. An abort ends the wait, so a context store that never answers cannot block a message. */
 export function awaitBeforeSending<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
   return rejectOnAbort(promise, signal, 'Cancelled before anything was sent.');
 }

@@ -13,22 +13,22 @@ import { listOutputPorts } from '../common/rules';
 import type { Message } from '../message/typed-value';
 import type { StatusReporter } from '../status/node-status';
 
-/** What the dialog fixes for every message. */
+/** What the dialog sets for every message. */
 export interface NodeConfig {
   readonly operationSelector: OperationSelector;
   readonly output: OutputProperty;
   readonly dryRun: boolean;
-  /** Undefined: nothing has to be approved. */
+  /** Undefined if the node needs no approval. */
   readonly approvals: NodeApprovals | undefined;
-  /** Undefined: nothing happens without a message. */
+  /** Undefined if the node does nothing between messages. */
   readonly enforcement: NodeEnforcement | undefined;
-  /** Undefined: the message names it. */
+  /** Undefined if the message names the appliance. */
   readonly applianceId: string | undefined;
-  /** Undefined: it is one appliance. */
+  /** Undefined if the node uses one appliance. */
   readonly manyAppliances: ManyAppliancesRunner | undefined;
 }
 
-/** An action node, as far as its properties are read for it. */
+/** What is needed to read the properties of an action node. */
 interface ActionNodeContext {
   readonly red: NodeAPI;
   readonly node: Node<Record<string, unknown>>;
@@ -39,12 +39,12 @@ interface ActionNodeContext {
 
 type Definition = Readonly<Record<string, unknown>>;
 
-/** Whether failures leave by an output; where the dialog does not know, they go to Catch nodes. */
+/** Whether failures leave through the second output. By default they go to Catch nodes. */
 export function hasFailureOutput({ failures }: Definition): boolean {
   return failures === 'output';
 }
 
-/** What is wrong with it is the outcome of every message. */
+/** Returns the configuration, or the error that every message of this node gets. */
 export function parseNodeConfig(context: ActionNodeContext, definition: Definition): NodeConfig | GatewayError {
   try {
     return readNodeConfig(context, definition);
@@ -53,7 +53,7 @@ export function parseNodeConfig(context: ActionNodeContext, definition: Definiti
   }
 }
 
-/** Errors: `BAD_CONFIG` for what cannot be of any use. */
+/** Errors: `BAD_CONFIG` if a property is invalid. */
 function readNodeConfig(context: ActionNodeContext, definition: Definition): NodeConfig {
   const { red, node, area } = context;
   const properties = new NodeProperties(definition);
@@ -66,7 +66,7 @@ function readNodeConfig(context: ActionNodeContext, definition: Definition): Nod
   const manyAppliances = inventory === undefined ? undefined : new ManyAppliancesRunner(red, node, inventory, properties);
   return {
     operationSelector: new OperationSelector(red, node, area, definition),
-    // Empty means something here, absent does not.
+    // An empty output is valid: the node then sets no data. A missing one means `payload`.
     output: new OutputProperty(red, definition.output === '' ? '' : (properties.text('output') ?? 'payload')),
     dryRun: properties.flag('dryRun'),
     approvals: area.dryRun === false ? undefined : createApprovals(context, properties),
@@ -95,13 +95,13 @@ function createEnforcement(
   return new NodeEnforcement(red, node, status, { properties, ...area.events, hasFailureOutput, applianceId, selectTargets, folder });
 }
 
-/** It refers to something that is not there. */
+/** Whether the configuration refers to a node that does not exist. */
 export function hasMissingReference({ applianceId, manyAppliances }: NodeConfig): boolean {
   if (manyAppliances) return manyAppliances.hasMissingInventory;
   return applianceId !== undefined && !applianceById(applianceId);
 }
 
-/** Errors: `BAD_CONFIG` where there is none. */
+/** Errors: `BAD_CONFIG` if the appliance node is missing. */
 export function getTargetAppliance({ applianceId }: NodeConfig, message: Message): ApplianceTarget {
   if (applianceId === undefined) return getApplianceByName(message.appliance);
   const appliance = applianceById(applianceId);

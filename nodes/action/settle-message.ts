@@ -13,7 +13,7 @@ import { statusForError, type StatusText } from '../status/status-text';
 import type { Message } from '../message/typed-value';
 import { translatorFor } from '../common/i18n';
 
-/** How the messages of one node end: on its outputs, or at Catch nodes. */
+/** Ends the messages of one node: on its outputs or at Catch nodes. */
 export class MessageSettler {
   readonly translate: Translate;
   readonly #node: Node;
@@ -27,7 +27,7 @@ export class MessageSettler {
     this.#hasFailureOutput = hasFailureOutput;
   }
 
-  /** What streamed has gone out; a Complete node still gets the message itself, with the envelope of the whole. */
+  /** Records the result. After a stream only Complete nodes get the message, because its parts were already sent. */
   succeed(
     { message, send, ignored }: MessageRun,
     output: OutputProperty,
@@ -40,9 +40,9 @@ export class MessageSettler {
     if (!streamed) send(message);
   }
 
-  /** The error of this very message, its cause and `msg.envelope` the same; the payload stays, so that a retry is one wire. */
+  /** Returns the error with its envelope, which is also in `msg.envelope`. The payload stays, so that a flow can retry. */
   recordFailure({ message, operation, appliance, ignored }: MessageRun, thrown: GatewayError): GatewayError {
-    // An error that is kept for every message must not carry the cause of another one.
+    // An error that several messages share must not carry the envelope of another message.
     const error = thrown.cause ? thrown : new GatewayError(thrown.code, thrown.safeMessage, thrown.details);
     const cause = (error.cause ??= createEarlyFailureEnvelope(
       operation,
@@ -56,14 +56,14 @@ export class MessageSettler {
     return error;
   }
 
-  /** One of many appliances has failed: it goes the way of failures, and the message goes on. */
+  /** Reports that one of many appliances failed. The message itself goes on. */
   failAppliance({ send }: MessageRun, copy: Message, failure: Failure): void {
     if (!this.#hasFailureOutput) return this.#node.error(failure, copy);
     copy.error = failure;
     send([null, copy]);
   }
 
-  /** The one end of a message: `done`, or the error on the way that the dialog chose, never both. */
+  /** Ends the message once: with `done`, or with the error at the place that the dialog sets. */
   finish({ message, send }: MessageRun, done: DoneCallback, error: GatewayError | undefined): void {
     if (error && this.#hasFailureOutput) {
       message.error = toPlainFailure(error);
@@ -72,12 +72,12 @@ export class MessageSettler {
     done(this.#hasFailureOutput || !error ? undefined : toPlainFailure(error));
   }
 
-  /** As the status shows it, with the names of fields as the dialog has them. */
+  /** Returns the status of a failure, with the field labels of the dialog. */
   statusFor({ operation }: MessageRun, error: GatewayError): StatusText {
     return statusForError(error, (field, label) => this.#fieldLabel(operation, field, label));
   }
 
-  /** What people call it; before an operation is chosen, the node. */
+  /** Returns the label of the operation, or of the area before an operation is selected. */
   #operationTitle(operation: string): string {
     const [area = '', operationName] = operation.split('.');
     const chosen = operationName === undefined ? undefined : this.#area.operations[operationName];
@@ -86,7 +86,7 @@ export class MessageSettler {
       : this.translate(`${area}.label`, this.#area.label, {});
   }
 
-  /** What a field is called in the dialog; where an operation words it differently, that has a text of its own. */
+  /** Returns the label of a field. An operation can have its own label for a shared field. */
   #fieldLabel(operation: string, field: string, label: string): string {
     const [area = '', operationName = ''] = operation.split('.');
     const areaLabel = this.translate(`${area}.field.${field}.label`, label, {});

@@ -5,20 +5,20 @@ import { isObject, type JsonObject } from '../../src/model/json';
 import { registerAdminRoute } from './admin-route';
 import { withDialogGateway } from './draft-gateways';
 
-/** What an administrator's account is good for, as far as the appliance lets it know; what nobody tells is not there. */
+/** What the account of an administrator may do. A property is missing if the appliance does not report it. */
 export interface AccountCapabilities {
   /** Seconds by which the appliance's clock is ahead. */
   clock?: number | undefined;
   role?: string | undefined;
-  /** Whether the role may write: known of those that every appliance has. */
+  /** Whether the role may write. Known only for the built-in roles. */
   writes?: boolean | undefined;
-  /** Minutes without use after which a key of that role ends. */
+  /** Minutes without use after which a key of this role expires. */
   idle?: number | undefined;
   readonly reads: readonly string[];
   readonly denied: readonly string[];
 }
 
-/** One read for each part of the interface, small where there is a choice. */
+/** One read for each part of the appliance's interface. */
 const CAPABILITY_PROBES: readonly (readonly [name: string, operation: string, input: JsonObject])[] = [
   ['administrators', 'config.get', { path: 'administrators' }],
   ['authentication', 'config.get', { path: 'authentication' }],
@@ -32,7 +32,7 @@ const MAX_READ_MS = 15_000;
 const ROLES_PATH = ['administrators', 'admin-roles', 'admin-role'];
 const CAN_ROLE_WRITE: Readonly<Record<string, boolean>> = { '.Administrators': true, '.Read-Only Administrators': false };
 
-/** `POST /gateway-appliance/account`: after a test that succeeded, what else is worth knowing before Done. It only reads. */
+/** `POST /gateway-appliance/account` reads what the account may do, after a successful connection test. */
 export function registerAccountRoute(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/account', (body, clientSignal) => {
     const draft = isObject(body.appliance) ? body.appliance : {};
@@ -50,7 +50,7 @@ async function readAccountCapabilities(
 ): Promise<AccountCapabilities> {
   const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_READ_MS)]);
   const read = async (operation: string, input: JsonObject): Promise<unknown> => (await gateway.run(operation, input, { signal })).data;
-  // Without a login there is nothing to be told; then that is the answer.
+  // If the login fails, its error is the answer.
   await read('system.info', {});
   const [parts, role] = await Promise.all([probeCapabilities(read), findRole(read, realm, username).catch(() => undefined)]);
   const idle = role === undefined ? undefined : await readIdleMinutes(read, role).catch(() => undefined);
@@ -72,7 +72,7 @@ async function probeCapabilities(read: ReadOperation): Promise<Pick<AccountCapab
   return { reads: partsWithCode('ok'), denied: partsWithCode('FORBIDDEN') };
 }
 
-/** By its own session, where the list has those of administrators; else by the rules of its realm, if all lead to one role. */
+/** Finds the role in the account's own session, else in the role mapping of its realm if all rules name one role. */
 async function findRole(read: ReadOperation, realm: unknown, username: unknown): Promise<string | undefined> {
   const found = await read('sessions.list', { name: username }).catch(() => []);
   const ownSessions = (Array.isArray(found) ? found.filter(isObject) : []).filter(

@@ -5,21 +5,21 @@ type ExpressHandler = Parameters<NodeAPI['httpAdmin']['post']>[1];
 type Request = Parameters<ExpressHandler>[0];
 type Response = Parameters<ExpressHandler>[1];
 
-/** Does the work of a route; what it gives is the answer. The signal fires when nobody waits for that any more. */
+/** Handles the body of a request and returns the response. The signal fires when the client disconnects. */
 export type AdminRouteHandler = (body: Readonly<JsonObject>, signal: AbortSignal) => Promise<object>;
 
-/** Each may hold a connection to an appliance for half a minute. */
+/** Each request can hold a connection to an appliance for half a minute. */
 const DEFAULT_ROUTE_CONCURRENCY = 2;
 
-/** How many of the requests to one route are under way. */
+/** Counts the running requests of one route. */
 interface RouteLoad {
   running: number;
   readonly concurrency: number;
 }
 
 /**
- * A route of the editor that touches an appliance: only for who may change appliance nodes, only from Node-RED's own pages, and only so
- * many at once. A page of another origin must not be able to use the browser of somebody who may: without `adminAuth` that is everybody.
+ * Registers a POST route that contacts an appliance. It requires permission to edit appliances and a page of the same origin, and limits
+ * concurrency. Without `adminAuth` everybody has the permission, so the origin check keeps other pages out.
  */
 export function registerAdminRoute(red: NodeAPI, path: string, handle: AdminRouteHandler, concurrency = DEFAULT_ROUTE_CONCURRENCY): void {
   const load: RouteLoad = { running: 0, concurrency };
@@ -30,7 +30,7 @@ export function registerAdminRoute(red: NodeAPI, path: string, handle: AdminRout
   });
 }
 
-/** A route that tells without touching an appliance: for who may see appliance nodes, and for Node-RED's own pages and programs only. */
+/** Registers a GET route that contacts no appliance. It requires permission to see appliances and a request of the same origin. */
 export function registerAdminReadRoute(red: NodeAPI, path: string, getBody: () => object): void {
   red.httpAdmin.get(path, red.auth.needsPermission('gateway-appliance.read'), (request, response) => {
     if (isSameOrigin(request)) response.set('Cache-Control', 'no-store').json(getBody());
@@ -45,7 +45,7 @@ async function handleRequest(body: JsonObject, response: Response, handle: Admin
   try {
     response.json(await handle(body, disconnect.signal));
   } catch {
-    // Work answers its own faults: of what else there may be nothing is told.
+    // Handlers report their own errors. Details of any other error are not sent.
     sendRefusal(response, 500, 'INTERNAL', 'Something is wrong in Node-RED or in this package.');
   } finally {
     load.running--;
@@ -68,15 +68,14 @@ function findRefusal(request: Request, { running, concurrency }: RouteLoad): Ref
   return undefined;
 }
 
-/** Exactly: a form can send a type that merely has the word in it. */
+/** Compares the whole type, because a form can send a type that contains the word. */
 function isJson(type: string | undefined): boolean {
   return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
 /**
- * Whether the request is of this origin, as far as the browser tells; no page can set either header. `Sec-Fetch-Site` comes over HTTPS and
- * from the own machine, and is right behind a proxy that gives another Host. `Origin` comes with every POST. Programs send neither, and
- * have no browser's rights.
+ * Whether the browser reports the same origin; no page can set these headers. `Sec-Fetch-Site` works behind a proxy that changes `Host`,
+ * but only over HTTPS or on localhost. Every POST has `Origin`. Programs send neither and cannot misuse a browser session.
  */
 function isSameOrigin({ headers }: Request): boolean {
   const { origin, host } = headers;

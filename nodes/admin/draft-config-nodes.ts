@@ -6,37 +6,37 @@ import { toProxySettings, type TlsNode } from '../appliance/appliance-node';
 import { badConfig } from '../common/node-properties';
 import { parseEnvReference } from '../common/rules';
 
-/** What the editor shows in place of a stored secret. */
+/** The editor shows this text in place of a stored secret. */
 export const STORED_SECRET_PLACEHOLDER = '__PWRD__';
 
-/** The nodes that an appliance refers to, where they are not deployed as they stand in the editor. */
+/** The TLS and proxy settings of an appliance that differ from the deployed ones. */
 export interface DraftConfigNodes {
   readonly tls?: TlsSettings;
   readonly proxy?: ProxySettings;
 }
 
 /**
- * What the dialog sends of a TLS configuration and a proxy. Files and variables are only read as they are deployed: who may open a dialog
- * may not thereby read this machine. A stored password of a proxy goes to the address that it was deployed for.
+ * Reads the TLS and proxy settings that the dialog sends. Files and variables must be deployed, so that a dialog cannot read this
+ * machine. A stored proxy password goes only to its deployed address.
  */
 export function readDraftConfigNodes(red: NodeAPI, nodes: unknown, properties: JsonObject): DraftConfigNodes {
   const [tls, proxy] = [findDraftNode('tls', nodes, properties), findDraftNode('proxy', nodes, properties)];
   return { ...(tls && { tls: readDraftTls(red, tls) }), ...(proxy && { proxy: readDraftProxy(red, proxy) }) };
 }
 
-/** Whether it goes through a proxy at an address that is not deployed. */
+/** Whether the appliance uses a proxy whose address is not deployed. */
 export function hasUndeployedProxy(red: NodeAPI, nodes: unknown, properties: JsonObject): boolean {
   const proxy = findDraftNode('proxy', nodes, properties);
   return proxy !== undefined && trimmedText(proxy.url) !== trimmedText(readFlowNode(red, proxy.id).properties.url);
 }
 
-/** That node, if the appliance refers to it. */
+/** Returns the node if the appliance refers to it. */
 function findDraftNode(name: 'tls' | 'proxy', nodes: unknown, properties: JsonObject): JsonObject | undefined {
   const node = isObject(nodes) ? nodes[name] : undefined;
   return isObject(node) && node.id === properties[name] ? node : undefined;
 }
 
-/** A node as it stands in the flow file, variables by their names, and what is stored of it. */
+/** Returns a node of the flow file, with variable names instead of values, and its stored credentials. */
 export function readFlowNode(red: NodeAPI, id: unknown): { properties: JsonObject; credentials: JsonObject } {
   let properties: JsonObject = {};
   red.nodes.eachNode((node) => {

@@ -11,44 +11,44 @@ import { readSetNames, storedCredentialName } from '../inventory/inventory-confi
 import { badConfig, NodeProperties } from '../common/node-properties';
 import { parseEnvReference } from '../common/rules';
 
-/** No list may be a way to try many passwords at one address, nor one password in many realms. */
+/** Limits guessing: one list must not try many passwords, or many realms, at one address. */
 const MAX_LOGINS_PER_ADDRESS = 3;
 
-/** The inventory as it is deployed, if it is. */
+/** The deployed inventory, if there is one. */
 interface DeployedInventory {
   readonly deployed: InventoryNode | undefined;
-  /** Its credentials, variables by their names. */
+  /** Credentials with variable names instead of values. */
   readonly storedCredentials: JsonObject;
   readonly isAsDeployed: (...properties: string[]) => boolean;
 }
 
-/** Which set is behind what `read` gave. */
+/** The origin of the values that `read` returned. */
 interface IssuedSet {
   readonly set: string;
-  /** The deployed set that it is. */
+  /** The deployed set with the same values. */
   readonly deployedSet: string | undefined;
-  /** Of its values those that come from there. */
+  /** Names of the values that come from the deployed set. */
   readonly storedNames: ReadonlySet<string>;
 }
 
-/** The credential sets of an inventory as its dialog holds them: what was typed, and for addresses that it was deployed for what is stored. */
+/** The credential sets of an undeployed inventory: typed values, and stored values for the addresses of their deploy. */
 export class DraftCredentials implements CredentialSource {
   readonly redactor = new Redactor();
   readonly #typedCredentials: JsonObject;
   readonly #storedCredentials: JsonObject;
   readonly #isStoredInNode: boolean;
   readonly #setNames: readonly string[];
-  /** Where what is stored comes from, if a draft may use it at all. */
+  /** The source of stored values. Undefined if the draft may not use them. */
   readonly #deployedSource: CredentialSource | undefined;
   readonly #deployedSetNames: readonly string[];
-  /** Addresses that each deployed set was deployed for. */
+  /** The addresses of each deployed set. */
   readonly #deployedOrigins = new Map<string, Set<string>>();
   readonly #sets = new Map<string, CredentialSet>();
   readonly #issued = new WeakMap<CredentialSet, IssuedSet>();
-  /** By address: of what is stored those of each set, of what was typed all. */
+  /** Tried logins by address: stored values are counted per set, typed values together. */
   readonly #logins = new Map<string, Set<string>>();
 
-  /** Errors: `BAD_CONFIG` for a place that is not deployed. */
+  /** Errors: `BAD_CONFIG` if the location of the secrets is not deployed. */
   constructor(
     { credentials }: Readonly<JsonObject>,
     properties: NodeProperties,
@@ -73,7 +73,7 @@ export class DraftCredentials implements CredentialSource {
     }
   }
 
-  /** Of each set always the same object, by which it is known again. */
+  /** Returns the same object for the same set, so that `hasIssued` recognizes it. */
   read(set: string): CredentialSet {
     let values = this.#sets.get(set);
     if (!values) {
@@ -93,19 +93,22 @@ export class DraftCredentials implements CredentialSource {
     );
   }
 
-  /** Whether these came from here. */
+  /** Whether `read` returned these credentials. */
   hasIssued(credentials: CredentialSet): boolean {
     return this.#issued.has(credentials);
   }
 
-  /** Whether the deployed inventory logs in with that set at this address. */
+  /** Whether the deployed inventory uses this set at this address. */
   isDeployedAt(credentials: CredentialSet, url: unknown): boolean {
     const origin = parseUrlOrigin(url);
     const deployedSet = this.#issued.get(credentials)?.deployedSet;
     return origin !== undefined && deployedSet !== undefined && this.#deployedOrigins.get(deployedSet)?.has(origin) === true;
   }
 
-  /** What may go to an appliance. Errors: `BAD_CONFIG` where it needs what is stored for others, and where too much is tried. */
+  /**
+   * Returns the values that may be sent. Errors: `BAD_CONFIG` if the login needs values stored for another address, or after too many
+   * logins.
+   */
   credentialsFor({ url, login, realm, secondFactor }: JsonObject, credentials: CredentialSet, isDeployed: boolean): CredentialSet {
     const { set = '', storedNames = new Set<string>() } = this.#issued.get(credentials) ?? {};
     const hasTypedSecret = listSecretNames(credentials).some((name) => !storedNames.has(name));
@@ -124,7 +127,7 @@ export class DraftCredentials implements CredentialSource {
     return Object.fromEntries(Object.entries(credentials).filter(([name]) => !storedNames.has(name)));
   }
 
-  /** A set that the node keeps itself, by its place: what was not touched is stored under that. */
+  /** Reads a set that the node stores. An untouched value comes from the deployed set at the same position. */
   #readTyped(set: string): CredentialSet {
     const index = this.#setNames.indexOf(set);
     if (index < 0) return {};
@@ -133,7 +136,7 @@ export class DraftCredentials implements CredentialSource {
       const key = storedCredentialName(name, index);
       const value = this.#typedCredentials[key];
       if (value === undefined || value === null || value === STORED_SECRET_PLACEHOLDER) return true;
-      // Of a variable that text has to be deployed, or nothing is looked up.
+      // A variable must be deployed. Its value is never looked up here.
       if (parseEnvReference(value) !== undefined)
         return resolveDraftValue(key, value, this.#storedCredentials, this.#storedCredentials) === value;
       if (typeof value === 'string' && value !== '') values[name] = value;
@@ -142,7 +145,7 @@ export class DraftCredentials implements CredentialSource {
     return this.#withStored(set, this.#deployedSetNames[index], untouchedNames, values);
   }
 
-  /** With the values of these names as they are stored. */
+  /** Adds the stored values of these names. */
   #withStored(set: string, deployedSet: string | undefined, names: readonly CredentialName[], typedValues: CredentialSet): CredentialSet {
     const deployedValues = deployedSet === undefined ? {} : (this.#deployedSource?.read(deployedSet) ?? {});
     const storedNames = names.filter((name) => deployedValues[name] !== undefined);

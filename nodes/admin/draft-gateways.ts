@@ -11,13 +11,13 @@ import { loginAttempts } from './login-attempt-limit';
 import { inventoryById } from '../inventory/inventory-node';
 import { badConfig } from '../common/node-properties';
 
-/** Somebody waits at the dialog: less patience than a flow has. */
+/** A user waits at the dialog, so requests time out earlier than in a flow. */
 const DIALOG_TIMEOUT_SECONDS = 15;
-/** A dialog asks again and again: so long the connection and the key are kept for it. */
+/** A dialog sends several requests. The connection and the API key stay open between them. */
 const DRAFT_TTL_MS = 60_000;
 const MAX_DRAFTS = 4;
 
-/** An appliance as it stands in a dialog, and what no answer of its may show. */
+/** The gateway of an undeployed appliance, and the redactor for its answers. */
 interface DraftGateway {
   readonly gateway: Gateway;
   readonly redactor: Redactor;
@@ -28,13 +28,10 @@ interface CachedDraftGateway extends DraftGateway {
 
 const cachedDrafts = new Map<string, CachedDraftGateway>();
 
-/** Every answer of a route that asks an appliance: what was found, or in words why there is nothing. */
+/** The response of a route that contacts an appliance: a result or an error. */
 export type RouteResult = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string | undefined; message: string };
 
-/**
- * Asks the appliance that the dialog means: the deployed one, or one as it stands in the editor. Never rejects, and takes every secret
- * of the draft out of what it answers.
- */
+/** Runs a query on the appliance of the dialog, deployed or not. Never rejects, and redacts the secrets of the draft. */
 export async function withDialogGateway(
   red: NodeAPI,
   body: Readonly<JsonObject>,
@@ -48,13 +45,13 @@ export async function withDialogGateway(
   } catch (thrown) {
     const error = asGatewayError(thrown);
     const { code, details } = error;
-    // Some releases answer wrong credentials with 403, as they answer much else.
+    // Some releases answer wrong credentials with 403, which has other causes too.
     if (code === 'LOGIN_REJECTED' || (code === 'FORBIDDEN' && details.login === true)) loginAttempts.recordRefusals();
     return { ok: false, code, ...(details.system !== undefined && { reason: details.system }), message: redactor.message(error) };
   }
 }
 
-/** A name alone means the node as it is deployed; with an address it is a draft. */
+/** An id alone means the deployed appliance. With a URL it is a draft. */
 async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<{ gateway: Gateway; redactor: Redactor }> {
   if (!isObject(appliance)) throw badConfig('Choose an appliance first.');
   if (typeof appliance.inventory === 'string') return { gateway: await selectFirstGateway(appliance), redactor: new Redactor() };
@@ -64,7 +61,7 @@ async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<{ gatew
   return { gateway: deployed.gateway(), redactor: new Redactor() };
 }
 
-/** Of an inventory the first appliance that is selected stands for all of them. */
+/** The first selected appliance represents the inventory. */
 async function selectFirstGateway({ inventory, select }: JsonObject): Promise<Gateway> {
   const deployed = inventoryById(String(inventory));
   if (!deployed) throw badConfig('The inventory is not deployed, or disabled. Deploy it first.');
@@ -91,7 +88,7 @@ export function withDialogTimeouts(settings: Settings): Settings {
   return { ...settings, timeout: Math.min(settings.timeout ?? DIALOG_TIMEOUT_SECONDS, DIALOG_TIMEOUT_SECONDS) };
 }
 
-/** For whatever the dialog asks with these settings, in place of what was kept for them. It is closed here, when it is no longer kept. */
+/** Caches the gateway for later requests of the dialog, and closes the one it replaces. The cache closes it on expiry. */
 export function cacheDraftGateway(id: unknown, settings: Settings, draft: DraftGateway, ms = DRAFT_TTL_MS): void {
   const key = createDraftKey(id, settings);
   closeDraft(key);
@@ -100,7 +97,7 @@ export function cacheDraftGateway(id: unknown, settings: Settings, draft: DraftG
   cachedDrafts.set(key, { ...draft, timer: setTimeout(() => closeDraft(key), ms).unref() });
 }
 
-/** Of what is secret only a digest is kept as a name. */
+/** Hashes the settings, so that the key contains no secret. */
 function createDraftKey(id: unknown, settings: Settings): string {
   return createHash('sha256')
     .update(JSON.stringify([id, settings]))

@@ -11,19 +11,18 @@ import { readDefaults, readStableFile, resolveConfigNodeIds } from '../inventory
 import { badConfig, NodeProperties } from '../common/node-properties';
 
 const INVENTORY_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy'];
-/** What a property is where the dialog says nothing. */
+/** Values of properties that the dialog leaves empty. */
 const DEFAULT_VALUES: Readonly<Record<string, string>> = { source: 'file', secrets: 'node' };
 
-/** What a test of all appliances has in place of the deployed inventory, and what no answer of it may show. */
+/** The inventory that a connection test uses, and the redactor for its answers. */
 export interface DraftInventory {
   readonly inventory: Inventory;
   readonly redactor: Redactor;
 }
 
 /**
- * The inventory as its dialog holds it, by the rules that an appliance's has (draft.ts): what was stored and not touched, and values of
- * variables, go to no address but those that they were deployed for, and through no proxy that is not deployed. Files and folders are
- * only read as they are deployed. Errors: `BAD_CONFIG`; one that concerns a single appliance is that one's.
+ * Reads the inventory as the dialog holds it. Stored secrets and variables go only to deployed addresses and through deployed proxies.
+ * Files and folders must be deployed. Errors: `BAD_CONFIG`; an error of one appliance is reported for that appliance.
  */
 export async function createDraftInventory(red: NodeAPI, body: Readonly<JsonObject>): Promise<DraftInventory> {
   const deployed = typeof body.id === 'string' ? inventoryById(body.id) : undefined;
@@ -43,7 +42,7 @@ export async function createDraftInventory(red: NodeAPI, body: Readonly<JsonObje
     toSettings: (values, credentials) => {
       const nodes = resolveConfigNodeIds(red, values);
       const settings = { ...values, ...nodes };
-      // While a list is read its entries are checked without their secrets.
+      // Loading a list checks its entries without secrets.
       if (!draftCredentials.hasIssued(credentials)) return readApplianceSettings(red, settings, credentials);
       const isDeployedDestination =
         draftCredentials.isDeployedAt(credentials, values['url']) && !hasUndeployedProxy(red, body.nodes, nodes);

@@ -15,20 +15,20 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 
 const SECRET_NAMES = ['password', 'secondPassword', 'totpSecret', 'apiKey'] as const;
 
-/** Those of them that are secret, and there. */
+/** Returns the names of the secrets that have a value. */
 export function listSecretNames(credentials: ApplianceCredentials): (typeof SECRET_NAMES)[number][] {
   return SECRET_NAMES.filter((name) => typeof credentials[name] === 'string');
 }
 
-/** What no answer may show. */
+/** Returns the values that no response may contain. */
 export function listSecretValues(credentials: ApplianceCredentials): string[] {
   return listSecretNames(credentials).map((name) => String(credentials[name]));
 }
 
 /**
- * What the dialog holds, filled up from the deployed node: secrets that were not touched, and values of variables. Both only for the
- * address that they were deployed for, and through no proxy that is not deployed, which might answer in its place: who may open a dialog
- * must not be able to have a password, or a variable of the environment, sent to a host of his own. A variable's value is the one that Node-RED gave the deployed node; none is looked up here.
+ * Reads the settings of the dialog, with stored secrets and variables of the deployed node. Both are used only for the deployed address
+ * and proxy. Otherwise somebody with access to a dialog could send a password to his own host. Variables are never looked up here; the
+ * deployed node already has their values.
  */
 export function readDraftSettings(
   red: NodeAPI,
@@ -65,7 +65,10 @@ export function readDraftSettings(
   return { properties, credentials, nodes: readDraftConfigNodes(red, body.nodes, properties) };
 }
 
-/** A value, and of a variable what the deployed node was given for that very text. Errors: `BAD_CONFIG`; a variable is never named. */
+/**
+ * Returns a value. A variable gets the value that the deployed node has for the same text. Errors: `BAD_CONFIG`, which never names the
+ * variable.
+ */
 export function resolveDraftValue(name: string, value: unknown, flowValues: JsonObject, deployedValues: object | undefined): unknown {
   if (parseEnvReference(value) === undefined) return value;
   if (deployedValues && flowValues[name] === value) return (deployedValues as JsonObject)[name];

@@ -4,14 +4,16 @@ import type { NodeAPI } from 'node-red';
 
 const DEFAULT_LANGUAGE = 'en-US';
 
-/** The whole help of all nodes: too much for every page of the editor, it comes at the first look into it. It tells nothing of this Node-RED. */
+/**
+ * Serves the complete help on first use, because it is too large for every page of the editor. It contains nothing about this Node-RED.
+ */
 export function registerHelpRoute(red: NodeAPI): void {
   const folder = join(__dirname, '../help');
   let languages: Set<string> | undefined;
   const texts = new Map<string, string>();
   red.httpAdmin.get('/gateway-appliance/help', red.auth.needsPermission('nodes.read'), (request, response) => {
     const { lang } = request.query;
-    // At the first look: a start reads no folder for it.
+    // Read on first use, so that the start does not read a folder.
     languages ??= new Set(readdirSync(folder).map((file) => file.replace('.html', '')));
     const availableLanguages = languages;
     const requestedLanguage = typeof lang === 'string' ? lang : DEFAULT_LANGUAGE;

@@ -10,26 +10,26 @@ import { inventoryById, type InventoryNode } from '../inventory/inventory-node';
 import { createDraftInventory } from './draft-inventory';
 import { badConfig } from '../common/node-properties';
 
-/** More are never shown at once: the search finds the others. */
+/** A list shows at most this many; the search finds the others. */
 const MAX_RESULTS = 100;
 const LIST_CONCURRENCY = 6;
 const TEST_CONCURRENCY = 1;
-/** A thousand appliances, of which hundreds do not answer. */
+/** Long enough for a thousand appliances, hundreds of which do not answer. */
 const MAX_TEST_MS = 300_000;
 
-/** One line of the table that a test of all appliances shows. */
+/** One row of the result table of a connection test. */
 interface TestRow {
   readonly appliance: string;
   readonly ok: boolean;
   readonly code?: string;
   readonly message?: string;
-  /** Of the appliance, where it answered. */
+  /** Facts about the appliance, if it answered. */
   readonly system?: { host: unknown; release: unknown; serial: unknown };
-  /** Another name of the same appliance. */
+  /** The name of an earlier row with the same serial number. */
   readonly same?: string;
 }
 
-/** What the dialogs ask of an inventory: as it is deployed or, to test it, as a dialog holds it. Nothing here can write, nor read another file. */
+/** Registers the routes of the inventory dialog. They write nothing and read only deployed files. */
 export function registerInventoryRoutes(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-inventory/list', (body) => toRouteResult(() => listAppliances(body)), LIST_CONCURRENCY);
   registerAdminRoute(
@@ -55,7 +55,7 @@ function requireInventory({ id }: Readonly<JsonObject>): InventoryNode {
   return found;
 }
 
-/** Names and tags, which of them a selection fits, and what is wrong with the file now. */
+/** Returns names and tags, what a selection matches, and the current fault of the file. */
 async function listAppliances(body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   const inventory = requireInventory(body);
   await inventory.ready;
@@ -76,10 +76,13 @@ async function listAppliances(body: Readonly<JsonObject>): Promise<Record<string
   };
 }
 
-/** Asks every appliance who it is. A key that is there is used, and a refusal pauses logins as ever: the button is no way to try passwords. */
+/**
+ * Reads the system information of each appliance. Existing API keys are used and rejected logins pause as usual, so the button cannot
+ * guess passwords.
+ */
 async function testAppliances(red: NodeAPI, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
   const select = typeof body.select === 'string' && body.select !== '' ? body.select : '*';
-  // An id alone means the node as it is deployed; with a source it is a draft.
+  // An id alone means the deployed inventory. With a source it is a draft.
   if (body.source === undefined) {
     const targets = await requireInventory(body).select(select);
     return createTestTable(await queryAppliances(targets, clientSignal));
@@ -106,7 +109,7 @@ function createTestTable(results: readonly ApplianceResult[]): Record<string, un
   };
 }
 
-/** Refusals of the one address that had most, however it is written: of many appliances, some may well have a password of their own. */
+/** Returns the number of rejected logins at the address that has most. Different addresses can have different passwords. */
 function countMaxRefusals(targets: readonly InventoryAppliance[], results: readonly ApplianceResult[]): number {
   const counts = new Map<string, number>();
   results.forEach(({ error }, index) => {
@@ -117,7 +120,7 @@ function countMaxRefusals(targets: readonly InventoryAppliance[], results: reado
   return [...counts.values()].reduce((max, count) => Math.max(max, count), 0);
 }
 
-/** Where none was well the results are in the error. Errors: the same where nothing was tried. */
+/** If all appliances failed, the results are in the error. Errors: as for `runOnMany` if nothing was tried. */
 async function queryAppliances(targets: readonly InventoryAppliance[], clientSignal: AbortSignal): Promise<ApplianceResult[]> {
   const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(MAX_TEST_MS)]);
   try {
@@ -135,7 +138,7 @@ function toTestRows(results: readonly ApplianceResult[]): TestRow[] {
   return results.map(({ appliance, ok, data, error, skipped }) => {
     if (!ok) {
       const message = error?.message ?? (skipped ? 'Not tried.' : '');
-      // Its name stands beside it already.
+      // The row already shows the name.
       const ownMessage = message.startsWith(`${appliance}: `) ? message.slice(appliance.length + 2) : message;
       return { appliance, ok, code: error?.code ?? 'ABORTED', message: ownMessage };
     }

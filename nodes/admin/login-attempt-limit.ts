@@ -1,11 +1,11 @@
 import { GatewayError } from '../../src/model/error';
 import { safeMessage } from '../../src/model/safe-message';
 
-/** So many refusals within that time, and tests pause. */
+/** After this many rejected logins in the time window, tests pause. */
 const MAX_REFUSED_ATTEMPTS = 3;
 const ATTEMPT_WINDOW_MS = 60_000;
 
-/** The button must be no way to try passwords, whoever presses it: every one is a login, and accounts lock. */
+/** Limits the logins of the test button for all users, because the appliance locks accounts. */
 export const loginAttempts = {
   refusedAt: [] as number[],
   assertAllowed(): void {
@@ -22,7 +22,7 @@ export const loginAttempts = {
   },
 };
 
-/** For tests: as if none had been refused. */
+/** Resets the limit between tests. */
 export function resetLoginAttempts(): void {
   loginAttempts.refusedAt = [];
 }

@@ -12,9 +12,9 @@ import { registerAdminRoute } from './admin-route';
 import { listInventoryApplianceNames, listNamedAppliances } from '../appliance/appliance-node';
 import { withDialogGateway } from './draft-gateways';
 
-/** More are never shown at once: the search finds the others. */
+/** A list shows at most this many; the search finds the others. */
 const MAX_RESULTS = 100;
-/** While somebody types, the list need not be fetched for each letter. */
+/** One list serves several keystrokes. */
 const CACHE_TTL_MS = 15_000;
 const MAX_LOOKUP_MS = 30_000;
 const CONCURRENCY = 6;
@@ -26,7 +26,7 @@ interface CachedLookup {
 
 const lookupsByGateway = new WeakMap<Gateway, Map<string, CachedLookup>>();
 
-/** What the dialogs ask of an appliance while somebody fills them in. All of it reads; nothing here can write. */
+/** Registers the routes that dialogs use to look up values. All of them only read. */
 export function registerLookupRoutes(red: NodeAPI): void {
   registerAdminRoute(
     red,
@@ -47,7 +47,7 @@ export function registerLookupRoutes(red: NodeAPI): void {
   });
 }
 
-/** What there is of a kind, as far as it fits the search. `known`: whether the value that the field has now is among all of it. */
+/** Returns the matching items of a kind. `unknown` lists the requested values that do not exist. */
 async function searchItems(gateway: Gateway, body: Readonly<JsonObject>): Promise<Record<string, unknown>> {
   const fieldValues = isObject(body.given) ? body.given : {};
   const all = LOCAL_LOOKUPS.get(body.kind)?.() ?? (await lookUpItems(gateway, String(body.kind), fieldValues, body.again === true));
@@ -63,7 +63,7 @@ async function searchItems(gateway: Gateway, body: Readonly<JsonObject>): Promis
   };
 }
 
-/** What is of this Node-RED, not of the appliance. */
+/** Lists that come from this Node-RED, not from the appliance. */
 const LOCAL_LOOKUPS: ReadonlyMap<unknown, () => LookupItem[]> = new Map([
   ['appliance', listApplianceItems],
   ['operation', listWriteOperations],
@@ -86,18 +86,18 @@ function lookUpItems(gateway: Gateway, kind: string, fieldValues: JsonObject, sh
   const key = JSON.stringify([kind, fieldValues]);
   const cached = cachedLookups.get(key);
   if (cached && !shouldRefresh && cached.expiresAt > performance.now()) return cached.entries;
-  // Others may wait for the same list when the one who asked first has gone.
+  // Not the client's signal: other requests can wait for the same list.
   const timeout = AbortSignal.timeout(MAX_LOOKUP_MS);
   const run: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input, { signal: timeout })).data;
   const entries = listObjects(kind, fieldValues, run);
   for (const [oldKey, { expiresAt }] of cachedLookups) if (expiresAt <= performance.now()) cachedLookups.delete(oldKey);
   cachedLookups.set(key, { entries, expiresAt: performance.now() + CACHE_TTL_MS });
-  // The next one asks anew; who waits for this one hears of the fault.
+  // The next request tries again.
   entries.catch(() => cachedLookups.delete(key));
   return entries;
 }
 
-/** One resource, its secrets masked, and what is below it. */
+/** Returns one resource with masked secrets, and the links to its children. */
 async function readResource(gateway: Gateway, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
   const { path } = body;
   if (typeof path !== 'string' && !Array.isArray(path)) throw badInput('path has to be text or an array.');

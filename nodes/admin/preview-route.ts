@@ -16,14 +16,14 @@ import { parseEnvReference } from '../common/rules';
 import { findLastMessage, type LastMessage } from '../message/last-message';
 import type { Message } from '../message/typed-value';
 
-/** Of more the number is enough. */
+/** The preview shows at most this many requests and items. */
 const MAX_PREVIEW_ITEMS = 50;
-/** What the dialog holds, or the message; variables, stores and expressions are this machine's. */
+/** Value types that need nothing from this machine: values of the dialog or of the message. */
 const LOCAL_VALUE_TYPES = ['op', 'str', 'num', 'bool', 'json', 'msg'];
 
 /**
- * `POST /gateway-appliance/preview`: what a node would send for a message; `…/last`: the last one that came to it. It reads, and
- * nothing here can write.
+ * `POST /gateway-appliance/preview` returns what a node would send for a message; `…/last` returns the last message it received. Both
+ * write nothing.
  */
 export function registerPreviewRoutes(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/preview', (body, clientSignal) =>
@@ -32,7 +32,7 @@ export function registerPreviewRoutes(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/last', (body) => Promise.resolve(getLastMessage(body)));
 }
 
-/** Secrets masked, as everywhere: in a plan they are not shown either. */
+/** Masks secrets as a plan does. */
 function getLastMessage({ id }: Readonly<JsonObject>): Record<string, unknown> {
   const received = findLastMessage(id)?.read();
   if (!received) return { ok: true };
@@ -47,7 +47,7 @@ async function createPreview(
   clientSignal: AbortSignal,
 ): Promise<Record<string, unknown>> {
   const area = areas.find(({ name }) => `gateway-${name}` === body.type);
-  // A login would be one.
+  // A preview of a login would log in.
   if (!area || area.name === 'login' || area.events) throw badInput('There is no preview for this node.');
   const selectedOperation = await selectOperation(red, area, body);
   const input = await selectedOperation.inputReader.read(readMessage(body));
@@ -55,7 +55,7 @@ async function createPreview(
   const { operation, name } = selectedOperation;
   if (operation.effect === 'read') return { operation: name, reads: true, plan: toMaskedRequest(operation, input), items: [], total: 0 };
   const { envelope, many } = await gateway.run(name, input, { signal: clientSignal, dryRun: true });
-  // It needs no list to end them all; who is asked before it happens wants one.
+  // The operation needs no list, but the user wants to see the sessions.
   const items = name === 'sessions.kill-all' ? await listAllSessions(gateway, clientSignal) : (many?.results.map(({ item }) => item) ?? []);
   const { plan = [], summary } = envelope;
   const limited = { plan: plan.slice(0, MAX_PREVIEW_ITEMS), items: items.slice(0, MAX_PREVIEW_ITEMS), total: items.length };
@@ -64,7 +64,7 @@ async function createPreview(
 
 const readMessage = ({ message }: Readonly<JsonObject>): Message => (isObject(message) ? { ...message } : {}) as Message;
 
-/** Of several operations at once: one that reads in several exchanges is not told request by request. */
+/** Returns the request of a single read. An operation with several requests shows none. */
 function toMaskedRequest(operation: Operation, input: Readonly<Record<string, unknown>>): unknown[] {
   if (!operation.request) return [];
   const request = operation.request(parseInput(operation, input), '');
@@ -72,8 +72,8 @@ function toMaskedRequest(operation: Operation, input: Readonly<Record<string, un
 }
 
 /**
- * The operation and its fields as the dialog holds them. What comes from a variable, a store or an expression is only read as it is
- * deployed, for an appliance that is: else who may open a dialog could have it sent to a host of his own.
+ * Reads the operation and fields of the dialog. Variables, stores and expressions must be deployed, and so must the appliance. Otherwise
+ * somebody with access to a dialog could send their values to his own host.
  */
 function selectOperation(red: NodeAPI, area: Area, body: Readonly<JsonObject>): Promise<SelectedOperation> | SelectedOperation {
   const { id, operation, operationType, allowDestroy } = body;
@@ -118,7 +118,7 @@ function createNotDeployedError(name: string): GatewayError {
   );
 }
 
-/** Who may look at an appliance may not thereby open files of this machine. */
+/** Permission to see an appliance must not open files on this machine. */
 function rejectLocalPaths({ fields }: Operation, input: Readonly<Record<string, unknown>>): void {
   for (const [name, { kind, guard }] of Object.entries(fields)) {
     if (guard && kind === 'text' && input[name] !== undefined)

@@ -11,21 +11,21 @@ import { loginAttempts } from './login-attempt-limit';
 import type { Settings } from '../../src/model/settings';
 import { inspectUntrustedChain, type UntrustedChain } from './untrusted-chain';
 
-/** What the button "Test" is told. `reason` is what the operating system or TLS called the fault. */
+/** The response of the connection test. `reason` is the code of the operating system or of TLS. */
 export type ConnectionTestResult =
   | { ok: true; system: unknown; ms: number }
   | { ok: false; code: string; reason?: string | undefined; message: string; shown?: UntrustedChain | undefined };
 
 const MAX_TEST_MS = 30_000;
-/** The dialog asks what else it wants to know as soon as it has the answer. */
+/** The dialog reads more as soon as the test succeeds. */
 const FOLLOW_UP_TTL_MS = 2000;
 
-/** `POST /gateway-appliance/test`: tries the settings of the open dialog, deployed or not. */
+/** `POST /gateway-appliance/test` tries the settings of the open dialog, deployed or not. */
 export function registerTestRoute(red: NodeAPI): void {
   registerAdminRoute(red, '/gateway-appliance/test', (body, signal) => testConnection(red, body, signal));
 }
 
-/** Never rejects, and takes every secret out of what it answers. */
+/** Never rejects, and redacts secrets. */
 export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<ConnectionTestResult> {
   const redactor = new Redactor();
   let gateway: Gateway | undefined;
@@ -36,10 +36,10 @@ export async function testConnection(red: NodeAPI, body: Readonly<JsonObject>, c
     redactor.add(...listSecretValues(credentials));
     settings = readApplianceSettings(red, properties, credentials, nodes);
     loginAttempts.assertAllowed();
-    // A key that is there already would prove nothing of what stands in the dialog.
+    // An existing API key would not prove that the typed credentials work.
     gateway = new Gateway(withDialogTimeouts(settings), { isolatedLogin: true });
     const result = await readSystemInfo(gateway, clientSignal);
-    // What the dialog asks next needs no login, and no one-time code, of its own.
+    // The next request of the dialog then needs no second login or one-time code.
     cacheDraftGateway(body.id, settings, { gateway, redactor }, FOLLOW_UP_TTL_MS);
     hasSucceeded = true;
     return result;

@@ -4,12 +4,12 @@ import type { Gateway } from '../../src/gateway';
 import { parseSubjectAltNames, toCertificateInfo, type Handshake } from '../../src/http/peer-certificate';
 import type { CertificateInfo } from '../../src/model/peer-certificate';
 
-/** What the dialog makes a TLS configuration of; verification stays on. */
+/** The certificate that the dialog offers to trust. Verification stays on. */
 export interface TrustAnchor {
-  /** The topmost certificate that was shown: an authority, or the certificate itself. */
+  /** The topmost certificate of the chain: an authority, or the certificate itself. */
   readonly pem: string;
   readonly itself: boolean;
-  /** The name that the certificate has, where it does not have that of the address. */
+  /** A name in the certificate, if it differs from the host name of the URL. */
   readonly servername?: string;
 }
 
@@ -17,11 +17,11 @@ export interface UntrustedChain {
   readonly chain: readonly CertificateInfo[];
   readonly names: readonly string[];
   readonly trust?: TrustAnchor;
-  /** Why trusting it would not help. */
+  /** Why trusting the certificate would not help. */
   readonly hinders?: 'dates' | 'names';
 }
 
-/** The chain of an appliance that was not believed, and what would have to be trusted. Undefined where no handshake is to be had. */
+/** Returns the certificate chain of an untrusted appliance. Undefined if no handshake succeeds. */
 export async function inspectUntrustedChain(
   gateway: Gateway,
   url: string,
@@ -31,7 +31,7 @@ export async function inspectUntrustedChain(
   try {
     return toUntrustedChain(await gateway.handshake(clientSignal), name ?? new URL(url).hostname.replace(/^\[|\]$/g, ''));
   } catch {
-    // What was wrong is told already.
+    // The caller reports the first error.
     return undefined;
   }
 }
@@ -41,7 +41,7 @@ function toUntrustedChain({ certificates, trusted }: Handshake, host: string): U
   const last = certificates.at(-1) ?? first;
   const names = parseSubjectAltNames(first);
   const result = { chain: certificates.map(toCertificateInfo), names };
-  // Then it was something else: that we show none ourselves, say.
+  // The chain is trusted, so the failure has another cause, such as a missing client certificate.
   if (trusted) return result;
   if (!certificates.every(isValid)) return { ...result, hinders: 'dates' };
   const trust = { pem: last.toString(), itself: last === first };

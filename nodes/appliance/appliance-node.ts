@@ -9,7 +9,7 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 
 export const APPLIANCE_TYPE = 'gateway-appliance';
 
-/** What Node-RED keeps encrypted; only texts travel back to the editor. */
+/** Node-RED stores these encrypted. Only those of type text are sent back to the editor. */
 export const APPLIANCE_CREDENTIALS = {
   username: { type: 'text' },
   password: { type: 'password' },
@@ -21,12 +21,12 @@ export const APPLIANCE_CREDENTIALS = {
 
 export type ApplianceCredentials = Partial<Record<keyof typeof APPLIANCE_CREDENTIALS, unknown>>;
 
-/** Every appliance node that is deployed, of the whole process: `msg.appliance` reaches those of other tabs too. */
+/** All deployed appliance nodes of the process. `msg.appliance` can name those of other tabs too. */
 const deployedById = new Map<string, ApplianceNode>();
 
-/** Appliances that come from a list, and are known by name alone. */
+/** Appliances that have a name but no node, such as those of an inventory. */
 export interface ApplianceList {
-  /** Settles when the list is there; undefined when it is. */
+  /** Settles when the list has loaded. Undefined once it has. */
   pending(): Promise<void> | undefined;
   findAppliance(name: string): ApplianceTarget | undefined;
   listNames(): string[];
@@ -34,13 +34,13 @@ export interface ApplianceList {
 
 const applianceLists = new Set<ApplianceList>();
 
-/** Lets messages name the appliances of a list, until the answer is called. */
+/** Lets messages name the appliances of a list. Returns a function that removes the list. */
 export function registerApplianceList(list: ApplianceList): () => void {
   applianceLists.add(list);
   return () => applianceLists.delete(list);
 }
 
-/** The runtime of one `gateway-appliance` node: settings and the one `Gateway` that all its users share. */
+/** The runtime of a `gateway-appliance` node: its settings, and the `Gateway` that all nodes share. */
 export class ApplianceNode {
   readonly id: string;
   readonly label: string;
@@ -64,7 +64,7 @@ export class ApplianceNode {
     this.label = typeof definition.name === 'string' ? definition.name : '';
     this.#credentials = node.credentials;
     deployedById.set(this.id, this);
-    // Node-RED counts the parameters: exactly two, or `done` never comes.
+    // Node-RED waits for `done` only if the handler has exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => {
       this.close();
       done();
@@ -75,17 +75,17 @@ export class ApplianceNode {
     return this.label;
   }
 
-  /** Not a property: what inspects an appliance is not to see them. */
+  /** An accessor, so that inspecting the node does not show the credentials. */
   get credentials(): ApplianceCredentials {
     return this.#credentials;
   }
 
-  /** The gateway, if it was used. */
+  /** The gateway, or undefined before its first use. */
   get existingGateway(): Gateway | undefined {
     return this.#gateway;
   }
 
-  /** The gateway, made on first use: the nodes it refers to may start after this one. Throws `BAD_CONFIG`, each time. */
+  /** Creates the gateway on first use, because the nodes it refers to can start later. Errors: `BAD_CONFIG`. */
   gateway(): Gateway {
     if (this.#gateway) return this.#gateway;
     if (this.#fault) throw this.#fault;
@@ -101,7 +101,7 @@ export class ApplianceNode {
   }
 
   close(): void {
-    // A node of the same id may be there already.
+    // A deploy can already have created a node with the same id.
     if (deployedById.get(this.id) === this) deployedById.delete(this.id);
     this.#gateway?.close();
     this.#gateway = undefined;
@@ -109,33 +109,33 @@ export class ApplianceNode {
   }
 }
 
-/** All that are deployed. */
+/** Returns all deployed appliance nodes. */
 export function listDeployedAppliances(): ApplianceNode[] {
   return [...deployedById.values()];
 }
 
-/** The deployed appliance node of that id. */
+/** Returns the deployed appliance node with this id. */
 export function applianceById(id: string): ApplianceNode | undefined {
   return deployedById.get(id);
 }
 
-/** Appliance nodes that a message can name. */
+/** Returns the appliance nodes that a message can name. */
 export function listNamedAppliances(): ApplianceNode[] {
   return [...deployedById.values()].filter(({ label }) => label !== '');
 }
 
-/** Names of appliances that come from lists. */
+/** Returns the names of appliances that have no node. */
 export function listInventoryApplianceNames(): string[] {
   return [...applianceLists].flatMap((list) => list.listNames());
 }
 
-/** Settles when every list has been read; undefined when they are. */
+/** Settles when all lists have loaded. Undefined once they have. */
 export function waitForApplianceLists(): Promise<unknown> | undefined {
   const pending = [...applianceLists].map((list) => list.pending()).filter((promise) => promise !== undefined);
   return pending.length > 0 ? Promise.all(pending) : undefined;
 }
 
-/** Of more names the number is enough. */
+/** An error lists at most this many names. */
 const MAX_LISTED_NAMES = 30;
 
 function describeKnownNames(): string {
@@ -144,7 +144,7 @@ function describeKnownNames(): string {
   return names.slice(0, MAX_LISTED_NAMES).join(', ') + more || 'none';
 }
 
-/** The appliance that a message names. Errors: `BAD_INPUT` listing the names there are, `BAD_CONFIG` when two share the name. */
+/** Returns the appliance with this name. Errors: `BAD_INPUT` with the known names, `BAD_CONFIG` if two have the name. */
 export function getApplianceByName(name: unknown): ApplianceTarget {
   if (typeof name !== 'string' || name === '') {
     throw badInput(
@@ -160,8 +160,8 @@ export function getApplianceByName(name: unknown): ApplianceTarget {
 }
 
 /**
- * Settings of the library from a node's properties and credentials, with `drafts` in place of what it refers to. Errors: `BAD_CONFIG`
- * naming what is wrong.
+ * Reads the library settings from the properties and credentials of a node. `overrides` replaces the nodes that it refers to. Errors:
+ * `BAD_CONFIG`.
  */
 export function readApplianceSettings(
   red: NodeAPI,
@@ -198,7 +198,7 @@ export function readApplianceSettings(
 
 export type TlsNode = Node & { valid?: boolean; addTLSOptions(options: object): TlsSettings };
 
-// A configuration that was chosen but cannot be used is never left out: without it the connection would be another one.
+// An unusable configuration is an error: without it the connection would use other rules.
 function getTlsSettings(red: NodeAPI, id: string | undefined): TlsSettings | undefined {
   if (id === undefined) return undefined;
   const node = red.nodes.getNode(id) as Partial<TlsNode> | null | undefined;
@@ -213,11 +213,11 @@ function getProxySettings(red: NodeAPI, id: string | undefined): ProxySettings |
   if (id === undefined) return undefined;
   const node = red.nodes.getNode(id) as Partial<ProxyNode> | null | undefined;
   if (node?.type !== 'http proxy') throw createNotDeployedError('proxy configuration');
-  // The type has a space in it: without stored credentials Node-RED leaves the property out.
+  // Node-RED leaves `credentials` out for this node type if none are stored.
   return toProxySettings({ url: node.url, noproxy: node.noproxy, ...node.credentials });
 }
 
-/** Errors: `BAD_CONFIG` for an address that is none. */
+/** Errors: `BAD_CONFIG` if the URL is invalid. */
 export function toProxySettings(values: { url?: unknown; noproxy?: unknown; username?: unknown; password?: unknown }): ProxySettings {
   const { username, password } = values;
   const url = new NodeProperties({ 'url of the proxy': values.url }).text('url of the proxy');
@@ -233,7 +233,7 @@ function createNotDeployedError(configurationName: string): GatewayError {
   );
 }
 
-/** Without the properties that are undefined. */
+/** Returns the values without undefined properties. */
 function withoutUndefined(values: Record<string, unknown>): unknown {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

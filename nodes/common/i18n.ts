@@ -3,15 +3,14 @@ import type { Translate } from '../../src/model/summary';
 
 export type TextValues = Readonly<Record<string, number | string>>;
 
-/** Begins and ends a place for a value: no text has it. */
+/** Marks the start and end of a placeholder. No text contains this character. */
 const PLACEHOLDER_MARK = '\u0001';
 
-/** Texts of a runtime with their places, by key: at odd indices the names of values. Its language never changes. */
+/** Texts of a runtime by key, split at their placeholders. Odd indices hold value names. The language never changes. */
 const cachedTexts = new WeakMap<NodeAPI, Map<string, readonly string[]>>();
 
 /**
- * A text of the catalogue in the runtime's language; `english` where that has none. Each is looked up once: Node-RED's own way takes
- * twenty microseconds, as long as all else that is done for a small request.
+ * Returns a text in the language of the runtime, or `english` if the catalog has none. Texts are cached, because a lookup takes 20 µs.
  */
 export function translateText(red: NodeAPI, key: string, english: string, values: TextValues = {}): string {
   const texts = cachedTexts.get(red) ?? new Map<string, readonly string[]>();
@@ -25,12 +24,12 @@ export function translateText(red: NodeAPI, key: string, english: string, values
 function parseTextParts(red: NodeAPI, key: string, english: string): string[] {
   const names = [...english.matchAll(/__([\w-]+?)__/g)].map(([, name = '']) => name);
   const found: unknown = red._(key, Object.fromEntries(names.map((name) => [name, `${PLACEHOLDER_MARK}${name}${PLACEHOLDER_MARK}`])));
-  // Node-RED gives back the key where it has nothing, without the catalogue's name.
+  // Node-RED returns the key, without the catalog name, if it finds no text.
   const isFound = typeof found === 'string' && found !== '' && !found.endsWith(key.slice(key.indexOf(':') + 1));
   return isFound ? found.split(PLACEHOLDER_MARK) : english.split(/__([\w-]+?)__/);
 }
 
-/** The same of texts by key, where that of one thing may have words of its own: `sessions-one` for `sessions`, when `n` is 1. */
+/** As `translateText`, with the singular text (`sessions-one`) if `n` is 1. */
 export function translateCount<T extends Readonly<Record<string, string>>>(
   red: NodeAPI,
   keyPrefix: string,
@@ -44,15 +43,15 @@ export function translateCount<T extends Readonly<Record<string, string>>>(
     : translateText(red, `${keyPrefix}.${key}-one`, singular, values);
 }
 
-/** The same for the sentences that the library makes. */
+/** Returns the translator for sentences of the library. */
 export function translatorFor(red: NodeAPI): Translate {
   return (key, english, values) => translateText(red, key, english, values);
 }
 
-/** The catalogue of this package, by the name that Node-RED has for it. */
+/** Node-RED's name for the catalog of this package. */
 const CATALOG_PREFIX = '@gateway-admin/node-red/gateway:';
 
-/** As `sayIn`, for the nodes of another package: Node-RED looks into a package's own catalogue unless a key says otherwise. */
+/** As `translatorFor`, for nodes of another package, whose lookup starts in their own catalog. */
 export function translatorForPackage(red: NodeAPI): Translate {
   return (key, english, values) => translateText(red, `${CATALOG_PREFIX}${key}`, english, values);
 }

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
 import type { Initiator } from '../../src/journal/record-writes';
 
-/** A node and its flow, by name and id: a name alone may be that of several. */
+/** Returns the node and its flow with names and ids. A name alone can be ambiguous. */
 export function getNodeOrigin(red: NodeAPI, { id, name, z }: Node): Required<Pick<Initiator, 'node' | 'flow'>> {
   let flowLabel: string | undefined;
   red.nodes.eachNode((other: { id: string; label?: unknown }) => {

@@ -2,14 +2,14 @@ import { GatewayError } from '../../src/model/error';
 import { parseEnvReference } from './rules';
 import { trusted, safeMessage, type SafeMessage } from '../../src/model/safe-message';
 
-/** The one error of a node that is not set up: what is wrong and what to do. */
+/** Creates the error of a misconfigured node. The text says what is wrong and what to do. */
 export function badConfig(message: string | SafeMessage): GatewayError {
   return new GatewayError('BAD_CONFIG', typeof message === 'string' ? trusted(message) : message, { sent: false });
 }
 
 /**
- * Reads the properties of a node as they stand in a flow file: typed ones from the editor, but just as well text from an
- * environment variable or from a hand-written flow. Errors: `BAD_CONFIG` naming the property. `''` counts as not given.
+ * Reads the properties of a node. A value can have its own type or be text, from a variable or a hand-written flow. An empty text counts
+ * as missing. Errors: `BAD_CONFIG` with the property.
  */
 export class NodeProperties {
   constructor(private readonly values: Readonly<Record<string, unknown>>) {}
@@ -21,7 +21,7 @@ export class NodeProperties {
     throw badConfig(safeMessage`${trusted(name)} has to be text. Open the node and enter it again.`);
   }
 
-  /** The text of a credential: of an unset variable only the field is told, for it may as well be an odd password. */
+  /** Reads a credential. An error names the variable only if its name cannot be a password. */
   secret(name: string): string | undefined {
     if (parseEnvReference(this.values[name]) !== undefined) {
       throw badConfig(
@@ -39,7 +39,7 @@ export class NodeProperties {
     return number;
   }
 
-  /** A switch that guards something must not read as off only because it was spelled oddly. */
+  /** An unknown value is an error, because false would switch off a guard. */
   flag(name: string): boolean {
     const value = this.text(name);
     if (value === undefined || value === 'false') return false;
@@ -57,7 +57,7 @@ export class NodeProperties {
 
   #value(name: string): unknown {
     const value = this.values[name];
-    // Node-RED would have replaced it, had it been set.
+    // Node-RED replaces a variable that is set.
     const variable = parseEnvReference(value);
     if (variable !== undefined)
       throw badConfig(safeMessage`${trusted(name)} is to come from the environment variable ${variable}, which is not set.`);

@@ -1,16 +1,14 @@
-/*
- * Rules of the nodes that both halves apply, the runtime and the dialogs: one place for each. Nothing here may need Node.js.
- */
+/* Rules that both the runtime and the dialogs apply. They must not need Node.js. */
 
-/** Message properties that are no place for the data: what the node itself writes, what Node-RED tells messages apart by, what an HTTP request hangs on. */
+/** Message properties that cannot hold the output: this node, Node-RED or an HTTP response needs them. */
 export const RESERVED_PROPERTIES: ReadonlySet<unknown> = new Set(['envelope', 'error', '_msgid', 'req', 'res', 'parts']);
 
-/** The longest that a timer can be, and so what waits to be approved: 24 days. */
+/** The longest timer, and so the longest approval time: 24 days. */
 export const MAX_APPROVAL_MINUTES = Math.floor((2 ** 31 - 1) / 60_000);
 
 export type OutputPort = 'result' | 'failure' | 'event' | 'approve';
 
-/** The outputs of a node: the result, failures where they have one of their own, what happens by itself, and what is to be approved as the last. */
+/** Returns the outputs in their order: result, failure, event, approval. */
 export function listOutputPorts(hasFailureOutput: boolean, hasApproval: boolean, hasEvents = false): OutputPort[] {
   return [
     'result',
@@ -20,10 +18,10 @@ export function listOutputPorts(hasFailureOutput: boolean, hasApproval: boolean,
   ];
 }
 
-/** A whole value that Node-RED replaces by that of an environment variable, if there is one of that name. */
+/** A value that consists of one environment variable. Node-RED replaces it if the variable is set. */
 const ENV_REFERENCE = /^\$(?:\{(\S+)\}|\((\S+)\))$/;
 
-/** The name of the environment variable that a value is to come from. */
+/** Returns the name of the environment variable that a value refers to. */
 export function parseEnvReference(value: unknown): string | undefined {
   if (typeof value !== 'string' || !value.startsWith('$')) return undefined;
   const found = ENV_REFERENCE.exec(value);
@@ -33,8 +31,8 @@ export function parseEnvReference(value: unknown): string | undefined {
 const WHOLE_PAYLOAD_KINDS = ['object', 'content'];
 
 /**
- * Whether an object subject may be the whole payload: only where every other required field is given a source, so that nothing else has
- * to be found in it (contract, "Where a field's value comes from").
+ * Whether the payload itself can be the subject: every other required field must have its own source (contract, "Where a field's value
+ * comes from").
  */
 export function canBeWholePayload(
   subject: string,

@@ -7,10 +7,10 @@ import { listDeployedAppliances } from '../appliance/appliance-node';
 import type { Message } from '../message/typed-value';
 import { findUnguardedFlows, findInsecureSettings } from './security-findings';
 
-/** The name under which every exchange of an appliance is logged that is to be. */
+/** The `type` of the log lines that record exchanges. */
 const EXCHANGE_LOG_TYPE = 'gateway-exchange';
 
-/** A line of the log: an object for handlers of one's own, JSON where it becomes text. */
+/** A log line: an object for custom log handlers, JSON as text. */
 class ExchangeLogLine {
   constructor(appliance: string, exchange: ExchangeLogEntry) {
     Object.assign(this, { appliance, ...exchange });
@@ -21,13 +21,10 @@ class ExchangeLogLine {
   }
 }
 
-/** Those of an inventory outlive the nodes that they were made for. */
+/** The gateways of an inventory outlive their nodes, so they use the latest runtime. */
 let latestRuntime: NodeAPI | undefined;
 
-/**
- * What Node-RED has for whoever operates it: log lines, and what it adds to a support bundle. `id` is that of the appliance node; of what an
- * inventory has there is none.
- */
+/** Returns the log callback and the facts that Node-RED adds to a support bundle. `id` is the appliance node; an inventory has none. */
 export function createDiagnosticsOptions(id?: string): Pick<GatewayOptions, 'onExchange' | 'hostInfo'> {
   return {
     onExchange: (exchange, appliance) => {
@@ -49,20 +46,20 @@ export function createDiagnosticsOptions(id?: string): Pick<GatewayOptions, 'onE
   };
 }
 
-/** As Node-RED puts it among its settings; its types do not know that. */
+/** The version is in the settings, but the types omit it. */
 function readNodeRedVersion({ settings }: NodeAPI): string {
   const { version } = settings as { version?: unknown };
   return typeof version === 'string' ? version : 'unknown';
 }
 
-/** An appliance of an inventory: `id` is that of the inventory node. */
+/** An appliance of an inventory. `id` is the inventory node. */
 interface InventoryApplianceInfo {
   readonly id: string;
   readonly name: string;
   readonly existingGateway: Gateway | undefined;
 }
 
-/** `GET /gateway-appliance/counters`: what each deployed appliance was asked, how often and how long it took; `listed` gives those of inventories. */
+/** `GET /gateway-appliance/counters` returns the requests and times of each deployed appliance. */
 export function registerCountersRoute(red: NodeAPI, listInventoryAppliances: () => readonly InventoryApplianceInfo[] = () => []): void {
   latestRuntime = red;
   registerAdminReadRoute(red, '/gateway-appliance/counters', () => ({
@@ -81,7 +78,7 @@ export function registerCountersRoute(red: NodeAPI, listInventoryAppliances: () 
   }));
 }
 
-/** Node-RED's own events for measuring, where somebody collects them: what a message took. */
+/** Emits Node-RED metrics for one message: duration, requests, retries and logins. */
 export function emitMetrics(node: Node, message: Message): void {
   try {
     if (!node.metric() || !isObject(message.envelope)) return;
@@ -89,6 +86,6 @@ export function emitMetrics(node: Node, message: Message): void {
     const values = { 'duration.millis': ms, requests, retries, logins, ...(typeof code === 'string' && { [`failed.${code}`]: 1 }) };
     for (const [event, value] of Object.entries(values)) node.metric(event, message, value as number);
   } catch {
-    // Who measures may fail: no message pays for it.
+    // A failing metrics handler must not fail the message.
   }
 }

@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { areas } from '../../src/areas';
 import type { Finding } from '../../src/model/operation-context';
 
-/** A node as it stands in the flow file. */
+/** A node of the flow file. */
 interface FlowNode {
   readonly id: string;
   readonly type: string;
@@ -10,22 +10,22 @@ interface FlowNode {
   readonly [property: string]: unknown;
 }
 
-/** What waits for whoever calls, as far as it listens itself. */
+/** Nodes that accept requests from the network, with a test of their settings. */
 const LISTENERS: Readonly<Record<string, (node: FlowNode) => boolean>> = {
   'http in': () => true,
   'websocket in': ({ server }) => typeof server === 'string' && server !== '',
   'tcp in': ({ server }) => server === 'server',
   'udp in': () => true,
 };
-/** Nodes that let everything through: none of them can refuse. Of any other it is thought that it may. */
+/** Nodes that forward every message. Any other node might reject some. */
 const PASS_THROUGH_TYPES = new Set([
   ...'change template json xml csv yaml html delay debug split join batch sort range junction comment'.split(' '),
   ...['link in', 'link out', 'link call', 'http response'],
 ]);
-/** One is as good as many to whoever has to look. */
+/** More findings would not help the reader. */
 const MAX_FINDINGS = 20;
 
-/** Who may use this Node-RED, as its settings tell. */
+/** Returns findings about the security settings of Node-RED. */
 export function findInsecureSettings({ settings }: NodeAPI): Finding[] {
   const { adminAuth, credentialSecret } = settings as { adminAuth?: unknown; credentialSecret?: unknown };
   const found: Finding[] = [];
@@ -41,7 +41,10 @@ export function findInsecureSettings({ settings }: NodeAPI): Finding[] {
   return found;
 }
 
-/** Flows that let anybody who reaches this Node-RED act on the appliance of that node, or of an inventory: nothing stands between who listens and our node that could refuse. */
+/**
+ * Returns flows in which nothing can reject a message between a listening node and a node of this package. `appliance` undefined means
+ * inventories.
+ */
 export function findUnguardedFlows(red: NodeAPI, appliance: string | undefined): Finding[] {
   const nodes = new Map<string, FlowNode>();
   red.nodes.eachNode((node) => void nodes.set(node.id, { ...node }));
@@ -58,7 +61,7 @@ export function findUnguardedFlows(red: NodeAPI, appliance: string | undefined):
   return found;
 }
 
-/** Every node of ours that a message of this one comes to without passing anything that could refuse it. */
+/** Returns the nodes of this package that a message reaches without passing a node that can reject it. */
 function findReachableGatewayNodes(start: FlowNode, nodes: ReadonlyMap<string, FlowNode>): FlowNode[] {
   const visitedIds = new Set<string>();
   const pendingIds = getNextNodeIds(start);
@@ -75,7 +78,7 @@ function findReachableGatewayNodes(start: FlowNode, nodes: ReadonlyMap<string, F
 
 function getNextNodeIds({ wires, links, type }: FlowNode): string[] {
   const ids = Array.isArray(wires) ? (wires as unknown[]).flat() : [];
-  // Of a link in, the links are those that lead to it.
+  // The links of a `link in` node point backwards.
   const linked = Array.isArray(links) && type !== 'link in' ? (links as unknown[]) : [];
   return [...ids, ...linked].filter((id) => typeof id === 'string');
 }
@@ -85,7 +88,7 @@ function toFinding(
   { id, type, operation, operationType, ...properties }: FlowNode,
   appliance: string | undefined,
 ): Finding | undefined {
-  // Without an appliance node it is one of an inventory.
+  // Undefined stands for the appliances of inventories.
   const isChosen = appliance === undefined ? Boolean(properties['inventory']) : properties['appliance'] === appliance;
   if (!isChosen && properties['applianceFrom'] !== 'msg') return undefined;
   const knownOperation = areas.find(({ name }) => `gateway-${name}` === type)?.operations[String(operation)];

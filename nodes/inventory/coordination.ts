@@ -6,12 +6,12 @@ interface SharedCoordination {
   readonly rank: string;
 }
 
-/** What the gateways of all inventories share beyond this process, by rank: the first one leads. None: they share it within the process alone. */
+/** Coordinations beyond this process, ordered by rank. The first one is used; with none, only this process is coordinated. */
 const sharedCoordinations: SharedCoordination[] = [];
 
 const currentCoordination = (): Coordination => sharedCoordinations[0]?.coordination ?? processCoordination;
 
-/** For the gateways of the inventories: whoever is there now is asked, each time. */
+/** The coordination of all inventory gateways. Each call uses the current leader. */
 export const inventoryCoordination: Coordination = {
   runExclusive: (key, work, options = {}) => {
     let hasNotified = false;
@@ -20,7 +20,7 @@ export const inventoryCoordination: Coordination = {
       hasNotified = true;
     };
     const onceOptions = { ...options, onWait };
-    // First within the process: who leads may change while somebody holds the key.
+    // Locks within the process first, because the leader can change while a lock is held.
     const runInProcess = (): ReturnType<typeof work> => {
       const leader = currentCoordination();
       return leader === processCoordination ? work() : leader.runExclusive(key, work, onceOptions);
@@ -33,12 +33,12 @@ export const inventoryCoordination: Coordination = {
 };
 
 /**
- * From now on the gateways of all inventories share what they know with other processes by this, until the answer is called. Of several
- * the one of the lowest rank leads: a rank that is the same in all processes has all of them share the same.
+ * Shares the state of inventory gateways with other processes. The lowest rank wins, so processes must use the same ranks. Returns a
+ * function that ends the sharing.
  */
 export function shareBetweenProcesses(coordination: Coordination, rank: string): () => void {
   const entry = { coordination, rank };
-  // Of the same rank the latest one: the one before it is about to be closed.
+  // The latest of equal ranks goes first, because the older one is about to close.
   const position = sharedCoordinations.findIndex((other) => rank <= other.rank);
   sharedCoordinations.splice(position < 0 ? sharedCoordinations.length : position, 0, entry);
   return () => {

@@ -7,20 +7,18 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 import { toFileError } from '../../src/files/file-error';
 import { badConfig, type NodeProperties } from '../common/node-properties';
 
-// What the deployed node of an inventory and its dialog read alike.
-
-/** Sets beside the default one that the node itself can keep; any number can come from the environment or a folder. */
+/** The node stores this many sets besides the default one. The environment or a folder can hold any number. */
 export const MAX_EXTRA_CREDENTIAL_SETS = 7;
 
-/** A file that is being written is left alone until it stays as it is. */
+/** A file must be unchanged for this long before it is read. */
 const FILE_SETTLE_MS = 100;
 
-/** Under which name Node-RED keeps a value of a set: the default one as an appliance has it, further ones with their number behind, `password_1`. */
+/** Returns the credential name of a value: `password` in the default set, `password_1` in the first further set. */
 export function storedCredentialName(name: string, set: number): string {
   return set === 0 ? name : `${name}_${set}`;
 }
 
-/** The sets that the node itself keeps, each by its place. Errors: `BAD_CONFIG` where there are too many. */
+/** Returns the names of the sets that the node stores, by position. Errors: `BAD_CONFIG` if there are too many. */
 export function readSetNames(properties: NodeProperties): string[] {
   const names = (properties.text('sets') ?? '').split(/[\s,;]+/).filter((name) => name !== '');
   if (names.length > MAX_EXTRA_CREDENTIAL_SETS)
@@ -30,7 +28,7 @@ export function readSetNames(properties: NodeProperties): string[] {
   return [DEFAULT_CREDENTIAL_SET, ...names];
 }
 
-/** What the appliances have in common. Errors: `BAD_CONFIG`. */
+/** Reads the common properties of all appliances. Errors: `BAD_CONFIG`. */
 export function readDefaults(properties: NodeProperties): JsonObject {
   const defaults = parseJsonProperty('defaults', properties.text('defaults')) ?? {};
   if (!isObject(defaults)) throw badConfig('defaults has to be an object of properties, such as { "realm": "Admin Users" }.');
@@ -38,7 +36,7 @@ export function readDefaults(properties: NodeProperties): JsonObject {
   return { ...Object.fromEntries(Object.entries(references).filter(([, id]) => id !== undefined)), ...defaults };
 }
 
-/** The ids of what an appliance refers to: a configuration node by its id, or by its name, which is what people write into a table. */
+/** Resolves configuration nodes to ids. A table can name them by id or by name. */
 export function resolveConfigNodeIds(red: NodeAPI, { tls, proxy }: JsonObject): { tls: unknown; proxy: unknown } {
   return { tls: findConfigNodeId(red, 'tls-config', tls), proxy: findConfigNodeId(red, 'http proxy', proxy) };
 }
@@ -54,7 +52,7 @@ function findConfigNodeId(red: NodeAPI, type: string, value: unknown): unknown {
   return ids.includes(value) ? value : (ids[0] ?? value);
 }
 
-/** Errors: `BAD_CONFIG`. */
+/** Reads a file once it no longer changes. Errors: `BAD_CONFIG`. */
 export async function readStableFile(file: string): Promise<string> {
   try {
     for (let before = await stat(file); ;) {

@@ -32,7 +32,7 @@ import { translateCount, translateText } from '../common/i18n';
 
 export const INVENTORY_TYPE = 'gateway-inventory';
 
-/** Of each set what an appliance node has. */
+/** Each credential set has the credentials of an appliance node. */
 export const INVENTORY_CREDENTIALS = Object.fromEntries(
   Array.from({ length: MAX_EXTRA_CREDENTIAL_SETS + 1 }, (_, set) =>
     Object.entries(APPLIANCE_CREDENTIALS).map(([name, kind]) => [storedCredentialName(name, set), kind] as const),
@@ -50,22 +50,22 @@ export const INVENTORY_STATUS_TEXTS = {
   fault: 'not read',
 } as const;
 
-/** Every inventory node that is deployed. */
+/** All deployed inventory nodes. */
 const deployedById = new Map<string, InventoryNode>();
-/** A deploy makes the nodes anew; what did not change keeps its key and its sockets. What a dialog tests shares them. */
+/** Outlives a deploy, so that unchanged appliances keep API key and connections. Connection tests share it. */
 export const inventoryGateways = new GatewayRegistry({
   resolveAppliance: (name) => getApplianceByName(name).gateway(),
   coordination: inventoryCoordination,
   ...createDiagnosticsOptions(),
 });
 
-/** The runtime of one `gateway-inventory` node. */
+/** The runtime of a `gateway-inventory` node. */
 export class InventoryNode {
   readonly id: string;
   readonly name: string;
-  /** As they are deployed, with the values of variables. */
+  /** The deployed properties, with the values of variables. */
   readonly properties: Readonly<JsonObject>;
-  /** When it has been read for the first time, well or not. */
+  /** Settles after the first read, also if it fails. */
   readonly ready: Promise<void>;
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -73,7 +73,7 @@ export class InventoryNode {
   #inventory: Inventory | undefined;
   #credentialSource: CredentialSource | undefined;
   #file: string | undefined;
-  /** What keeps it from being read now; what was good before stays. */
+  /** The error of the last read. The last good list stays in use. */
   #fault: GatewayError | undefined;
   #isReady = false;
   #pendingRead: Promise<void> = Promise.resolve();
@@ -92,14 +92,14 @@ export class InventoryNode {
       listNames: () => this.#inventory?.appliances.map(({ name }) => name) ?? [],
     });
     this.ready = this.#start(new NodeProperties(this.properties));
-    // Node-RED counts the parameters: exactly two, or `done` never comes.
+    // Node-RED waits for `done` only if the handler has exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => {
       this.#close();
       done();
     });
   }
 
-  /** What is wrong now, though an earlier list may still be there. */
+  /** The current error. An earlier list can still be in use. */
   get fault(): GatewayError | undefined {
     return this.#fault;
   }
@@ -112,12 +112,12 @@ export class InventoryNode {
     return this.#inventory?.findAppliance(name);
   }
 
-  /** Where its credential sets are kept; undefined where that is not set up. */
+  /** The source of the credential sets, or undefined if it is misconfigured. */
   get credentialSource(): CredentialSource | undefined {
     return this.#credentialSource;
   }
 
-  /** The password of a credential set, for a field of an operation that is secret. Errors: `BAD_CONFIG` where there is none. */
+  /** Returns the password of a credential set, for a secret field of an operation. Errors: `BAD_CONFIG` if it has none. */
   getPassword(set: string): string {
     const password = this.#credentialSource?.read(set).password;
     if (password) return password;
@@ -125,10 +125,10 @@ export class InventoryNode {
     throw badConfig(safeMessage`The credential set ${set} has no password.${location}`);
   }
 
-  /** Those that a selection fits. Errors: `BAD_INPUT`; `BAD_CONFIG` where nothing good has been read yet. */
+  /** Returns the appliances that match a selection. Errors: `BAD_INPUT`; `BAD_CONFIG` before the first good read. */
   async select(selection: unknown): Promise<InventoryAppliance[]> {
     if (!this.#isReady) await this.ready;
-    // Nothing good has come before the fault: nothing must look like an empty inventory.
+    // A failed first read must not look like an empty inventory.
     if (this.#inventory === undefined || (this.#fault && this.#inventory.size === 0))
       throw this.#fault ?? badConfig('The inventory node was closed.');
     return this.#inventory.select(selection);
@@ -141,7 +141,7 @@ export class InventoryNode {
       shape: 'ring',
       text: translateText(this.#red, 'inventory.status.reading', INVENTORY_STATUS_TEXTS.reading),
     });
-    // The nodes that it refers to may start after this one.
+    // Nodes that this one refers to can start after it.
     await new Promise((resolve) => setImmediate(resolve));
     await this.#attempt(async () => {
       const source = properties.choice('source', ['file', 'list']);
@@ -179,7 +179,7 @@ export class InventoryNode {
     return credentialsFromFolder(folder);
   }
 
-  /** Sets that Node-RED keeps with the node. */
+  /** Reads the sets that the node stores. */
   #readOwnSets(properties: NodeProperties): Record<string, CredentialSet> {
     const stored = new NodeProperties(this.#node.credentials);
     const sets = readSetNames(properties).map((set, index) => {
@@ -205,7 +205,7 @@ export class InventoryNode {
       this.#fault = undefined;
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      // What cannot be read is a matter of the configuration, not of a message.
+      // An unreadable file is a configuration error for every message.
       this.#fault = error.code === 'BAD_CONFIG' ? error : badConfig(error.safeMessage);
       if (!this.#closed) this.#node.warn(this.#fault.message);
     }
@@ -225,7 +225,7 @@ export class InventoryNode {
     this.#closed = true;
     this.#unregister();
     if (this.#file !== undefined) unwatchFile(this.#file, this.#onFileChange);
-    // A node of the same id may be there already.
+    // A deploy can already have created a node with the same id.
     if (deployedById.get(this.id) === this) deployedById.delete(this.id);
     this.#inventory?.close();
     this.#inventory = undefined;
@@ -233,19 +233,19 @@ export class InventoryNode {
   }
 }
 
-/** The deployed inventory of that id. */
+/** Returns the deployed inventory with this id. */
 export function inventoryById(id: string): InventoryNode | undefined {
   return deployedById.get(id);
 }
 
-/** The appliances of all that are deployed, each with the id of its inventory. */
+/** Returns the appliances of all inventories, each with the id of its inventory. */
 export function listInventoryAppliances(): { id: string; name: string; existingGateway: Gateway | undefined }[] {
   return [...deployedById.values()].flatMap(({ id, appliances }) =>
     appliances.map(({ name, existingGateway }) => ({ id, name, existingGateway })),
   );
 }
 
-/** For tests: as if the process had just started. */
+/** Closes the shared gateways between tests. */
 export function resetInventoryGateways(): void {
   inventoryGateways.close();
 }

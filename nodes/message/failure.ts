@@ -2,20 +2,20 @@ import type { Envelope } from '../../src/model/envelope';
 import type { GatewayError } from '../../src/model/error';
 import { isObject } from '../../src/model/json';
 
-/** An error as it travels in a flow: `msg.error`, and what a Catch node, the log and the debug pane get. */
+/** An error as flows see it: in `msg.error`, at Catch nodes, in the log and in the debug pane. */
 export interface Failure {
   readonly message: string;
   readonly code: string;
   readonly cause: Envelope | undefined;
 }
 
-/** Not an `Error`: of one Node-RED's debug pane shows the cause as `[object Object]`, of this all that is in it. */
+/** Returns a plain object, because the debug pane shows the cause of an `Error` as `[object Object]`. */
 export function toPlainFailure({ message, code, cause }: GatewayError): Failure {
-  // Catch nodes and the log take the text of it.
+  // Catch nodes and the log use the text.
   return Object.defineProperty({ message, code, cause }, 'toString', { value: () => message });
 }
 
-/** Whether one of these nodes set that `msg.error`, directly or by way of a Catch node; it may have been cloned since. */
+/** Whether a node of this package set this `msg.error`, directly or through a Catch node. Clones count. */
 export function isGatewayFailure(error: unknown): boolean {
   if (!isObject(error) || typeof error.code !== 'string' || !isObject(error.cause)) return false;
   const { ok, operation, appliance, at, code } = error.cause;

@@ -17,10 +17,7 @@ type InputValues = Record<string, unknown>;
 type SyncReader = readonly [name: string, read: (message: Message) => unknown];
 type AsyncReader = readonly [name: string, read: (message: Message) => Promise<unknown>];
 
-/**
- * What the node's `fields` say, checked for shape; flows of 0.1 have them under `inputs`, where Node-RED itself may put a number of
- * ports. Errors: `BAD_CONFIG` naming the entry.
- */
+/** Reads the `fields` of a node. Errors: `BAD_CONFIG` with the entry. */
 export function readTypedValues({ fields: configuredFields, inputs }: Readonly<Record<string, unknown>>): ReadonlyMap<string, TypedValue> {
   const fields = configuredFields ?? (isObject(inputs) ? inputs : undefined);
   if (fields === undefined || fields === '') return new Map();
@@ -35,8 +32,8 @@ export function readTypedValues({ fields: configuredFields, inputs }: Readonly<R
 }
 
 /**
- * How one operation of one node gets its input (contract, "Where a field's value comes from"), worked out once. Only where values
- * come from is decided here; what they have to be, `readInput` of the library says.
+ * Reads the input of one operation from messages (contract, "Where a field's value comes from"). `parseInput` of the library checks the
+ * values.
  */
 export class InputReader {
   readonly #constants: InputValues = {};
@@ -46,9 +43,9 @@ export class InputReader {
   readonly #subject: string | undefined;
   readonly #isSubjectRequired: boolean;
   readonly #canTakeNumber: boolean;
-  /** The whole payload may be the object that the operation is about. */
+  /** Whether the payload itself can be the subject of the operation. */
   readonly #canBeWholePayload: boolean;
-  /** Properties of the payload that are read by name: sources that name one, and what tells the operation. */
+  /** Payload properties that a field or the choice of the operation reads by name. */
   readonly #usedProperties = new Set<string | symbol>();
 
   constructor(
@@ -73,7 +70,7 @@ export class InputReader {
     this.#canBeWholePayload = subject !== undefined && canBeWholePayload(subject, operation.fields, (name) => typedValues.has(name));
   }
 
-  /** Values by field. A promise only where a source needs one; it and the call itself fail with a `GatewayError`. */
+  /** Returns the values by field, as a promise only if a source needs one. Both fail with a `GatewayError`. */
   read(message: Message): InputValues | Promise<InputValues> {
     const values: InputValues = { ...this.#constants };
     for (const [name, read] of this.#syncReaders) values[name] = read(message);
@@ -100,7 +97,7 @@ export class InputReader {
     return this.#subject !== undefined && this.#canBeWholePayload && !Object.hasOwn(payload, this.#subject);
   }
 
-  /** The properties of an object payload that nothing of this operation reads; the first hundred. */
+  /** Returns the payload properties that the operation does not read, at most 100. */
   findIgnored(payload: unknown): string[] {
     if (!isObject(payload) || this.#isWholePayload(payload) || this.#usedProperties.has(WHOLE_PAYLOAD)) return [];
     const fields = new Set(this.#payloadFields.map(([name]) => name));
@@ -113,16 +110,16 @@ export class InputReader {
     for (const [name, field] of this.#payloadFields) {
       if (!Object.hasOwn(payload, name)) continue;
       const value = payload[name];
-      // A filter that is there but empty is an error later on, not "everything".
+      // A filter that is present but empty must become an error, not "everything".
       values[name] = value === undefined && field.filter ? null : value;
     }
   }
 
-  /** A number is one only where a number is wanted: an Inject node's timestamp is no session id. */
+  /** A number counts only for a number field: the timestamp of an Inject node is not a session id. */
   #isSubject(payload: unknown): boolean {
     if (typeof payload === 'number') return this.#canTakeNumber;
     if ((typeof payload === 'string' && payload !== '') || Array.isArray(payload) || Buffer.isBuffer(payload)) return true;
-    // A Map or a Date, say: where something has to come, what came is told.
+    // Passes on a Map or a Date, so that the error can name it.
     return this.#isSubjectRequired && typeof payload === 'object' && payload !== null;
   }
 

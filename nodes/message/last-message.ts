@@ -2,19 +2,19 @@ import type { Node } from 'node-red';
 import type { JsonObject } from '../../src/model/json';
 import type { Message } from './typed-value';
 
-/** A dialog shows it to somebody: of a message that is larger only a part would be read, and nobody should pay for the rest. */
+/** The dialog shows a part of a large message. Copying more would slow the flow. */
 const MAX_VALUES = 500;
 const MAX_TEXT_LENGTH = 20_000;
 const MAX_DEPTH = 12;
-/** What no field is taken from, or what hangs on a connection. */
+/** Properties that fields do not use, or that belong to a connection. */
 const OMITTED_PROPERTIES = ['_msgid', 'req', 'res', 'error', 'parts', 'approve', 'reject', 'cancel'];
 
 const lastMessages = new Map<string, LastMessage>();
 
-/** What a dialog may know of the node that runs: its properties, and the last message that came to it. */
+/** What the dialog can read about a running node: its properties and the last message. */
 export class LastMessage {
   readonly node: Node<Record<string, unknown>>;
-  /** As Node-RED gave them: variables have their values. */
+  /** The deployed properties, with the values of variables. */
   readonly definition: Readonly<Record<string, unknown>>;
   #message: JsonObject | undefined;
   #receivedAt = 0;
@@ -25,7 +25,7 @@ export class LastMessage {
     lastMessages.set(node.id, this);
   }
 
-  /** Keeps a small copy: the message itself is changed by this node and by those behind it. */
+  /** Keeps a small copy, because this node and later ones change the message. */
   record(message: Message): void {
     this.#receivedAt = Date.now();
     const remaining = { values: MAX_VALUES, text: MAX_TEXT_LENGTH };
@@ -37,7 +37,7 @@ export class LastMessage {
         if (value !== undefined) copy[name] = value;
       }
     } catch {
-      // Too much of it, or a property that throws: what was copied until then is shown.
+      // The message is too large or a property throws. The part copied so far is shown.
     }
     this.#message = copy;
   }
@@ -47,7 +47,7 @@ export class LastMessage {
   }
 
   close(): void {
-    // A node of the same id may be there already.
+    // A deploy can already have created a node with the same id.
     if (lastMessages.get(this.node.id) === this) lastMessages.delete(this.node.id);
   }
 }
@@ -56,7 +56,7 @@ export function findLastMessage(id: unknown): LastMessage | undefined {
   return typeof id === 'string' ? lastMessages.get(id) : undefined;
 }
 
-/** What JSON can hold, of it; undefined for what it cannot. Throws where it is too much. */
+/** Copies what JSON can hold and returns undefined for the rest. Throws if the value is too large. */
 function copyValue(value: unknown, remaining: { values: number; text: number }, depth: number): unknown {
   if (--remaining.values < 0 || depth > MAX_DEPTH) throw new RangeError('too large');
   if (typeof value === 'string') {

@@ -7,15 +7,15 @@ import { findPayloadProperties, createValueResolver, type Message, type ValueRes
 import { describeKind } from '../../src/model/json';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 
-/** One operation, ready to get its input from messages. */
+/** An operation that is ready to read its input from messages. */
 export interface SelectedOperation {
-  /** As the library calls it: `sessions.kill`. */
+  /** The name in the library, such as `sessions.kill`. */
   readonly name: string;
   readonly operation: Operation;
   readonly inputReader: InputReader;
 }
 
-/** Which operation a message runs: the one of the dialog, or one that the message, a context store or the environment names. */
+/** Selects the operation of a message: a fixed one, or one that a message, context store, variable or expression names. */
 export class OperationSelector {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -23,11 +23,11 @@ export class OperationSelector {
   readonly #typedValues: ReadonlyMap<string, TypedValue>;
   readonly #isDestroyAllowed: boolean;
   readonly #resolver: ValueResolver;
-  /** Properties of the payload that tell the operation. */
+  /** Payload properties that choose the operation. */
   readonly #usedProperties: Iterable<string | symbol>;
   readonly #prepared = new Map<string, SelectedOperation>();
 
-  /** Errors: `BAD_CONFIG` for what cannot be of any use; an operation that does not exist is `BAD_INPUT`, for each message. */
+  /** Errors: `BAD_CONFIG` if a property is invalid. An unknown operation is `BAD_INPUT` for each message. */
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, area: Area, definition: Readonly<Record<string, unknown>>) {
     this.#red = red;
     this.#node = node;
@@ -46,7 +46,7 @@ export class OperationSelector {
     if (type === 'op') this.#prepare(value);
   }
 
-  /** Errors: `BAD_INPUT` for an operation that there is not, or that only the dialog may choose. */
+  /** Errors: `BAD_INPUT` if the operation does not exist or only the dialog may choose it. */
   select(message: Message): SelectedOperation | Promise<SelectedOperation> {
     if ('constant' in this.#resolver) return this.#selectByName(this.#resolver.constant);
     if ('sync' in this.#resolver) return this.#selectByName(this.#resolver.sync(message));
@@ -81,7 +81,7 @@ export class OperationSelector {
     return selectedOperation;
   }
 
-  /** A node with a dynamic operation has entries for several: those of the others do not count. An unknown one stays, to be told. */
+  /** Drops the fields of other operations, which a node with a dynamic operation can have. Unknown fields stay and cause an error. */
   #typedValuesFor(operation: Operation): ReadonlyMap<string, TypedValue> {
     if ('constant' in this.#resolver) return this.#typedValues;
     const otherOperations = Object.values(this.#area.operations).filter((other) => other !== operation);

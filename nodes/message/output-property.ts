@@ -8,13 +8,13 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 
 const PROTOTYPE_NAMES = new Set<unknown>(['__proto__', 'constructor', 'prototype']);
 
-/** The message property that receives the data; none when the node is to leave the message's own properties alone. */
+/** The message property that receives the data. With an empty name the node changes only its own properties. */
 export class OutputProperty {
   readonly #red: NodeAPI;
   readonly #property: string;
   readonly #isNested: boolean;
 
-  /** Errors: `BAD_CONFIG` for a property that cannot be, or that a message needs for something else. */
+  /** Errors: `BAD_CONFIG` if the property is invalid or reserved. */
   constructor(red: NodeAPI, property: string) {
     this.#red = red;
     this.#property = property.startsWith('msg.') ? property.slice(4) : property;
@@ -28,7 +28,7 @@ export class OutputProperty {
     }
   }
 
-  /** Before anything is sent: the data must not be lost because a text stands where an object is needed. */
+  /** Checks before anything is sent that no text is in the place of an object. The data would be lost. */
   assertWritable(message: Message): void {
     if (!this.#isNested) return;
     let holder: unknown = message;
@@ -44,8 +44,8 @@ export class OutputProperty {
   }
 
   /**
-   * The message itself, or a copy where it cannot take what a node writes into it: it is sealed, or has a property that is read-only.
-   * Known before anything is sent: a change that was made must not be reported as failed.
+   * Returns the message, or a copy if it is sealed or has a read-only property that the node writes. It is checked before sending, so
+   * that a completed change is not reported as failed.
    */
   normalize(message: Message): Message {
     const normalized = normalizeMessage(message, this.#property === '' ? [] : [String(this.#pathParts(message)[0])]);
@@ -63,7 +63,7 @@ export class OutputProperty {
     return normalized;
   }
 
-  /** Tells an `http response` what the payload is, where that is no JSON. */
+  /** Sets the content type for an `http response` node, if the payload is not JSON. */
   setContentType(message: Message, contentType: string | undefined): void {
     if (contentType === undefined || this.#property !== 'payload') return;
     message.headers = { ...(isObject(message.headers) && message.headers), 'content-type': contentType };
@@ -75,11 +75,11 @@ export class OutputProperty {
   }
 
   /**
-   * A message of its own for one part of a stream: it shares nothing with the others, but what hangs on an HTTP request. An error that
-   * one of these nodes set stays behind.
+   * Returns a copy for one part of a stream. Parts share only the objects of an HTTP request. An earlier error of this package is left
+   * out.
    */
   copy(message: Message, replacedProperties = this.#replacedProperties): Message {
-    // What is replaced anyway need not be copied: a payload may be large.
+    // Replaced properties are not copied, because a payload can be large.
     const copiedEntries = Object.entries(message).filter(
       ([name, value]) => !replacedProperties.includes(name) && !(name === 'error' && isGatewayFailure(value)),
     );
@@ -99,13 +99,13 @@ export class OutputProperty {
   }
 }
 
-/** A message that takes `envelope`, `error` and the properties of these names. Something that is no object becomes the payload of one. */
+/** Returns a message that accepts `envelope`, `error` and these properties. A value that is not an object becomes the payload. */
 export function normalizeMessage(message: Message, names: readonly string[]): Message {
   if (typeof message !== 'object') return { payload: message } as unknown as Message;
   return ['envelope', 'error', ...names].every((name) => isWritable(message, name)) ? message : { ...message };
 }
 
-/** Whether a property can be written, and be taken away again. */
+/** Whether a property can be written and deleted. */
 function isWritable(holder: object, name: string | number): boolean {
   const property = Object.getOwnPropertyDescriptor(holder, name);
   return property ? property.writable === true && property.configurable === true : Object.isExtensible(holder);

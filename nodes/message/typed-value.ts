@@ -8,34 +8,34 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 export type Message = NodeMessageInFlow;
 
 /**
- * Where one value comes from, prepared when the node starts: a `constant` costs nothing for each message, `now` gives the value
- * at once, `later` by a promise (context stores and JSONata may take their time).
+ * Where a value comes from, prepared when the node starts. A constant costs nothing per message. Context stores and JSONata are
+ * asynchronous.
  */
 export type ValueResolver =
   | { readonly constant: unknown }
   | { readonly sync: (message: Message) => unknown }
   | { readonly async: (message: Message) => Promise<unknown> };
 
-/** What the dialog stores of one value. */
+/** A value as the dialog stores it. */
 export interface TypedValue {
   readonly type: string;
   readonly value: unknown;
 }
 
-/** What a source is read for: its name in errors, and how careful they have to be. */
+/** The field that a value is for. */
 export interface ValueContext {
   readonly name: string;
-  /** What the dialog calls it. */
+  /** The label in the dialog. */
   readonly label?: string | undefined;
   readonly isSecret: boolean;
-  /** Mustache tags become path segments. */
+  /** Whether Mustache tags in the text become path segments. */
   readonly hasPathTags: boolean;
 }
 
-/** Every property of the payload: what an expression takes of it cannot be told from its text. */
+/** Stands for every property of the payload, because the properties that an expression uses are unknown. */
 export const WHOLE_PAYLOAD = Symbol('the whole payload');
 
-/** The properties of `msg.payload` that a value is made of. */
+/** Returns the properties of `msg.payload` that a value uses. */
 export function findPayloadProperties(
   red: NodeAPI,
   { type, value }: TypedValue,
@@ -53,7 +53,7 @@ export function findPayloadProperties(
   }
 }
 
-/** The source of a typed value. Never throws: what is wrong with it is told for every message that needs it. */
+/** Prepares a value. Never throws: an error is reported for every message that needs the value. */
 export function createValueResolver(
   red: NodeAPI,
   node: Node<Record<string, unknown>>,
@@ -113,13 +113,13 @@ function evaluateSync(red: NodeAPI, node: Node, typedValue: TypedValue, message:
   try {
     return red.util.evaluateNodeProperty(String(typedValue.value), typedValue.type, node, message) as unknown;
   } catch (thrown) {
-    // A property of something that is not there: just as absent.
+    // The parent of the property does not exist, so the property does not either.
     if (typedValue.type === 'msg' && thrown instanceof TypeError) return undefined;
     throw toValueError(thrown, typedValue, context);
   }
 }
 
-/** An async function, so that what Node-RED throws at once ends in the promise too. */
+/** The function is async, so that synchronous errors of Node-RED reject the promise too. */
 function createAsyncEvaluator(
   red: NodeAPI,
   node: Node,
@@ -127,7 +127,7 @@ function createAsyncEvaluator(
   context: ValueContext,
 ): (message: Message) => Promise<unknown> {
   const text = String(typedValue.value);
-  // Parsing costs more than evaluating; a bad expression is told when the node starts to need it.
+  // Parsing costs more than evaluating.
   const expression = typedValue.type === 'jsonata' ? red.util.prepareJSONataExpression(text, node) : undefined;
   return async (message) => {
     try {
@@ -143,7 +143,7 @@ function createAsyncEvaluator(
   };
 }
 
-/** A value that was asked for by name and is not there is an error: a filter that silently vanished would widen what follows. */
+/** A missing value is an error, because a filter that silently disappears would match more. */
 function requireValue(typedValue: TypedValue, { name, label }: ValueContext, value: unknown): unknown {
   if (value !== undefined && value !== null && value !== '') return value;
   throw badInput(safeMessage`${trusted(name)}${trusted(label === undefined ? '' : ` (${label})`)} ${trusted(describeMissing(typedValue))}`);
@@ -178,7 +178,7 @@ function parseNumber(value: unknown, { name }: ValueContext): unknown {
   throw badInput(safeMessage`${trusted(name)} has to be a number; ${JSON.stringify(value)} came.`);
 }
 
-/** Parsers quote what they could not read: of a secret nothing is quoted. */
+/** Parser errors quote their input, so the error of a secret has no details. */
 function toValueError(thrown: unknown, { type }: TypedValue, { name, isSecret }: ValueContext): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const reason = (thrown as { message?: unknown } | null)?.message;
@@ -186,7 +186,7 @@ function toValueError(thrown: unknown, { type }: TypedValue, { name, isSecret }:
   return badInput(safeMessage`${trusted(name)} cannot be read from ${trusted(type)}${suffix}`);
 }
 
-// A fresh error for each message: its cause differs.
+// Each message needs its own error, because the cause differs.
 function throwCopy({ code, safeMessage, details }: GatewayError): never {
   throw new GatewayError(code, safeMessage, details);
 }

@@ -4,33 +4,33 @@ import type { RunOnManyProgress } from '../../src/inventory';
 import { ENGLISH_STATUS_TEXTS, formatCount, formatSize, type NodeStatusKey, type StatusText } from './status-text';
 import { translateCount, type TextValues } from '../common/i18n';
 
-/** The editor redraws for every change: a busy node shows at most so many. */
+/** The shortest time between two status updates, because the editor redraws for each. */
 const MIN_REDRAW_INTERVAL_MS = 250;
-/** A message that comes later than this after the last one has ended has nothing to do with it. */
+/** A message that starts later than this after the last end belongs to a new batch. */
 const BATCH_GAP_MS = 1000;
-/** How often the rest of a pause is told. */
+/** How often the remaining seconds of a pause are updated. */
 const COUNTDOWN_INTERVAL_MS = 1000;
 const SLOW_COUNTDOWN_INTERVAL_MS = 10_000;
 
-/** A run on many appliances tells how many are done; `ends`: items are sessions that end. */
+/** How far a run is. `isEndingSessions`: its items are sessions that end. */
 export type StatusProgress = (Progress | ({ readonly state: 'appliances' } & RunOnManyProgress)) & { readonly isEndingSessions?: boolean };
 
-/** Messages that overlap in time, or follow each other at once. */
+/** Messages that overlap in time or follow each other closely. */
 interface MessageBatch {
   total: number;
   failed: number;
-  /** What they failed by. */
+  /** The status keys of the failures. */
   readonly failureKeys: Set<NodeStatusKey>;
 }
 
-/** The line below the node: how many run, else what the last one came to. Built from counts and fixed words only, never from data. */
+/** The status of a node: the number of running messages, else the last outcome. It contains counts and fixed texts, never data. */
 export class StatusReporter {
   readonly #red: NodeAPI;
   readonly #node: Node;
   #running = 0;
-  /** How far those of the messages under way are that have told: transfers. */
+  /** Progress of the runs that have reported any. */
   readonly #progressByRun = new Map<object, StatusProgress>();
-  /** Those that wait for somebody to approve them. */
+  /** Runs that wait for an approval. */
   readonly #awaitingApproval = new Set<object>();
   #lastStatus: StatusText | undefined;
   #unreachable: StatusText | undefined;
@@ -38,7 +38,7 @@ export class StatusReporter {
   #idleSince = -Infinity;
   #drawnAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
-  /** Of what counts down by itself. */
+  /** Redraws a pause every second. */
   #countdown: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -47,7 +47,7 @@ export class StatusReporter {
     this.#node = node;
   }
 
-  /** What is reported now is not to be seen. */
+  /** Whether running messages hide the reported status. */
   get isBusy(): boolean {
     return this.#running > 0;
   }
@@ -60,7 +60,7 @@ export class StatusReporter {
     this.#scheduleDraw();
   }
 
-  /** How far a message is, before it has settled. */
+  /** Records how far a run is, unless it has ended. */
   updateProgress(run: object, progress: StatusProgress): void {
     this.#progressByRun.set(run, progress);
     this.#scheduleDraw();
@@ -71,12 +71,12 @@ export class StatusReporter {
     this.#scheduleDraw();
   }
 
-  /** It goes on, or is about to settle. */
+  /** Called when the run continues or is about to end. */
   clearAwaitingApproval(run: object): void {
     if (this.#awaitingApproval.delete(run)) this.#scheduleDraw();
   }
 
-  /** One message less; once for every `begin`. */
+  /** Ends a run. Call it once for each `startRun`. */
   finishRun(run: object, status: StatusText): void {
     this.#running--;
     this.#awaitingApproval.delete(run);
@@ -89,7 +89,7 @@ export class StatusReporter {
     this.report(this.#batchStatus(status));
   }
 
-  /** Of several messages that some of failed says so; else what the last one came to, or what all of them failed by. */
+  /** Returns the number of failures if some messages of the batch failed, else the status of the last message. */
   #batchStatus(status: StatusText): StatusText {
     const { total, failed, failureKeys } = this.#batch;
     if (total === 1 || failed === 0 || (failed === total && failureKeys.size === 1)) return status;
@@ -102,7 +102,7 @@ export class StatusReporter {
     this.#scheduleDraw();
   }
 
-  /** How the appliance is, for as long as nothing of the node's own is shown that is worse; undefined: well. */
+  /** Shows that the appliance is unreachable, unless the node has its own failure. Undefined clears it. */
   showUnreachable(status: StatusText | undefined): void {
     if (this.#unreachable === status) return;
     this.#unreachable = status;
@@ -161,7 +161,7 @@ export class StatusReporter {
   }
 
   #idleStatus(): NodeStatus {
-    // What it failed by itself says more.
+    // The node's own failure is more specific.
     const status = this.#lastStatus?.shape === 'ring' ? this.#lastStatus : (this.#unreachable ?? this.#lastStatus);
     if (status === undefined) return {};
     const { key, values, endsAt, ...style } = status;

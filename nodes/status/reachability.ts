@@ -2,7 +2,7 @@ import { UNREACHABLE_CODES } from '../../src/model/error-codes';
 import type { GatewayError } from '../../src/model/error';
 import { statusForError, type StatusText } from './status-text';
 
-/** Who shows how an appliance is. */
+/** A node that shows whether its appliance is reachable. */
 interface ReachabilityListener {
   showUnreachable(last: StatusText | undefined): void;
 }
@@ -12,10 +12,10 @@ interface ReachabilityState {
   readonly listeners: Set<ReachabilityListener>;
 }
 
-/** By the id of the appliance node: what one of its nodes comes to know, all of them show. */
+/** State by appliance node. What one node learns, all of its nodes show. */
 const stateById = new Map<string, ReachabilityState>();
 
-/** Shows from now on when that appliance is out of reach, until what comes back is called. */
+/** Shows the reachability of an appliance in a node. Returns a function that ends it. */
 export function subscribeReachability(id: string, listener: ReachabilityListener): () => void {
   const state = stateById.get(id) ?? { unreachable: undefined, listeners: new Set() };
   stateById.set(id, state);
@@ -23,12 +23,12 @@ export function subscribeReachability(id: string, listener: ReachabilityListener
   if (state.unreachable) listener.showUnreachable(state.unreachable);
   return () => {
     state.listeners.delete(listener);
-    // With its last node it is forgotten: who comes later will see.
+    // The state is dropped with its last listener.
     if (state.listeners.size === 0 && stateById.get(id) === state) stateById.delete(id);
   };
 }
 
-/** What one node follows: its appliance, or of those that messages name the last one. */
+/** Follows the appliance of one node: its own, or the last one that a message named. */
 export class ReachabilitySubscription {
   readonly #listener: ReachabilityListener;
   #id: string | undefined;
@@ -38,7 +38,7 @@ export class ReachabilitySubscription {
     this.#listener = listener;
   }
 
-  /** From now on this one; undefined is one that nobody knows by an id. */
+  /** Follows another appliance. Undefined follows none. */
   switchTo(id: string | undefined): void {
     if (id === this.#id) return;
     this.close();
@@ -54,7 +54,7 @@ export class ReachabilitySubscription {
   }
 }
 
-/** What came of something that was asked of the appliance; undefined: it went well. What was never sent tells nothing. */
+/** Reports the result of a request; undefined means success. An error before sending changes nothing. */
 export function reportReachability(id: string | undefined, error?: GatewayError): void {
   const state = id === undefined ? undefined : stateById.get(id);
   if (!state || (error === undefined && state.unreachable === undefined)) return;

@@ -91,22 +91,22 @@ const KEY_BY_ERROR_CODE: Readonly<Record<ErrorCode, NodeStatusKey>> = {
   LOCKED_OUT: 'locked-out',
 };
 
-/** What the last message came to, as it will be shown. It holds counts, never the data: a list of sessions may be large. */
+/** The status of the last message. It holds counts, never data, because a result can be large. */
 export interface StatusText extends Pick<NodeStatus, 'fill' | 'shape'> {
   readonly key: NodeStatusKey;
   readonly values?: TextValues;
-  /** When it is over, of the process's clock: until then the seconds that are left are told. */
+  /** When the pause ends, on the clock of `performance.now()`. The status shows the seconds until then. */
   readonly endsAt?: number;
 }
 
 const green = { fill: 'green', shape: 'dot' } as const;
 const OK: StatusText = { ...green, key: 'ok' };
 
-/** How a message that succeeded is shown; `sent` is the number of parts that went out for it. */
+/** Returns the status of a successful message. `sentCount` is the number of parts sent. */
 export function statusForOutcome({ data, many, envelope }: RunOutcome, sentCount: number): StatusText {
   if (envelope.plan) return { fill: 'grey', shape: 'dot', key: 'planned', values: { n: envelope.plan.length } };
   if (sentCount > 0) return { ...green, key: 'sent', values: { n: sentCount } };
-  // A document that was read: looking for what it does not have is slow.
+  // A single document: looking for properties that it lacks is slow.
   if (envelope.changed === null && envelope.request?.method === 'GET' && !Array.isArray(data)) return OK;
   if (isObject(data) && data.state === 'pending') return { fill: 'yellow', shape: 'ring', key: 'needs-code' };
   if (Array.isArray(data))
@@ -119,12 +119,12 @@ export function statusForOutcome({ data, many, envelope }: RunOutcome, sentCount
   return { ...partlyDone, key: 'partly', values: { failed: many.failed, n: many.total } };
 }
 
-/** Of operations whose items are sessions that end. */
+/** Whether the items of the operation are sessions that end. */
 export function isEndingSessions(operation: string): boolean {
   return operation.startsWith('sessions.');
 }
 
-/** What goes into files has a size; what was compared with what was there has changed or not. */
+/** Returns the size for operations on files, or whether an ensured resource changed. */
 function statusForSingleResult(data: unknown, { changed, diff, operation }: RunOutcome['envelope']): StatusText {
   if (/^(backup|transfer|snapshot)\./.test(operation)) {
     const result = isObject(data) ? data : {};
@@ -137,7 +137,7 @@ function statusForSingleResult(data: unknown, { changed, diff, operation }: RunO
   return changed === true && diff !== undefined ? { ...green, key: 'changed' } : OK;
 }
 
-/** What became of a run on many appliances. */
+/** Returns the status of a run on many appliances. */
 export function statusForManyOutcome({ data, envelope }: RunOnManyOutcome): StatusText {
   const { total, failed, skipped } = data;
   if (total === 0) return { fill: 'yellow', shape: 'dot', key: 'nowhere' };
@@ -147,12 +147,12 @@ export function statusForManyOutcome({ data, envelope }: RunOnManyOutcome): Stat
   return { ...green, key: 'appliances', values: { n: total } };
 }
 
-/** How many a node keeps out. */
+/** Returns the status with the number of contained users. */
 export function statusForContained(n: number): StatusText {
   return { fill: n > 0 ? 'yellow' : 'green', shape: 'dot', key: 'contained', values: { n } };
 }
 
-/** With what a person can do about it, where the error knows: the field that is missing, the end of a pause. */
+/** Returns the status of an error. It names the missing field or counts down the pause if the error has that detail. */
 export function statusForError({ code, details }: GatewayError, getLabel: (field: string, label: string) => string): StatusText {
   const status = statusForErrorCode(code);
   const { missing, retryAfterMs } = details;
@@ -164,18 +164,18 @@ export function statusForErrorCode(code: ErrorCode): StatusText {
   return { fill: code === 'ABORTED' ? 'grey' : 'red', shape: 'ring', key: KEY_BY_ERROR_CODE[code] };
 }
 
-/** `340 kB`, `12 MB`, `1.2 GB`, in thousands as networks count. */
+/** Returns a size such as `340 kB`, `12 MB` or `1.2 GB`, in powers of 1000. */
 export function formatSize(bytes: number): string {
   if (bytes < 1e6) return `${Math.ceil(bytes / 1e3)} kB`;
   return bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(Math.floor(bytes / 1e8) / 10).toFixed(1)} GB`;
 }
 
-/** A count of five digits and more in thousands: two of them have to fit. */
+/** Returns a count, in thousands from five digits, so that two counts fit. */
 export function formatCount(count: number): string {
   return count < 10_000 ? String(count) : `${Math.floor(count / 1000)}k`;
 }
 
-/** What stands behind a word of six letters. */
+/** Shortens a label to 13 characters. */
 function truncateLabel(label: string): string {
   return label.length > 13 ? `${label.slice(0, 12)}…` : label;
 }

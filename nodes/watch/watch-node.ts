@@ -28,7 +28,7 @@ export const WATCH_TYPE = 'gateway-watch';
 
 type WatchSettings = Omit<WatchOptions, 'onEvent' | 'onError' | 'onState'>;
 
-/** The runtime of one `gateway-watch` node: a watcher, whose events become messages. */
+/** The runtime of a `gateway-watch` node. Each event of its watcher becomes a message. */
 export class WatchNode {
   readonly #red: NodeAPI;
   readonly #node: Node;
@@ -43,10 +43,10 @@ export class WatchNode {
     this.#red = red;
     this.#node = node;
     this.#definition = { ...definition };
-    // Nodes that the appliance refers to may start after this one.
+    // Nodes that the appliance refers to can start after this one.
     this.#started = new Promise((resolve) => setImmediate(() => resolve(this.#start())));
     onInput(node, (message, _send, done) => this.#receive(message, done));
-    // Node-RED counts the parameters: exactly two, or it does not wait.
+    // Node-RED waits for `done` only if the handler has exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => {
       this.#closed = true;
       void Promise.resolve(this.#watcher?.close()).finally(done);
@@ -83,7 +83,7 @@ export class WatchNode {
     }
   }
 
-  /** Several events come from one check: each message has its own copy of what they share. */
+  /** Clones the message, because the events of one check share objects. */
   #send({ topic, payload, envelope }: WatchEvent): void {
     this.#node.send(this.#red.util.cloneMessage({ _msgid: this.#red.util.generateId(), topic, payload, envelope }));
   }
@@ -105,7 +105,7 @@ export class WatchNode {
     }
   }
 
-  /** What keeps it from watching goes to Catch nodes; there is no message that it belongs to. */
+  /** Sends an error of the watch to Catch nodes. It belongs to no message. */
   #reportError(error: GatewayError): void {
     const failure = toPlainFailure(this.#withCause(error));
     this.#node.error(failure, {
@@ -127,7 +127,7 @@ export class WatchNode {
   }
 }
 
-/** Errors: `BAD_CONFIG` naming the property. */
+/** Errors: `BAD_CONFIG` with the property. */
 function readWatchSettings(properties: NodeProperties, definition: Readonly<Record<string, unknown>>, id: string): WatchSettings {
   const watch = properties.choice('watch', Object.keys(WATCH_KINDS) as [WatchKind, ...WatchKind[]]);
   const folder = properties.text('remember');
@@ -144,7 +144,7 @@ function readWatchSettings(properties: NodeProperties, definition: Readonly<Reco
   };
 }
 
-/** JSON as the dialog stores it, or what a flow written by hand has in its place. */
+/** Reads JSON text of the dialog, or the value that a hand-written flow has in its place. */
 function parseJsonProperty(name: string, value: unknown): unknown {
   const variable = parseEnvReference(value);
   if (variable !== undefined)
@@ -159,7 +159,7 @@ function parseJsonProperty(name: string, value: unknown): unknown {
   }
 }
 
-/** Words with one of these characters between them: `30,14,7,3,1`. */
+/** Splits a text such as `30,14,7,3,1` at these characters. */
 function splitWords(name: string, value: unknown, separator: RegExp): string[] | undefined {
   if (Array.isArray(value)) return value.map(String);
   if (isObject(value)) throw badConfig(safeMessage`${trusted(name)} has to be text, with commas between its words.`);

@@ -21,7 +21,7 @@ export const WATCH_STATUS_TEXTS = {
   'days-one': '__time__ 1 day',
 } as const;
 
-/** The line below a watch: when it looked last, and what it saw. */
+/** Shows the time and the result of the last check below the node. */
 export function showWatchStatus(red: NodeAPI, node: Node, state: WatchState): void {
   node.status(toNodeStatus(red, state));
 }
@@ -51,13 +51,13 @@ function getStyle({ key }: CheckSummary): Pick<NodeStatus, 'fill' | 'shape'> {
   return { fill: key === 'above' ? 'yellow' : 'green', shape: 'dot' };
 }
 
-/** Hours and minutes where Node-RED runs. */
+/** Hours and minutes in the time zone of Node-RED. */
 function formatTime(at: number): string {
   const date = new Date(at);
   return [date.getHours(), date.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** Of five digits and more in thousands. */
+/** Returns a count, in thousands from five digits. */
 function formatCheckCount(count = 0): string {
   return Math.abs(count) < 10_000 ? String(count) : `${Math.floor(count / 1000)}k`;
 }
