@@ -55,8 +55,8 @@ export async function createDraftInventory(red: NodeAPI, body: Readonly<JsonObje
       );
     },
   });
-  if (properties.choice('source', ['file', 'list']) === 'list') await inventory.loadText(properties.text('list') ?? '[]', 'json');
-  else await inventory.loadText(...(await readDeployedFile(properties, isAsDeployed('source', 'file'))));
+  if (properties.choice('source', ['file', 'list']) === 'list') await inventory.read(properties.text('list') ?? '[]', 'json');
+  else await inventory.read(...(await readDeployedFile(properties, isAsDeployed('source', 'file'))));
   return { inventory, redactor: draftCredentials.redactor };
 }
 

@@ -146,7 +146,7 @@ export class InventoryNode {
     await this.#attempt(async () => {
       const source = properties.choice('source', ['file', 'list']);
       this.#inventory = this.#createInventory(properties);
-      if (source === 'list') return this.#inventory.loadText(properties.text('list') ?? '[]', 'json');
+      if (source === 'list') return this.#inventory.read(properties.text('list') ?? '[]', 'json');
       const file = properties.text('file');
       if (file === undefined) throw badConfig('No file is given. Open the inventory and enter the path of one.');
       detectInventoryFormat(file);
@@ -196,7 +196,7 @@ export class InventoryNode {
 
   async #readFile(file: string): Promise<void> {
     const text = await readStableFile(file);
-    await this.#inventory?.loadText(text, detectInventoryFormat(file));
+    await this.#inventory?.read(text, detectInventoryFormat(file));
   }
 
   async #attempt(work: () => Promise<void>): Promise<void> {

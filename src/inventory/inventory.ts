@@ -136,7 +136,7 @@ export class Inventory {
   }
 
   /** Reads a text and takes it over, as a whole or not at all. Errors: `BAD_CONFIG` with line and field of what is wrong. */
-  async loadText(text: string, format: InventoryFormat): Promise<void> {
+  async read(text: string, format: InventoryFormat): Promise<void> {
     const { entries, findLine } = await parseInventory(text, format);
     await this.loadEntries(entries, findLine);
   }

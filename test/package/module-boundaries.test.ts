@@ -10,18 +10,19 @@ const files = readdirSync(SRC, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
   .map((entry) => join(entry.parentPath, entry.name));
 
-const { dependencies } = JSON.parse(readFileSync(join(SRC, '../../package.json'), 'utf8')) as { dependencies: Record<string, string> };
+const { dependencies } = JSON.parse(readFileSync(join(SRC, '../package.json'), 'utf8')) as { dependencies: Record<string, string> };
 
-/** What a file imports, in whatever way, types included. */
-function importsOf(file: string): string[] {
+/** The specifiers that a file imports, types included. */
+function listImports(file: string): string[] {
   return ts.preProcessFile(readFileSync(file, 'utf8'), true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-const inside = (path: string, folder: string): boolean => !relative(folder, path).startsWith('..');
+const isInside = (path: string, folder: string): boolean => !relative(folder, path).startsWith('..');
 
-/** The house, from the cellar up; what stands in `src/` itself is its roof. */
-const ROOMS = [
+/** The layers, the lowest first: a folder or a file of `src/`. */
+const LAYERS = [
   'model',
+  'files',
   'http',
   'transfer',
   'login',
@@ -33,49 +34,54 @@ const ROOMS = [
   'contain',
   'areas',
   'gateway-options',
-  'gateway-writes',
+  'write-interceptors',
   'gateway',
   'inventory',
   'watch',
   'index',
 ];
 
-function floorOf(file: string): number {
-  const room =
+function getLayer(file: string): number {
+  const name =
     relative(SRC, file)
       .split(sep)[0]
       ?.replace(/\.(js|ts)$/, '') ?? '';
-  return room === 'simulator' ? 0 : ROOMS.indexOf(room === '' ? 'index' : room);
+  return name === 'simulator' ? 0 : LAYERS.indexOf(name === '' ? 'index' : name);
 }
 
 describe('the library', () => {
-  it('is looked at', () => {
+  it('has more than 30 files, and their imports are found', () => {
     expect(files.length).toBeGreaterThan(30);
-    expect(importsOf(join(SRC, 'http/pool.ts'))).toEqual(expect.arrayContaining(['undici', './connections', 'node:net']));
+    expect(listImports(join(SRC, 'http/create-connection-pool.ts'))).toEqual(
+      expect.arrayContaining(['undici', './connection-pool', 'node:net']),
+    );
   });
 
-  it.each(files.map((file) => [relative(SRC, file), file]))('%s imports nothing of Node-RED, and nothing from outside', (_name, file) => {
-    for (const name of importsOf(file)) {
-      if (name.startsWith('.')) expect(inside(resolve(dirname(file), name), SRC), name).toBe(true);
-      else if (!isBuiltin(name)) expect(Object.keys(dependencies), name).toContain(name);
-    }
-  });
+  it.each(files.map((file) => [relative(SRC, file), file]))(
+    '%s imports nothing from Node-RED or from outside the library',
+    (_name, file) => {
+      for (const name of listImports(file)) {
+        if (name.startsWith('.')) expect(isInside(resolve(dirname(file), name), SRC), name).toBe(true);
+        else if (!isBuiltin(name)) expect(Object.keys(dependencies), name).toContain(name);
+      }
+    },
+  );
 
-  it('and the simulator share no code', () => {
+  it('shares no code with the simulator', () => {
     const simulator = join(SRC, 'simulator');
     for (const file of files) {
-      for (const name of importsOf(file).filter((from) => from.startsWith('.'))) {
-        expect(inside(resolve(dirname(file), name), simulator), `${relative(SRC, file)}: ${name}`).toBe(inside(file, simulator));
+      for (const name of listImports(file).filter((from) => from.startsWith('.'))) {
+        expect(isInside(resolve(dirname(file), name), simulator), `${relative(SRC, file)}: ${name}`).toBe(isInside(file, simulator));
       }
     }
   });
 
-  it.each(files.map((file) => [relative(SRC, file), file]))('%s imports from its own room and from rooms below it only', (_name, file) => {
-    const floor = floorOf(file);
-    for (const name of importsOf(file).filter((from) => from.startsWith('.'))) {
-      const target = floorOf(resolve(dirname(file), name));
-      expect(target, `${name} is no room that this test knows`).toBeGreaterThanOrEqual(0);
-      expect(target, name).toBeLessThanOrEqual(floor);
+  it.each(files.map((file) => [relative(SRC, file), file]))('%s imports only from its own layer and the layers below it', (_name, file) => {
+    const layer = getLayer(file);
+    for (const name of listImports(file).filter((from) => from.startsWith('.'))) {
+      const target = getLayer(resolve(dirname(file), name));
+      expect(target, `${name} is not in the list of layers`).toBeGreaterThanOrEqual(0);
+      expect(target, name).toBeLessThanOrEqual(layer);
     }
   });
 
@@ -83,7 +89,7 @@ describe('the library', () => {
     for (const file of files) expect(readFileSync(file, 'utf8'), file).not.toMatch(/^import (?!type)[^;]*from 'undici'/m);
   });
 
-  it('can be used from a script', () => {
+  it('runs in a script without Node-RED', () => {
     expect(typeof Gateway).toBe('function');
     expect(new GatewayError('LIMIT', 'Too many.')).toMatchObject({ code: 'LIMIT', message: 'Too many.' });
     expect(operations.has('sessions.list')).toBe(true);

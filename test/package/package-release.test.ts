@@ -140,9 +140,14 @@ describe('what a newcomer meets', () => {
     expect(updates.find((update) => update['package-ecosystem'] === 'npm')?.directories?.sort()).toEqual(folders.sort());
   });
 
-  const documents = ['docs', 'fleet', '.github']
-    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, String(file))))
-    .filter((file) => file.endsWith('.md') && !file.includes('node_modules'));
+  // fleet/node_modules holds a link to this repository: a walk into it would never end.
+  const listDocuments = (folder: string): string[] =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : listDocuments(path);
+      return entry.name.endsWith('.md') ? [path] : [];
+    });
+  const documents = ['docs', 'fleet', '.github'].flatMap(listDocuments);
   const linksOf = (file: string): string[] =>
     [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => join(file, '..', decodeURIComponent(link)));
 

@@ -104,7 +104,7 @@ describe('the tarball', () => {
   it('reads an inventory of each kind', () => {
     const texts = { json: '[{"name":"a"}]', yaml: '- name: a', csv: 'name\na\n' };
     const script = `
-      const { parseInventory } = require(${JSON.stringify(join(installed, 'dist', 'src', 'inventory', 'parse.js'))});
+      const { parseInventory } = require(${JSON.stringify(join(installed, 'dist', 'src', 'inventory', 'parse-inventory.js'))});
       (async () => {
         const read = Object.entries(${JSON.stringify(texts)}).map(([format, text]) => parseInventory(text, format));
         console.log(JSON.stringify((await Promise.all(read)).map(({ entries }) => entries)));

@@ -13,7 +13,7 @@ const defaults = { realm: 'Admin Users' };
 
 async function read(text: string, format: InventoryFormat, more: Record<string, unknown> = defaults): Promise<Inventory> {
   const inventory = new Inventory({ defaults: more });
-  await inventory.loadText(text, format);
+  await inventory.read(text, format);
   return inventory;
 }
 
@@ -93,7 +93,7 @@ describe('an inventory', () => {
     ] as const) {
       const gateways = new GatewayRegistry();
       const inventory = new Inventory({ defaults, gateways });
-      await inventory.loadText(text, format);
+      await inventory.read(text, format);
       expect([inventory.size, gateways.size, inventory.select('vpn-99*').length]).toEqual([1000, 0, 11]);
     }
   });
@@ -163,7 +163,7 @@ describe('a fault is told with its line and its field', () => {
 
   it('and it never takes the place of what was good', async () => {
     const inventory = await read(JSON.stringify([entry]), 'json');
-    await expect(inventory.loadText(JSON.stringify([entry, { name: 'b' }]), 'json')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+    await expect(inventory.read(JSON.stringify([entry, { name: 'b' }]), 'json')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
     expect(inventory.appliances.map(({ name }) => name)).toEqual(['vpn-1']);
   });
 
