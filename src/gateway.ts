@@ -247,7 +247,7 @@ export class Gateway {
   enforceContainments(options: EnforcementOptions = {}): () => void {
     const interceptedRun = { context: this.#context, operation: 'contain.keep', redactor: this.#redactor, initiator: options.initiator };
     const createInterceptor = (call: RunContext): WriteInterceptor => createWriteInterceptor(interceptedRun, call, false);
-    return startGatewayEnforcement(this.#context, this.#redactor, options, { createInterceptor, permit: this.#checkPermission });
+    return startGatewayEnforcement(this.#context, this.#redactor, options, { createInterceptor, checkPermission: this.#checkPermission });
   }
 
   /** The certificates that the appliance shows, trusted or not: for whoever is to decide that. Nothing but a handshake is done. */

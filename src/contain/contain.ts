@@ -3,12 +3,32 @@ import { asGatewayError, badInput, GatewayError } from '../model/error';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
-import type { ContainmentActions } from './containment-actions';
 import { isContainmentOver, getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
 
-/** Ended at once; more would be as many as there are connections for everything else. */
+/** Sessions that are ended at the same time. More would take all connections of the appliance. */
 const CONCURRENCY = 8;
+
+/** The actions that a containment performs at an appliance. All of them reject with a `GatewayError`. */
+export interface ContainmentActions {
+  /** The hash of the appliance. */
+  readonly appliance: string;
+  /** Nothing is written, here or at the appliance. */
+  readonly isDryRun: boolean;
+  /** Whether the local account is enabled. Undefined if the server has no such account. Errors: `NOT_FOUND` for the server. */
+  isEnabled(server: string, name: string): Promise<boolean | undefined>;
+  setEnabled(server: string, name: string, enabled: boolean): Promise<void>;
+  /** All sessions, or those of one user. The appliance may compare names loosely. */
+  listSessions(name?: string): Promise<JsonObject[]>;
+  /** Whether a session has exactly this name, or this address. False for sessions of the account of this package. */
+  isSessionOf(session: JsonObject, subject: { readonly name?: string; readonly 'source-ip'?: string }): boolean;
+  /** Returns false for a session that had already ended. */
+  endSession(session: JsonObject): Promise<boolean>;
+  /** The fields of a session for data and events. */
+  toReportedSession(session: JsonObject): JsonObject;
+  /** Runs `work` while no other run changes containments of this appliance. */
+  runExclusive<T>(work: () => Promise<T>): Promise<T>;
+}
 
 export interface ContainRequest {
   readonly name?: string;
@@ -16,11 +36,11 @@ export interface ContainRequest {
   readonly servers: readonly string[];
   readonly minutes: number;
   readonly folder?: string | undefined;
-  /** Most people at once. */
+  /** The maximum number of people contained at the same time. */
   readonly max: number;
 }
 
-/** What `contain` gives. */
+/** The data of `contain`. */
 export interface Containment {
   readonly id: string | null;
   readonly name?: string;
@@ -31,16 +51,16 @@ export interface Containment {
 }
 
 /**
- * Keeps somebody out: disables the local accounts that are enabled, ends the sessions, and remembers it, so that what comes later is
- * ended too. Whoever is contained already stays so under the same id, until the later end. What fails once it is written down is
- * tried again by the keeper, and told. Errors: `LIMIT` for more than `max`, `NOT_FOUND` for a server; nothing was done then.
+ * Contains a person or an address: records it, disables the enabled local accounts and ends the sessions. A containment that exists keeps
+ * its id and the later end. A step that fails after the record was written is an error, and the enforcement loop repeats it. Errors before
+ * anything is done: `LIMIT` for more than `max`, `NOT_FOUND` for a server.
  */
 export async function contain(request: ContainRequest, actions: ContainmentActions): Promise<Containment> {
   const store = getContainmentStores(actions.appliance).forFolder(request.folder);
   let fault: GatewayError | undefined;
   const record = await actions.runExclusive(async () => {
     const stored = await prepareRecord(request, actions, store);
-    // A plan shows what would be written.
+    // A dry run writes nothing, here or at the appliance.
     if (!actions.isDryRun) await stored.store.put(stored.record);
     const accountResult = await disableAccounts(stored, actions);
     fault = accountResult.fault;
@@ -60,7 +80,7 @@ export async function contain(request: ContainRequest, actions: ContainmentActio
   };
 }
 
-/** The record that keeps them out from now on; nothing is written yet. */
+/** Creates or extends the record. It is not written yet. */
 async function prepareRecord(request: ContainRequest, actions: ContainmentActions, store: ContainmentStore): Promise<StoredContainment> {
   const subject = pickSubject(request);
   const all = await readContainments(actions.appliance);
@@ -69,7 +89,7 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
   if (otherCount >= request.max) {
     throw new GatewayError(
       'LIMIT',
-      safeMessage`${otherCount} are contained already, and at most ${request.max} may be: nothing was done. Release somebody, or raise max (Most people).`,
+      safeMessage`${otherCount} people are already contained; the maximum is ${request.max}. Nothing was sent. Release a person, or raise max (Max people).`,
       { sent: false },
     );
   }
@@ -94,7 +114,7 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
   };
 }
 
-/** Disables what is to be disabled, each written down as it is done. Gives the first fault, and goes on with the others. */
+/** Disables the wanted accounts and records each. Returns the first fault, and continues with the other accounts. */
 export async function disableAccounts(
   { record, store }: StoredContainment,
   actions: ContainmentActions,
@@ -118,7 +138,7 @@ export async function disableAccounts(
   return { record: latest, fault };
 }
 
-/** Ends the sessions that somebody has now. Gives the first fault, and goes on with the others. */
+/** Ends the present sessions. Returns the first fault, and continues with the other sessions. */
 async function endSessions(
   record: ContainmentRecord,
   actions: ContainmentActions,
@@ -138,17 +158,17 @@ async function endSessions(
   }
 }
 
-/** Errors: `NOT_FOUND` for an id or a name that is not contained. Others leave it to the keeper to go on. */
+/** Ends a containment by id or name. Errors: `NOT_FOUND` if it does not exist. After other errors the enforcement loop continues. */
 export async function release(
   { id, name }: { id?: string | undefined; name?: string | undefined },
   actions: ContainmentActions,
 ): Promise<{ id: string; enabled: string[]; 'ended-meanwhile': number }> {
-  if ((id === undefined) === (name === undefined)) throw badInput('id or name has to be given, and only one of them.');
+  if ((id === undefined) === (name === undefined)) throw badInput('Enter either id or name (User).');
   return actions.runExclusive(async () => {
     const all = await readContainments(actions.appliance);
     const stored = all.find(({ record }) => (id === undefined ? getSubjectName(record) === name : record.id === id));
     if (!stored) {
-      const message = safeMessage`Nobody is contained here under ${JSON.stringify(id ?? name)}. List tells who is; give the folder where they are kept, if this Node-RED has not used it yet.`;
+      const message = safeMessage`${JSON.stringify(id ?? name)} is not contained at this appliance. Use List to see who is. If this Node-RED has not used the folder yet, enter it in folder.`;
       throw new GatewayError('NOT_FOUND', message, { sent: false });
     }
     const enabled = await endContainment(stored, actions);
@@ -156,13 +176,13 @@ export async function release(
   });
 }
 
-/** Ends a containment: enables exactly what it has disabled, and forgets it. That it ends is written down first, so that it will. */
+/** Ends a containment: enables the accounts that it disabled and removes the record. The end is recorded first, so that a restart finishes it. */
 export async function endContainment({ record, store }: StoredContainment, actions: ContainmentActions): Promise<string[]> {
   const enabled: string[] = [];
   let latest: ContainmentRecord = { ...record, releasing: true };
   if (!actions.isDryRun && !record.releasing) await store.put(latest);
   for (const { server } of record.accounts) {
-    // Somebody else may have enabled or deleted it meanwhile.
+    // An administrator may have enabled or deleted the account meanwhile.
     if ((await actions.isEnabled(server, getSubjectName(record))) === false) {
       await actions.setEnabled(server, getSubjectName(record), true);
       enabled.push(server);
@@ -175,7 +195,7 @@ export async function endContainment({ record, store }: StoredContainment, actio
   return enabled;
 }
 
-/** What `list` tells of each. */
+/** The data of `list`. */
 export async function listContained(appliance: string): Promise<JsonObject[]> {
   return (await readContainments(appliance)).map(({ record }) => ({
     id: record.id,
@@ -195,7 +215,7 @@ export function pickSubject({ name, 'source-ip': address }: Pick<ContainmentReco
 }
 
 function stillContainedError(fault: GatewayError, record: ContainmentRecord): GatewayError {
-  const message = safeMessage`${fault} ${getSubjectName(record)} is contained all the same, and what failed is tried again until ${record.until}; release ends that.`;
+  const message = safeMessage`${fault} ${getSubjectName(record)} stays contained. The failed step is repeated until ${record.until} or until a release.`;
   const extra = { ...fault.details.extra, id: record.id, until: record.until };
   return new GatewayError(fault.code, message, { ...fault.details, extra });
 }

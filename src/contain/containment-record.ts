@@ -1,33 +1,34 @@
+import { coordinationKey } from '../model/coordination';
 import { isObject } from '../model/json';
 
 /**
- * A local account that was enabled when it was looked at. `wanted`: it is to be disabled, and may be already; that is written down
- * before it is done, so that whoever is killed in between knows afterwards what to enable again.
+ * A local account that was enabled when the person was contained. `wanted`: it must still be disabled, or was disabled without a record
+ * of it. It is written before the change, so that a restart after a kill knows which accounts to enable again.
  */
 export interface ContainedAccount {
   readonly server: string;
   readonly state: 'wanted' | 'disabled';
 }
 
-/** Somebody who is kept out, or all who come from an address: one of `name` and `source-ip`. Plain JSON: it is what a file holds. */
+/** A containment of a person (`name`) or of an address (`source-ip`). Plain JSON, as it is saved in a file. */
 export interface ContainmentRecord {
-  /** Cannot be guessed. */
+  /** A random UUID, so that it cannot be guessed. */
   readonly id: string;
-  /** Which appliance, as a hash: several may share a folder. */
+  /** The hash of the appliance, because several appliances can share a folder. */
   readonly appliance: string;
   readonly name?: string;
   readonly 'source-ip'?: string;
   readonly accounts: readonly ContainedAccount[];
-  /** Sessions that were ended after the first ones. */
+  /** The number of sessions that were ended after the first ones. */
   readonly ended: number;
   /** ISO 8601. */
   readonly since: string;
   readonly until: string;
-  /** It is over; what was disabled is being enabled. */
+  /** The containment has ended; its accounts are being enabled. */
   readonly releasing: boolean;
 }
 
-/** Whom it keeps out, for words. */
+/** The contained name or address, for messages. */
 export function getSubjectName({ name, 'source-ip': address }: Pick<ContainmentRecord, 'name' | 'source-ip'>): string {
   return name ?? address ?? '';
 }
@@ -48,4 +49,9 @@ export function isContainmentRecord(value: unknown): value is ContainmentRecord 
     Array.isArray(accounts) &&
     accounts.every((item) => isObject(item) && typeof item['server'] === 'string' && ['wanted', 'disabled'].includes(String(item['state'])))
   );
+}
+
+/** The hash that stands for an appliance in files, so that they do not expose its address. */
+export function toApplianceHash(baseUrl: string): string {
+  return coordinationKey('contain', baseUrl.toLowerCase());
 }

@@ -9,23 +9,23 @@ import { retryWhileLocked } from '../files/retry-locked';
 import { withLockFile } from '../files/lock-file';
 import { isContainmentRecord, type ContainmentRecord } from './containment-record';
 
-/** What was found. A fault at one of them does not keep anybody from the others. */
+/** The records of a store. A fault of one file does not hide the others. */
 export interface StoreContents {
   readonly records: readonly ContainmentRecord[];
   readonly fault?: GatewayError | undefined;
 }
 
-/** Where it is kept who is kept out. */
+/** A place that stores containments. */
 export interface ContainmentStore {
   readAll(): Promise<StoreContents>;
   put(record: ContainmentRecord): Promise<void>;
-  /** Whether it was there. */
+  /** Returns whether the record existed. */
   remove(id: string): Promise<boolean>;
-  /** Runs while no other process that shares it does. */
+  /** Runs `work` while no other process that shares the store changes it. */
   runExclusive<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Of this process: a deploy keeps it, a restart does not. */
+/** Stores containments in this process. They survive a deploy, but not a restart. */
 class MemoryStore implements ContainmentStore {
   readonly #records = new Map<string, ContainmentRecord>();
 
@@ -51,8 +51,8 @@ const RECORD_FILE_NAME = /^contained-([0-9a-f-]{36})\.json$/;
 const toRecordFileName = (id: string): string => `contained-${id}.json`;
 
 /**
- * One file for each, written beside and renamed, for its owner only. Errors: as of `fileFault`; `BAD_CONFIG` for a file of that name
- * which is none of ours: somebody might be let in because of it.
+ * Stores each containment in a file that only its owner can read. Errors: those of `toFileError`, and `BAD_CONFIG` for a damaged file,
+ * which could hide a containment.
  */
 class FolderStore implements ContainmentStore {
   readonly #folder: string;
@@ -113,19 +113,19 @@ class FolderStore implements ContainmentStore {
   async #read(name: string): Promise<ContainmentRecord | undefined> {
     const file = join(this.#folder, name);
     const found = await readJsonFile(file);
-    // Another one has released it meanwhile.
+    // Another process has released it since the folder was read.
     if (!found) return undefined;
     const record = found.value;
     if (isContainmentRecord(record) && toRecordFileName(record.id) === name) return record;
     throw new GatewayError(
       'BAD_CONFIG',
-      safeMessage`${file} is damaged: it does not tell whom it keeps out. Remove it, and look whether an account has to be enabled by hand.`,
+      safeMessage`${file} is damaged: the contained person cannot be read from it. Remove the file, and check whether an account must be enabled by hand.`,
       { sent: false },
     );
   }
 }
 
-/** The places of one appliance that this process knows: its memory, and every folder that was named. */
+/** The stores of one appliance: the memory of this process and every folder that an operation or node named. */
 class ContainmentStores {
   readonly #appliance: string;
   readonly #memory = new MemoryStore();
@@ -135,7 +135,7 @@ class ContainmentStores {
     this.#appliance = appliance;
   }
 
-  /** The one to write into. */
+  /** The store of a folder, or the memory without one. */
   forFolder(folder: string | undefined): ContainmentStore {
     if (folder === undefined) return this.#memory;
     const path = resolve(folder);
@@ -152,37 +152,37 @@ class ContainmentStores {
 
 const storesByAppliance = new Map<string, ContainmentStores>();
 
-/** By the hash of the appliance. */
+/** The stores of an appliance by its hash. */
 export function getContainmentStores(appliance: string): ContainmentStores {
   let stores = storesByAppliance.get(appliance);
   if (!stores) storesByAppliance.set(appliance, (stores = new ContainmentStores(appliance)));
   return stores;
 }
 
-/** As if the process had just started. For tests. */
+/** Resets the state of the process. For tests. */
 export function resetContainmentStores(): void {
   storesByAppliance.clear();
 }
 
-/** One that is kept out, and where that is kept. */
+/** A containment with its store. */
 export interface StoredContainment {
   readonly record: ContainmentRecord;
   readonly store: ContainmentStore;
 }
 
-/** Runs while nobody else changes who is kept out: in the order in which the folders sort, or two processes would wait for each other. */
+/** Runs `work` while no other process changes the stores. Folders are locked in sorted order, so that two processes cannot deadlock. */
 export function runExclusiveInAllStores<T>(appliance: string, work: () => Promise<T>): Promise<T> {
   return getContainmentStores(appliance).all.reduceRight<() => Promise<T>>((inner, store) => () => store.runExclusive(inner), work)();
 }
 
-/** All who are kept out. Errors: the first fault, where somebody cannot be read. */
+/** Reads all containments. Errors: the first fault of a store. */
 export async function readContainments(appliance: string): Promise<StoredContainment[]> {
   const { containments, fault } = await tryReadContainments(appliance);
   if (fault) throw fault;
   return containments;
 }
 
-/** Those who can be read, and what is wrong with the others. */
+/** Reads all containments that can be read, and the first fault. */
 export async function tryReadContainments(
   appliance: string,
 ): Promise<{ containments: StoredContainment[]; fault: GatewayError | undefined }> {

@@ -2,45 +2,44 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
-import { disableAccounts, endContainment, pickSubject } from './contain';
-import type { ContainmentActions } from './containment-actions';
+import { disableAccounts, endContainment, pickSubject, type ContainmentActions } from './contain';
 import { isContainmentOver, type ContainmentRecord } from './containment-record';
 import { getContainmentStores, tryReadContainments, type StoredContainment } from './containment-store';
 
-/** What happened by itself: a new session was ended, or a containment has come to its end. */
+/** An event of the enforcement: a new session was ended, or a containment reached its end. */
 export type ContainEvent = { readonly id: string; readonly name?: string; readonly 'source-ip'?: string } & (
   | { readonly event: 'ended'; readonly session: JsonObject }
   | { readonly event: 'released'; readonly enabled: readonly string[]; readonly 'ended-meanwhile': number }
 );
 
-/** Somebody who keeps people out of an appliance: one of these does it for all of the same appliance. */
+/** A node or script that enforces containments. One participant acts for all of the same appliance. */
 export interface EnforcementParticipant {
-  /** Which appliance, as a hash. */
+  /** The hash of the appliance. */
   readonly appliance: string;
-  /** Seconds from one look to the next. */
+  /** Seconds between two polls. */
   readonly every: number;
-  /** Whether it is one that contains people: then a journal names this one, and not one that only lists them. */
+  /** Whether the participant contains people. Such a participant is preferred, because the journal names the one that acts. */
   readonly canContain: boolean;
-  /** Looked into beside what is known. */
+  /** A folder with containments, in addition to the known ones. */
   readonly folder?: string | undefined;
-  /** What is still under way after so long is cancelled. */
+  /** Runs `work` and cancels its requests after `timeLimitMs`. */
   perform<T>(work: (actions: ContainmentActions) => Promise<T>, timeLimitMs: number): Promise<T>;
   onEvent(event: ContainEvent): void;
-  /** Each look: how many are kept out, or what went wrong. */
+  /** Called after each poll with the number of contained people, and the fault if there was one. */
   onPoll(contained: number, fault: GatewayError | undefined): void;
 }
 
-/** More than so many users at once cost more one by one than the whole list. */
+/** Above this number of users, one complete list costs less than a request for each. */
 const MAX_LOOKUPS_BY_NAME = 3;
 const CONCURRENCY = 8;
 const MAX_GRACE_MS = 500;
-/** One request that hangs must not let somebody stay for as long as requests may take. */
+/** A poll is ended after this time, because a request that hangs would let a person stay signed in. */
 const MIN_TIME_LIMIT_MS = 5000;
 const MAX_TIME_LIMIT_MS = 600_000;
 
 const loops = new Map<string, EnforcementLoop>();
 
-/** Keeps out whoever is contained, until the answer is called. */
+/** Starts to enforce containments. The returned function stops it. */
 export function startEnforcement(participant: EnforcementParticipant): () => void {
   if (participant.folder !== undefined) getContainmentStores(participant.appliance).forFolder(participant.folder);
   let loop = loops.get(participant.appliance);
@@ -48,12 +47,12 @@ export function startEnforcement(participant: EnforcementParticipant): () => voi
   return loop.join(participant);
 }
 
-/** Whether anybody keeps people out of anywhere. */
+/** Whether any containment is enforced in this process. */
 export function isEnforcing(): boolean {
   return loops.size > 0;
 }
 
-/** All sessions of an appliance, as somebody else has read them; `began` by `performance.now()`. */
+/** Passes on a complete list of sessions that another operation read. `startedAt` is a value of `performance.now()`. */
 export function offerSessions(appliance: string, sessions: readonly JsonObject[], startedAt: number): void {
   loops.get(appliance)?.offer({ sessions, startedAt });
 }
@@ -63,17 +62,17 @@ interface SessionList {
   readonly startedAt: number;
 }
 
-/** The one who looks, for all keepers of an appliance in this process. */
+/** Polls one appliance for all participants in this process. */
 class EnforcementLoop {
   readonly #appliance: string;
   readonly #participants = new Set<EnforcementParticipant>();
-  /** Sessions that were ended and are still listed: told once. */
+  /** Ended sessions that are still listed. Each is reported once. */
   #endedSessionIds = new Set<unknown>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
-  /** When the last look began. */
+  /** When the last poll started, by `performance.now()`. */
   #lastPollAt = -Infinity;
-  /** The longest that went well, and how many in a row took too long. */
+  /** The duration of the longest successful poll, and the number of consecutive timeouts. */
   #longestPollMs = 0;
   #consecutiveTimeouts = 0;
 
@@ -93,22 +92,22 @@ class EnforcementLoop {
   }
 
   get #intervalMs(): number {
-    return 1000 * Math.min(...[...this.#participants].map((each) => each.every));
+    return 1000 * Math.min(...[...this.#participants].map(({ every }) => every));
   }
 
-  /** A list that a watch has read is a look, unless the last one has just been. */
+  /** Uses a list that a watch read in place of a poll, unless the last poll was very recent. */
   offer(sessionList: SessionList): void {
     if (this.#isPolling || sessionList.startedAt - this.#lastPollAt < this.#intervalMs / 4) return;
     clearTimeout(this.#timer);
     void this.#poll(sessionList);
   }
 
-  /** In so many milliseconds; after a look that is under way, as that one says. */
+  /** Plans the next poll. A running poll plans its own successor. */
   #schedule(ms: number): void {
     if (this.#isPolling) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#poll(), ms);
-    // Node-RED is kept alive by others; a script ends when it is done.
+    // The timer must not keep a script alive.
     this.#timer.unref();
   }
 
@@ -125,7 +124,7 @@ class EnforcementLoop {
       const { containments, fault: readFault } = await tryReadContainments(this.#appliance);
       fault = readFault;
       contained = containments.filter(({ record }) => !isContainmentOver(record)).length;
-      // With nobody to keep out nothing is sent.
+      // Without containments nothing is sent.
       if (containments.length > 0) {
         const workFault = await this.#pollWithTimeLimit((timeLimitMs) =>
           participant.perform((actions) => this.#enforce(containments, actions, sessionList?.sessions), timeLimitMs),
@@ -136,16 +135,16 @@ class EnforcementLoop {
       fault = asGatewayError(thrown);
     }
     this.#isPolling = false;
-    for (const each of this.#participants) each.onPoll(contained, fault);
+    for (const { onPoll } of this.#participants) onPoll(contained, fault);
     if (this.#participants.size === 0) return;
     const intervalMs = this.#intervalMs;
-    // Whoever read the last list reads the next one a little sooner or later.
+    // The reader of the last list may read the next one a little later, so wait for it.
     const graceMs = sessionList ? Math.min(intervalMs / 20, MAX_GRACE_MS) : 0;
-    // As often where the appliance is away: whoever signs in as soon as it is back is not to wait for us.
+    // An unreachable appliance is polled as often, because people sign in as soon as it is back.
     this.#schedule(Math.max(0, intervalMs + graceMs - (performance.now() - startedAt)));
   }
 
-  /** A look that takes much longer than others do is ended, and the next one begins; each has twice the time, should all of them be slow. */
+  /** Ends a poll that takes much longer than the others, so that the next can start. Each timeout doubles the limit of the next. */
   async #pollWithTimeLimit(poll: (timeLimitMs: number) => Promise<GatewayError | undefined>): Promise<GatewayError | undefined> {
     const usualMs = Math.max(this.#intervalMs, MIN_TIME_LIMIT_MS, 3 * this.#longestPollMs);
     const timeLimitMs = Math.min(usualMs * 2 ** Math.min(this.#consecutiveTimeouts, 10), MAX_TIME_LIMIT_MS);
@@ -156,22 +155,22 @@ class EnforcementLoop {
     this.#consecutiveTimeouts = isTimeout ? this.#consecutiveTimeouts + 1 : 0;
     if (!fault) this.#longestPollMs = Math.max(this.#longestPollMs, elapsedMs);
     if (!isTimeout) return fault;
-    const message = safeMessage`The appliance took longer than ${Math.round(timeLimitMs / 1000)} s over who is kept out. It is asked again at once.`;
+    const message = safeMessage`The check of the contained people took longer than ${Math.round(timeLimitMs / 1000)} s. It is repeated at once.`;
     return new GatewayError('TIMEOUT', message, fault.details);
   }
 
-  /** One look. Gives the first fault; one at one of them does not keep it from the others. */
+  /** One poll. Returns the first fault, and continues with the other containments. */
   async #enforce(
     containments: readonly StoredContainment[],
     actions: ContainmentActions,
     knownSessions?: readonly JsonObject[],
   ): Promise<GatewayError | undefined> {
-    // The settings want no write to leave.
+    // In a dry run no write may be sent.
     if (actions.isDryRun) return undefined;
     let fault: GatewayError | undefined;
     const addFault = (thrown: unknown): void => void (fault ??= asGatewayError(thrown));
     const active = containments.map(({ record }) => record).filter((record) => !isContainmentOver(record));
-    // Sessions first: to change an account may have to wait for another process.
+    // Sessions come first, because a change of an account may wait for another process.
     if (active.length > 0) await this.#endNewSessions(active, actions, addFault, knownSessions).catch(addFault);
     if (containments.some(({ record }) => isContainmentOver(record) || record.accounts.some(({ state }) => state === 'wanted'))) {
       await actions.runExclusive(() => this.#updateAccounts(actions, addFault)).catch(addFault);
@@ -179,7 +178,7 @@ class EnforcementLoop {
     return fault;
   }
 
-  /** Finishes what was begun and what is over. Read again: this is the first moment that nobody else changes it. */
+  /** Finishes started and ended containments. It reads them again, because other processes may have changed them until now. */
   async #updateAccounts(actions: ContainmentActions, addFault: (thrown: unknown) => void): Promise<void> {
     for (const containment of (await tryReadContainments(this.#appliance)).containments) {
       const { record } = containment;
@@ -209,7 +208,7 @@ class EnforcementLoop {
     const matching = [...sessionsById.values()].filter((session) => active.some((record) => actions.isSessionOf(session, record)));
     const newSessions = matching.filter((session) => !this.#endedSessionIds.has(session['session-id']));
     if (newSessions.length === 0) return;
-    // The list took its time: who was released meanwhile is let in.
+    // A person who was released while the list was read may stay.
     const stillActive = (await tryReadContainments(this.#appliance)).containments.filter(({ record }) => !isContainmentOver(record));
     const counts = new Map<string, number>();
     await mapConcurrently(newSessions, CONCURRENCY, async (session) => {
@@ -227,7 +226,7 @@ class EnforcementLoop {
     if (counts.size > 0) await actions.runExclusive(() => this.#addToEnded(counts));
   }
 
-  /** Only where it is still there: nobody is contained anew by being counted. */
+  /** Counts only in records that still exist, so that a count does not contain a released person again. */
   async #addToEnded(counts: ReadonlyMap<string, number>): Promise<void> {
     for (const { record, store } of (await tryReadContainments(this.#appliance)).containments) {
       const newlyEnded = counts.get(record.id);
@@ -236,11 +235,11 @@ class EnforcementLoop {
   }
 
   #emit(event: ContainEvent): void {
-    for (const participant of this.#participants) participant.onEvent(event);
+    for (const { onEvent } of this.#participants) onEvent(event);
   }
 }
 
-/** All among which those of the people are. */
+/** Lists the sessions that can belong to the contained people. */
 async function listSessionsOf(records: readonly ContainmentRecord[], actions: ContainmentActions): Promise<readonly JsonObject[]> {
   const names = records.map(({ name }) => name).filter((name) => name !== undefined);
   const byName = names.length === records.length && names.length <= MAX_LOOKUPS_BY_NAME;

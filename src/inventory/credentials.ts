@@ -6,15 +6,15 @@ import { CREDENTIAL_NAMES, type CredentialName } from '../model/setting-kinds';
 
 export type CredentialSet = Readonly<Partial<Record<CredentialName, string>>>;
 
-/** Where credential sets are kept. */
+/** Reads credential sets by name. */
 export interface CredentialSource {
-  /** What there is of a set; nothing where there is none of that name. Errors: `BAD_CONFIG` for what cannot be read. */
+  /** Returns the values of a set, or an empty object for an unknown set. Errors: `BAD_CONFIG` if a value cannot be read. */
   readonly read: (set: string) => CredentialSet;
-  /** In words, where one value of a set has to be put. */
+  /** A sentence that says where to enter a value of a set. */
   readonly describeLocation: (set: string, name: CredentialName) => string;
 }
 
-/** Sets by name, as they are given. */
+/** Reads credential sets from an object. */
 export function credentialsFromObject(
   sets: Readonly<Record<string, CredentialSet>>,
   location = 'the credentials of the inventory',
@@ -25,10 +25,10 @@ export function credentialsFromObject(
   };
 }
 
-/** `totpSecret` is `TOTP_SECRET`. */
+/** Converts `totpSecret` to `TOTP_SECRET`. */
 const toConstantCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
-/** Variables of the environment: `GATEWAY_EU_PASSWORD` for the password of the set `eu`. */
+/** Reads credential sets from environment variables, such as `GATEWAY_EU_PASSWORD` for the password of the set `eu`. */
 export function credentialsFromEnvironment(
   prefix = 'GATEWAY',
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -41,7 +41,7 @@ export function credentialsFromEnvironment(
   };
 }
 
-/** A folder with one folder for each set, and in it one file for each value, such as `eu/password`. A line end behind the value is none of it. */
+/** Reads credential sets from a folder with a file for each value, such as `eu/password`. A line end after the value is removed. */
 export function credentialsFromFolder(folder: string): CredentialSource {
   const readValue = (set: string, name: CredentialName): string | undefined => {
     try {

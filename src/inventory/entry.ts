@@ -4,32 +4,32 @@ import { isSecretName } from '../model/secrets';
 import { joinMessageParts, trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import { CREDENTIAL_NAMES, SETTING_KINDS } from '../model/setting-kinds';
 
-/** One appliance as an inventory has it. */
+/** One appliance of an inventory. */
 export interface InventoryEntry {
   readonly name: string;
   readonly tags: readonly string[];
-  /** Name of the credential set that logs in there. */
+  /** The name of the credential set for the login. */
   readonly credentials: string;
-  /** What the entry says of its own, `url` above all; the rest is in the defaults. */
+  /** The entry's own properties, such as `url`. Missing ones come from the defaults. */
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** What an entry may say beside name, tags and credentials. */
+/** The properties of an entry in addition to name, tags and credentials. */
 export const ENTRY_PROPERTIES: readonly string[] = [...Object.keys(SETTING_KINDS), 'tls', 'proxy'].filter((name) => name !== 'name');
 
 export const DEFAULT_CREDENTIAL_SET = 'default';
 export const MAX_INVENTORY_ENTRIES = 100_000;
 
 const MAX_NAME_CHARACTERS = 200;
-/** Of more faults the number is enough. */
+/** Further faults are only counted. */
 const MAX_REPORTED_FAULTS = 5;
-/** A name of a set becomes a part of a path and of a variable's name. */
+/** A set name becomes part of a path and of the name of a variable. */
 const SET_NAME_PATTERN = /^[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}$/;
-/** What means something in a selection, or cannot be seen. */
+/** Characters that have a meaning in a selection or are invisible. */
 const INVALID_IN_NAME = /[*|"\p{Cc}]|^!|^tag:|^\s|\s$/u;
 const INVALID_IN_TAG = /[\s*|"!]/;
 
-/** One thing that is wrong, and at which entry. */
+/** A fault of one entry. */
 interface Fault {
   readonly index: number;
   readonly name: unknown;
@@ -37,8 +37,8 @@ interface Fault {
 }
 
 /**
- * Checks raw entries, all of them. `check` looks at the properties of one as they will be used, and throws what is wrong with them.
- * Errors: `BAD_CONFIG` with the line, the field and the reason of each fault; no value is quoted but a name.
+ * Checks all raw entries. `checkEntry` checks the resulting settings of one and throws a `GatewayError`. Errors: `BAD_CONFIG` with the
+ * line, field and reason of each fault. It quotes names, but no other value, because a value may be a secret.
  */
 export async function readEntries(
   raw: readonly unknown[],
@@ -46,14 +46,14 @@ export async function readEntries(
   findLine: (index: number) => Promise<number | undefined> = () => Promise.resolve(undefined),
 ): Promise<InventoryEntry[]> {
   if (raw.length > MAX_INVENTORY_ENTRIES)
-    throw badConfig(safeMessage`The inventory has ${raw.length} appliances; at most ${MAX_INVENTORY_ENTRIES} can be.`);
+    throw badConfig(safeMessage`The inventory has ${raw.length} appliances; the maximum is ${MAX_INVENTORY_ENTRIES}.`);
   const faults: Fault[] = [];
   const firstIndexByName = new Map<string, number>();
   const entries = raw.map((rawEntry, index) => {
     try {
       const entry = parseEntry(rawEntry);
       const earlierIndex = firstIndexByName.get(entry.name);
-      if (earlierIndex !== undefined) throw badInput(safeMessage`name: an appliance further up has it too (entry ${earlierIndex + 1}).`);
+      if (earlierIndex !== undefined) throw badInput(safeMessage`name: entry ${earlierIndex + 1} has the same name.`);
       firstIndexByName.set(entry.name, index);
       checkEntry(entry);
       return entry;
@@ -67,15 +67,15 @@ export async function readEntries(
   return entries.filter((entry) => entry !== undefined);
 }
 
-/** What the appliances have in common; a script may give `tls` and `proxy` as objects. Errors: `BAD_CONFIG`. */
+/** Checks the defaults of an inventory. Scripts may set `tls` and `proxy` to objects. Errors: `BAD_CONFIG`. */
 export function checkDefaults(defaults: Readonly<Record<string, unknown>>): void {
   for (const [property, value] of Object.entries(defaults)) {
     try {
-      if (property === 'name') throw badInput('name: each appliance has one of its own.');
+      if (property === 'name') throw badInput('name: it cannot be a default, because each appliance needs its own name.');
       checkProperty(property, property === 'tls' || property === 'proxy' ? '' : value);
     } catch (thrown) {
       if (!(thrown instanceof GatewayError)) throw thrown;
-      throw badConfig(safeMessage`The defaults of the inventory cannot be used. ${thrown}`);
+      throw badConfig(safeMessage`The defaults of the inventory are invalid. ${thrown}`);
     }
   }
 }
@@ -94,33 +94,35 @@ async function createInventoryError(
   });
   const moreSuffix = faults.length > MAX_REPORTED_FAULTS ? safeMessage` And ${faults.length - MAX_REPORTED_FAULTS} more.` : trusted('');
   const [line] = lines;
-  return badConfig(safeMessage`The inventory was not taken over. ${joinMessageParts(reported, ' ')}${moreSuffix}`, line);
+  return badConfig(safeMessage`The inventory was not loaded. ${joinMessageParts(reported, ' ')}${moreSuffix}`, line);
 }
 
 function parseEntry(raw: unknown): InventoryEntry {
-  if (!isObject(raw)) throw badInput('it is no appliance: name and url are needed.');
+  if (!isObject(raw)) throw badInput('it is not an appliance. An appliance is an object with name and url.');
   const { name, tags, credentials, ...rest } = raw;
   for (const [property, value] of Object.entries(rest)) checkProperty(property, value);
   const properties = Object.fromEntries(Object.entries(rest).filter(([, value]) => hasValue(value)));
   const set = hasValue(credentials) ? toText(credentials) : DEFAULT_CREDENTIAL_SET;
   if (set === undefined || !SET_NAME_PATTERN.test(set) || set.includes('..'))
-    throw badInput('credentials: it has to be the name of a credential set, of letters, digits and _ . - alone.');
+    throw badInput('credentials: it must be the name of a credential set, with only letters, digits, spaces and _ . -.');
   return { name: parseName(name), tags: parseTags(tags), credentials: set, properties };
 }
 
 function checkProperty(property: string, value: unknown): void {
   const shortName = property.slice(0, 60);
   if ((CREDENTIAL_NAMES as readonly string[]).includes(property) || isSecretName(property))
-    throw badInput(safeMessage`${shortName}: it belongs in a credential set, not in an inventory. Name the set in credentials.`);
+    throw badInput(
+      safeMessage`${shortName}: it belongs in a credential set, not in the inventory. Enter the name of the set in credentials.`,
+    );
   if (!ENTRY_PROPERTIES.includes(property))
     throw badInput(
-      safeMessage`${shortName}: there is no such property. There are: ${trusted(['name', 'tags', 'credentials', ...ENTRY_PROPERTIES].join(', '))}.`,
+      safeMessage`${shortName}: unknown property. Use ${trusted(['name', 'tags', 'credentials', ...ENTRY_PROPERTIES].join(', '))}.`,
     );
   if (hasValue(value) && toText(value) === undefined && typeof value !== 'boolean')
-    throw badInput(safeMessage`${shortName}: it has to be a text or a number.`);
+    throw badInput(safeMessage`${shortName}: it must be a text or a number.`);
 }
 
-/** An empty cell is none. */
+/** An empty cell counts as a missing value. */
 function hasValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
@@ -135,17 +137,17 @@ function parseName(value: unknown): string {
   if (name.length > MAX_NAME_CHARACTERS) throw badInput(safeMessage`name: it is longer than ${MAX_NAME_CHARACTERS} characters.`);
   if (INVALID_IN_NAME.test(name))
     throw badInput(
-      'name: it may not hold * | or quotation marks, begin with ! or tag:, or begin or end with a space: selections use these.',
+      'name: it must not contain * | or quotation marks, start with ! or tag:, or start or end with a space, because selections use these.',
     );
   return name;
 }
 
-/** A list, or a text with spaces, commas or semicolons between them. */
+/** Tags are an array, or a text separated by spaces, commas or semicolons. */
 function parseTags(value: unknown): string[] {
   const rawTags = Array.isArray(value) ? (value as unknown[]) : hasValue(value) ? (toText(value)?.split(/[\s,;]+/) ?? [value]) : [];
   const tags = rawTags.map(toText);
   const invalidIndex = tags.findIndex((tag) => tag === undefined || INVALID_IN_TAG.test(tag));
-  if (invalidIndex >= 0) throw badInput('tags: each has to be one word, without * | ! or quotation marks.');
+  if (invalidIndex >= 0) throw badInput('tags: each tag must be one word without * | ! or quotation marks.');
   return [...new Set(tags.filter((tag) => tag !== undefined && tag !== ''))] as string[];
 }
 

@@ -3,10 +3,10 @@ import { Gateway, type GatewayOptions } from '../gateway';
 import { isObject } from '../model/json';
 import type { Settings } from '../model/settings';
 
-/** A deploy closes every inventory and then makes it anew, a file may lose an appliance for a moment: so long nothing is closed. */
+/** Unused gateways stay open this long, because a deploy creates each inventory again and a file can lose an appliance for a moment. */
 const RETAIN_AFTER_CLOSE_MS = 90_000;
 
-/** A gateway, and who uses it. */
+/** A gateway with the number of its users. */
 export interface SharedGateway {
   readonly gateway: Gateway;
   readonly fingerprint: string;
@@ -14,7 +14,7 @@ export interface SharedGateway {
   closeTimer: NodeJS.Timeout | undefined;
 }
 
-/** Gateways by their settings: whoever asks with the same ones gets the same, with its key and its sockets. */
+/** Shares gateways by their settings: equal settings get the same gateway, with its API key and connections. */
 export class GatewayRegistry {
   readonly #options: GatewayOptions;
   readonly #retainMs: number;
@@ -25,12 +25,12 @@ export class GatewayRegistry {
     this.#retainMs = retainMs;
   }
 
-  /** How many are kept. */
+  /** The number of open gateways. */
   get size(): number {
     return this.#gateways.size;
   }
 
-  /** Errors: `BAD_CONFIG`, as of `new Gateway`. */
+  /** Returns the gateway of these settings and counts a user. Errors: `BAD_CONFIG`, as for `new Gateway`. */
   acquire(settings: Settings): SharedGateway {
     const fingerprint = settingsFingerprint(settings);
     let shared = this.#gateways.get(fingerprint);
@@ -44,7 +44,7 @@ export class GatewayRegistry {
     return shared;
   }
 
-  /** The same if it is kept already. */
+  /** Like `acquire`, but never creates a gateway. */
   acquireExisting(settings: Settings): SharedGateway | undefined {
     return this.#gateways.has(settingsFingerprint(settings)) ? this.acquire(settings) : undefined;
   }
@@ -52,7 +52,7 @@ export class GatewayRegistry {
   release(shared: SharedGateway): void {
     if (--shared.userCount > 0) return;
     const close = (): void => {
-      // What was begun is ended, an import of minutes too.
+      // Running operations, such as an import of minutes, finish first.
       if (shared.gateway.isBusy) {
         shared.closeTimer = setTimeout(close, this.#retainMs).unref();
         return;
@@ -63,7 +63,7 @@ export class GatewayRegistry {
     shared.closeTimer = setTimeout(close, this.#retainMs).unref();
   }
 
-  /** Ends them all at once, with what is under way. */
+  /** Closes all gateways at once and aborts running operations. */
   close(): void {
     for (const { gateway, closeTimer } of this.#gateways.values()) {
       clearTimeout(closeTimer);
@@ -73,9 +73,9 @@ export class GatewayRegistry {
   }
 }
 
-/** Of what is secret only a digest is kept as a name. */
+/** A digest, because the settings contain secrets. */
 function settingsFingerprint(settings: Settings): string {
   const sorted = (_key: string, value: unknown): unknown =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value;
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([name], [otherName]) => (name < otherName ? -1 : 1))) : value;
   return createHash('sha256').update(JSON.stringify(settings, sorted)).digest('base64');
 }

@@ -13,20 +13,20 @@ import { parseSelection, type Selectable } from './selection';
 
 type PropertyValues = Readonly<Record<string, unknown>>;
 
-/** Settings of the library from properties, as a table or a dialog has them, and credentials. Errors: `BAD_CONFIG`. */
+/** Converts the properties of an entry and its credentials to settings of a `Gateway`. Errors: `BAD_CONFIG`. */
 export type ToSettings = (properties: PropertyValues, credentials: CredentialSet) => Settings;
 
 export interface InventoryOptions {
-  /** Any property of an appliance but its name, its address and its credentials, for entries that have none of their own. */
+  /** Values for properties that an entry does not set. Any property except the name and the credentials. */
   readonly defaults?: PropertyValues | undefined;
-  /** Credential sets by name, or where they are kept. */
+  /** Credential sets by name, or their source. */
   readonly credentials?: CredentialSource | Readonly<Record<string, CredentialSet>> | undefined;
   readonly toSettings?: ToSettings | undefined;
-  /** Keeps the gateways; several inventories may share one. */
+  /** The registry of the gateways. Several inventories can share one. */
   readonly gateways?: GatewayRegistry | undefined;
 }
 
-/** Long enough to be taken for credentials while everything else is checked: sets may come later than the file. */
+/** Valid credentials for the check of all other settings, because sets may be entered later than the file. */
 const PLACEHOLDER_CREDENTIALS: CredentialSet = {
   username: 'x',
   password: 'x',
@@ -35,7 +35,7 @@ const PLACEHOLDER_CREDENTIALS: CredentialSet = {
   apiKey: 'x',
 };
 
-/** One appliance of an inventory. Its gateway is made at its first use, and holds no socket before. */
+/** One appliance of an inventory. Its gateway is created at the first use. */
 export class InventoryAppliance implements Selectable {
   readonly #entry: InventoryEntry;
   readonly #settings: () => Settings;
@@ -56,35 +56,35 @@ export class InventoryAppliance implements Selectable {
     return this.#entry.tags;
   }
 
-  /** Name of the credential set that logs in there. */
+  /** The name of the credential set for the login. */
   get credentials(): string {
     return this.#entry.credentials;
   }
 
-  /** The address, for people. */
+  /** The address, for display. */
   get url(): string {
     const { url } = this.#entry.properties;
     return typeof url === 'string' ? url : '';
   }
 
-  /** The gateway, if it was used. */
+  /** The gateway, if one was created. */
   get existingGateway(): Gateway | undefined {
     return this.#shared?.gateway;
   }
 
-  /** Errors: `BAD_CONFIG`, each time, such as for a credential set that is not there. */
+  /** Returns the gateway. Errors: `BAD_CONFIG` at each call, for example for a missing credential set. */
   gateway(): Gateway {
     this.#shared ??= this.#gateways.acquire(this.#settings());
     return this.#shared.gateway;
   }
 
-  /** Takes up the gateway that the same settings have had, without making one. */
+  /** Uses the open gateway of the same settings again, if there is one. */
   reuseGateway(): void {
     if (this.#shared || this.#gateways.size === 0) return;
     try {
       this.#shared = this.#gateways.acquireExisting(this.#settings());
     } catch {
-      // Whoever uses it is told.
+      // The next call of `gateway` reports the error.
     }
   }
 
@@ -94,7 +94,7 @@ export class InventoryAppliance implements Selectable {
   }
 }
 
-/** Many appliances from one list: what they have in common stands once, secrets stand elsewhere. */
+/** Many appliances from one list, with common defaults. Secrets are in credential sets, never in the list. */
 export class Inventory {
   readonly #defaults: PropertyValues;
   readonly #credentials: CredentialSource;
@@ -102,7 +102,7 @@ export class Inventory {
   readonly #gateways: GatewayRegistry;
   #appliances = new Map<string, InventoryAppliance>();
 
-  /** Errors: `BAD_CONFIG` for defaults that are none. */
+  /** Errors: `BAD_CONFIG` for invalid defaults. */
   constructor({
     defaults = {},
     credentials = {},
@@ -120,7 +120,7 @@ export class Inventory {
     return this.#appliances.size;
   }
 
-  /** In the order of the list. */
+  /** The appliances in the order of the list. */
   get appliances(): InventoryAppliance[] {
     return [...this.#appliances.values()];
   }
@@ -129,19 +129,19 @@ export class Inventory {
     return this.#appliances.get(name);
   }
 
-  /** Those that a selection fits, in the order of the list. Errors: `BAD_INPUT`. */
+  /** The appliances that match a selection, in the order of the list. Errors: `BAD_INPUT`. */
   select(selection: unknown): InventoryAppliance[] {
     const matches = parseSelection(selection);
     return this.appliances.filter(matches);
   }
 
-  /** Reads a text and takes it over, as a whole or not at all. Errors: `BAD_CONFIG` with line and field of what is wrong. */
+  /** Loads a text completely or not at all. Errors: `BAD_CONFIG` with the line and field of each fault. */
   async read(text: string, format: InventoryFormat): Promise<void> {
     const { entries, findLine } = await parseInventory(text, format);
     await this.loadEntries(entries, findLine);
   }
 
-  /** The same for a list that was read before. What did not change keeps its gateway, with its key and its sockets. */
+  /** Loads a parsed list. Unchanged appliances keep their gateway, with its API key and connections. */
   async loadEntries(raw: readonly unknown[], findLine?: (index: number) => Promise<number | undefined>): Promise<void> {
     const entries = await readEntries(raw, (entry) => this.#check(entry), findLine);
     const previous = this.#appliances;
@@ -152,13 +152,13 @@ export class Inventory {
     for (const appliance of previous.values()) appliance.release();
   }
 
-  /** Gateways that nobody else uses are closed after a while. */
+  /** Releases all gateways. Unused gateways are closed after 90 seconds. */
   close(): void {
     for (const appliance of this.#appliances.values()) appliance.release();
     this.#appliances = new Map();
   }
 
-  /** All but what may start, or be put there, later: credentials, and what tls and proxy name. */
+  /** Checks an entry without its credentials and the nodes of tls and proxy, which may be added later. */
   #check(entry: InventoryEntry): void {
     const properties = this.#properties(entry);
     checkSettings(this.#toSettings({ ...properties, tls: undefined, proxy: undefined }, PLACEHOLDER_CREDENTIALS));
@@ -175,8 +175,8 @@ export class Inventory {
       const needed = requiredCredentials(properties['login'], properties['secondFactor']) as readonly CredentialName[];
       const missing = needed.find((name) => !credentials[name]);
       if (missing !== undefined) {
-        const where = trusted(this.#credentials.describeLocation(entry.credentials, missing));
-        throw badConfig(safeMessage`the credential set ${entry.credentials} has no ${trusted(missing)}. ${where}`);
+        const location = trusted(this.#credentials.describeLocation(entry.credentials, missing));
+        throw badConfig(safeMessage`the credential set ${entry.credentials} has no ${trusted(missing)}. ${location}`);
       }
       return this.#toSettings(properties, credentials);
     } catch (thrown) {
@@ -190,7 +190,7 @@ function isCredentialSource(credentials: NonNullable<InventoryOptions['credentia
   return typeof credentials.read === 'function';
 }
 
-/** For scripts: texts of a table become what they stand for, objects stay. Errors: `BAD_CONFIG` naming the property. */
+/** The conversion for scripts. Texts become numbers and booleans. Errors: `BAD_CONFIG` with the property. */
 const settingsFromTable: ToSettings = (properties, credentials) => {
   const kinds: Readonly<Record<string, string>> = SETTING_KINDS satisfies Record<PlainSetting, string>;
   const converted = Object.entries(properties).map(([name, value]): [string, unknown] => {
@@ -203,18 +203,18 @@ const settingsFromTable: ToSettings = (properties, credentials) => {
 
 function readUrl({ url }: PropertyValues): string {
   if (typeof url === 'string') return url;
-  throw badConfig(safeMessage`url has to be text, for example https://vpn.example.com.`);
+  throw badConfig(safeMessage`url must be a text such as https://vpn.example.com.`);
 }
 
 function parseNumber(name: string, text: string): number {
   const number = Number(text);
-  if (text.trim() === '' || !Number.isFinite(number)) throw badConfig(safeMessage`${trusted(name)} has to be a number.`);
+  if (text.trim() === '' || !Number.isFinite(number)) throw badConfig(safeMessage`${trusted(name)} must be a number.`);
   return number;
 }
 
 function parseBoolean(name: string, text: string): boolean {
   const truth = readBoolean(text);
-  if (truth === undefined) throw badConfig(safeMessage`${trusted(name)} has to be true or false.`);
+  if (truth === undefined) throw badConfig(safeMessage`${trusted(name)} must be true or false.`);
   return truth;
 }
 

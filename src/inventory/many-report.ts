@@ -5,11 +5,11 @@ import type { GatewayError } from '../model/error';
 import { createOperationTitle, type Translate } from '../model/summary';
 import { SUMMARY_TEXTS } from '../model/summary-texts';
 
-/** What became of one appliance. */
+/** The result of one appliance. */
 export interface ApplianceResult {
   appliance: string;
   ok: boolean;
-  /** It was not begun: a canary failed, or too many others have. */
+  /** The appliance was not started, because a canary or too many other appliances failed. */
   skipped?: true;
   data?: unknown;
   changed?: boolean | null;
@@ -23,14 +23,14 @@ export interface ManyAppliancesData {
   failed: number;
   skipped: number;
   results: ApplianceResult[];
-  /** Of operations that can say all of it in one: metrics as one text. */
+  /** The aggregated data of all appliances, for operations such as metrics. */
   together?: unknown;
 }
 
-/** A planned request, and of which appliance. */
+/** A planned request with its appliance. */
 export type PlannedApplianceRequest = PlannedRequest & { appliance: string };
 
-/** Why a run ended before all were begun. */
+/** Why a run ended before all appliances were started. */
 export type StopReason = 'canary' | 'failures' | 'cancelled';
 
 export const MANY_SUMMARY_TEMPLATES = {
@@ -41,25 +41,25 @@ export const MANY_SUMMARY_TEMPLATES = {
   'requests-one': '1 request',
   appliances: '__n__ appliances',
   'appliances-one': '1 appliance',
-  none: '__title__: no appliance fits __selection__.',
+  none: '__title__: no appliance matches __selection__.',
   failed: '; failed: __n__ (__names__)',
-  skipped: '; not begun: __n__',
-  canary: ', since the canary failed',
-  failures: ', since too many failed',
-  cancelled: ', since it was cancelled',
+  skipped: '; not started: __n__',
+  canary: ', because the canary failed',
+  failures: ', because too many failed',
+  cancelled: ', because the run was canceled',
   more: '__names__ and __n__ more',
 } as const;
 
-/** Names of more are in the results. */
+/** The maximum number of names in the summary. */
 const MAX_NAMES = 5;
 
-/** Of what was done on one appliance, what sums are made of. */
+/** The part of an appliance's envelope that is summed up. */
 export type EnvelopeCosts = Pick<Envelope, 'requests' | 'retries' | 'logins' | 'plan'>;
 
-/** What a report is made of. */
+/** The input of a report. */
 export interface ManyReportInput {
   readonly operation: string;
-  /** How the appliances were selected. */
+  /** The selection of the appliances. */
   readonly selection: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly results: readonly ApplianceResult[];
@@ -70,7 +70,7 @@ export interface ManyReportInput {
   readonly translate: Translate;
 }
 
-/** How many there were, and what became of them. */
+/** Counts the results by their state. */
 export function countResults(results: readonly ApplianceResult[]): Pick<ManyAppliancesData, 'total' | 'ok' | 'failed' | 'skipped'> {
   const count = (predicate: (result: ApplianceResult) => boolean): number => results.filter(predicate).length;
   return {
@@ -87,7 +87,7 @@ export function toManyData(results: ApplianceResult[], operation: string): ManyA
   return { ...countResults(results), results, ...(together !== undefined && { together }) };
 }
 
-/** Data and envelope of a run on many, for whoever runs them by other means. */
+/** The data and the envelope of a run on many appliances, for runs that the fleet package performs. */
 export function createManyReport(report: Omit<ManyReportInput, 'results'> & { readonly results: ApplianceResult[] }): {
   data: ManyAppliancesData;
   envelope: Envelope;
@@ -95,7 +95,7 @@ export function createManyReport(report: Omit<ManyReportInput, 'results'> & { re
   return { data: toManyData(report.results, report.operation), envelope: toManyEnvelope(report) };
 }
 
-/** The envelope of the whole: counts are sums, and the sentence names those that failed. */
+/** The envelope of the whole run. Counts are sums, and the summary names the failed appliances. */
 export function toManyEnvelope(report: ManyReportInput): Envelope {
   const { operation, selection, results, envelopes, dryRun, stopped, started } = report;
   const sum = (name: 'requests' | 'retries' | 'logins'): number => envelopes.reduce((all, envelope) => all + (envelope?.[name] ?? 0), 0);
@@ -136,7 +136,7 @@ function templateFormatter(
   return (key, values) => translate(`fleet.${key}`, MANY_SUMMARY_TEMPLATES[key], values);
 }
 
-/** How much a plan would send, and to how many. */
+/** The number of requests and appliances of a plan, as a phrase. */
 export function formatPlanned(translate: Translate, title: string, requests: number, appliances: number): string {
   const format = templateFormatter(translate);
   return format('planned', {
@@ -161,7 +161,7 @@ function summarizeMany({ operation, selection, input, results, stopped, translat
   return translate('summary.sentence', SUMMARY_TEXTS.sentence, { parts: parts.join('') });
 }
 
-/** What went wrong, a line each, for a mail; empty when all is well. */
+/** A line for each failure, for a mail. Empty if there is none. */
 function toFailureText(results: readonly ApplianceResult[]): string {
   return results.flatMap(({ appliance, error }) => (error ? [`${appliance}: ${error.code}: ${error.message}`] : [])).join('\n');
 }
@@ -171,7 +171,7 @@ export function toFailedResult(appliance: string, error: GatewayError): Applianc
   return { appliance, ok: false, changed: cause?.changed ?? null, error: { code, message } };
 }
 
-/** Of an operation on many items, some of which failed: the appliance is not well either. */
+/** The error of an operation on several items if some of them failed. The appliance then counts as failed too. */
 export function findPartialFailure(many: BulkResult | null): ApplianceResult['error'] {
   const first = many?.results.find((result) => 'error' in result);
   if (!many || !first || !('error' in first)) return undefined;

@@ -4,29 +4,29 @@ import type { Gateway } from '../gateway';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** A connection stays open for so long after its last use. */
+/** How long a connection stays open after its last use. */
 const CONNECTION_KEEP_ALIVE_MS = 75_000;
-/** What else a process opens meanwhile: files of backups, other nodes. */
+/** Reserved for other files of the process, such as backups and other nodes. */
 const SPARE_FILES = 32;
-/** Fewer never come near a limit that a process can live with. */
+/** Up to this number of appliances, no usual limit is reached. */
 const MIN_APPLIANCES_TO_CHECK = 32;
 
-/** Files of this process. */
+/** The open files of this process. */
 export interface OpenFiles {
-  /** How many it may have open. */
+  /** The limit of open files. */
   readonly max: () => number;
-  /** How many it has open. */
+  /** The number of open files. */
   readonly count: () => number;
 }
 
-/** What an operating system says of a process. Each may throw: not every one has it. */
+/** Sources of the limit of open files. Each may throw, because not every system has it. */
 export interface FileLimitSource {
   readonly platform: string;
   readonly limits: () => string;
   readonly ulimit: () => string;
 }
 
-/** This one. */
+/** The sources of the system that runs this process. */
 export const processFileLimitSource: FileLimitSource = {
   platform: process.platform,
   limits: () => readFileSync('/proc/self/limits', 'utf8'),
@@ -34,19 +34,19 @@ export const processFileLimitSource: FileLimitSource = {
 };
 
 let cachedLimit: number | undefined;
-/** Node.js raises its own limit to the highest it may have when it starts, so it does not change. */
+/** The limit is read once, because Node.js raises it to the allowed maximum at its start. */
 const PROCESS_OPEN_FILES: OpenFiles = { max: () => (cachedLimit ??= readOpenFileLimit(processFileLimitSource)), count: countOpenFiles };
 
 const connectedUntil = new WeakMap<Gateway, number>();
 
-/** A run uses it now: for a while it has a socket. */
+/** Records that a gateway is in use, so it has a connection for some time. */
 export function markConnected(gateway: Gateway): void {
   connectedUntil.set(gateway, performance.now() + CONNECTION_KEEP_ALIVE_MS);
 }
 
 /**
- * Every appliance of a run keeps a socket for a minute, which is a file to the operating system. Errors: `BAD_CONFIG` before the first
- * request where there cannot be so many; in the middle of a run the rest would fail, and for no reason of theirs.
+ * Checks that the process may open a connection to each appliance, because each connection is an open file. Errors: `BAD_CONFIG` before the
+ * first request. Without the check, a run would fail in the middle.
  */
 export function checkOpenFiles(appliances: number, connectedCount: number, files = PROCESS_OPEN_FILES): void {
   if (appliances <= MIN_APPLIANCES_TO_CHECK) return;
@@ -56,18 +56,18 @@ export function checkOpenFiles(appliances: number, connectedCount: number, files
   if (needed <= maxOpen) return;
   throw new GatewayError(
     'BAD_CONFIG',
-    safeMessage`${appliances} appliances need about ${needed} open files (a connection is one), and this process may have ${maxOpen}, of which ${open} are open. Raise the limit (ulimit -n, or LimitNOFILE= of the service), or select fewer appliances. Nothing was sent.`,
+    safeMessage`${appliances} appliances need about ${needed} open files, because each connection is one. The limit of this process is ${maxOpen}, and ${open} are open. Raise the limit (ulimit -n, or LimitNOFILE= of the service), or select fewer appliances. Nothing was sent.`,
     { sent: false },
   );
 }
 
-/** How many of these have a socket already. */
+/** Counts the gateways that have a connection. */
 export function countConnected(gateways: readonly Gateway[]): number {
   const now = performance.now();
   return gateways.filter((gateway) => (connectedUntil.get(gateway) ?? 0) > now).length;
 }
 
-/** Infinity where nothing says how many. */
+/** The limit of open files. Infinity if the system reports none. */
 export function readOpenFileLimit({ platform, limits, ulimit }: FileLimitSource): number {
   if (platform === 'win32') return Infinity;
   try {

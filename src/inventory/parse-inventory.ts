@@ -4,27 +4,27 @@ import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 
 export type InventoryFormat = 'json' | 'yaml' | 'csv';
 
-/** What a text holds, before anybody has asked what it means. */
+/** The unchecked entries of a text. */
 export interface ParsedInventory {
   readonly entries: readonly unknown[];
-  /** The line that an entry begins at, as far as that is known: looked for when there is something to tell. */
+  /** The line where an entry starts, if it is known. It is only searched for an error message. */
   readonly findLine: (index: number) => Promise<number | undefined>;
 }
 
-/** A file of ten thousand appliances has a few megabytes; what is larger is something else. */
+/** A file of ten thousand appliances has a few megabytes. */
 export const MAX_INVENTORY_BYTES = 16 * 2 ** 20;
 
-/** Nothing is printed, and a second document is a fault: the `silent` reader passes it over. */
+/** Prints nothing and reports a second document as an error, which the level `silent` would skip. */
 const YAML_LOG_LEVEL = 'error';
 
-/** The format by a file's name. Errors: `BAD_CONFIG` for another ending. */
+/** The format of a file by the end of its name. Errors: `BAD_CONFIG` for another ending. */
 export function detectInventoryFormat(file: string): InventoryFormat {
   const extension = /\.(json|ya?ml|csv)$/i.exec(file)?.[1]?.toLowerCase();
-  if (extension === undefined) throw badConfig(safeMessage`The name of the inventory's file has to end in .json, .yaml, .yml or .csv.`);
+  if (extension === undefined) throw badConfig(safeMessage`The name of the inventory file must end in .json, .yaml, .yml or .csv.`);
   return extension === 'yml' ? 'yaml' : (extension as InventoryFormat);
 }
 
-/** Reads a text as a list of entries. Errors: `BAD_CONFIG` with the line. Nothing of the text is quoted: there may be a secret in it. */
+/** Parses a text into a list of entries. Errors: `BAD_CONFIG` with the line. They do not quote the text, because it may contain a secret. */
 export async function parseInventory(text: string, format: InventoryFormat): Promise<ParsedInventory> {
   const withoutBom = text.startsWith('\ufeff') ? text.slice(1) : text;
   if (format === 'csv') return parseCsv(withoutBom);
@@ -88,9 +88,9 @@ async function findFaultLine(text: string): Promise<number | undefined> {
   return error && lineCounter.linePos(error.pos[0]).line;
 }
 
-/** The first line names the properties. Cells are separated by what stands between those: comma, semicolon or tab. */
+/** Parses CSV. The first line names the properties; its separator (comma, semicolon or tab) applies to all lines. */
 async function parseCsv(text: string): Promise<ParsedInventory> {
-  // By its default: what is no ES module has its names there alone, once it is built.
+  // The default export, because a CommonJS module has its names only there after the build.
   const { default: papaparse } = await import('papaparse');
   const delimiter = detectDelimiter(text);
   const entries: Record<string, string>[] = [];
@@ -103,7 +103,7 @@ async function parseCsv(text: string): Promise<ParsedInventory> {
     delimiter,
     step: ({ data, errors, meta }, parser) => {
       const startLine = line;
-      // Of a cell with line ends in it the row has several.
+      // A row has several lines if a cell contains line ends.
       for (let end = text.indexOf('\n', rowStart); end >= 0 && end < meta.cursor; end = text.indexOf('\n', end + 1)) line++;
       rowStart = meta.cursor;
       if (errors.length > 0) parseError = createParseError(startLine, 'a quotation mark is missing, or stands where none can be');

@@ -23,7 +23,7 @@ import {
   type StopReason,
 } from './many-report';
 
-/** An appliance to run on: one of an inventory, or whatever has a name and a gateway. */
+/** An appliance to run on: an appliance of an inventory, or any object with a name and a gateway. */
 export interface ApplianceTarget {
   readonly name: string;
   gateway(): Gateway;
@@ -38,16 +38,16 @@ export interface RunOnManyProgress {
 }
 
 export interface RunOnManyOptions extends RolloutOptions, Pick<RunOptions, 'signal' | 'dryRun' | 'approve' | 'translate' | 'initiator'> {
-  /** How they were selected, for the report. */
+  /** The selection of the appliances, for the report. */
   readonly selection?: string | undefined;
-  /** More are `LIMIT` before anything is sent; default 25 where the operation destroys something, else any number. A dry run plans all. */
+  /** The maximum number of appliances; more are `LIMIT` before anything is sent. Default: 25 for a destroying operation, otherwise none. A dry run ignores it. */
   readonly maxAppliances?: number | undefined;
-  /** False: the results do not hold what the operation gave. */
+  /** If false, the results do not contain the data of the operation. */
   readonly withData?: boolean | undefined;
-  /** Each appliance as it is done, with what it gave or why it failed. */
+  /** Called for each finished appliance, with its outcome or error. */
   readonly onDone?: ((target: ApplianceTarget, done: { index: number; outcome?: RunOutcome; error?: GatewayError }) => void) | undefined;
   readonly onProgress?: ((progress: RunOnManyProgress) => void) | undefined;
-  /** Parts of a read that streams, of each appliance. */
+  /** Called for each part of a streaming read, with its appliance. */
   readonly onPart?: ((target: ApplianceTarget, ...part: Parameters<NonNullable<RunOptions['onPart']>>) => void) | undefined;
 }
 
@@ -56,13 +56,13 @@ export interface RunOnManyOutcome {
   readonly envelope: Envelope;
 }
 
-/** A destroying operation reaches no more by default. */
+/** The default limit of appliances for a destroying operation. */
 export const MAX_DESTROYED_APPLIANCES = 25;
 
 /**
- * Runs one operation on many appliances, so many at a time. One that fails does not stop the others, unless the options say so. Errors:
- * that of the first when not one was well, `ABORTED` when it was cancelled (both with `cause.results`); `BAD_INPUT`, `BAD_CONFIG` and
- * `LIMIT` before anything was sent.
+ * Runs one operation on many appliances. A failure does not stop the others, unless `canary` or `maxFailures` says so. Errors before anything
+ * is sent: `BAD_INPUT`, `BAD_CONFIG` and `LIMIT`. Errors with `cause.results`: the first error if every appliance failed, and `ABORTED` if the
+ * run was canceled.
  */
 export async function runOnMany(
   targets: readonly ApplianceTarget[],
@@ -75,17 +75,17 @@ export async function runOnMany(
   if (targets.length > maxAppliances && !dryRun) {
     throw new GatewayError(
       'LIMIT',
-      safeMessage`${targets.length} appliances fit the selection; at most ${maxAppliances} may be reached by this operation (maxAppliances). Nothing was sent.`,
+      safeMessage`The selection matches ${targets.length} appliances; the maximum for this operation is ${maxAppliances} (maxAppliances). Nothing was sent.`,
       { sent: false },
     );
   }
   const rollout = planRollout(options, targets.length);
-  // What cannot be read of the message fails before anything is sent anywhere.
+  // All inputs are read first, so that an invalid message fails before anything is sent.
   const inputs = targets.map((target) => (typeof input === 'function' ? input(target) : input));
   return new ManyRun(targets, operation, inputs, options, rollout).perform();
 }
 
-/** A run that waits for its plan to be approved, and then for its turn. */
+/** A run that waits for the approval of its plan, and then for its turn. */
 interface PendingRun {
   readonly outcome: Promise<RunOutcome>;
   approve(approved: ApprovalRecord): void;
@@ -101,7 +101,7 @@ class ManyRun {
   readonly #started = performance.now();
   readonly #results: ApplianceResult[];
   readonly #envelopes: (Envelope | undefined)[];
-  /** Ended with the message's own signal. */
+  /** Aborted when the signal of the options is. */
   readonly #stop = new LightAbortController();
   readonly #pendingRuns = new Map<number, PendingRun>();
   #approved: ApprovalRecord | undefined;
@@ -141,7 +141,7 @@ class ManyRun {
       await this.#runAll();
     } finally {
       signal?.removeEventListener('abort', cancel);
-      const skipped = new GatewayError('ABORTED', 'It was not begun.', { sent: false });
+      const skipped = new GatewayError('ABORTED', 'The run was not started.', { sent: false });
       for (const pending of this.#pendingRuns.values()) pending.cancel(skipped);
     }
     return this.#outcome();
@@ -152,14 +152,14 @@ class ManyRun {
       try {
         return [target.gateway()];
       } catch {
-        // It fails when its turn comes.
+        // The error is reported when the appliance is started.
         return [];
       }
     });
     checkOpenFiles(gateways.length, countConnected(gateways));
   }
 
-  /** One part after the other; within one, `atOnce` at a time. */
+  /** Runs the parts one after the other. In a part, `concurrency` appliances run at the same time. */
   async #runAll(): Promise<void> {
     const { concurrency, ends } = this.#rollout;
     let next = 0;
@@ -211,7 +211,7 @@ class ManyRun {
     return pending.outcome;
   }
 
-  // Async, so that an appliance that is not set up fails like one that is out of reach.
+  // Async, so that an appliance with invalid settings fails like an unreachable one.
   async #send(index: number, target: ApplianceTarget, approve: RequestApproval | undefined): Promise<RunOutcome> {
     const { dryRun, translate, initiator, onPart } = this.#options;
     const gateway = target.gateway();
@@ -227,13 +227,13 @@ class ManyRun {
     });
   }
 
-  /** Whom it asks, if it would write. */
+  /** The approval to ask for. Undefined for a read and a dry run. */
   #getApprove(): RequestApproval | undefined {
     const { approve, dryRun } = this.#options;
     return dryRun === true || getOperation(this.#operation).effect === 'read' ? undefined : approve;
   }
 
-  /** Has all of them plan, asks once, and leaves them waiting for their turn: what each was approved for is the most that it does. */
+  /** Plans all appliances and asks once. The runs then wait for their turn, and each sends at most what was approved. */
   async #obtainApproval(approve: RequestApproval): Promise<void> {
     const proposals = await mapConcurrently([...this.#targets.entries()], this.#rollout.concurrency, async ([index, target]) => ({
       ...(this.#stop.aborted ? undefined : await this.#planOne(index, target)),
@@ -254,7 +254,7 @@ class ManyRun {
     return createOperationTitle({ ...titleInput, mask: (text) => text }, this.#options.translate ?? defaultTranslate);
   }
 
-  /** Begins one that plans. Gives the plan, or nothing where it has ended without one: its outcome is told when its turn comes. */
+  /** Starts a run that plans. Returns its plan, or undefined if it ended without one; its outcome is then reported in its turn. */
   #planOne(index: number, target: ApplianceTarget): Promise<Proposal | undefined> {
     return new Promise((resolve) => {
       let decision: { approve(approved: ApprovalRecord): void; cancel(error: GatewayError): void } | undefined;
@@ -287,9 +287,9 @@ class ManyRun {
     };
     const envelope = toManyEnvelope(report);
     if (this.#stopReason === 'cancelled') {
-      throw this.#failure(new GatewayError('ABORTED', safeMessage`Cancelled: ${data.ok} of ${data.total} appliances were done.`), envelope);
+      throw this.#failure(new GatewayError('ABORTED', safeMessage`Canceled: ${data.ok} of ${data.total} appliances were done.`), envelope);
     }
-    const index = this.#results.findIndex((_, at) => this.#errors.has(at));
+    const index = this.#results.findIndex((_, position) => this.#errors.has(position));
     const first = this.#errors.get(index);
     if (data.ok > 0 || !first) return { data, envelope };
     const moreSuffix = data.failed > 1 ? safeMessage` (and ${data.failed - 1} more failed)` : trusted('');

@@ -2,7 +2,7 @@ import { createWildcardMatcher } from '../areas/sessions/patterns';
 import { badInput } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** What a selection looks at. */
+/** The properties that a selection tests. */
 export interface Selectable {
   readonly name: string;
   readonly tags: readonly string[];
@@ -10,22 +10,23 @@ export interface Selectable {
 
 export type SelectionPredicate = (appliance: Selectable) => boolean;
 
-/** Nobody writes more; a message might. */
+/** Bounds the work for a selection from a message. */
 const MAX_SELECTION_CHARACTERS = 10_000;
-/** A word: with an exclamation mark it must not hold, `tag:` looks at the tags, quotation marks keep spaces together. */
+/** A word: `!` negates it, `tag:` tests the tags, quotation marks allow spaces. */
 const WORD_PATTERN = /(!?)(tag:)?(?:"([^"]*)"|([^\s|"!][^\s|"]*))|(\|)|(\S)/g;
 
 /**
- * Reads a selection: names with `*`, `tag:eu`, `!tag:lab`; words separated by spaces must all hold, `|` stands between alternatives.
- * Errors: `BAD_INPUT` for one that is empty or has an empty alternative (it would be everything), and for what is none.
+ * Parses a selection: names with `*`, `tag:eu` and `!tag:lab`. Words separated by spaces must all match; `|` separates alternatives. Errors:
+ * `BAD_INPUT` for a selection that is invalid, empty or has an empty alternative, because that would select everything.
  */
 export function parseSelection(text: unknown): SelectionPredicate {
   if (typeof text !== 'string' || text.trim() === '')
-    throw badInput('No appliance is selected. Enter names, tag:name, or * for all of the inventory.');
-  if (text.length > MAX_SELECTION_CHARACTERS) throw badInput(`A selection has at most ${MAX_SELECTION_CHARACTERS} characters.`);
+    throw badInput('No appliance is selected. Enter names, tag:name, or * for all appliances of the inventory.');
+  if (text.length > MAX_SELECTION_CHARACTERS)
+    throw badInput(`The selection is longer than ${MAX_SELECTION_CHARACTERS} characters. Shorten it.`);
   const alternatives: SelectionPredicate[][] = [[]];
   for (const [, negation, tag, quoted, plain, separator, unreadable] of text.matchAll(WORD_PATTERN)) {
-    if (unreadable !== undefined) throw badInput(safeMessage`The selection ${text} cannot be read: a quotation mark is missing.`);
+    if (unreadable !== undefined) throw badInput(safeMessage`The selection ${text} is invalid: a quotation mark or a word is missing.`);
     if (separator !== undefined) alternatives.push([]);
     else
       alternatives
@@ -35,7 +36,9 @@ export function parseSelection(text: unknown): SelectionPredicate {
         );
   }
   if (alternatives.some((words) => words.length === 0))
-    throw badInput(safeMessage`In the selection ${text} nothing stands on one side of a |. That would be every appliance.`);
+    throw badInput(
+      safeMessage`The selection ${text} has nothing on one side of a |, which would select every appliance. Remove the | or add a word.`,
+    );
   return (appliance) => alternatives.some((words) => words.every((matches) => matches(appliance)));
 }
 
@@ -50,10 +53,10 @@ function parseWord({
   pattern: string;
   isQuoted: boolean;
 }): SelectionPredicate {
-  if (pattern === '') throw badInput('A word of the selection is empty. Enter a name or tag:name.');
+  if (pattern === '') throw badInput('The selection has an empty word. Enter a name or tag:name.');
   if (!tag && !isQuoted && /^[a-z]+:/i.test(pattern))
     throw badInput(
-      safeMessage`${pattern} is no word of a selection: tags are written tag:name. A name with a colon has to stand in quotation marks.`,
+      safeMessage`${pattern} is not valid in a selection. Write a tag as tag:name, and a name with a colon in quotation marks.`,
     );
   const matchesText = pattern.includes('*') ? createWildcardMatcher(pattern) : (text: string) => text === pattern;
   const matchesWord: SelectionPredicate = tag ? ({ tags }) => tags.some(matchesText) : ({ name }) => matchesText(name);

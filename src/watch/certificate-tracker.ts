@@ -5,14 +5,14 @@ import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './track
 
 interface CertificateTrackerState {
   readonly fingerprint: string;
-  /** The days that were told, or that had passed when this certificate was seen first. */
+  /** The days that were reported, or that had passed when this certificate was first seen. */
   readonly reportedDays: readonly number[];
 }
 
 export const DEFAULT_EXPIRY_DAYS = [30, 14, 7, 3, 1];
 const DAY_MS = 86_400_000;
 
-/** The certificate that is served: once for each of the days before its end, and when it is another one. */
+/** Reports the served certificate once for each of the days before its end, and when it is replaced. */
 export class CertificateTracker extends WholeStateTracker<CertificateTrackerState, JsonObject> {
   readonly #clock: Clock;
   readonly #days: readonly number[];
@@ -30,14 +30,14 @@ export class CertificateTracker extends WholeStateTracker<CertificateTrackerStat
     const { fingerprint256: fingerprint, subject, issuer, 'valid-to': validTo } = data;
     const daysLeft = Math.floor((Date.parse(String(validTo)) - this.#clock.now()) / DAY_MS);
     if (typeof fingerprint !== 'string' || Number.isNaN(daysLeft))
-      throw new GatewayError('BAD_RESPONSE', 'The handshake showed no certificate that can be read.', { sent: true });
+      throw new GatewayError('BAD_RESPONSE', 'The TLS handshake showed no readable certificate.', { sent: true });
     const renewed = previous !== undefined && previous.fingerprint !== fingerprint;
     const reportedDays = previous && !renewed ? previous.reportedDays : [];
     const passedDays = this.#days.filter((day) => daysLeft <= day);
     const events: TrackedEvent[] = [];
     const details = { days: daysLeft, subject, issuer, 'valid-to': validTo };
     if (renewed) events.push({ event: 'renewed', before: previous.fingerprint, after: fingerprint, ...details });
-    // Several at once, after a long time away, are one event.
+    // Several days that passed between two checks are one event.
     if (previous && passedDays.some((day) => !reportedDays.includes(day)))
       events.push({ event: 'expires', ...details, fingerprint256: fingerprint });
     return { state: { fingerprint, reportedDays: passedDays }, events, summary: { key: 'days', n: daysLeft } };
@@ -52,5 +52,5 @@ export class CertificateTracker extends WholeStateTracker<CertificateTrackerStat
 export function parseExpiryDays(values: readonly unknown[]): number[] {
   const days = values.map(Number);
   if (days.length > 0 && days.length <= 100 && days.every((day) => Number.isInteger(day) && day >= 0 && day <= 10_000)) return days;
-  throw new GatewayError('BAD_CONFIG', 'days has to be whole numbers, such as 30,14,7,3,1.', { sent: false });
+  throw new GatewayError('BAD_CONFIG', 'days must be whole numbers from 0 to 10000, such as 30,14,7,3,1.', { sent: false });
 }

@@ -1,14 +1,14 @@
-/** Time as a watch sees it: that of the machine, or one that a test moves. */
+/** The time source of a watch. Tests replace it with one that they advance. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Does something later; the answer takes that back. */
+  /** Runs `work` after `ms` milliseconds. The returned function cancels it. */
   schedule(ms: number, work: () => void): () => void;
-  /** From 0 up to 1, for the jitter. */
+  /** A random number from 0 to 1 (exclusive), for the jitter. */
   random(): number;
 }
 
-/** A watch alone keeps no process alive: whoever runs it has something of its own to stay for. */
+/** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   schedule: (ms, work) => {

@@ -4,7 +4,7 @@ import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './track
 
 const VIPS = ['external', 'internal'] as const;
 type Vip = (typeof VIPS)[number];
-/** What tells the state of a member; addresses and notes of an administrator's own are none. */
+/** The state of a member, without its addresses and the administrator's own notes. */
 type Member = { readonly enabled: boolean; readonly notes: string; readonly 'status-code': string };
 
 interface Cluster {
@@ -12,10 +12,10 @@ interface Cluster {
   readonly owners: { readonly [vip in Vip]?: string };
 }
 
-/** No cluster at all, which the appliance says with 404. */
+/** The data of an appliance without a cluster, which responds with 404. */
 export const NO_CLUSTER: JsonObject = { members: [] };
 
-/** The members and their states, and who owns the virtual addresses. */
+/** Reports changes of the members, their states and the owners of the virtual addresses. */
 export class ClusterTracker extends WholeStateTracker<Cluster, JsonObject> {
   protected compare(data: JsonObject, previous: Cluster | undefined): { state: Cluster; events: TrackedEvent[]; summary: CheckSummary } {
     const state = parseCluster(data);
@@ -29,7 +29,8 @@ export class ClusterTracker extends WholeStateTracker<Cluster, JsonObject> {
 }
 
 function parseCluster(data: JsonObject): Cluster {
-  if (!Array.isArray(data.members)) throw new GatewayError('BAD_RESPONSE', 'What the appliance answered is no cluster.', { sent: true });
+  if (!Array.isArray(data.members))
+    throw new GatewayError('BAD_RESPONSE', 'The response of the appliance is not a cluster.', { sent: true });
   const members = Object.fromEntries(
     (data.members as unknown[]).filter(isObject).map((member): [string, Member] => [
       String(member.name),
@@ -57,15 +58,15 @@ function compareMembers(previous: Cluster, current: Cluster): TrackedEvent[] {
   return events;
 }
 
-/** A failover moves both addresses: that is one event. */
+/** A failover moves both virtual addresses, which is one event. */
 function compareVipOwners(previous: Cluster, current: Cluster): TrackedEvent[] {
   const events: { event: 'owner'; before: string; after: string; addresses: Vip[] }[] = [];
   for (const vip of VIPS) {
-    const [old, now] = [previous.owners[vip], current.owners[vip]];
-    if (old === undefined || now === undefined || old === now) continue;
-    const same = events.find((event) => event.before === old && event.after === now);
+    const [before, after] = [previous.owners[vip], current.owners[vip]];
+    if (before === undefined || after === undefined || before === after) continue;
+    const same = events.find((event) => event.before === before && event.after === after);
     if (same) same.addresses.push(vip);
-    else events.push({ event: 'owner', before: old, after: now, addresses: [vip] });
+    else events.push({ event: 'owner', before, after, addresses: [vip] });
   }
   return events;
 }

@@ -5,13 +5,13 @@ import { isObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 import type { TrackerUpdate, Tracker } from './tracker';
 
-type Pair = readonly [place: string, text: string];
-type Change = { readonly set: readonly Pair[]; readonly gone: readonly string[]; readonly forbidden: readonly string[] };
+type PathAndText = readonly [path: string, text: string];
+type Change = { readonly set: readonly PathAndText[]; readonly gone: readonly string[]; readonly forbidden: readonly string[] };
 
-/** So many resources in a line of the memory: one with all of them would be as long as the configuration. */
+/** Limits the length of a line of the state file. A single line would be as long as the configuration. */
 const MAX_RESOURCES_PER_LINE = 500;
 
-/** The configuration of the last check, each resource as text. What cannot be read any more stays as it was. */
+/** Compares the configuration with the last check, resource by resource. A resource that can no longer be read keeps its last text. */
 export class ConfigurationTracker implements Tracker<SerializedTree> {
   readonly #appliance: string;
   #lastTree: SerializedTree | undefined;
@@ -40,7 +40,7 @@ export class ConfigurationTracker implements Tracker<SerializedTree> {
     if (!this.#lastTree) return;
     const { resources, forbidden } = this.#lastTree;
     const change = { gone: [], forbidden: [...forbidden] };
-    let set: Pair[] = [];
+    let set: PathAndText[] = [];
     for (const pair of resources) {
       if (set.push(pair) < MAX_RESOURCES_PER_LINE) continue;
       yield { set, ...change };
@@ -55,7 +55,7 @@ export class ConfigurationTracker implements Tracker<SerializedTree> {
   }
 
   apply(change: unknown): void {
-    if (!isChange(change)) throw new Error('another shape');
+    if (!isChange(change)) throw new Error('The saved state has another shape.');
     const resources = new Map(this.#lastTree?.resources);
     for (const path of change.gone) resources.delete(path);
     for (const [path, text] of change.set) resources.set(path, text);
@@ -63,7 +63,7 @@ export class ConfigurationTracker implements Tracker<SerializedTree> {
   }
 }
 
-/** Nothing is known of what lies where nothing could be read this time. */
+/** Keeps the last text of resources below paths that could not be read this time. */
 function keepUnreadable(previous: SerializedTree, current: SerializedTree): SerializedTree {
   if (current.forbidden.size === 0) return current;
   const unread = [...previous.resources].filter(([path]) => !current.resources.has(path) && isPathWithinAny(path, current.forbidden));

@@ -9,7 +9,7 @@ interface MeasuredValue {
   readonly value: number;
 }
 
-/** Values held against their limits: each crossing is told once. What is not known changes nothing. */
+/** Compares values with their limits and reports each crossing once. An unknown value changes nothing. */
 abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
   readonly #limits: readonly WatchLimit[];
 
@@ -18,7 +18,7 @@ abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
     this.#limits = limits;
   }
 
-  /** The values that a limit is about, as far as they are numbers. */
+  /** The numeric values that a limit applies to. */
   protected abstract valuesFor(limit: WatchLimit, data: D): MeasuredValue[];
 
   protected abstract toEvent(limit: WatchLimit, value: MeasuredValue, crossing: LimitCrossing): TrackedEvent;
@@ -28,7 +28,7 @@ abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
     const state: LimitStates = {};
     for (const limit of this.#limits) {
       const keyPrefix = limitKey(limit);
-      // Of a value that this answer does not have, or does not know, everything stays.
+      // A value that is missing from this response keeps its state.
       for (const [key, limitState] of Object.entries(previous ?? {})) if (key.startsWith(keyPrefix)) state[key] = limitState;
       for (const value of this.valuesFor(limit, data)) {
         const key = `${keyPrefix} ${value.name}`;
@@ -37,29 +37,31 @@ abstract class LimitTracker<D> extends WholeStateTracker<LimitStates, D> {
         if (crossing) events.push(this.toEvent(limit, value, crossing));
       }
     }
-    return { state, events, summary: this.summarize(data, Object.values(state).filter(({ beyond }) => beyond).length) };
+    return { state, events, summary: this.summarize(data, Object.values(state).filter(({ crossed }) => crossed).length) };
   }
 
-  protected summarize(_data: D, beyondCount: number): CheckSummary {
-    return beyondCount > 0 ? { key: 'above', n: beyondCount } : { key: 'fine' };
+  protected summarize(_data: D, crossedCount: number): CheckSummary {
+    return crossedCount > 0 ? { key: 'above', n: crossedCount } : { key: 'fine' };
   }
 
   protected isState(saved: unknown): saved is LimitStates {
     return (
       isObject(saved) &&
-      Object.values(saved).every((one) => isObject(one) && typeof one.beyond === 'boolean' && typeof one.row === 'number')
+      Object.values(saved).every(
+        (value) => isObject(value) && typeof value.crossed === 'boolean' && typeof value.opposingChecks === 'number',
+      )
     );
   }
 }
 
-/** Releases call the processor load differently (field-notes.md, "Health"). */
+/** The names of the processor load; they depend on the release (field-notes.md, "Health"). */
 const CPU_NAMES = ['CPU-UTILIZATION', 'CPU-UTILIZATION4'];
 
 export class HealthTracker extends LimitTracker<JsonObject> {
   protected valuesFor({ name }: WatchLimit, data: JsonObject): MeasuredValue[] {
     const names = CPU_NAMES.includes(name) ? CPU_NAMES : [name];
-    // -1: the appliance does not know it.
-    const value = names.map((one) => data[one]).find((one) => typeof one === 'number' && one >= 0);
+    // The appliance reports an unknown value as -1.
+    const value = names.map((key) => data[key]).find((candidate) => typeof candidate === 'number' && candidate >= 0);
     return typeof value === 'number' ? [{ name, value }] : [];
   }
 
@@ -82,11 +84,11 @@ export class LicenseTracker extends LimitTracker<JsonObject> {
   }
 }
 
-/** How much of each feature is leased, in percent with one decimal. Errors: `BAD_RESPONSE` for what is no lease information. */
+/** The leased share of each feature, in percent with one decimal. Errors: `BAD_RESPONSE` if the data is not lease information. */
 function readLeaseShares(data: JsonObject): MeasuredValue[] {
   const counts = isObject(data['leased-license-counts']) ? data['leased-license-counts'] : undefined;
   const features = counts && isObject(counts.features) ? counts.features.feature : undefined;
-  if (!counts) throw new GatewayError('BAD_RESPONSE', 'What the appliance answered is no lease information.', { sent: true });
+  if (!counts) throw new GatewayError('BAD_RESPONSE', 'The response of the appliance is not lease information.', { sent: true });
   const list = Array.isArray(features) ? (features as unknown[]) : isObject(features) ? [features] : [];
   return list.flatMap((feature) => {
     if (!isObject(feature) || typeof feature.name !== 'string') return [];

@@ -2,22 +2,22 @@ import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 
-/** A line that a value may cross: upwards, or with `below` downwards. */
+/** A threshold that a value can cross: upward with `above`, downward with `below`. */
 export interface WatchLimit {
-  /** The name of the value, `*` for every one of licences. */
+  /** The name of the value. `*` stands for every license. */
   readonly name: string;
   readonly above?: number;
   readonly below?: number;
-  /** Only beyond this is it back; the line itself, if it is not given. */
+  /** The value at which the limit counts as no longer crossed. Default: the threshold itself. */
   readonly release?: number;
-  /** So many checks in a row have to say so, on the way there and back. */
+  /** The number of consecutive checks that must agree before a crossing counts, in both directions. Default: 1. */
   readonly checks?: number;
 }
 
-/** Where a value stands towards its line: whether it is beyond, and in how many checks it has said otherwise since. */
+/** Whether a value has crossed its limit, and how many consecutive checks have said the opposite since. */
 export interface LimitState {
-  readonly beyond: boolean;
-  readonly row: number;
+  readonly crossed: boolean;
+  readonly opposingChecks: number;
 }
 
 export interface LimitCrossing {
@@ -25,7 +25,7 @@ export interface LimitCrossing {
   readonly limit: number;
 }
 
-/** The next standing after a check that saw this value. The first one is where it begins: it crosses nothing. */
+/** Evaluates a limit against the value of a check. The first check sets the baseline and reports no crossing. */
 export function evaluateLimit(
   limit: WatchLimit,
   value: number,
@@ -34,18 +34,18 @@ export function evaluateLimit(
   const { above, below, checks = 1 } = limit;
   const threshold = above ?? below ?? 0;
   const release = limit.release ?? threshold;
-  const isBeyond = above !== undefined ? value > threshold : value < threshold;
-  const isBack = above !== undefined ? value <= release : value >= release;
-  if (!previous) return { limitState: { beyond: isBeyond, row: 0 } };
-  const isCrossing = previous.beyond ? isBack : isBeyond;
-  if (!isCrossing) return { limitState: { beyond: previous.beyond, row: 0 } };
-  if (previous.row + 1 < checks) return { limitState: { beyond: previous.beyond, row: previous.row + 1 } };
-  const beyond = !previous.beyond;
-  const event = (above !== undefined) === beyond ? 'above' : 'below';
-  return { limitState: { beyond, row: 0 }, crossing: { event, limit: beyond ? threshold : release } };
+  const isPastThreshold = above !== undefined ? value > threshold : value < threshold;
+  const isReleased = above !== undefined ? value <= release : value >= release;
+  if (!previous) return { limitState: { crossed: isPastThreshold, opposingChecks: 0 } };
+  const isOpposing = previous.crossed ? isReleased : isPastThreshold;
+  if (!isOpposing) return { limitState: { crossed: previous.crossed, opposingChecks: 0 } };
+  if (previous.opposingChecks + 1 < checks) return { limitState: { ...previous, opposingChecks: previous.opposingChecks + 1 } };
+  const crossed = !previous.crossed;
+  const event = (above !== undefined) === crossed ? 'above' : 'below';
+  return { limitState: { crossed, opposingChecks: 0 }, crossing: { event, limit: crossed ? threshold : release } };
 }
 
-/** What tells one limit from another in what is remembered: a changed one begins anew. */
+/** Identifies a limit in saved states. A limit whose numbers change starts over. */
 export function limitKey({ name, above, below, release, checks }: WatchLimit): string {
   return JSON.stringify([name, above ?? null, below ?? null, release ?? null, checks ?? 1]);
 }
@@ -54,36 +54,32 @@ const LIMIT_KEYS = new Set(['name', 'above', 'below', 'release', 'checks']);
 const MAX_LIMITS = 200;
 const MAX_CHECKS = 10_000;
 
-/** Checks limits as they come from a flow file. Errors: `BAD_CONFIG` naming which one is wrong and how. */
+/** Checks limits from a flow file. Errors: `BAD_CONFIG` with the number of the entry and the reason. */
 export function readLimits(raw: unknown): WatchLimit[] {
-  if (!Array.isArray(raw)) throw badConfig('limits has to be an array such as [{ "name": "CPU-UTILIZATION", "above": 90 }].');
-  if (raw.length === 0) throw badConfig('limits is empty: there is nothing to watch for. Name at least one value.');
-  if (raw.length > MAX_LIMITS) throw badConfig(safeMessage`limits has ${raw.length} entries; at most ${MAX_LIMITS} can be watched.`);
+  if (!Array.isArray(raw)) throw badConfig('limits must be an array such as [{ "name": "CPU-UTILIZATION", "above": 90 }].');
+  if (raw.length === 0) throw badConfig('limits is empty. Enter at least one limit.');
+  if (raw.length > MAX_LIMITS) throw badConfig(safeMessage`limits has ${raw.length} entries; the maximum is ${MAX_LIMITS}.`);
   return raw.map((entry: unknown, index) => {
     const badLimit = (reason: string): GatewayError => badConfig(safeMessage`limits[${index}] ${trusted(reason)}`);
-    if (!isObject(entry)) throw badLimit('has to be an object with name and above or below.');
+    if (!isObject(entry)) throw badLimit('must be an object with name and above or below.');
     const unknownKey = Object.keys(entry).find((key) => !LIMIT_KEYS.has(key));
     if (unknownKey !== undefined)
-      throw badConfig(
-        safeMessage`limits[${index}] has ${unknownKey}, which a limit has not. There are: ${trusted([...LIMIT_KEYS].join(', '))}.`,
-      );
+      throw badConfig(safeMessage`limits[${index}] has the unknown property ${unknownKey}. Use ${trusted([...LIMIT_KEYS].join(', '))}.`);
     const { name } = entry;
-    if (typeof name !== 'string' || name.trim() === '') throw badLimit('needs a name: that of the value.');
+    if (typeof name !== 'string' || name.trim() === '') throw badLimit('needs a name: the name of the value.');
     const numbers: Partial<Record<'above' | 'below' | 'release' | 'checks', number>> = {};
     for (const key of ['above', 'below', 'release', 'checks'] as const) {
       const value = entry[key];
       if (value === undefined) continue;
-      if (typeof value !== 'number' || !Number.isFinite(value)) throw badLimit(`${key} has to be a number.`);
+      if (typeof value !== 'number' || !Number.isFinite(value)) throw badLimit(`${key} must be a number.`);
       numbers[key] = value;
     }
     const { above, below, release, checks } = numbers;
-    if ((above === undefined) === (below === undefined)) throw badLimit('needs above or below, and not both.');
+    if ((above === undefined) === (below === undefined)) throw badLimit('needs either above or below.');
     if (checks !== undefined && !(Number.isInteger(checks) && checks >= 1 && checks <= MAX_CHECKS))
-      throw badLimit('checks has to be a whole number from 1 on.');
-    if (release !== undefined && above !== undefined && release > above)
-      throw badLimit('has a release that is higher than above: it has to be lower, or the same.');
-    if (release !== undefined && below !== undefined && release < below)
-      throw badLimit('has a release that is lower than below: it has to be higher, or the same.');
+      throw badLimit(`checks must be a whole number from 1 to ${MAX_CHECKS}.`);
+    if (release !== undefined && above !== undefined && release > above) throw badLimit('release must not be higher than above.');
+    if (release !== undefined && below !== undefined && release < below) throw badLimit('release must not be lower than below.');
     return { name: name.trim(), ...numbers };
   });
 }

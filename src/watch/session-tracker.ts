@@ -2,7 +2,7 @@ import { parseSessionFilter } from '../areas/sessions/session-filter';
 import { isObject, type JsonObject } from '../model/json';
 import type { TrackedEvent, TrackerUpdate, Tracker } from './tracker';
 
-/** What is remembered of a session, in this order; the last two are the same for many. */
+/** The saved fields of a session, in this order. Many sessions have the same values in the last two. */
 const OWN_FIELDS = ['active-user-name', 'source-ip', 'sign-in-time-micro'] as const;
 const SHARED_FIELDS = ['user-roles', 'authentication-realm'] as const;
 const SEPARATOR = '\u0000';
@@ -12,8 +12,8 @@ type Row = readonly [id: string, ...Values];
 type Change = { add: Row[]; gone: string[] };
 
 /**
- * The sessions of the last check, by id: of each what an event needs, as one text of some 60 characters. What many have in common is
- * kept once. A session that was told as started stays in it until it has ended, though its record may not match the filter any more.
+ * The sessions of the last check by id. Each is one text of about 60 characters, because lists can have 40,000 sessions. A session that
+ * was reported as started stays until it ends, even if it no longer matches the filter.
  */
 export class SessionTracker implements Tracker {
   readonly #filter: JsonObject | undefined;
@@ -21,7 +21,7 @@ export class SessionTracker implements Tracker {
   readonly #sharedTexts = new SharedTexts();
   #isFirstCheck = true;
 
-  /** Errors: those of `readFilter`. */
+  /** Errors: those of `parseSessionFilter`. */
   constructor(filter?: JsonObject) {
     this.#filter = filter;
     if (filter) parseSessionFilter(filter);
@@ -29,7 +29,7 @@ export class SessionTracker implements Tracker {
 
   update(data: unknown): TrackerUpdate {
     const records = data as readonly JsonObject[];
-    // Each time anew: an age in it is counted from now.
+    // Parsed at each check, because an age in the filter counts from now.
     const matches = this.#filter ? parseSessionFilter(this.#filter) : undefined;
     const newRecords: JsonObject[] = [];
     const changed: { record: JsonObject; before: string }[] = [];
@@ -58,7 +58,7 @@ export class SessionTracker implements Tracker {
   }
 
   apply(change: unknown): void {
-    if (!isChange(change)) throw new Error('another shape');
+    if (!isChange(change)) throw new Error('The saved state has another shape.');
     for (const id of change.gone) this.#remove(id);
     for (const [id, ...values] of change.add) this.#add(id, values);
     this.#isFirstCheck = false;
@@ -69,7 +69,7 @@ export class SessionTracker implements Tracker {
     return [...this.#sessions].filter(([id]) => !presentIds.has(id));
   }
 
-  /** Who has ended comes first: a person who signed in again is then told in the order in which it happened. */
+  /** Ended sessions come first, so that a person who signed in again appears in the order of the events. */
   #toUpdate(
     newRecords: readonly JsonObject[],
     changed: readonly { record: JsonObject; before: string }[],
@@ -117,13 +117,13 @@ interface SharedText {
   uses: number;
 }
 
-/** Texts that many sessions have, each kept once for as long as one of them is there. */
+/** Stores each text that several sessions share once, with a reference count. */
 class SharedTexts {
   readonly #byText = new Map<string, SharedText>();
   readonly #texts: SharedText[] = [];
-  readonly #free: number[] = [];
+  readonly #freeNumbers: number[] = [];
 
-  /** As it would be packed, or what no packed one is like, where its texts are not known yet. */
+  /** The packed form of a record, for a comparison. It matches no stored session if its shared text is new. */
   packWithoutAdding(record: JsonObject): string {
     const values = readValues(record);
     return joinValues(values, this.#byText.get(joinSharedValues(values))?.number ?? -1);
@@ -133,7 +133,7 @@ class SharedTexts {
     const text = joinSharedValues(values);
     let shared = this.#byText.get(text);
     if (!shared) {
-      shared = { number: this.#free.pop() ?? this.#texts.length, text, uses: 0 };
+      shared = { number: this.#freeNumbers.pop() ?? this.#texts.length, text, uses: 0 };
       this.#byText.set(text, shared);
       this.#texts[shared.number] = shared;
     }
@@ -145,16 +145,16 @@ class SharedTexts {
     const shared = this.#texts[parseTextNumber(packed)];
     if (!shared || --shared.uses > 0) return;
     this.#byText.delete(shared.text);
-    this.#free.push(shared.number);
+    this.#freeNumbers.push(shared.number);
   }
 
   unpack(packed: string): string[] {
-    const own = packed.split(SEPARATOR).slice(0, OWN_FIELDS.length);
-    return [...own, ...(this.#texts[parseTextNumber(packed)]?.text.split(SEPARATOR) ?? [])];
+    const ownValues = packed.split(SEPARATOR).slice(0, OWN_FIELDS.length);
+    return [...ownValues, ...(this.#texts[parseTextNumber(packed)]?.text.split(SEPARATOR) ?? [])];
   }
 }
 
-/** One flat text: pieces that are merely put behind one another would keep all of them. */
+/** `join` makes one flat string. Concatenated strings would keep all their parts in memory. */
 function joinValues(values: Values, number: number): string {
   return [values[0], values[1], values[2], number].join(SEPARATOR);
 }
@@ -181,7 +181,7 @@ function toRecord(values: readonly string[]): JsonObject {
   return Object.fromEntries([...OWN_FIELDS, ...SHARED_FIELDS].map((name, index) => [name, values[index]]));
 }
 
-/** Absent, null and empty are the same; what is remembered has no separator in it. */
+/** Treats absent, null and empty alike, and removes the separator. */
 function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);

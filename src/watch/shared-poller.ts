@@ -2,29 +2,29 @@ import type { RunOutcome } from '../gateway';
 import { LightAbortController } from '../model/abort';
 import type { Clock } from './clock';
 
-/** What a check came to. */
+/** The result of a check: an outcome or an error. */
 export type CheckResult = { readonly outcome: RunOutcome } | { readonly error: unknown };
 
-/** Who takes part in the checks of a feed. */
+/** A watch that takes part in the checks of a poller. */
 export interface Subscriber {
   /** The usual time between two checks, in milliseconds. */
   readonly intervalMs: number;
-  /** Takes a result; the next check for it comes after that, so much later. Never rejects. */
+  /** Handles a result and returns the milliseconds until its next check. Never rejects. */
   onResult(result: CheckResult): Promise<number>;
 }
 
 interface Subscription {
   readonly subscriber: Subscriber;
-  /** When its next check is due; Infinity while it works on one. */
+  /** The time of its next check; Infinity while a check is running. */
   dueAt: number;
-  /** Who waits for the check that is to come, and for the one after a check that is under way. */
+  /** Callers that wait for the next check, and for the one after a running check. */
   waiters: (() => void)[];
   nextCheckWaiters: (() => void)[];
 }
 
 /**
- * The checks of one kind at one appliance, shared by all who watch for it. One runs at a time, and who is due soon takes part: watches
- * with the same interval meet after one check, however far apart they began.
+ * Shares the checks of one kind at one appliance between watches. One check runs at a time. A watch that is due soon takes part in it,
+ * so watches with the same interval soon share all checks.
  */
 export class SharedPoller {
   readonly #poll: (signal: LightAbortController) => Promise<RunOutcome>;
@@ -43,7 +43,7 @@ export class SharedPoller {
     return this.#subscriptions.size === 0;
   }
 
-  /** The first check in so many milliseconds; who takes part already stays as it is. */
+  /** Plans the first check in `delayMs`. Does nothing for a subscriber that already takes part. */
   subscribe(subscriber: Subscriber, delayMs: number): void {
     if (this.#subscriptions.has(subscriber)) return;
     this.#subscriptions.set(subscriber, { subscriber, dueAt: this.#clock.now() + delayMs, waiters: [], nextCheckWaiters: [] });
@@ -59,7 +59,7 @@ export class SharedPoller {
     this.#schedule();
   }
 
-  /** A check that begins now, or right after the one that is under way; ends when its result is taken. */
+  /** Starts a check now, or after the running one. Resolves when its result has been handled. */
   checkNow(subscriber: Subscriber): Promise<void> {
     const subscription = this.#subscriptions.get(subscriber);
     if (!subscription) return Promise.resolve();
@@ -82,7 +82,7 @@ export class SharedPoller {
     if (nextDueAt === Infinity) return;
     const waitMs = nextDueAt - this.#clock.now();
     if (waitMs <= 0) this.#run();
-    // Longer ones than a timer can have end early, and are planned anew.
+    // A timer is limited to about 24 days; a longer wait is planned in parts.
     else this.#cancelTimer = this.#clock.schedule(Math.min(waitMs, 2 ** 30), () => this.#schedule());
   }
 

@@ -4,16 +4,16 @@ import type { JsonObject } from '../model/json';
 import { createPollFunction, type WatchKindDefinition, type WatchedGateway } from './watch-kinds';
 
 interface PollerEntry {
-  /** What they watch for, and what is asked. */
+  /** The kind of watch and the input of its operation. */
   readonly key: string;
   readonly clock: Clock;
   readonly poller: SharedPoller;
 }
 
-/** The feeds of each gateway, for as long as there is the gateway. */
+/** The pollers of each gateway. They end with the gateway. */
 const pollersByGateway = new WeakMap<WatchedGateway, PollerEntry[]>();
 
-/** The one feed that asks this at this appliance, for all who go by this clock. */
+/** Returns the poller that all watches with the same gateway, kind, input and clock share. */
 export function getSharedPoller(
   gateway: WatchedGateway,
   name: string,
@@ -27,6 +27,6 @@ export function getSharedPoller(
   const existing = entries.find((entry) => entry.key === key && entry.clock === clock);
   if (existing) return existing.poller;
   const poller = new SharedPoller(createPollFunction(gateway, kind, input), clock);
-  entries.push({ key: key, clock, poller });
+  entries.push({ key, clock, poller });
   return poller;
 }

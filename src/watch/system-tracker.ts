@@ -2,11 +2,11 @@ import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { WholeStateTracker, type TrackedEvent, type CheckSummary } from './tracker';
 
-/** What is told when it changes, and where system information has it. */
+/** The event for each field of the system information that can change. */
 const EVENT_FIELDS = { release: 'os-version', replaced: 'serial-number', renamed: 'host-name' } as const;
 type SystemIdentity = { readonly [event in keyof typeof EVENT_FIELDS]?: string };
 
-/** Release, serial number and host name. What an answer does not have changes nothing. */
+/** Reports changes of the release, serial number and host name. A missing field changes nothing. */
 export class SystemTracker extends WholeStateTracker<SystemIdentity, JsonObject> {
   protected compare(
     data: JsonObject,
@@ -14,7 +14,7 @@ export class SystemTracker extends WholeStateTracker<SystemIdentity, JsonObject>
   ): { state: SystemIdentity; events: TrackedEvent[]; summary: CheckSummary } {
     const information = data['system-information'];
     if (!isObject(information))
-      throw new GatewayError('BAD_RESPONSE', 'What the appliance answered is no system information.', { sent: true });
+      throw new GatewayError('BAD_RESPONSE', 'The response of the appliance is not system information.', { sent: true });
     const state: Record<string, string> = { ...previous };
     const events: TrackedEvent[] = [];
     for (const [event, field] of Object.entries(EVENT_FIELDS)) {

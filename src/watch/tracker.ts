@@ -1,49 +1,49 @@
 import type { JsonObject } from '../model/json';
 
-/** What a check is told to have seen, in a word and a count: for the line below a node. */
+/** The result of a check as a keyword and a count, for the status text of a node. */
 export interface CheckSummary {
   readonly key: 'sessions' | 'above' | 'fine' | 'same' | 'changed' | 'members' | 'percent' | 'days';
   readonly n?: number;
 }
 
-/** One event as a tracker finds it; `event` is its name. */
+/** An event that a tracker found. `event` is its name. */
 export interface TrackedEvent extends JsonObject {
   readonly event: string;
 }
 
-/** What one look came to. */
+/** The result of one check. */
 export interface TrackerUpdate {
   readonly events: readonly TrackedEvent[];
-  /** What of the memory is another now; undefined: nothing. JSON, which `apply` takes. */
+  /** What changed in the tracker's state, as JSON for `apply`. Undefined if nothing changed. */
   readonly change: unknown;
   readonly summary: CheckSummary;
-  /** What the envelope of its events tells besides. */
+  /** Additional properties for the envelope of the events. */
   readonly envelope?: JsonObject;
 }
 
 /**
- * What one kind of watch remembers from look to look, and how it tells events from it. The first look of a tracker that remembers
- * nothing finds no events: what it sees is where it begins.
+ * Compares each check with the last one and derives events from the differences. The first check of a tracker without a restored state
+ * has no events: it sets the baseline.
  */
 export interface Tracker<D = unknown> {
-  /** Errors: `BAD_RESPONSE` when the data is not what was asked for; the memory is then as it was. */
+  /** Compares the data of a check. Errors: `BAD_RESPONSE` for data of another shape; the state then stays as it was. */
   update(data: D): TrackerUpdate;
-  /** Everything that is remembered, as JSON; undefined before the first look. */
+  /** The state as JSON. Undefined before the first check. */
   save(): unknown;
-  /** Where that is a lot: `save` gives the beginning, and this the rest, in changes. */
+  /** The rest of a large state, as changes for `apply`. `save` then returns only its beginning. */
   remainingChanges?(): Iterable<unknown>;
-  /** Takes what `save` gave, in place of what is there. Throws when it is of another shape. */
+  /** Replaces the state with one from `save`. Throws if it has another shape. */
   restore(saved: unknown): void;
-  /** Takes what `Look.change` gave, on top of what is there. */
+  /** Applies a `TrackerUpdate.change` to the state. */
   apply(change: unknown): void;
 }
 
-/** For a memory that is small: every change is the whole of it. */
+/** A tracker with a small state. Each change contains the complete state. */
 export abstract class WholeStateTracker<S, D = unknown> implements Tracker<D> {
   protected state: S | undefined;
   #lastSerialized: string | undefined;
 
-  /** Compares with what is remembered, and says what to remember from now on. */
+  /** Compares the data with the previous state and returns the new state. */
   protected abstract compare(data: D, previous: S | undefined): { state: S; events: TrackedEvent[]; summary: CheckSummary };
 
   protected abstract isState(saved: unknown): saved is S;
@@ -62,7 +62,7 @@ export abstract class WholeStateTracker<S, D = unknown> implements Tracker<D> {
   }
 
   restore(saved: unknown): void {
-    if (!this.isState(saved)) throw new Error('another shape');
+    if (!this.isState(saved)) throw new Error('The saved state has another shape.');
     this.state = saved;
     this.#lastSerialized = JSON.stringify(saved);
   }

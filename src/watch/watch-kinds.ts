@@ -16,7 +16,7 @@ import { SystemTracker } from './system-tracker';
 import type { Tracker } from './tracker';
 import { HealthTracker, LicenseTracker } from './limit-trackers';
 
-/** What a watch needs of a gateway: a `Gateway` fits. */
+/** The part of a `Gateway` that a watch uses. */
 export interface WatchedGateway {
   readonly name: string;
   run(name: string, input?: Readonly<Record<string, unknown>>, options?: { signal?: LightAbortController }): Promise<RunOutcome>;
@@ -27,43 +27,43 @@ export interface WatchedGateway {
   ): Promise<RunOutcome<SerializedTree>>;
 }
 
-/** What a watch may be set to, beside its kind. */
+/** Options of a watch that depend on its kind. */
 export interface WatchKindOptions {
-  /** Of `sessions`: only those that match, as in `sessions.kill-matching`. */
+  /** For `sessions`: reports only sessions that match, as in `sessions.kill-matching`. */
   readonly filter?: JsonObject | undefined;
-  /** Of `health` and `license`. */
+  /** For `health` and `license`. */
   readonly limits?: readonly WatchLimit[] | undefined;
-  /** Of `certificate`: days before its end. */
+  /** For `certificate`: days before its end. */
   readonly days?: readonly unknown[] | undefined;
-  /** Of `configuration`: a part of it, and what does not count, as in `snapshot.take`. */
+  /** For `configuration`: the part to read and the paths to ignore, as in `snapshot.take`. */
   readonly path?: string | undefined;
   readonly ignore?: readonly string[] | undefined;
 }
 
-/** One look at the appliance. */
+/** Performs one check of an appliance. */
 export type PollFunction = (signal: LightAbortController) => Promise<RunOutcome>;
 
 export interface WatchKindDefinition {
-  /** The operation that it asks for. */
+  /** The operation that reads the data. */
   readonly operation: string;
-  /** What it asks it with; watches that ask the same share their checks. */
+  /** The input of the operation. Watches with the same input share their checks. */
   input?(options: WatchKindOptions): JsonObject;
-  /** Asks in a way of its own, again and again. */
+  /** Replaces the plain run of `operation`, for a check that keeps data between runs. */
   createPoll?(gateway: WatchedGateway, input: JsonObject): PollFunction;
-  /** What an error stands for that is an answer too. */
+  /** The data that an error stands for. Undefined if the error is a failure. */
   dataForError?(error: GatewayError): unknown;
-  /** Checks the options. Errors: `BAD_CONFIG`, or those of the filter and of what to ignore. */
+  /** Checks the options and creates the tracker. Errors: `BAD_CONFIG`, or `BAD_INPUT` for a filter or ignore rule. */
   createTracker(options: WatchKindOptions, clock: Clock, appliance: string): Tracker;
-  /** Seconds between two checks, where nobody says; default 60. */
+  /** Default seconds between two checks; 60 if it is not set. */
   readonly defaultIntervalSeconds?: number;
-  /** What else than its kind and its appliance makes what is remembered useless when it changes. */
+  /** Options that invalidate a saved state when they change, in addition to the kind and the appliance. */
   identity?(options: WatchKindOptions): unknown;
 }
 
 const DEFAULT_HEALTH_LIMITS: readonly WatchLimit[] = [{ name: 'CPU-UTILIZATION', above: 90, release: 80, checks: 3 }];
 const DEFAULT_LICENSE_LIMITS: readonly WatchLimit[] = [{ name: '*', above: 90, release: 85 }];
 
-/** The only registry: what stands here can be watched. */
+/** All kinds of watches. */
 export const WATCH_KINDS = {
   sessions: {
     operation: 'sessions.list',
@@ -95,7 +95,7 @@ export const WATCH_KINDS = {
   configuration: {
     operation: 'snapshot.take',
     input: ({ path, ignore }) => ({ ...(path !== undefined && { path }), ...(ignore !== undefined && { ignore: [...ignore] }) }),
-    // What stays as it is, is in memory once.
+    // The previous tree lets unchanged resources share their memory.
     createPoll: (gateway, input) => {
       let previous: SerializedTree | undefined;
       return async (signal) => {
@@ -109,22 +109,22 @@ export const WATCH_KINDS = {
       return new ConfigurationTracker(appliance);
     },
     identity: ({ path, ignore }) => [path ?? null, ignore ?? null],
-    // Each check is as many requests as there are resources.
+    // A check sends a request for each resource.
     defaultIntervalSeconds: 3600,
   },
 } satisfies Record<string, WatchKindDefinition>;
 
 export type WatchKind = keyof typeof WATCH_KINDS;
 
-/** Errors: `BAD_CONFIG` naming those that there are. */
+/** Errors: `BAD_CONFIG` with the list of kinds. */
 export function getWatchKind(name: unknown): WatchKindDefinition {
   if (typeof name === 'string' && Object.hasOwn(WATCH_KINDS, name)) return WATCH_KINDS[name as WatchKind];
-  throw new GatewayError('BAD_CONFIG', safeMessage`watch has to be one of ${trusted(Object.keys(WATCH_KINDS).join(', '))}.`, {
+  throw new GatewayError('BAD_CONFIG', safeMessage`watch must be one of ${trusted(Object.keys(WATCH_KINDS).join(', '))}.`, {
     sent: false,
   });
 }
 
-/** How an appliance is looked at for that kind. An error that is an answer becomes one, with its envelope. */
+/** Creates the check of a kind. An error with data becomes an outcome with the envelope of the error. */
 export function createPollFunction(gateway: WatchedGateway, kind: WatchKindDefinition, input: JsonObject): PollFunction {
   if (kind.createPoll) return kind.createPoll(gateway, input);
   return async (signal) => {
@@ -138,9 +138,9 @@ export function createPollFunction(gateway: WatchedGateway, kind: WatchKindDefin
   };
 }
 
-/** Errors: `BAD_CONFIG` for a filter that is no object. */
+/** Errors: `BAD_CONFIG` if the filter is not an object. */
 export function parseWatchFilter(value: unknown): JsonObject | undefined {
   if (value === undefined) return undefined;
   if (isObject(value)) return value;
-  throw new GatewayError('BAD_CONFIG', 'filter has to be an object such as { "authentication-realm": "Contractors" }.', { sent: false });
+  throw new GatewayError('BAD_CONFIG', 'filter must be an object such as { "authentication-realm": "Contractors" }.', { sent: false });
 }

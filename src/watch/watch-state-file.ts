@@ -9,17 +9,17 @@ import { toFileError } from '../files/file-error';
 import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-file';
 import type { Tracker } from './tracker';
 
-/** What one check has to be remembered by, written before any of its events goes out. */
+/** The record of one check. It is written before its events are sent. */
 export interface WatchStateEntry {
   readonly number: number;
-  /** What the tracker changed. */
+  /** The change of the tracker's state. */
   readonly change?: unknown;
   readonly isUnreachable: boolean;
   readonly events: readonly JsonObject[];
   readonly envelope?: unknown;
 }
 
-/** What a file held: the state, what changed since, and events of the last entry that were not marked as told. */
+/** The content of a file: the state, later changes, and events of the last check without a sent mark. */
 export interface RestoredState {
   readonly state: unknown;
   readonly changes: readonly unknown[];
@@ -29,31 +29,30 @@ export interface RestoredState {
 }
 
 const FORMAT = 'gateway-watch 1';
-/** The file is written anew when what was added to it is longer than this, and than the state itself. */
+/** The file is rewritten when the appended part is longer than this and longer than the state. */
 const MIN_REWRITE_BYTES = 1 << 20;
 const SENT_MARK = '"sent"\n';
 
 /**
- * The memory of one watch, on disk: a file of lines of JSON. A check adds one line before its events go out, and each event a short one
- * as soon as it has; so whoever reads it after a kill knows what was told. Lines go to the system at once, and survive the end of the
- * process; the whole file, written beside and renamed, to the disk. Methods throw the errors of `fileFault`.
+ * The saved state of one watch: a file of JSON lines. A check appends a line before its events are sent, and each event appends a mark
+ * after it was sent. So a restart after a kill knows which events were sent. Methods throw the errors of `toFileError`.
  */
 export class WatchStateFile {
   readonly #file: string;
   readonly #identity: string;
-  /** Makes ids of events ones that there were not before. */
+  /** Makes the ids of events unique across restarts. */
   epoch = randomBytes(6).toString('base64url');
   #descriptor: number | undefined;
   #appendedBytes = 0;
   #savedBytes = 0;
 
-  /** `identity`: what is remembered of something else is not looked at. */
+  /** `identity`: a file with another identity is not used. */
   constructor(file: string, identity: string) {
     this.#file = file;
     this.#identity = identity;
   }
 
-  /** What is remembered; undefined when there is nothing, or something else's. Errors: `BAD_INPUT` for a file that is no memory. */
+  /** Reads the file. Undefined if it does not exist or has another identity. Errors: `BAD_INPUT` for a damaged file. */
   async load(): Promise<RestoredState | undefined> {
     let text: string;
     try {
@@ -71,22 +70,22 @@ export class WatchStateFile {
     return this.#parseState(header, lines);
   }
 
-  /** Takes note of a check. What it holds is safe from the end of this process when this returns. */
+  /** Appends a check. When this returns, the entry survives the end of the process. */
   addEntry(entry: WatchStateEntry): void {
     this.#append(`${JSON.stringify(entry)}\n`);
   }
 
-  /** Takes note that the next event of the last check was told. */
+  /** Marks the next event of the last check as sent. */
   markSent(): void {
     this.#append(SENT_MARK);
   }
 
-  /** Whether `save` is due: there is no file yet, or it has grown. */
+  /** Whether `save` is due, because there is no open file or it has grown. */
   get isSaveDue(): boolean {
     return this.#descriptor === undefined || this.#appendedBytes > Math.max(MIN_REWRITE_BYTES, this.#savedBytes);
   }
 
-  /** Writes the file anew, with all that a tracker remembers, and the events that are still to be told. */
+  /** Rewrites the file with the state of the tracker and the events that are still to be sent. */
   async save(
     tracker: Pick<Tracker, 'save' | 'remainingChanges'>,
     isUnreachable: boolean,
@@ -120,7 +119,7 @@ export class WatchStateFile {
     }
   }
 
-  /** The next `add` needs a `save` before. */
+  /** Closes the file. `addEntry` then needs a `save` first. */
   close(): void {
     if (this.#descriptor === undefined) return;
     const descriptor = this.#descriptor;
@@ -135,13 +134,13 @@ export class WatchStateFile {
       for (let done = 0; done < bytes.length;) done += writeSync(this.#descriptor, bytes, done);
       this.#appendedBytes += bytes.length;
     } catch (error) {
-      // Half of a line may be there: nothing is to come behind it.
+      // The file may end with a part of a line, so nothing may be appended.
       this.close();
       throw toFileError(error, this.#file, 'written');
     }
   }
 
-  /** The last line is half of one when its process was killed at that moment: nothing of it had gone out. */
+  /** Drops the last line if a killed process left it incomplete. Its events were not sent. */
   #parseLines(text: string): unknown[] {
     const lines = text.split('\n');
     lines.pop();
@@ -175,7 +174,7 @@ export class WatchStateFile {
   #damagedFileError(): GatewayError {
     return new GatewayError(
       'BAD_INPUT',
-      safeMessage`${this.#file} is damaged, or no memory of a watch. It is left out; the watch begins anew, and what happened since the last check is not told.`,
+      safeMessage`${this.#file} is damaged or is not a state file of a watch. The watch starts over; events since the last check are not sent.`,
       { sent: false },
     );
   }

@@ -9,16 +9,16 @@ import { getWatchKind, type WatchKindOptions, type WatchedGateway, type WatchKin
 import { WatchStateFile, type WatchStateEntry } from './watch-state-file';
 import type { TrackedEvent, CheckSummary, Tracker } from './tracker';
 
-/** Something that happened at the appliance, or to it. */
+/** An event at the appliance. */
 export interface WatchEvent {
   /** `<watch>/<event>` */
   readonly topic: string;
-  /** With `id`, which is the same should the event be told again, and `at`, when it was seen. */
+  /** `id` stays the same if the event is sent again. `at` is the time of the check (ISO 8601). */
   readonly payload: JsonObject & { readonly event: string; readonly id: string; readonly at: string };
   readonly envelope: Envelope;
 }
 
-/** How a watch stands, whenever that changes. */
+/** The state of a watch. Times are milliseconds since 1970. */
 export type WatchState =
   | { readonly state: 'waiting' | 'paused' }
   | { readonly state: 'checked'; readonly at: number; readonly summary: CheckSummary }
@@ -27,36 +27,36 @@ export type WatchState =
 
 export interface WatchOptions extends WatchKindOptions {
   readonly watch: WatchKind;
-  /** Seconds between two checks, from 1 on; a tenth more or less, so that many watches do not come at once. */
+  /** Seconds between two checks, 1 to 86400. Each interval varies by a tenth, so that many watches do not check at once. */
   readonly every: number;
-  /** File that is remembered in: what happened while nobody watched is told later. */
+  /** Path of the file that saves the state. Changes while the watch is stopped are then reported at its next start. */
   readonly stateFile?: string | undefined;
   readonly clock?: Clock | undefined;
-  /** Told each event, one after the other. */
+  /** Called for each event, in order. */
   readonly onEvent: (event: WatchEvent) => void;
-  /** Told what keeps the watch from working, once: not that the appliance is away, which is an event. */
+  /** Called once for each new error. An unreachable appliance is an event instead. */
   readonly onError: (error: GatewayError) => void;
   readonly onState?: ((state: WatchState) => void) | undefined;
 }
 
 const MAX_INTERVAL_SECONDS = 86_400;
 /**
- * The first pause after a check that failed, or twice the usual time if that is shorter; and the longest, or twice the usual time if that
- * is longer. So one that comes back for minutes only is seen, also by who looks once an hour.
+ * Pauses after failed checks grow from the shorter to the longer of this and twice the interval. So an hourly watch notices an appliance
+ * that is back for only a few minutes.
  */
 const RETRY_DELAY_MS = 60_000;
-/** Nobody waits for the first check longer than this. */
+/** The longest wait before the first check. */
 const MAX_FIRST_DELAY_MS = 2000;
 
-/** Errors that say that the appliance is away, or not itself; everything else is told as what it is. */
+/** Errors that count as an unreachable appliance. All others are reported as errors. */
 const UNREACHABLE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['CONNECTION', 'TIMEOUT', 'TLS', 'APPLIANCE_ERROR', 'BAD_RESPONSE']);
-/** Errors that say nothing of the appliance: logins pause for a reason that was told, or a check was ended. */
+/** Errors that are not reported: a login pause whose reason was reported, or an ended check. */
 const SILENT_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['LOGIN_PAUSED', 'ABORTED']);
 
 /**
- * Watches one appliance for one kind of event. Events are told once each: what two checks see alike is told by neither. The first check
- * tells nothing, unless something is remembered. With `remember`, an event is written down before it is told and marked right after: a
- * process that is killed loses none, and tells one again, with the same id, only if it was killed in the instant between the two.
+ * Watches one appliance for one kind of event and reports each change once. The first check sets the baseline, unless a state was saved.
+ * With `stateFile`, an event is written before it is sent and marked directly after. So a killed process loses no event. It repeats one,
+ * with the same id, only if it was killed between sending and marking.
  */
 export class Watcher implements Subscriber {
   readonly intervalMs: number;
@@ -70,7 +70,7 @@ export class Watcher implements Subscriber {
   #isUnreachable = false;
   #unreachableSince = 0;
   #failures = 0;
-  /** The code of the error that was told last; a check that succeeds forgets it. */
+  /** The code of the last reported error. A successful check clears it. */
   #reportedCode: ErrorCode | undefined;
   #stateFileError: string | undefined;
   #isPaused = false;
@@ -78,12 +78,12 @@ export class Watcher implements Subscriber {
   #currentWork: Promise<unknown> = Promise.resolve();
   #starting: Promise<void> | undefined;
 
-  /** Errors: `BAD_CONFIG`, or `BAD_INPUT` for a filter; nothing is done before `start`. */
+  /** Sends nothing before `start`. Errors: `BAD_CONFIG`, or `BAD_INPUT` for a filter. */
   constructor(gateway: WatchedGateway, options: WatchOptions) {
     const kind = getWatchKind(options.watch);
     const { every, stateFile } = options;
     if (!(every >= 1 && every <= MAX_INTERVAL_SECONDS))
-      throw new GatewayError('BAD_CONFIG', `every has to be seconds, from 1 to ${MAX_INTERVAL_SECONDS}.`, { sent: false });
+      throw new GatewayError('BAD_CONFIG', `every must be from 1 to ${MAX_INTERVAL_SECONDS} seconds.`, { sent: false });
     this.intervalMs = every * 1000;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -94,22 +94,22 @@ export class Watcher implements Subscriber {
     this.#poller = getSharedPoller(gateway, options.watch, kind, kind.input?.(options) ?? {}, this.#clock);
   }
 
-  /** Begins, once what is remembered has been read. Never rejects. */
+  /** Reads the saved state and starts the checks. Never rejects. */
   start(): Promise<void> {
     return (this.#starting ??= this.#startPolling());
   }
 
-  /** A check right now, or right after the one that is under way. Ends with it, whatever it came to. */
+  /** Checks now, or after the running check. Resolves when the check has ended, also after an error. */
   async check(): Promise<void> {
     await this.start();
     if (this.#isClosed) return;
-    // While it pauses it takes part in this check only.
+    // A paused watch takes part in this check only.
     if (this.#isPaused) this.#poller.subscribe(this, this.intervalMs);
     await this.#poller.checkNow(this);
     if (this.#isPaused) this.#unsubscribe();
   }
 
-  /** No more checks until `resume`; what is under way for this watch alone is ended. */
+  /** Stops the checks until `resume`. A running check that no other watch shares is ended. */
   pause(): void {
     if (this.#isPaused || this.#isClosed) return;
     this.#isPaused = true;
@@ -117,7 +117,7 @@ export class Watcher implements Subscriber {
     this.#reportState({ state: 'paused' });
   }
 
-  /** Goes on with a check at once: what happened meanwhile is told. */
+  /** Resumes with a check, which reports what happened meanwhile. */
   async resume(): Promise<void> {
     await this.start();
     if (!this.#isPaused || this.#isClosed) return;
@@ -126,7 +126,7 @@ export class Watcher implements Subscriber {
     await this.#poller.checkNow(this);
   }
 
-  /** Ends everything. An event that is under way is told and marked; what is still to be told stays in the memory, if there is one. */
+  /** Ends the watch. An event that is being sent is marked first. Further events stay in the state file, if there is one. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unsubscribe();
@@ -135,7 +135,7 @@ export class Watcher implements Subscriber {
     this.#stateFile?.close();
   }
 
-  /** For the feed. */
+  /** Called by the poller. */
   onResult(result: CheckResult): Promise<number> {
     const work = this.#handleResult(result).catch((fault: unknown) => {
       this.#options.onError(asGatewayError(fault));
@@ -153,7 +153,7 @@ export class Watcher implements Subscriber {
       this.#poller.subscribe(this, Math.min(this.intervalMs / 10, MAX_FIRST_DELAY_MS) * this.#clock.random());
   }
 
-  /** Events of a process that was killed come first. */
+  /** Restores the saved state and sends the unsent events of a killed process first. */
   async #restoreState(): Promise<void> {
     const stateFile = this.#stateFile;
     if (!stateFile) return;
@@ -222,7 +222,7 @@ export class Watcher implements Subscriber {
     return this.#jitter(Math.min(firstDelayMs * 2 ** Math.min(this.#failures - 1, 16), maxDelayMs));
   }
 
-  /** Writes down what was found, and tells it. */
+  /** Saves the events and sends them. */
   async #recordAndSend(trackedEvents: readonly TrackedEvent[], change: unknown, envelope: Envelope): Promise<void> {
     const number = ++this.#checkNumber;
     const at = new Date(this.#clock.now()).toISOString();
@@ -239,15 +239,15 @@ export class Watcher implements Subscriber {
     await this.#sendEvents(entry);
   }
 
-  /** An event at a time: it is marked as soon as whoever gets it has had its turn. */
+  /** Sends the events one by one and marks each after its delivery. */
   async #sendEvents({ events, envelope }: WatchStateEntry): Promise<void> {
     const { watch, onEvent } = this.#options;
     for (const payload of events as readonly WatchEvent['payload'][]) {
-      // The next one, who has the same memory, tells the rest.
+      // The next watch with this state file sends the rest.
       if (this.#isClosed && this.#stateFile) return;
       onEvent({ topic: `${watch}/${payload.event}`, payload, envelope: envelope as Envelope });
       if (!this.#stateFile) continue;
-      // Node-RED delivers in a turn of its own, which comes before this one.
+      // Node-RED delivers in an earlier turn of the event loop than this one.
       await new Promise((resolve) => setImmediate(resolve));
       this.#useStateFile((stateFile) => stateFile.markSent());
     }
@@ -265,7 +265,7 @@ export class Watcher implements Subscriber {
     }
   }
 
-  /** A file that was given up after a fault is written anew at the next check. */
+  /** Does nothing after a file error. The next check then rewrites the file. */
   #useStateFile(work: (stateFile: WatchStateFile) => void): void {
     if (!this.#stateFile || this.#stateFileError !== undefined) return;
     try {
@@ -275,7 +275,7 @@ export class Watcher implements Subscriber {
     }
   }
 
-  /** It goes on without, and says so once. */
+  /** Reports a file error once. The watch continues without the file. */
   #reportStateFileError(thrown: unknown): void {
     const error = asGatewayError(thrown);
     if (this.#stateFileError === error.message) return;

@@ -1,5 +1,5 @@
-import { toApplianceHash } from '../../contain/appliance-hash';
-import type { ContainmentActions } from '../../contain/containment-actions';
+import { toApplianceHash } from '../../contain/containment-record';
+import type { ContainmentActions } from '../../contain/contain';
 import { runExclusiveInAllStores } from '../../contain/containment-store';
 import { asGatewayError } from '../../model/error';
 import { readBoolean, type JsonObject } from '../../model/json';
@@ -9,7 +9,7 @@ import { endSession, isOwnAccount, summarizeSession } from '../sessions/end-sess
 import { listSessions } from '../sessions/list-sessions';
 import { LocalUsers } from '../users/local-users';
 
-/** What containing does, by the means of one call. */
+/** The actions of a containment, performed with one run of an operation. */
 export function containmentActionsFor(call: OperationContext): ContainmentActions {
   const { accounts } = call.settings;
   const appliance = toApplianceHash(call.settings.base);
@@ -18,7 +18,7 @@ export function containmentActionsFor(call: OperationContext): ContainmentAction
     isDryRun: call.dryRun,
     isEnabled: async (server, name) => {
       const user = await new LocalUsers(server, call).find(name);
-      // A release that does not tell has it enabled: what is disabled says so.
+      // An appliance that does not report the state has the account enabled.
       return user && readBoolean(user['enabled']) !== false && user['enabled'] !== 'disabled';
     },
     setEnabled: async (server, name, enabled) => {
@@ -39,7 +39,7 @@ export function containmentActionsFor(call: OperationContext): ContainmentAction
         return true;
       } catch (thrown) {
         const { requestCode, code, details } = asGatewayError(thrown);
-        // One that came after the plan was approved is left to the keeper.
+        // A session that started after the approval of the plan is left to the enforcement loop.
         if (requestCode === 'NOT_FOUND' || (code === 'CONFLICT' && details.sent === false)) return false;
         throw thrown;
       }

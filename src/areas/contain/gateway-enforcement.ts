@@ -1,8 +1,8 @@
-import { toApplianceHash } from '../../contain/appliance-hash';
+import { toApplianceHash } from '../../contain/containment-record';
 import { startEnforcement, type ContainEvent } from '../../contain/enforcement-loop';
 import { LightAbortController } from '../../model/abort';
 import { badInput, GatewayError } from '../../model/error';
-import { trusted } from '../../model/safe-message';
+import { safeMessage, trusted } from '../../model/safe-message';
 import type { Redactor } from '../../model/redaction';
 import { RunContext } from '../../run/run-context';
 import type { GatewayContext } from '../../run/gateway-context';
@@ -12,35 +12,35 @@ import type { WriteInterceptor } from '../../run/write-runner';
 import { containmentActionsFor } from './containment-actions';
 
 export interface EnforcementOptions {
-  /** Who keeps, for the journal. */
+  /** The initiator in the journal. */
   readonly initiator?: Initiator | undefined;
-  /** Among those who keep at the same appliance, what is done is done by one of whom this is true, if there is one. */
+  /** Prefers this participant over others of the same appliance without it. Set it for a node that contains people. */
   readonly canContain?: boolean | undefined;
-  /** Seconds from one look to the next; default 10. */
+  /** Seconds between two polls; default 10. */
   readonly every?: number | undefined;
-  /** Where it is kept who is kept out; looked into beside the memory and the folders that operations have named. */
+  /** A folder with containments. It is read in addition to the memory and to the folders of earlier operations. */
   readonly folder?: string | undefined;
-  /** A new session was ended, or a containment has come to its end. */
+  /** Called when a new session was ended or a containment reached its end. */
   readonly onEvent?: ((event: ContainEvent) => void) | undefined;
-  /** Each look: how many are kept out, or what went wrong. */
+  /** Called after each poll with the number of contained people, and the fault if there was one. */
   readonly onPoll?: ((contained: number, fault: GatewayError | undefined) => void) | undefined;
 }
 
-/** What stands around the writes of a call, and which of them may leave. */
+/** The guards of the writes: an interceptor for each run, and the permission check. */
 interface WriteGuards {
   readonly createInterceptor: (call: RunContext) => WriteInterceptor;
-  readonly permit: CheckPermission | undefined;
+  readonly checkPermission: CheckPermission | undefined;
 }
 
-/** See `Gateway.keepContained`. */
+/** Implements `Gateway.enforceContainments`. */
 export function startGatewayEnforcement(
   gatewayContext: GatewayContext,
   masker: Redactor,
   options: EnforcementOptions,
-  { createInterceptor, permit: checkPermission }: WriteGuards,
+  { createInterceptor, checkPermission }: WriteGuards,
 ): () => void {
   const { every = 10, folder, canContain = false, onEvent, onPoll } = options;
-  if (!(every > 0 && every <= 86_400)) throw badInput('every has to be more than 0 and at most 86400 seconds.');
+  if (!(every > 0 && every <= 86_400)) throw badInput(safeMessage`every is ${every}; it must be more than 0 and at most 86400 seconds.`);
   const { origin, prefix, dryRun = false } = gatewayContext.settings;
   const stopController = new AbortController();
   const leaveLoop = startEnforcement({
@@ -48,10 +48,10 @@ export function startGatewayEnforcement(
     every,
     folder,
     canContain,
-    perform: (work, limitMs) => {
+    perform: (work, timeLimitMs) => {
       const canceller = new LightAbortController();
-      const unfollow = canceller.follow(stopController.signal);
-      const timer = setTimeout(() => canceller.abort(), limitMs);
+      const stopFollowing = canceller.follow(stopController.signal);
+      const timer = setTimeout(() => canceller.abort(), timeLimitMs);
       let interceptor: WriteInterceptor | undefined;
       const call: RunContext = new RunContext(gatewayContext, {
         dryRun,
@@ -62,7 +62,7 @@ export function startGatewayEnforcement(
       });
       return work(containmentActionsFor(call)).finally(() => {
         clearTimeout(timer);
-        unfollow();
+        stopFollowing();
       });
     },
     onEvent: (event) => onEvent?.(event),

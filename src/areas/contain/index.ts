@@ -1,4 +1,4 @@
-import { toApplianceHash } from '../../contain/appliance-hash';
+import { toApplianceHash } from '../../contain/containment-record';
 import { contain as containPerson, listContained, release as releasePerson } from '../../contain/contain';
 import { getContainmentStores } from '../../contain/containment-store';
 import { badInput } from '../../model/error';
@@ -10,7 +10,7 @@ import { containmentActionsFor } from './containment-actions';
 
 const folderField = textField(
   'Folder',
-  'Where it is kept who is contained, on the machine that runs Node-RED, so that it survives a restart. It has to be there.',
+  'Stores the containments on the machine that runs Node-RED, so that they survive a restart. The folder must exist.',
   {
     guard: true,
     example: '/var/lib/gateway/contained',
@@ -21,46 +21,47 @@ const folderField = textField(
 const MAX_MINUTES = 525_600;
 const USERS = 'GET /api/v1/system/active-users?name=j.doe&number=200&start=0';
 
-/** Whom to keep out. Errors: `BAD_INPUT` for none or both, for an address that is none, and for our own account. */
+/** The person or address to contain. Errors: `BAD_INPUT` for none or both, for an invalid address, and for the account of this package. */
 function parsePerson(
   name: string | undefined,
   address: string | undefined,
   servers: readonly string[],
   call: OperationContext,
 ): { name: string } | { 'source-ip': string } {
-  if ((name === undefined) === (address === undefined)) throw badInput('name (User) or source-ip has to be given, and only one of them.');
+  if ((name === undefined) === (address === undefined)) throw badInput('Enter either name (User) or source-ip (Address).');
   if (name !== undefined) {
     if (name.trim() === '') throw badInput('name is blank.');
     if (!isOwnAccount(call.settings.accounts, name)) return { name };
     throw badInput(
-      safeMessage`${JSON.stringify(name)} is the account that this package itself uses here: contained, nobody could release it. Nothing was done.`,
+      safeMessage`${JSON.stringify(name)} is the account of this package at this appliance. It cannot be contained, because nothing could release it. Nothing was sent.`,
     );
   }
-  if (servers.length > 0) throw badInput('servers is for a name: an address has no account that could be disabled.');
+  if (servers.length > 0) throw badInput('servers (Auth servers) needs a name: an address has no account to disable.');
   const normalizedAddress = normalizeAddress((address ?? '').trim().toLowerCase());
-  if (normalizedAddress === undefined) throw badInput(safeMessage`source-ip is ${JSON.stringify(address)}, which is no address.`);
+  if (normalizedAddress === undefined)
+    throw badInput(safeMessage`source-ip is ${JSON.stringify(address)}. It must be an IPv4 or IPv6 address.`);
   return { 'source-ip': normalizedAddress };
 }
 
-/** Looks there from now on, too. */
+/** Includes the folder from now on. */
 function registerFolder(path: string | undefined, call: OperationContext): string {
   const appliance = toApplianceHash(call.settings.base);
   if (path !== undefined) getContainmentStores(appliance).forFolder(path);
   return appliance;
 }
 
-/** What acts on the appliance: unless it does, nothing has changed. */
+/** Creates the actions of a run, which counts as unchanged until one of them writes. */
 function prepareActions(call: OperationContext): ReturnType<typeof containmentActionsFor> {
   call.reportUnchanged();
   if (call.dryRun) call.addToEnvelope({ wouldChange: true });
   return containmentActionsFor(call);
 }
 
-/** Keeps people out (contract, section 7). */
+/** Contains people (contract, section 7). */
 export const containArea = defineArea({
   name: 'contain',
   label: 'Gateway contain',
-  help: 'Keeps a person out for a while, also one whom a directory authenticates: each new session is ended within seconds.',
+  help: 'Keeps a person out for some time, also a user of a directory: each new session is ended within seconds.',
   icon: 'gateway-contain.svg',
   color: '#31B987',
   events: { every: 10 },
@@ -68,31 +69,31 @@ export const containArea = defineArea({
     contain: defineOperation({
       effect: 'destroy',
       label: 'Contain',
-      help: 'Ends the sessions of a person or an address, disables the local accounts that are enabled, and ends each new session until the time is over or somebody releases them. Whoever is contained already stays so, until the later end.',
+      help: 'Ends the sessions of a person or an address, disables enabled local accounts, and ends each new session until the time is over or until a release. A person who is already contained stays contained until the later end.',
       summary: { unchanged: '__title__: done; there was no session to end.', none: '__title__: would send nothing now.' },
       data: '`{ id, name, disabled, ended, until }`: servers whose account was disabled, sessions that were ended',
       fields: {
         name: subjectField(
-          textField('User', 'The user name, exactly as in the session record. Or give Address.', {
+          textField('User', 'The user name, exactly as in the session record. Enter either User or Address.', {
             example: 'j.doe',
             names: 'session-user',
           }),
         ),
-        'source-ip': textField('Address', 'Contains everybody who comes from this address, but for the account of this package itself.', {
+        'source-ip': textField('Address', 'Contains every user from this address, except the account of this package.', {
           example: '203.0.113.9',
           rule: 'address',
         }),
-        servers: listField('Auth servers', 'Local authentication servers on which the account of the user is disabled meanwhile.', {
+        servers: listField('Auth servers', "Local authentication servers on which the user's account is disabled meanwhile.", {
           example: ['System Local'],
           names: 'local-server',
         }),
-        minutes: numberField('Minutes', 'How long. Afterwards what was disabled is enabled again.', {
+        minutes: numberField('Minutes', 'The duration. Afterwards the disabled accounts are enabled again.', {
           default: 60,
           range: 'positive',
-          check: (minutes) => (minutes > MAX_MINUTES ? `has to be at most ${MAX_MINUTES}, which is a year.` : undefined),
+          check: (minutes) => (minutes > MAX_MINUTES ? `must be at most ${MAX_MINUTES} (one year).` : undefined),
         }),
         folder: folderField,
-        max: numberField('Most people', 'When more than this many would be contained at once, nothing is done (LIMIT).', {
+        max: numberField('Max people', 'The maximum number of people contained at the same time. With more, nothing is sent (LIMIT).', {
           guard: true,
           default: 25,
           range: 'count',
@@ -107,14 +108,17 @@ export const containArea = defineArea({
     release: defineOperation({
       effect: 'write',
       label: 'Release',
-      help: 'Lets somebody in again before the time is over: enables exactly the accounts that Contain has disabled.',
+      help: 'Ends a containment before its time is over: enables only the accounts that Contain disabled.',
       summary: { unchanged: '__title__: done; no account had to be enabled.', none: '__title__: would send nothing.' },
       data: '`{ id, enabled, ended-meanwhile }`: servers whose account was enabled, and how many sessions were ended since',
       fields: {
         id: subjectField(
-          textField('Id', 'What Contain gave. Or give User.', { example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90', names: 'contained' }),
+          textField('Id', 'The id from the data of Contain. Enter either Id or User.', {
+            example: '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90',
+            names: 'contained',
+          }),
         ),
-        name: textField('User', 'The name or the address that is contained.', { example: 'j.doe', names: 'contained-name' }),
+        name: textField('User', 'The contained name or address.', { example: 'j.doe', names: 'contained-name' }),
         folder: folderField,
       },
       run: ({ id, name, folder: path }, call) => {
@@ -126,7 +130,7 @@ export const containArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List who is contained',
-      help: 'Everybody who is kept out of this appliance now.',
+      help: 'Lists everyone who is contained at this appliance.',
       summary: { found: '__n__ are contained.', 'found-one': '1 is contained.' },
       data: 'array of `{ id, name, disabled, since, until, ended-meanwhile }`',
       fields: { folder: folderField },

@@ -1,4 +1,4 @@
-import { toApplianceHash } from '../../contain/appliance-hash';
+import { toApplianceHash } from '../../contain/containment-record';
 import { isEnforcing, offerSessions } from '../../contain/enforcement-loop';
 import { GatewayError } from '../../model/error';
 import type { OperationContext } from '../../model/operation';

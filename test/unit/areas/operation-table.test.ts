@@ -223,7 +223,7 @@ describe('what an operation does not take', () => {
     ['backup.list', { folder: ' ' }, 'folder is blank.'],
     ['backup.verify', { folder: '/x', passphrase: '' }, 'passphrase is empty.'],
     ['contain.list', { folder: ' ' }, 'folder is blank.'],
-    ['contain.contain', { minutes: 525_601 }, 'minutes has to be at most 525600, which is a year.'],
+    ['contain.contain', { minutes: 525_601 }, 'minutes must be at most 525600 (one year).'],
     ['system.metrics', { parts: [] }, 'parts is an empty array.'],
     ['journal.list', { since: '' }, 'since (Since) is empty.'],
     ...['text', 'text/', '/plain', ' text/plain', 'text/plain ', 'text/plain;x', 'text/plain; charset=', 'text/plain; a=b c'].map(

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseSessionPage } from '../../../src/areas/sessions/session-page';
-import { toApplianceHash } from '../../../src/contain/appliance-hash';
-import type { ContainmentActions } from '../../../src/contain/containment-actions';
+import { toApplianceHash } from '../../../src/contain/containment-record';
+import type { ContainmentActions } from '../../../src/contain/contain';
 import { startEnforcement } from '../../../src/contain/enforcement-loop';
 import { resetContainmentStores, getContainmentStores } from '../../../src/contain/containment-store';
 import type { Envelope } from '../../../src/model/envelope';

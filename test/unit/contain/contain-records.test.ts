@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { toApplianceHash } from '../../../src/contain/appliance-hash';
+import { toApplianceHash } from '../../../src/contain/containment-record';
 import { contain, release } from '../../../src/contain/contain';
-import type { ContainmentActions } from '../../../src/contain/containment-actions';
+import type { ContainmentActions } from '../../../src/contain/contain';
 import {
   isEnforcing,
   startEnforcement,
@@ -27,7 +27,7 @@ import { expectFailure } from '../../helpers/simulated-appliance';
 import { eventually } from '../../helpers/eventually';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
-// What is written down of who is kept out, whose turn it is to change that, and when a keeper looks. No appliance takes part.
+// Records, lock files and the enforcement loop, without an appliance.
 
 const APPLIANCE = 'contain-0123456789abcdef0123456789abcdef';
 const LATER = '2999-01-01T00:00:00.000Z';
@@ -46,15 +46,15 @@ const recordOf = (count: number, more: Partial<ContainmentRecord> = {}): Contain
 
 afterEach(resetContainmentStores);
 
-it('an appliance is known by its address, however that is written, and the address is nobody’s business', () => {
+it('identifies an appliance by a hash of its address, whatever the case of the address', () => {
   const one = toApplianceHash('https://vpn.example.com/');
-  // Files of an earlier release are still known by it.
+  // A changed hash would orphan the files of an earlier release.
   expect(one).toBe('contain:7a4907ebc5616a0c3b3c3b669d9921d4c598a6543fffb6e0dd231fd7dc0ed534');
   expect(toApplianceHash('https://VPN.example.com/')).toBe(one);
   expect(toApplianceHash('https://vpn-2.example.com/')).not.toBe(one);
 });
 
-describe('a record', () => {
+describe('isContainmentRecord', () => {
   const nameless = Object.fromEntries(Object.entries(recordOf(1)).filter(([key]) => key !== 'name'));
 
   it.each<[unknown, boolean]>([
@@ -85,11 +85,11 @@ describe('a record', () => {
     [{ ...recordOf(1), accounts: [{ state: 'wanted' }] }, false],
     [{ ...recordOf(1), accounts: [{ server: 's', state: 'gone' }] }, false],
     [{ ...recordOf(1), accounts: [{ server: 's', state: 'wanted' }, { server: 's' }] }, false],
-  ])('is told from what is none: %j', (value, expected) => {
+  ])('tells records from other values: %j', (value, expected) => {
     expect(isContainmentRecord(value)).toBe(expected);
   });
 
-  it('is over at its end, or when it is being released; and is called by what it has', () => {
+  it('treats a containment as over at its end or during a release, and names its subject', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T08:00:00.000Z') });
     onTestFinished(() => void vi.useRealTimers());
     expect(isContainmentOver(recordOf(1))).toBe(false);
@@ -100,11 +100,11 @@ describe('a record', () => {
   });
 });
 
-describe('a folder of records', () => {
+describe('FolderStore', () => {
   const stored = async (store: ReturnType<ReturnType<typeof getContainmentStores>['forFolder']>): Promise<unknown> =>
     (await store.readAll()).records;
 
-  it('has a file for each, of which those of other appliances and other files are nobody’s here', async () => {
+  it('stores each record in its own file and ignores files of other appliances and other names', async () => {
     const folder = createTemporaryFolder();
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     expect(getContainmentStores(APPLIANCE).forFolder(`${folder}/x/..`)).toBe(store);
@@ -128,7 +128,7 @@ describe('a folder of records', () => {
     ['no JSON', '{'],
     ['no record', '{}'],
     ['that of another file', JSON.stringify(recordOf(2))],
-  ])('tells of one that is damaged, and gives the others: %s', async (_what, text) => {
+  ])('reports a damaged file and returns the other records: %s', async (_what, text) => {
     const folder = createTemporaryFolder();
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     const file = join(folder, `contained-${idOf(1)}.json`);
@@ -138,13 +138,13 @@ describe('a folder of records', () => {
     expect(records).toEqual([recordOf(3)]);
     expect(fault).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
     expect(fault?.message).toBe(
-      `${file} is damaged: it does not tell whom it keeps out. Remove it, and look whether an account has to be enabled by hand.`,
+      `${file} is damaged: the contained person cannot be read from it. Remove the file, and check whether an account must be enabled by hand.`,
     );
     expect((await expectFailure(readContainments(APPLIANCE))).message).toBe(fault?.message);
     expect((await tryReadContainments(APPLIANCE)).containments).toEqual([{ record: recordOf(3), store }]);
   });
 
-  it('that is not there is told, and of several the first fault', async () => {
+  it('reports a folder that does not exist, and the first of several faults', async () => {
     const folder = join(createTemporaryFolder(), 'none');
     const store = getContainmentStores(APPLIANCE).forFolder(folder);
     expect((await store.readAll()).fault).toMatchObject({
@@ -167,7 +167,7 @@ describe('a folder of records', () => {
     expect(await expectFailure(readContainments(APPLIANCE))).toMatchObject({ code: 'BAD_INPUT' });
   });
 
-  it('beside the memory of the process, which begins anew with it', async () => {
+  it('keeps records in memory until the process restarts', async () => {
     const memory = getContainmentStores(APPLIANCE).forFolder(undefined);
     await memory.put(recordOf(1));
     await memory.put(recordOf(2));
@@ -181,7 +181,7 @@ describe('a folder of records', () => {
     expect(await readContainments(APPLIANCE)).toEqual([]);
   });
 
-  it('is changed by one at a time, in the order of folders', async () => {
+  it('locks folders in sorted order, so that one process changes the records at a time', async () => {
     const [first = '', second = ''] = [createTemporaryFolder(), createTemporaryFolder()].sort();
     for (const folder of [second, first]) getContainmentStores(APPLIANCE).forFolder(folder);
     const locks = [first, second].map((folder) => join(folder, `contained-${APPLIANCE.slice(-16)}.lock`));
@@ -193,7 +193,7 @@ describe('a folder of records', () => {
       return Promise.resolve('done');
     });
     await new Promise((resolve) => setTimeout(resolve, 60));
-    // Whoever waits for the first has not taken the second.
+    // A process that waits for the first lock must not hold the second.
     expect([done, existsSync(locks[1] ?? '')]).toEqual([false, false]);
     writeFileSync(locks[0] ?? '', `${HOST_HASH}-999999999`);
     expect(await work).toBe('done');
@@ -201,14 +201,14 @@ describe('a folder of records', () => {
   });
 });
 
-describe('a turn', () => {
+describe('withLockFile', () => {
   const place = (): string => join(createTemporaryFolder(), 'x.lock');
   const aged = (file: string, seconds: number): void => {
     const then = Date.now() / 1000 - seconds;
     utimesSync(file, then, then);
   };
 
-  it('is one at a time, with a file that says whose it is, and ends with the work, however that ends', async () => {
+  it('runs one task at a time, writes its holder into the file, and removes the file after success and failure', async () => {
     const file = place();
     let atOnce = 0;
     const work = async (): Promise<string> => {
@@ -232,7 +232,7 @@ describe('a turn', () => {
     ['of nobody, for some seconds', '', 6],
     ['of something else, for long', `${HOST_HASH}-x`, 121],
     ['of no process, for long', `${HOST_HASH}-0`, 121],
-  ])('is taken over from a file %s', async (_what, holder, seconds) => {
+  ])('takes over a lock file %s', async (_what, holder, seconds) => {
     const file = place();
     writeFileSync(file, holder);
     aged(file, seconds);
@@ -246,9 +246,9 @@ describe('a turn', () => {
     ['of no process', `${HOST_HASH}-0`, 6],
     ['of something else', `${HOST_HASH}-x`, 6],
     ['that is none, and stays', '/', 1000],
-  ])('is waited for while there is a file %s, for a minute', async (_what, holder, seconds) => {
+  ])('waits one minute for a lock file %s, then fails', async (_what, holder, seconds) => {
     const file = place();
-    // On the second, so that its age is exact; and it stays so old.
+    // The time is set to a full second and frozen, so that the age of the file is exact.
     const now = new Date('2026-11-20T08:00:00.000Z');
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now });
     onTestFinished(() => void vi.useRealTimers());
@@ -268,13 +268,13 @@ describe('a turn', () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  it('is everybody’s where nothing can be created, and nobody says that it is theirs', async () => {
+  it('runs without a lock file where none can be created', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     expect(await withLockFile(join(createTemporaryFolder(), 'none', 'x.lock'), () => Promise.resolve(vi.getTimerCount()))).toBe(0);
   });
 
-  it('says every ten seconds that somebody has it', async () => {
+  it('updates the time of the lock file every ten seconds', async () => {
     const file = place();
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -289,10 +289,10 @@ describe('a turn', () => {
   });
 });
 
-describe('a keeper', () => {
+describe('EnforcementLoop', () => {
   const hands = { isDryRun: true } as ContainmentActions;
 
-  /** One that only says how it was asked to look. */
+  /** A participant that records its time limits and polls. */
   function keeping(more: Partial<EnforcementParticipant> = {}) {
     const told = { limits: [] as number[], looks: [] as [number, string | undefined][] };
     const keeper: EnforcementParticipant = {
@@ -309,7 +309,7 @@ describe('a keeper', () => {
     return { ...told, stop };
   }
 
-  it('tells at each look how many are kept out, and asks nothing where nobody is', async () => {
+  it('reports the number of contained people at each poll and sends nothing without containments', async () => {
     const one = keeping();
     expect(isEnforcing()).toBe(true);
     await eventually(() => expect(one.looks.length).toBeGreaterThan(2));
@@ -327,7 +327,7 @@ describe('a keeper', () => {
     one.stop();
   });
 
-  it('that contains people looks for those that only list them, as often as the most eager wants', async () => {
+  it('prefers a participant that contains people and uses the shortest interval of all', async () => {
     await getContainmentStores(APPLIANCE).forFolder(undefined).put(recordOf(1));
     const lists = keeping({ canContain: false, every: 3600 });
     const contains = keeping({ every: 0.001 });
@@ -341,7 +341,7 @@ describe('a keeper', () => {
     expect(others.limits).toEqual([]);
   });
 
-  it('also looks into its folder', async () => {
+  it('reads the folder of a participant', async () => {
     const folder = createTemporaryFolder();
     await getContainmentStores(APPLIANCE).forFolder(folder).put(recordOf(1));
     resetContainmentStores();
@@ -351,7 +351,7 @@ describe('a keeper', () => {
     await eventually(() => expect(one.looks.at(-1)).toEqual([1, expect.stringContaining('is damaged') as string]));
   });
 
-  it('gives a look longer after one that took too long, and says so', async () => {
+  it('doubles the time limit after a timeout and reports the timeout', async () => {
     await getContainmentStores(APPLIANCE).forFolder(undefined).put(recordOf(1));
     let now = 1000;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
@@ -370,8 +370,7 @@ describe('a keeper', () => {
     await eventually(() => expect(limits.length).toBeGreaterThan(12));
     one.stop();
     expect(limits.slice(0, 13).map((limit) => limit / 1000)).toEqual([5, 10, 20, 40, 80, 160, 320, 600, 600, 12, 24, 12, 12]);
-    const said = (seconds: number): string =>
-      `The appliance took longer than ${seconds} s over who is kept out. It is asked again at once.`;
+    const said = (seconds: number): string => `The check of the contained people took longer than ${seconds} s. It is repeated at once.`;
     expect(one.looks.slice(0, 12).map(([, message]) => message)).toEqual([
       ...[5, 10, 20, 40, 80, 160, 320, 600].map(said),
       undefined,
@@ -435,7 +434,7 @@ function guarding() {
     return stop;
   };
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
-  /** The next look, and what was done in it. */
+  /** Runs the next poll and returns its actions. */
   const look = async (): Promise<string[]> => {
     await pass(EVERY * 1000);
     return here.did.splice(0);
@@ -450,8 +449,8 @@ const session = (id: string, user: number, more: JsonObject = {}): JsonObject =>
   ...more,
 });
 
-describe('a keeper, look by look', () => {
-  it('ends what is new, tells each once and counts it, also where it is listed for longer', async () => {
+describe('EnforcementLoop at each poll', () => {
+  it('ends new sessions, reports and counts each once, also when the appliance still lists it', async () => {
     const { here, told, join, pass, look, memory, endedOf } = guarding();
     await memory.put(recordOf(1));
     here.sessions = [session('a', 1), session('b', 2)];
@@ -461,19 +460,19 @@ describe('a keeper, look by look', () => {
     const event = { event: 'ended', id: idOf(1), name: 'user-1' };
     expect(told).toEqual({ events: [{ ...event, session: { shown: 'a' } }], looks: [[1, undefined]] });
     here.sessions.push(session('c', 1), session('d', 1, { gone: true }));
-    // One that was gone already is not told; nor is it known to have been ended.
+    // A session that had already ended is neither reported nor remembered.
     expect(await look()).toEqual(['list user-1', 'end c', 'end d', 'alone']);
     expect([told.events.slice(1), await endedOf()]).toEqual([[{ ...event, session: { shown: 'c' } }], [2]]);
     here.sessions.pop();
     expect(await look()).toEqual(['list user-1']);
     here.sessions = [];
     await look();
-    // The appliance uses that number again.
+    // The appliance uses the session id again.
     here.sessions = [session('a', 1)];
     expect([await look(), await endedOf()]).toEqual([['list user-1', 'end a', 'alone'], [3]]);
   });
 
-  it('lets in who was released while it looked, and counts for nobody who is not there any more', async () => {
+  it('spares a person who was released during the poll and does not restore removed records', async () => {
     const { here, told, join, pass, memory } = guarding();
     for (const count of [1, 2, 3]) await memory.put(recordOf(count));
     here.sessions = [session('a', 1), session('b', 2), session('c', 3)];
@@ -486,11 +485,11 @@ describe('a keeper, look by look', () => {
     await pass(0);
     expect(here.did.filter((what) => what.startsWith('end'))).toEqual(['end c']);
     expect(told.events).toMatchObject([{ event: 'ended', id: idOf(3) }]);
-    // Nobody is contained anew by being counted.
+    // A count must not restore a removed record.
     expect((await readContainments(APPLIANCE)).map(({ record }) => record.id)).toEqual([idOf(2)]);
   });
 
-  it('tells the first fault, which keeps it from none of the others, and tries again', async () => {
+  it('reports the first fault, continues with the other sessions and retries at the next poll', async () => {
     const { here, told, join, pass, look, memory, endedOf } = guarding();
     for (const count of [1, 2]) await memory.put(recordOf(count));
     here.sessions = [session('a', 1), session('b', 2), session('c', 2)];
@@ -518,7 +517,7 @@ describe('a keeper, look by look', () => {
     ]);
   });
 
-  it('asks by name for up to three, and for the whole list otherwise', async () => {
+  it('reads up to three users by name, and the whole list for more', async () => {
     const { join, pass, look, memory, here } = guarding();
     for (const count of [1, 2, 3]) await memory.put(recordOf(count));
     join();
@@ -535,7 +534,7 @@ describe('a keeper, look by look', () => {
     expect(await look()).toEqual(['list all', 'end a', 'alone']);
   });
 
-  it('finishes alone what was begun and what is over, one after the other, and tells who was released', async () => {
+  it('disables wanted accounts, releases ended containments and reports the releases', async () => {
     const { here, told, join, pass, look, memory } = guarding();
     for (const server of ['s', 't', 'u']) here.accounts.set(server, server === 'u');
     const wanted = (server: string) => ({ accounts: [{ server, state: 'wanted' as const }] });
@@ -560,14 +559,14 @@ describe('a keeper, look by look', () => {
     expect(told.events.slice(1)).toEqual([{ event: 'released', id: idOf(1), name: 'user-1', enabled: ['s'], 'ended-meanwhile': 7 }]);
     here.faults.clear();
     await look();
-    // With nothing left to do it asks for the sessions alone.
+    // Without pending changes, it only lists the sessions.
     expect(await look()).toEqual(['list user-3', 'list user-4']);
     expect((await readContainments(APPLIANCE)).map(({ record }) => record.accounts)).toEqual(
       ['u', 'v'].map((server) => [{ server, state: 'disabled' }]),
     );
   });
 
-  it('asks nothing for those that are over, and changes nothing where the settings want no write', async () => {
+  it('sends nothing for ended containments while the settings demand a dry run', async () => {
     const { here, told, join, pass, look, memory } = guarding();
     await memory.put(recordOf(1, { releasing: true }));
     here.sessions = [session('a', 1)];
@@ -580,7 +579,7 @@ describe('a keeper, look by look', () => {
     expect(await readContainments(APPLIANCE)).toEqual([]);
   });
 
-  it('looks as often as it says, counted from the beginning of a look, and once at a time', async () => {
+  it('counts the interval from the start of a poll and never runs two polls at once', async () => {
     const { told, join, pass, memory, hands } = guarding();
     await memory.put(recordOf(1));
     let free = (): void => undefined;
@@ -596,7 +595,7 @@ describe('a keeper, look by look', () => {
     expect(told.looks).toHaveLength(1);
     slow = true;
     await pass(1);
-    // Whoever comes while it looks waits for the next one.
+    // A participant that joins during a poll waits for the next one.
     const other = join();
     await pass(3000);
     offerSessions(APPLIANCE, [], performance.now());
@@ -619,7 +618,7 @@ describe('a keeper, look by look', () => {
     [4, 200],
     [10, 500],
     [60, 500],
-  ])('takes a list that others have read for a look, and waits a little longer for the next (every %i s)', async (every, grace) => {
+  ])('uses a list that another operation read as a poll and delays the next one (every %i s)', async (every, grace) => {
     const { told, join, pass, memory, here } = guarding();
     await memory.put(recordOf(1));
     join({ every });
@@ -642,7 +641,7 @@ describe('a keeper, look by look', () => {
     expect([told.looks.length, here.did]).toEqual([3, ['list user-1']]);
   });
 
-  it('ends with the last who wants it, also while it looks', async () => {
+  it('stops with the last participant, also during a poll', async () => {
     const { told, join, pass, memory, here } = guarding();
     await memory.put(recordOf(1));
     const stop = join();
@@ -657,7 +656,7 @@ describe('a keeper, look by look', () => {
     expect([isEnforcing(), vi.getTimerCount()]).toEqual([false, 0]);
   });
 
-  it('does not measure others by a look that failed', async () => {
+  it('does not extend the time limit by the duration of a failed poll', async () => {
     const { join, pass, memory } = guarding();
     await memory.put(recordOf(1));
     const limits: number[] = [];
@@ -673,12 +672,12 @@ describe('a keeper, look by look', () => {
   });
 });
 
-describe('containing', () => {
+describe('contain and release', () => {
   const wanted = { servers: [], minutes: 60, max: 25 };
   const user = { ...wanted, name: 'user-1' };
   const recordsOf = async (): Promise<ContainmentRecord[]> => (await readContainments(APPLIANCE)).map(({ record }) => record);
 
-  it('an address is of that one alone, however often', async () => {
+  it('keeps one containment for each address', async () => {
     const hands = guarding().hands();
     const one = await contain({ ...wanted, 'source-ip': '203.0.113.1' }, hands);
     const other = await contain({ ...wanted, 'source-ip': '203.0.113.2' }, hands);
@@ -688,7 +687,7 @@ describe('containing', () => {
     expect([refused.code, refused.details.sent]).toEqual(['LIMIT', false]);
   });
 
-  it('disables what was enabled, each server once, also where somebody has enabled it since', async () => {
+  it('disables each enabled account once, and again after an administrator enabled it', async () => {
     const { here, hands, memory } = guarding();
     for (const server of ['s', 't']) here.accounts.set(server, true);
     here.accounts.set('u', false);
@@ -696,7 +695,7 @@ describe('containing', () => {
     here.accounts.set('s', true);
     expect((await contain({ ...user, servers: ['s', 't'] }, hands())).disabled).toEqual(['s', 't']);
     expect(here.did.filter((what) => what.startsWith('disable'))).toEqual(['disable user-1 at s', 'disable user-1 at t']);
-    // What is written down is what was done.
+    // The record shows what was done.
     expect((await recordsOf())[0]?.accounts).toEqual(['s', 't'].map((server) => ({ server, state: 'disabled' })));
     const [record] = await recordsOf();
     if (record) await memory.put({ ...record, releasing: true });
@@ -704,7 +703,7 @@ describe('containing', () => {
     expect(await recordsOf()).toEqual([{ ...record, releasing: false }]);
   });
 
-  it('that is planned writes nothing down, neither does its end', async () => {
+  it('records nothing in a dry run', async () => {
     const { here, hands, memory } = guarding();
     here.planned = true;
     here.accounts.set('s', true);
@@ -717,7 +716,7 @@ describe('containing', () => {
     expect(await recordsOf()).toEqual([record]);
   });
 
-  it('ends for who is named, and that it does is written down before anything is enabled', async () => {
+  it('releases the named containment and records the release before it enables accounts', async () => {
     const { here, hands, memory } = guarding();
     for (const count of [1, 2]) await memory.put(recordOf(count, { accounts: [{ server: 's', state: 'disabled' }] }));
     here.accounts.set('s', false);

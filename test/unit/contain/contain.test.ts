@@ -33,7 +33,7 @@ function localUser(simulator: Simulator, username: string, server = SERVER) {
 
 const isEnabled = (simulator: Simulator, username: string): string | undefined => localUser(simulator, username)?.text('enabled');
 
-/** A local user who has signed in so many times. */
+/** Adds a local user with this number of sessions. */
 function signedIn(simulator: Simulator, name: string, sessions: number, more: Record<string, string> = {}): string[] {
   const servers = simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server');
   const users = servers.items.get(SERVER)?.collection('local', 'users', 'user');
@@ -41,7 +41,7 @@ function signedIn(simulator: Simulator, name: string, sessions: number, more: Re
   return Array.from({ length: sessions }, () => simulator.state.sessions.add({ 'active-user-name': name, ...more }));
 }
 
-/** The records; whoever is changing one has another file there for a moment. */
+/** The record files. A process that changes one has a partial file there for a moment. */
 function files(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.endsWith('.json'));
 }
@@ -53,7 +53,7 @@ interface Kept {
   stop(): void;
 }
 
-/** Keeps people out, with a look every hundredth of a second. */
+/** Enforces containments with a poll every hundredth of a second. */
 function keeping(gateway: AnyGateway, folder?: string): Kept {
   const kept: Kept = { events: [], faults: [], looks: 0, stop: () => undefined };
   kept.stop = gateway.enforceContainments({
@@ -85,8 +85,8 @@ async function contain(gateway: AnyGateway, input: Record<string, unknown>): Pro
   return (await gateway.run('contain.contain', input)).data as Containment;
 }
 
-describe('contain', () => {
-  it('ends the sessions of that person and of nobody else, disables the account, and says so', async () => {
+describe('contain.contain', () => {
+  it('ends the sessions of exactly that person, disables the account and reports both', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const own = signedIn(simulator, NAME, 3);
     const others = [
@@ -104,13 +104,13 @@ describe('contain', () => {
     expect(envelope).toMatchObject({ ok: true, changed: true, summary: `Contain (${NAME}): done.` });
     expect(simulator.state.sessions.ids().sort()).toEqual([...new Set(others)].sort());
     expect([isEnabled(simulator, NAME), isEnabled(simulator, 'A.SMITH')]).toEqual(['false', 'true']);
-    // One field, at its own path.
+    // The request changes one field at its own path.
     expect(listWriteLines(simulator).filter((line) => line.startsWith('PUT'))).toEqual([
       expect.stringMatching(/\/local\/users\/user\/a\.smith\/enabled$/),
     ]);
   });
 
-  it('is listed, and released it is as it was', async () => {
+  it('is listed, and a release restores the accounts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const { id, until } = await contain(gateway, { name: NAME, servers: [SERVER] });
@@ -124,7 +124,7 @@ describe('contain', () => {
     expect(await expectFailure(gateway.run('contain.release', { id }))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('leaves an account alone that was disabled before, and one that somebody else has enabled meanwhile', async () => {
+  it('leaves accounts alone that were disabled before or that an administrator enabled meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     await gateway.run('users.disable', { server: SERVER, username: NAME });
@@ -139,7 +139,7 @@ describe('contain', () => {
     expect(isEnabled(simulator, NAME)).toBe('true');
   });
 
-  it('may be of somebody whom only a directory knows, but not with a server that there is not', async () => {
+  it('accepts a directory user, but not an unknown auth server', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id] = [simulator.state.sessions.add({ 'active-user-name': 'from.directory' })];
     expect(await contain(gateway, { name: 'from.directory', servers: [SERVER] })).toMatchObject({
@@ -153,7 +153,7 @@ describe('contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('may be of an address, however it is written, and spares our own sessions there', async () => {
+  it('accepts an address in any notation and spares the sessions of the package itself', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { sessions } = simulator.state;
     const from = (address: string, name: string): string => sessions.add({ 'source-ip': address, 'active-user-name': name });
@@ -166,22 +166,22 @@ describe('contain', () => {
   });
 
   it.each([
-    [{}, 'name (User) or source-ip has to be given, and only one of them.'],
-    [{ name: NAME, 'source-ip': '203.0.113.9' }, 'name (User) or source-ip has to be given, and only one of them.'],
+    [{}, 'Enter either name (User) or source-ip (Address).'],
+    [{ name: NAME, 'source-ip': '203.0.113.9' }, 'Enter either name (User) or source-ip (Address).'],
     [{ name: ' ' }, 'name is blank.'],
     [
       { name: 'api-admin' },
-      '"api-admin" is the account that this package itself uses here: contained, nobody could release it. Nothing was done.',
+      '"api-admin" is the account of this package at this appliance. It cannot be contained, because nothing could release it. Nothing was sent.',
     ],
-    [{ name: 'API-ADMIN' }, 'contained, nobody could release it'],
-    [{ name: 'second' }, 'contained, nobody could release it'],
+    [{ name: 'API-ADMIN' }, 'is the account of this package'],
+    [{ name: 'second' }, 'is the account of this package'],
     [{ 'source-ip': '203.0.113.0/24' }, 'source-ip'],
-    [{ 'source-ip': '203.0.113.9', servers: [SERVER] }, 'servers is for a name: an address has no account that could be disabled.'],
+    [{ 'source-ip': '203.0.113.9', servers: [SERVER] }, 'servers (Auth servers) needs a name: an address has no account to disable.'],
     [{ name: NAME, minutes: 0 }, 'minutes'],
     [{ name: NAME, minutes: 1e9 }, 'minutes'],
     [{ name: NAME, folder: ' ' }, 'folder is blank.'],
     [{ name: NAME, folder: '/nowhere/at/all' }, 'folder'],
-  ])('is BAD_INPUT for %j, and nothing is written', async (input, words) => {
+  ])('rejects %j with BAD_INPUT and sends no write', async (input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       {},
       { secondFactor: 'password', secondUsername: 'second', secondPassword: 'p' },
@@ -193,7 +193,7 @@ describe('contain', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('is LIMIT for more people than max, but not for one of them again', async () => {
+  it('rejects more people than max with LIMIT, but accepts a contained person again', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: 'one', max: 2 });
     const { id } = await contain(gateway, { name: 'two', max: 2 });
@@ -201,7 +201,7 @@ describe('contain', () => {
     expect((await contain(gateway, { name: 'two', max: 2 })).id).toBe(id);
   });
 
-  it('again is the same one, until the later end', async () => {
+  it('keeps the id and the later end of a containment that exists', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const first = await contain(gateway, { name: NAME, minutes: 60 });
@@ -213,7 +213,7 @@ describe('contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('is a plan in a dry run, and leaves nothing behind', async () => {
+  it('sends and records nothing in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 2);
     const { data, envelope } = await gateway.run('contain.contain', { name: NAME, servers: [SERVER] }, { dryRun: true });
@@ -229,20 +229,20 @@ describe('contain', () => {
     expect((await gateway.run('contain.list')).data).toHaveLength(1);
   });
 
-  it('stays, and is finished by the keeper, when something fails on the way', async () => {
+  it('keeps a containment whose disable request failed, and the enforcement loop repeats the request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.endsWith('/enabled'), status: 422 });
     const error = await expectFailure(gateway.run('contain.contain', { name: NAME, servers: [SERVER] }));
     expect(error).toMatchObject({ code: 'REJECTED', cause: { id: expect.any(String) as string, until: expect.any(String) as string } });
-    expect(error.message).toContain('contained all the same');
+    expect(error.message).toContain('stays contained');
     expect([isEnabled(simulator, NAME), simulator.state.sessions.findNumbers({ name: NAME, prefix: false })]).toEqual(['true', []]);
     keeping(gateway);
     await eventually(() => expect(isEnabled(simulator, NAME)).toBe('false'));
   });
 });
 
-describe('when something is in the way', () => {
+describe('a containment with failing requests', () => {
   /** The same local user on a second server. */
   async function twoServers() {
     const made = await startSimulatorWithGateway();
@@ -256,7 +256,7 @@ describe('when something is in the way', () => {
     return { ...made, enabled };
   }
 
-  it('the others are contained all the same, and what was not disabled is not enabled', async () => {
+  it('continues with the other accounts and sessions, and does not enable an account that it did not disable', async () => {
     const { simulator, gateway, enabled } = await twoServers();
     const [first = '', second = ''] = signedIn(simulator, NAME, 2);
     simulator.fault({ match: ({ method }) => method === 'PUT', status: 422 });
@@ -266,9 +266,7 @@ describe('when something is in the way', () => {
     const [listed] = (await gateway.run('contain.list')).data as Containment[];
     expect(error.code).toBe('REJECTED');
     expect(error.cause).toMatchObject({ id: listed?.id, until: listed?.until });
-    expect(error.message).toContain(
-      `${NAME} is contained all the same, and what failed is tried again until ${listed?.until}; release ends that.`,
-    );
+    expect(error.message).toContain(`${NAME} stays contained. The failed step is repeated until ${listed?.until} or until a release.`);
     expect(listed?.disabled).toEqual([SERVER, 'Extra']);
     expect(enabled()).toEqual(['true', 'false']);
     expect([simulator.state.sessions.has(first), simulator.state.sessions.has(second)]).toEqual([true, true]);
@@ -277,7 +275,7 @@ describe('when something is in the way', () => {
     expect(enabled()).toEqual(['true', 'true']);
   });
 
-  it('a session that does not end keeps none of the others, and one that was gone already is not told', async () => {
+  it('ends the other sessions when one fails, and does not report a session that had already ended', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const own = signedIn(simulator, NAME, 3);
     const at = (index: number) => (request: { method: string; path: string }) =>
@@ -291,16 +289,16 @@ describe('when something is in the way', () => {
     expect(more.some((id) => simulator.state.sessions.has(id))).toBe(false);
   });
 
-  it('with the list of sessions, the account is disabled', async () => {
+  it('disables the account even if the list of sessions fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     simulator.fault({ match: ({ path }) => path.includes('active-users'), status: 403, times: Infinity });
     const error = await expectFailure(gateway.run('contain.contain', { name: NAME, servers: [SERVER] }));
-    expect(error).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('contained all the same') as string });
+    expect(error).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('stays contained') as string });
     expect(isEnabled(simulator, NAME)).toBe('false');
   });
 
-  it('a release goes on where it was, and is not contained anew meanwhile', async () => {
+  it('continues a failed release without containing the person again', async () => {
     const { simulator, gateway, enabled } = await twoServers();
     const { id } = await contain(gateway, { name: NAME, servers: [SERVER, 'Extra'] });
     simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.includes('Extra'), status: 422 });
@@ -317,19 +315,19 @@ describe('when something is in the way', () => {
     expect(listWriteLines(simulator)).toHaveLength(writesBefore + 1);
   });
 
-  it('with what is asked for, that is told before anything is done', async () => {
+  it('rejects invalid requests before anything is sent', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const told = async (operation: string, input: Record<string, unknown>): Promise<string> =>
       (await expectFailure(gateway.run(operation, input))).message;
-    const which = 'id or name has to be given, and only one of them.';
+    const which = 'Enter either id or name (User).';
     expect(await told('contain.release', {})).toBe(which);
     expect(await told('contain.release', { id: 'x', name: 'y' })).toBe(which);
     expect(await told('contain.release', { name: 'y' })).toBe(
-      'Nobody is contained here under "y". List tells who is; give the folder where they are kept, if this Node-RED has not used it yet.',
+      '"y" is not contained at this appliance. Use List to see who is. If this Node-RED has not used the folder yet, enter it in folder.',
     );
     await contain(gateway, { name: 'one' });
     expect(await told('contain.contain', { name: 'two', max: 1 })).toBe(
-      '1 are contained already, and at most 1 may be: nothing was done. Release somebody, or raise max (Most people).',
+      '1 people are already contained; the maximum is 1. Nothing was sent. Release a person, or raise max (Max people).',
     );
     const { id } = await contain(gateway, { 'source-ip': '203.0.113.9' });
     // One who is called like an address, or like an id, is another one.
@@ -339,8 +337,8 @@ describe('when something is in the way', () => {
   });
 });
 
-describe('a keeper', () => {
-  it('ends each new session once, tells each once, and counts them', async () => {
+describe('enforceContainments', () => {
+  it('ends, reports and counts each new session once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const others = simulator.state.sessions.ids();
     const kept = keeping(gateway);
@@ -357,13 +355,13 @@ describe('a keeper', () => {
     expect(listWriteLines(simulator)).toHaveLength(20);
   });
 
-  it('sends nothing while nobody is contained', async () => {
+  it('sends nothing without containments', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await looksFrom(keeping(gateway));
     expect(simulator.requests).toEqual([]);
   });
 
-  it('ends a session once, also where the appliance lists it for longer', async () => {
+  it('ends a session once, even if the appliance still lists it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = keeping(gateway);
     const { id } = await contain(gateway, { name: NAME });
@@ -383,7 +381,7 @@ describe('a keeper', () => {
     expect(kept.faults.map(({ code }) => code)).toEqual(['REJECTED']);
   });
 
-  it('does not count nor tell one that was gone already', async () => {
+  it('neither counts nor reports a session that had already ended', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = keeping(gateway);
     await contain(gateway, { name: NAME });
@@ -395,7 +393,7 @@ describe('a keeper', () => {
     expect((await gateway.run('contain.list')).data).toMatchObject([{ 'ended-meanwhile': 0 }]);
   });
 
-  it('whose settings want no write looks, and changes nothing', async () => {
+  it('polls but changes nothing if the settings demand a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: NAME });
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
@@ -406,13 +404,13 @@ describe('a keeper', () => {
     expect([listWriteLines(simulator).length, simulator.state.sessions.has(session), kept.events]).toEqual([before, true, []]);
   });
 
-  it('tells of a release that fails, and goes on with that of others', async () => {
+  it('reports a failed release and continues with the others', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of [NAME, 'b.jones']) signedIn(simulator, name, 0);
     for (const name of [NAME, 'b.jones']) await contain(gateway, { name, servers: [SERVER], minutes: 0.001 });
     simulator.fault({ match: ({ method, path }) => method === 'PUT' && path.includes(NAME), status: 422 });
     const kept = keeping(gateway);
-    // In whatever order: the second one may not have been due yet when the first one failed.
+    // The order is not defined: the second may not have been due when the first one failed.
     await eventually(() => expect(kept.events.map(({ name }) => name).sort()).toEqual([NAME, 'b.jones']));
     const released = { event: 'released', enabled: [SERVER], 'ended-meanwhile': 0 };
     expect(kept.events).toEqual(
@@ -422,7 +420,7 @@ describe('a keeper', () => {
     expect([isEnabled(simulator, NAME), isEnabled(simulator, 'b.jones')]).toEqual(['true', 'true']);
   });
 
-  it('lets in who is released', async () => {
+  it('spares a released person', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = keeping(gateway);
     await contain(gateway, { name: NAME });
@@ -432,7 +430,7 @@ describe('a keeper', () => {
     expect(simulator.state.sessions.has(session)).toBe(true);
   });
 
-  it('releases at the end, and tells', async () => {
+  it('releases at the end of a containment and reports it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     signedIn(simulator, NAME, 1);
     const kept = keeping(gateway);
@@ -442,7 +440,7 @@ describe('a keeper', () => {
     expect((await gateway.run('contain.list')).data).toEqual([]);
   });
 
-  it('takes one list for many people, and asks by name for few', async () => {
+  it('reads the whole list for many people and reads few by name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of ['a', 'b', 'c', 'd']) await contain(gateway, { name });
     const before = listRequestLines(simulator).length;
@@ -452,7 +450,7 @@ describe('a keeper', () => {
     expect(new Set(listRequestLines(simulator).slice(before))).toEqual(new Set(['GET /api/v1/system/active-users?number=200&start=0']));
   });
 
-  it('needs no list of its own while a watch reads one as often', async () => {
+  it('uses the lists of a watch in place of its own', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of [NAME, 'b', 'c', 'd']) await contain(gateway, { name });
     const kept: ContainEvent[] = [];
@@ -461,7 +459,7 @@ describe('a keeper', () => {
     onTestFinished(stop);
     await eventually(() => expect(looks).toBe(1));
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
-    // Right after a look nobody looks again; later on, what somebody else has read is one.
+    // A list directly after a poll is ignored; a later one counts as a poll.
     await gateway.run('sessions.list');
     expect(kept).toEqual([]);
     vi.spyOn(performance, 'now').mockImplementation(() => Date.now() - performance.timeOrigin + 3_000_000);
@@ -477,7 +475,7 @@ describe('a keeper', () => {
     ]);
   });
 
-  it('is one for all of the same appliance in a process, and tells all', async () => {
+  it('shares one loop between all participants of an appliance and reports to each', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const kept = [keeping(gateway), keeping(gatewayFor(simulator))];
     await contain(gateway, { name: NAME });
@@ -489,8 +487,8 @@ describe('a keeper', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it.each(['list', 'end'] as const)('does not wait for a request that hangs: the next look begins (%s)', async (which) => {
-    // Longer than the test may take.
+  it.each(['list', 'end'] as const)('does not wait for a request that hangs and polls again (%s)', async (which) => {
+    // The request timeout is longer than the test.
     const { simulator, gateway } = await startSimulatorWithGateway({}, { timeout: 300 });
     await contain(gateway, { name: NAME });
     const kept = keeping(gateway);
@@ -501,11 +499,11 @@ describe('a keeper', () => {
     });
     const session = simulator.state.sessions.add({ 'active-user-name': NAME });
     await eventually(() => expect(simulator.state.sessions.has(session)).toBe(false));
-    expect(kept.faults).toMatchObject([{ code: 'TIMEOUT', message: expect.stringContaining('asked again') as string }]);
+    expect(kept.faults).toMatchObject([{ code: 'TIMEOUT', message: expect.stringContaining('repeated at once') as string }]);
     await eventually(() => expect(kept.events).toMatchObject([{ event: 'ended', session: { 'session-id': session } }]));
   });
 
-  it('tells what goes wrong, and goes on when it is over', async () => {
+  it('reports a fault and continues when it is over', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await contain(gateway, { name: NAME });
     simulator.state.variants.restarting = true;
@@ -517,8 +515,8 @@ describe('a keeper', () => {
   });
 });
 
-describe('with a folder', () => {
-  it('is kept in a file for its owner only, and goes on after a restart', async () => {
+describe('a containment with a folder', () => {
+  it('is stored in a file for its owner only and continues after a restart', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     signedIn(simulator, NAME, 1);
@@ -537,7 +535,7 @@ describe('with a folder', () => {
     expect(files(folder)).toEqual([]);
   });
 
-  it('finishes what was interrupted: an account that was to be disabled, a release that had begun', async () => {
+  it('finishes an interrupted disable request and an interrupted release after a restart', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     for (const name of [NAME, 'b.jones']) signedIn(simulator, name, 0);
@@ -555,7 +553,7 @@ describe('with a folder', () => {
     await eventually(() => expect(files(folder)).toEqual([`contained-${id}.json`]));
   });
 
-  it('goes on where it was killed, in whatever moment', async () => {
+  it('continues after a kill at any moment', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     const before = simulator.state.sessions.ids();
@@ -565,7 +563,7 @@ describe('with a folder', () => {
       await new Promise((resolve) => process.once('exit', resolve));
     };
     signedIn(simulator, NAME, 2);
-    // While the account is being disabled: the answer to that never comes.
+    // Kill the process while the request to disable the account hangs.
     const put = ({ method }: { method: string }): boolean => method === 'PUT';
     simulator.fault({ match: put, hang: true });
     const first = startChild('contain-child.ts', { ...task, contain: { name: NAME, servers: [SERVER] } });
@@ -576,7 +574,7 @@ describe('with a folder', () => {
     const second = startChild('contain-child.ts', task);
     await eventually(() => expect(isEnabled(simulator, NAME)).toBe('false'));
     await eventually(() => expect(simulator.state.sessions.findNumbers({ name: NAME, prefix: false })).toEqual([]));
-    // While a session is being ended.
+    // Kill the process while the request to end a session hangs.
     const end = ({ method }: { method: string }): boolean => method === 'DELETE';
     const ended = simulator.requests.filter(end).length;
     simulator.fault({ match: end, hang: true });
@@ -593,7 +591,7 @@ describe('with a folder', () => {
     expect(files(folder)).toEqual([]);
   });
 
-  it('is shared by appliances that do not see each other', async () => {
+  it('is invisible to other appliances that share the folder', async () => {
     const folder = emptyFolder();
     const [one, two] = [await startSimulatorWithGateway(), await startSimulatorWithGateway()];
     await contain(one.gateway, { name: NAME, folder });
@@ -601,7 +599,7 @@ describe('with a folder', () => {
     expect((await one.gateway.run('contain.list', { folder })).data).toHaveLength(1);
   });
 
-  it('tells of a damaged file, and keeps the others out all the same', async () => {
+  it('reports a damaged file and enforces the other containments', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const folder = emptyFolder();
     await contain(gateway, { name: NAME, folder });
@@ -618,7 +616,7 @@ describe('with a folder', () => {
   });
 });
 
-describe('the hands of who keeps people out', () => {
+describe('containmentActionsFor', () => {
   const session = { 'session-id': 'a', 'active-user-name': NAME, 'source-ip': ' FE80::1 ' };
 
   it.each<[object, object, boolean]>([
@@ -631,12 +629,12 @@ describe('the hands of who keeps people out', () => {
     [{ 'source-ip': 'vpn' }, { 'source-ip': 'vpn' }, true],
     [{ 'source-ip': 7 }, { 'source-ip': '7' }, false],
     [{ 'source-ip': undefined }, {}, false],
-  ])('know a session of whom they look for: %j, %j', (more, who, expected) => {
+  ])('recognizes the sessions of a subject: %j, %j', (more, who, expected) => {
     const hands = containmentActionsFor(createRunContext({ url: 'https://127.0.0.1:1' }, {}, { username: 'api-admin' }));
     expect(hands.isSessionOf({ ...session, ...more }, who)).toBe(expected);
   });
 
-  it('ask for the sessions of one by name, and whether an account may sign in', async () => {
+  it('reads sessions by name and the state of an account', async () => {
     const { simulator } = await startSimulatorWithGateway();
     const hands = containmentActionsFor(createRunContext(simulator));
     expect(await hands.listSessions('nobody')).toEqual([]);
@@ -655,7 +653,7 @@ describe('the hands of who keeps people out', () => {
     }
   });
 
-  it('leave to a later look a session that nobody has approved, and nothing else', async () => {
+  it('leaves an unapproved session to the next poll, but passes on other errors', async () => {
     const refusing = (error: GatewayError) =>
       containmentActionsFor(createRunContext({ url: 'https://127.0.0.1:1' }, { interceptWrite: () => Promise.reject(error) }));
     expect(await refusing(new GatewayError('CONFLICT', 'Not approved.', { sent: false })).endSession(session)).toBe(false);
@@ -666,12 +664,15 @@ describe('the hands of who keeps people out', () => {
       expect((await expectFailure(refusing(error).endSession(session))).code).toBe(error.code);
   });
 
-  it.each([0, -1, Number.NaN, 86_401])('do not look every %s seconds', (every) => {
+  it.each([0, -1, Number.NaN, 86_401])('rejects an interval of %s seconds', (every) => {
     const keep = () => gatewayFor({ url: 'https://127.0.0.1:1' }).enforceContainments({ every });
-    expect(getThrownError(keep)).toMatchObject({ code: 'BAD_INPUT', message: 'every has to be more than 0 and at most 86400 seconds.' });
+    expect(getThrownError(keep)).toMatchObject({
+      code: 'BAD_INPUT',
+      message: `every is ${every}; it must be more than 0 and at most 86400 seconds.`,
+    });
   });
 
-  it('look once a day, too', () => {
+  it('accepts an interval of one day', () => {
     gatewayFor({ url: 'https://127.0.0.1:1' }).enforceContainments({ every: 86_400 })();
   });
 });

@@ -15,9 +15,7 @@ import { GatewayError } from '../../../src/model/error';
 import { defaultTranslate } from '../../../src/model/summary';
 import { getThrownError } from '../../helpers/simulated-appliance';
 
-// How a run over many appliances goes, and what is told of it: worked out of numbers and results alone.
-
-describe('a pace', () => {
+describe('planRollout', () => {
   it.each<[RolloutOptions, number, readonly number[]]>([
     [{}, 5, [5]],
     [{}, 0, []],
@@ -31,11 +29,11 @@ describe('a pace', () => {
     [{ batch: ' 0.001 % ' }, 3, [1, 2, 3]],
     [{ batch: '100%' }, 5, [5]],
     [{ batch: '2' }, 4, [2, 4]],
-  ])('of %j for %i goes in parts', (options, total, ends) => {
+  ])('divides %j for %i appliances into parts', (options, total, ends) => {
     expect(planRollout(options, total).ends).toEqual(ends);
   });
 
-  it('has a count at once, a canary and a limit of failures', () => {
+  it('returns concurrency, canary and maximum failures', () => {
     expect(planRollout({}, 200)).toEqual({ concurrency: 16, canary: 0, ends: [200], maxFailures: Infinity });
     expect(planRollout({ concurrency: 256, canary: 3, maxFailures: '2.5%' }, 200)).toMatchObject({
       concurrency: 256,
@@ -46,26 +44,26 @@ describe('a pace', () => {
     expect(planRollout({ maxFailures: '0%' }, 200).maxFailures).toBe(0);
   });
 
-  const SHARE = 'a whole number, or a share such as 10%';
+  const SHARE = 'a whole number or a percentage such as 10%';
   it.each<[RolloutOptions, string]>([
-    [{ concurrency: 0 }, 'atOnce has to be a whole number from 1 to 256.'],
-    [{ concurrency: 257 }, 'atOnce has to be a whole number from 1 to 256.'],
-    [{ concurrency: 1.5 }, 'atOnce has to be a whole number from 1 to 256.'],
-    [{ canary: -1 }, 'canary has to be a whole number, 0 or more.'],
-    [{ canary: 0.5 }, 'canary has to be a whole number, 0 or more.'],
-    [{ batch: 0 }, 'batch has to be more than 0.'],
-    [{ batch: '0.0%' }, 'batch has to be more than 0.'],
+    [{ concurrency: 0 }, 'concurrency (atOnce) must be a whole number from 1 to 256.'],
+    [{ concurrency: 257 }, 'concurrency (atOnce) must be a whole number from 1 to 256.'],
+    [{ concurrency: 1.5 }, 'concurrency (atOnce) must be a whole number from 1 to 256.'],
+    [{ canary: -1 }, 'canary must be a whole number from 0.'],
+    [{ canary: 0.5 }, 'canary must be a whole number from 0.'],
+    [{ batch: 0 }, 'batch must be more than 0.'],
+    [{ batch: '0.0%' }, 'batch must be more than 0.'],
     ...['', 'x', '-1', '1.5', '100.5%', '10%%', '1e3', '.5%', '1x%', 'x1%', '1.%', '1'.repeat(10), '1.1234567%'].map(
-      (batch): [RolloutOptions, string] => [{ batch }, `batch has to be ${SHARE}.`],
+      (batch): [RolloutOptions, string] => [{ batch }, `batch must be ${SHARE}.`],
     ),
-    [{ maxFailures: '101%' }, `maxFailures has to be ${SHARE}.`],
-  ])('of %j cannot be', (options, message) => {
+    [{ maxFailures: '101%' }, `maxFailures must be ${SHARE}.`],
+  ])('rejects %j', (options, message) => {
     const error = getThrownError(() => planRollout(options, 10));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', message, details: { sent: false } });
   });
 });
 
-describe('a report', () => {
+describe('createManyReport', () => {
   const well = (appliance: string, more: Partial<ApplianceResult> = {}): ApplianceResult => ({
     appliance,
     ok: true,
@@ -103,12 +101,12 @@ describe('a report', () => {
   const summaryOf = (results: ApplianceResult[], more: Partial<ManyReportInput> = {}): string =>
     (envelopeOf(results, more).summary ?? '').replace(/^.*?: /, '');
 
-  it('counts what became of each', () => {
+  it('counts the results by their state', () => {
     expect(countResults([well('a'), failed('b'), failed('c'), skipped('d')])).toEqual({ total: 4, ok: 1, failed: 2, skipped: 1 });
     expect(countResults([])).toEqual({ total: 0, ok: 0, failed: 0, skipped: 0 });
   });
 
-  it('sums what each has cost, and tells the plans of all', () => {
+  it('sums the costs of all appliances and joins their plans', () => {
     const results = [well('a'), failed('b'), well('c')];
     const envelopes = [cost(3, [request]), undefined, cost(4, [request, request])];
     const envelope = envelopeOf(results, { envelopes, dryRun: true });
@@ -131,35 +129,35 @@ describe('a report', () => {
     ['nothing', [well('a'), well('b')], {}, false],
     ['something', [well('a'), well('b', { changed: true })], {}, true],
     ['something at least', [failed('a'), well('b', { changed: true })], {}, true],
-    ['nobody knows', [well('a'), failed('b')], {}, null],
-    ['nothing, of which one was not begun', [well('a'), { ...skipped('b'), changed: null }], {}, false],
+    ['unknown', [well('a'), failed('b')], {}, null],
+    ['nothing, with one appliance that was not started', [well('a'), { ...skipped('b'), changed: null }], {}, false],
     ['nothing, by a plan', [well('a', { changed: true })], { dryRun: true }, null],
     ['nothing, by a read', [well('a', { changed: true })], { operation: 'sessions.list' }, null],
     ['nothing at all', [], {}, false],
-  ])('tells what has changed: %s', (_what, results, more, changed) => {
+  ])('reports whether something changed: %s', (_what, results, more, changed) => {
     const envelope = envelopeOf(results, more);
     expect(envelope.changed).toBe(changed);
     expect(envelope.ok).toBe(results.every(({ ok }) => ok));
   });
 
-  it('says it in a sentence, with the names of the first five that failed', () => {
+  it('names the first five failed appliances in the summary', () => {
     const names = 'abcdef'.split('');
     expect(summaryOf([well('a'), well('b')])).toBe('done on 2 of 2 appliances.');
     expect(summaryOf(names.slice(1).map((name) => failed(name)))).toBe('done on 0 of 5 appliances; failed: 5 (b, c, d, e, f).');
     expect(summaryOf(names.map((name) => failed(name)))).toBe('done on 0 of 6 appliances; failed: 6 (a, b, c, d, e and 1 more).');
     expect(summaryOf([failed('a'), skipped('b'), skipped('c')], { stopped: 'canary' })).toBe(
-      'done on 0 of 3 appliances; failed: 1 (a); not begun: 2, since the canary failed.',
+      'done on 0 of 3 appliances; failed: 1 (a); not started: 2, because the canary failed.',
     );
     expect(summaryOf([well('a'), skipped('b')], { stopped: 'cancelled' })).toBe(
-      'done on 1 of 2 appliances; not begun: 1, since it was cancelled.',
+      'done on 1 of 2 appliances; not started: 1, because the run was canceled.',
     );
-    expect(summaryOf([well('a'), skipped('b')])).toBe('done on 1 of 2 appliances; not begun: 1.');
+    expect(summaryOf([well('a'), skipped('b')])).toBe('done on 1 of 2 appliances; not started: 1.');
     expect(summaryOf([failed('a')], { stopped: 'failures' })).toBe('done on 0 of 1 appliance; failed: 1 (a).');
-    expect(summaryOf([])).toBe('no appliance fits tag:eu.');
+    expect(summaryOf([])).toBe('no appliance matches tag:eu.');
     expect(envelopeOf([failed('a')], { stopped: 'failures' }).stopped).toBe('failures');
   });
 
-  it('says it in words that a catalogue may have, under their keys', () => {
+  it('takes the texts of the summary from the catalog', () => {
     const keys: string[] = [];
     const say: ManyReportInput['translate'] = (key, text, values) => (keys.push(key), defaultTranslate(key, text, values));
     envelopeOf([...'abcdef'].map((name) => failed(name)).concat(skipped('g')), { stopped: 'canary', translate: say });
@@ -170,18 +168,18 @@ describe('a report', () => {
     expect(envelopeOf([], { operation: 'no.such' })).toMatchObject({ operation: 'no.such', changed: false });
   });
 
-  it('tells how long it took, to a tenth of a millisecond', () => {
+  it('reports the duration with one decimal', () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(1123.456);
     onTestFinished(() => clock.mockRestore());
     expect(envelopeOf([], { started: 1000 }).ms).toBe(123.5);
   });
 
-  it('has a line for each that failed, for a mail', () => {
+  it('has a line of text for each failure', () => {
     expect(envelopeOf([well('a')]).text).toBe('');
     expect(envelopeOf([failed('a'), well('b'), skipped('c'), failed('d')]).text).toBe('a: TIMEOUT: No answer.\nd: TIMEOUT: No answer.');
   });
 
-  it('has the data of all, together where an operation can say it in one', () => {
+  it('aggregates the data where the operation can', () => {
     const results = [well('a', { data: ['x'] }), failed('b')];
     expect(toManyData(results, 'sessions.list')).toEqual({ total: 2, ok: 1, failed: 1, skipped: 0, results });
     expect(createManyReport(reported(results)).data).toEqual(toManyData(results, 'sessions.kill-user'));
@@ -189,14 +187,14 @@ describe('a report', () => {
     expect(toManyData([], 'no.such')).toEqual({ total: 0, ok: 0, failed: 0, skipped: 0, results: [] });
   });
 
-  it('of one that failed tells whether anything has changed there', () => {
+  it('reports for a failed appliance whether something changed', () => {
     const fault = new GatewayError('TIMEOUT', 'No answer.');
     expect(toFailedResult('a', fault)).toEqual(failed('a'));
     fault.cause = { changed: false } as Envelope;
     expect(toFailedResult('a', fault)).toEqual(failed('a', false));
   });
 
-  it('of one at which a part of the items failed tells the first fault, and of how many', () => {
+  it('reports the first error of an operation whose items partly failed', () => {
     const item = (more: object): BulkResult['results'][number] => ({ item: 'x', ...more }) as BulkResult['results'][number];
     const many = { total: 3, ok: 1, failed: 2, results: [item({ ok: true }), item({ ok: false, error }), item({ ok: false, error })] };
     expect(findPartialFailure(many)).toEqual({ code: 'TIMEOUT', message: '2 of 3 failed: No answer.' });

@@ -9,9 +9,7 @@ import { parseSelection } from '../../../src/inventory/selection';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
-// Each reader of an inventory by itself, with the very words that it has for what it cannot take.
-
-describe('a text', () => {
+describe('parseInventory', () => {
   const read = async (text: string, format: InventoryFormat): Promise<{ entries: readonly unknown[]; lines: unknown[] }> => {
     const { entries, findLine } = await parseInventory(text, format);
     return { entries, lines: await Promise.all(entries.map((_, index) => findLine(index))) };
@@ -61,11 +59,11 @@ describe('a text', () => {
       ],
       [2, 4],
     ],
-  ])('of %s is read with the lines of its entries: %j', async (format, text, entries, lines) => {
+  ])('reads %s with the lines of its entries: %j', async (format, text, entries, lines) => {
     expect(await read(text, format)).toEqual({ entries, lines });
   });
 
-  it('of YAML may refer a thousand times to what several have in common', async () => {
+  it('limits the number of YAML aliases', async () => {
     const text = (count: number): string => `- &eu { realm: x }\n${'- { <<: *eu }\n'.repeat(count)}`;
     expect((await read(text(150), 'yaml')).entries.at(-1)).toEqual({ realm: 'x' });
     await expect(read(text(1500), 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
@@ -92,32 +90,32 @@ describe('a text', () => {
     ['csv', 'a,b\n1,2\n3\n4', 'The inventory cannot be read, line 3: it has 1 cells, and the first line has 2.', 3],
     ['csv', 'a,b\n1,"2"x\n3\n', `The inventory cannot be read, line 2: ${QUOTES}.`, 2],
     ['csv', 'a\n"b\r\nc"\r\n"d', `The inventory cannot be read, line 4: ${QUOTES}.`, 4],
-  ])('of %s that cannot be read says where and why: %j', async (format, text, message, line) => {
+  ])('reports where and why %s cannot be read: %j', async (format, text, message, line) => {
     const error = await expectFailure(parseInventory(text, format));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', message });
     expect(error.details).toEqual({ sent: false, ...(line !== undefined && { extra: { line } }) });
   });
 
-  it('is known by the end of its name', () => {
+  it('detects the format by the end of the file name', () => {
     for (const name of ['a', 'json', 'ajson', 'a.json.txt', 'a.yaaml', 'a.jsonl']) {
       const error = getThrownError(() => detectInventoryFormat(name));
-      expect(error?.message).toBe("The name of the inventory's file has to end in .json, .yaml, .yml or .csv.");
+      expect(error?.message).toBe('The name of the inventory file must end in .json, .yaml, .yml or .csv.');
       expect(error?.code).toBe('BAD_CONFIG');
     }
     expect(['x/a.b.json', 'a.YML', '.csv', 'a.Yaml'].map(detectInventoryFormat)).toEqual(['json', 'yaml', 'csv', 'yaml']);
   });
 });
 
-describe('an entry', () => {
+describe('readEntries', () => {
   const raw = { name: 'vpn-1', url: 'https://a' };
   const take = async (...entries: unknown[]): Promise<InventoryEntry[]> => readEntries(entries, () => undefined);
   const refused = async (entry: unknown, lineOf?: (index: number) => Promise<number | undefined>): Promise<string> => {
     const error = await expectFailure(readEntries([entry], () => undefined, lineOf));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
-    return error.message.replace('The inventory was not taken over. ', '');
+    return error.message.replace('The inventory was not loaded. ', '');
   };
 
-  it('has its name, tags and set, and what it says of its own; an empty cell says nothing', async () => {
+  it('returns name, tags, credential set and properties, and ignores empty cells', async () => {
     const given = { ...raw, realm: '', journal: null, timeout: 7, dryRun: false, rate: undefined };
     expect(await take(given)).toEqual([
       { name: 'vpn-1', tags: [], credentials: 'default', properties: { url: 'https://a', timeout: 7, dryRun: false } },
@@ -141,14 +139,15 @@ describe('an entry', () => {
     [undefined, []],
     [null, []],
     ['tag:x', ['tag:x']],
-  ])('has tags, however they are given: %j', async (tags, expected) => {
+  ])('reads tags in every notation: %j', async (tags, expected) => {
     expect((await take({ ...raw, tags }))[0]?.tags).toEqual(expected);
   });
 
-  const TAGS = 'tags: each has to be one word, without * | ! or quotation marks.';
-  const NAME = 'name: it may not hold * | or quotation marks, begin with ! or tag:, or begin or end with a space: selections use these.';
-  const SET = 'credentials: it has to be the name of a credential set, of letters, digits and _ . - alone.';
-  const NONE = 'it is no appliance: name and url are needed.';
+  const TAGS = 'tags: each tag must be one word without * | ! or quotation marks.';
+  const NAME =
+    'name: it must not contain * | or quotation marks, start with ! or tag:, or start or end with a space, because selections use these.';
+  const SET = 'credentials: it must be the name of a credential set, with only letters, digits, spaces and _ . -.';
+  const NONE = 'it is not an appliance. An appliance is an object with name and url.';
   it.each<[unknown, string]>([
     ['a', `entry 1: ${NONE}`],
     [null, `entry 1: ${NONE}`],
@@ -168,29 +167,29 @@ describe('an entry', () => {
       { ...raw, tags },
       `entry 1 (vpn-1): ${TAGS}`,
     ]),
-    [{ ...raw, realm: {} }, 'entry 1 (vpn-1): realm: it has to be a text or a number.'],
+    [{ ...raw, realm: {} }, 'entry 1 (vpn-1): realm: it must be a text or a number.'],
     [
       { ...raw, password: '' },
-      'entry 1 (vpn-1): password: it belongs in a credential set, not in an inventory. Name the set in credentials.',
+      'entry 1 (vpn-1): password: it belongs in a credential set, not in the inventory. Enter the name of the set in credentials.',
     ],
-  ])('that cannot be is told: %j', async (entry, message) => {
+  ])('rejects %j with the reason', async (entry, message) => {
     expect(await refused(entry)).toBe(message);
   });
 
-  it('of a name in use, or of a property that there is not, is told with what there is', async () => {
+  it('rejects a repeated name and an unknown property with the valid ones', async () => {
     const twice = await expectFailure(take(raw, { ...raw, name: 'b' }, raw));
-    expect(twice.message).toBe('The inventory was not taken over. entry 3 (vpn-1): name: an appliance further up has it too (entry 1).');
+    expect(twice.message).toBe('The inventory was not loaded. entry 3 (vpn-1): name: entry 1 has the same name.');
     const long = 'y'.repeat(70);
     for (const name of ['username', 'shared-secret'])
       expect(await refused({ ...raw, [name]: 'x' })).toContain(`${name}: it belongs in a credential set`);
     expect(await refused({ ...raw, [long]: 'x' })).toBe(
-      `entry 1 (vpn-1): ${'y'.repeat(60)}: there is no such property. There are: name, tags, credentials, ${ENTRY_PROPERTIES.join(', ')}.`,
+      `entry 1 (vpn-1): ${'y'.repeat(60)}: unknown property. Use name, tags, credentials, ${ENTRY_PROPERTIES.join(', ')}.`,
     );
-    // Names that hold these further in are no harm.
+    // The special characters are allowed inside a name.
     expect(await take({ ...raw, name: 'a!b' }, { ...raw, name: 'a tag:b c' }, { ...raw, name: 'x'.repeat(200) })).toHaveLength(3);
   });
 
-  it('that cannot be is told with its line, of many the first five, and what the check throws', async () => {
+  it('reports the lines of the first five faults and the number of the others', async () => {
     const lineOf = (index: number): Promise<number> => Promise.resolve(10 + index);
     const entries = Array.from({ length: 7 }, (_, index) => ({ name: `vpn-${index}` }));
     const check = ({ name }: InventoryEntry): void => void (name === 'vpn-0' || checkDefaults({ relm: name }));
@@ -208,27 +207,27 @@ describe('an entry', () => {
     ).rejects.toBe(fault);
   });
 
-  it(`is one of at most ${MAX_INVENTORY_ENTRIES}`, async () => {
+  it(`accepts at most ${MAX_INVENTORY_ENTRIES} appliances`, async () => {
     const many = Array.from({ length: MAX_INVENTORY_ENTRIES + 1 }, (_, index) => ({ name: index }));
-    expect((await expectFailure(take(...many))).message).toBe('The inventory has 100001 appliances; at most 100000 can be.');
+    expect((await expectFailure(take(...many))).message).toBe('The inventory has 100001 appliances; the maximum is 100000.');
     expect(await take(...many.slice(1))).toHaveLength(MAX_INVENTORY_ENTRIES);
   });
 
-  it('has things in common with others, which are looked at alike', () => {
+  it('checks defaults like entries', () => {
     checkDefaults({ realm: 'x', timeout: 7, tls: { ca: 'x' }, proxy: { host: 'x' }, dryRun: true });
     const told = (defaults: object): string | undefined => {
       const error = getThrownError(() => checkDefaults(defaults as Record<string, unknown>));
       expect(error?.code).toBe('BAD_CONFIG');
       return error?.message;
     };
-    const WHERE = 'The defaults of the inventory cannot be used.';
-    expect(told({ name: 'x' })).toBe(`${WHERE} name: each appliance has one of its own.`);
-    expect(told({ realm: {} })).toBe(`${WHERE} realm: it has to be a text or a number.`);
+    const WHERE = 'The defaults of the inventory are invalid.';
+    expect(told({ name: 'x' })).toBe(`${WHERE} name: it cannot be a default, because each appliance needs its own name.`);
+    expect(told({ realm: {} })).toBe(`${WHERE} realm: it must be a text or a number.`);
     expect(told({ tls: {}, apiKey: 'x' })).toContain(`${WHERE} apiKey: it belongs in a credential set`);
   });
 });
 
-describe('a selection', () => {
+describe('parseSelection', () => {
   const fits = (selection: string, name: string, ...tags: string[]): boolean => parseSelection(selection)({ name, tags });
   const told = (selection: unknown): string | undefined => {
     const error = getThrownError(() => parseSelection(selection));
@@ -236,7 +235,7 @@ describe('a selection', () => {
     return error?.message;
   };
 
-  it('looks at names and tags, whole ones, with quotation marks around what would mean something else', () => {
+  it('matches complete names and tags, with quotation marks around special characters', () => {
     expect(fits('a', 'a')).toBe(true);
     expect(fits('a', 'ab')).toBe(false);
     expect(fits('a*', 'ab')).toBe(true);
@@ -251,24 +250,26 @@ describe('a selection', () => {
     expect(fits('x'.repeat(10_000), 'x'.repeat(10_000))).toBe(true);
   });
 
-  it('says what is wrong with it', () => {
-    const NONE = 'No appliance is selected. Enter names, tag:name, or * for all of the inventory.';
+  it('rejects invalid selections with the reason', () => {
+    const NONE = 'No appliance is selected. Enter names, tag:name, or * for all appliances of the inventory.';
     for (const none of ['', ' ', undefined, 7]) expect(told(none)).toBe(NONE);
-    expect(told('x'.repeat(10_001))).toBe('A selection has at most 10000 characters.');
+    expect(told('x'.repeat(10_001))).toBe('The selection is longer than 10000 characters. Shorten it.');
     for (const odd of ['"a', 'a "b', 'a"', '!'])
-      expect(told(odd)).toBe(`The selection ${odd} cannot be read: a quotation mark is missing.`);
+      expect(told(odd)).toBe(`The selection ${odd} is invalid: a quotation mark or a word is missing.`);
     for (const side of ['a |', '|a', 'a||b', '|'])
-      expect(told(side)).toBe(`In the selection ${side} nothing stands on one side of a |. That would be every appliance.`);
-    for (const empty of ['""', 'a !""', 'tag:""']) expect(told(empty)).toBe('A word of the selection is empty. Enter a name or tag:name.');
+      expect(told(side)).toBe(
+        `The selection ${side} has nothing on one side of a |, which would select every appliance. Remove the | or add a word.`,
+      );
+    for (const empty of ['""', 'a !""', 'tag:""']) expect(told(empty)).toBe('The selection has an empty word. Enter a name or tag:name.');
     for (const colon of ['tags:eu', 'Host:8443', 'a:'])
       expect(told(`b ${colon}`)).toBe(
-        `${colon} is no word of a selection: tags are written tag:name. A name with a colon has to stand in quotation marks.`,
+        `${colon} is not valid in a selection. Write a tag as tag:name, and a name with a colon in quotation marks.`,
       );
   });
 });
 
-describe('a credential set', () => {
-  it('is what was given under its name, of its own', () => {
+describe('credential sources', () => {
+  it('read sets from an object', () => {
     const given = { default: { username: 'a' }, none: undefined as never };
     const source = credentialsFromObject(given);
     expect(source.read('default')).toEqual({ username: 'a' });
@@ -277,7 +278,7 @@ describe('a credential set', () => {
     expect(credentialsFromObject(given, 'the node').describeLocation('eu', 'apiKey')).toBe('Enter apiKey of the set eu in the node.');
   });
 
-  it('of the environment is named as variables are, and read from that of the process', () => {
+  it('read sets from environment variables', () => {
     const before = process.env['GATEWAY_A_B_SECOND_USERNAME'];
     process.env['GATEWAY_A_B_SECOND_USERNAME'] = 'x';
     try {
@@ -291,7 +292,7 @@ describe('a credential set', () => {
     );
   });
 
-  it('of a folder is one file for each value, of which one line end behind it is none of it', () => {
+  it('read sets from a folder without the line end of each file', () => {
     const folder = createTemporaryFolder();
     expect(credentialsFromFolder(folder).read('eu')).toEqual({});
     expect(credentialsFromFolder(join(folder, 'none')).read('eu')).toEqual({});

@@ -17,7 +17,7 @@ async function read(text: string, format: InventoryFormat, more: Record<string, 
   return inventory;
 }
 
-/** What is said of a text that cannot be taken over. */
+/** The error message for an invalid text. */
 async function refusal(text: string, format: InventoryFormat): Promise<string> {
   const error = await read(text, format).then(
     () => ({ code: 'none', message: '' }),
@@ -27,7 +27,7 @@ async function refusal(text: string, format: InventoryFormat): Promise<string> {
   return error.message;
 }
 
-describe('an inventory', () => {
+describe('Inventory.read', () => {
   const list = [
     { name: 'vpn-1', url: 'https://a.example.com', tags: ['eu', 'prod'], timeout: 10 },
     { name: '007', url: 'https://b.example.com:8443/x', credentials: 'lab' },
@@ -51,7 +51,7 @@ describe('an inventory', () => {
     ['csv', csv],
     ['csv', 'name,url,tags\nvpn-1,https://a.example.com,"eu,prod"\n007,https://b.example.com:8443/x,""\n'],
     ['csv', 'name\turl\ttags\nvpn-1\thttps://a.example.com\teu;prod\n007\thttps://b.example.com:8443/x\t\n'],
-  ] as const)('is read from %s', async (format, text) => {
+  ] as const)('reads %s', async (format, text) => {
     const { appliances, size } = await read(text, format);
     expect(size).toBe(2);
     expect(appliances.map(({ name, url, tags }) => ({ name, url, tags }))).toEqual([
@@ -60,7 +60,7 @@ describe('an inventory', () => {
     ]);
   });
 
-  it('of YAML may say once what several have in common', async () => {
+  it('reads YAML aliases and merge keys', async () => {
     const { appliances } = await read('- &eu { name: a, url: "https://a", tags: eu }\n- { <<: *eu, name: b }\n', 'yaml');
     expect(appliances.map(({ name, url, tags }) => [name, url, tags])).toEqual([
       ['a', 'https://a', ['eu']],
@@ -68,12 +68,12 @@ describe('an inventory', () => {
     ]);
   });
 
-  it('is told by the name of its file', () => {
+  it('detects the format by the name of the file', () => {
     expect(['a.json', 'b.YAML', 'c.yml', 'd.csv'].map(detectInventoryFormat)).toEqual(['json', 'yaml', 'yaml', 'csv']);
-    expect(() => detectInventoryFormat('e.xlsx')).toThrow('has to end in');
+    expect(() => detectInventoryFormat('e.xlsx')).toThrow('must end in');
   });
 
-  it('may be empty', async () => {
+  it('accepts an empty list', async () => {
     for (const [text, format] of [
       ['[]', 'json'],
       ['', 'yaml'],
@@ -83,7 +83,7 @@ describe('an inventory', () => {
       expect((await read(text, format)).size).toBe(0);
   });
 
-  it('of a thousand is there in a moment, in any format, and holds no gateway', async () => {
+  it('loads a thousand appliances in any format without creating a gateway', async () => {
     const many = Array.from({ length: 1000 }, (_, n) => ({ name: `vpn-${n}`, url: `https://vpn-${n}.example.com`, tags: ['eu'] }));
     const rows = many.map(({ name, url }) => `${name},${url},eu`).join('\n');
     for (const [text, format] of [
@@ -99,40 +99,40 @@ describe('an inventory', () => {
   });
 });
 
-describe('a fault is told with its line and its field', () => {
+describe('a fault in an inventory', () => {
   const two = (second: string): string => `name,url,realm,tags,credentials\nvpn-1,https://a,R,,\n${second}\n`;
   it.each<[string, InventoryFormat, string, RegExp]>([
-    ['JSON that is none', 'json', '[\n {"name": "a"\n "url": 1}\n]', /line [23].*no JSON/],
-    ['no list', 'json', '{"name": "a"}', /a list of appliances; an object/],
-    ['YAML that is none', 'yaml', '- name: a\n  url: "x\n', /line \d.*no YAML/],
-    ['no address', 'json', '[\n{"name": "a", "url": "https://a"},\n{"name": "b"}\n]', /line 3 \(b\): url is missing/],
-    ['no address in YAML', 'yaml', '- name: a\n  url: https://a\n\n- name: b\n', /line 4 \(b\): url is missing/],
-    ['no address in a cell', 'csv', two('vpn-2,,R,,'), /line 3 \(vpn-2\): url is missing/],
-    ['no name', 'csv', two(',https://b,R,,'), /line 3: name: it is missing/],
-    ['a name twice', 'csv', two('vpn-1,https://b,R,,'), /line 3 \(vpn-1\): name: an appliance further up has it/],
-    ['a line after a cell of two lines', 'csv', two('"vpn\n-2",https://b,R,,').concat('vpn-3,,R,,\n'), /line 3 .*line 5 \(vpn-3\): url/],
-    ['cells that are missing', 'csv', two('vpn-2,https://b'), /line 3: it has 2 cells, and the first line has 5/],
-    ['a quotation mark', 'csv', two('"vpn-2,https://b,R,,'), /line 3: a quotation mark/],
-    ['a column twice', 'csv', 'name,url,url\n', /line 1: two columns/],
+    ['invalid JSON', 'json', '[\n {"name": "a"\n "url": 1}\n]', /line [23].*no JSON/],
+    ['an object in place of a list', 'json', '{"name": "a"}', /a list of appliances; an object/],
+    ['invalid YAML', 'yaml', '- name: a\n  url: "x\n', /line \d.*no YAML/],
+    ['a missing address', 'json', '[\n{"name": "a", "url": "https://a"},\n{"name": "b"}\n]', /line 3 \(b\): url is missing/],
+    ['a missing address in YAML', 'yaml', '- name: a\n  url: https://a\n\n- name: b\n', /line 4 \(b\): url is missing/],
+    ['an empty address cell', 'csv', two('vpn-2,,R,,'), /line 3 \(vpn-2\): url is missing/],
+    ['a missing name', 'csv', two(',https://b,R,,'), /line 3: name: it is missing/],
+    ['a repeated name', 'csv', two('vpn-1,https://b,R,,'), /line 3 \(vpn-1\): name: entry 1 has the same name/],
+    ['a row after a cell with two lines', 'csv', two('"vpn\n-2",https://b,R,,').concat('vpn-3,,R,,\n'), /line 3 .*line 5 \(vpn-3\): url/],
+    ['missing cells', 'csv', two('vpn-2,https://b'), /line 3: it has 2 cells, and the first line has 5/],
+    ['an open quotation mark', 'csv', two('"vpn-2,https://b,R,,'), /line 3: a quotation mark/],
+    ['a repeated column', 'csv', 'name,url,url\n', /line 1: two columns/],
+    ['an unknown property', 'json', '[{"name": "a", "url": "https://a", "relm": "x"}]', /line 1 \(a\): relm: unknown property/],
+    ['an unknown login', 'json', '[{"name": "a", "url": "https://a", "login": "x"}]', /login is "x"/],
+    ['a text in place of a number', 'csv', 'name,url,timeout\na,https://a,soon\n', /line 2 \(a\): timeout must be a number/],
+    ['a list in place of a text', 'json', '[{"name": "a", "url": "https://a", "realm": ["x"]}]', /realm: it must be a text/],
+    ['an http address', 'json', '[{"name": "a", "url": "http://a.example.com"}]', /url begins with http:/],
+    ['a name with a special character', 'json', '[{"name": "a*", "url": "https://a"}]', /name: it must not contain/],
     [
-      'a property that there is not',
+      'a path in place of a credential set',
       'json',
-      '[{"name": "a", "url": "https://a", "relm": "x"}]',
-      /line 1 \(a\): relm: there is no such property/,
+      '[{"name": "a", "url": "https://a", "credentials": "../x"}]',
+      /credentials: it must be/,
     ],
-    ['a login that there is not', 'json', '[{"name": "a", "url": "https://a", "login": "x"}]', /login is "x"/],
-    ['no number', 'csv', 'name,url,timeout\na,https://a,soon\n', /line 2 \(a\): timeout has to be a number/],
-    ['a list for a text', 'json', '[{"name": "a", "url": "https://a", "realm": ["x"]}]', /realm: it has to be a text/],
-    ['http', 'json', '[{"name": "a", "url": "http://a.example.com"}]', /url begins with http:/],
-    ['a name that a selection could not tell', 'json', '[{"name": "a*", "url": "https://a"}]', /name: it may not hold/],
-    ['a path for a set', 'json', '[{"name": "a", "url": "https://a", "credentials": "../x"}]', /credentials: it has to be/],
-    ['no appliance at all', 'json', '["a"]', /line 1: it is no appliance/],
-  ])('%s', async (_what, format, text, said) => {
+    ['a text in place of an appliance', 'json', '["a"]', /line 1: it is not an appliance/],
+  ])('is reported with line and field: %s', async (_what, format, text, said) => {
     expect(await refusal(text, format)).toMatch(said);
   });
 
   it.each(['password', 'totpSecret', 'apiKey', 'username', 'secondPassword', 'Password', 'shared-secret', 'token'])(
-    'a secret: %s',
+    'is reported for a secret without quoting it: %s',
     async (name) => {
       for (const [text, format] of [
         [JSON.stringify([{ ...entry, [name]: 'planted-secret' }]), 'json'],
@@ -146,28 +146,28 @@ describe('a fault is told with its line and its field', () => {
     },
   );
 
-  it('also where a value in the way cannot be read: nothing of the text is quoted', async () => {
+  it('is reported without quoting the text, even if a value is malformed', async () => {
     for (const value of ['*planted-secret', '"planted-secret', '@planted-secret', '[planted-secret', '{planted-secret: }}'])
       expect(await refusal(`- name: a\n  password: ${value}\n  url: https://a\n`, 'yaml')).not.toContain('planted');
     expect(await refusal('[{"password": planted-secret}]', 'json')).not.toContain('planted');
   });
 
-  it('of many the first ones, and how many there are more', async () => {
+  it('is reported for the first five entries, with the number of the others', async () => {
     expect(await refusal(JSON.stringify(Array.from({ length: 9 }, () => ({ url: 'https://a' }))), 'json')).toMatch(/And 4 more\.$/);
   });
 
-  it('in what they have in common', () => {
-    expect(() => new Inventory({ defaults: { relm: 'x' } })).toThrow('relm: there is no such property');
+  it('is reported for defaults', () => {
+    expect(() => new Inventory({ defaults: { relm: 'x' } })).toThrow('relm: unknown property');
     expect(() => new Inventory({ defaults: { password: 'planted-secret' } })).toThrow(/password: it belongs in a credential set/);
   });
 
-  it('and it never takes the place of what was good', async () => {
+  it('leaves the loaded appliances unchanged', async () => {
     const inventory = await read(JSON.stringify([entry]), 'json');
     await expect(inventory.read(JSON.stringify([entry, { name: 'b' }]), 'json')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
     expect(inventory.appliances.map(({ name }) => name)).toEqual(['vpn-1']);
   });
 
-  it('is found in time that grows with the text alone', async () => {
+  it('is found in linear time', async () => {
     const nested = `${'- '.repeat(5000)}x`;
     await expect(read(nested, 'yaml')).rejects.toMatchObject({ code: 'BAD_CONFIG' });
     const laughs = [
@@ -178,7 +178,7 @@ describe('a fault is told with its line and its field', () => {
   });
 });
 
-describe('a selection', () => {
+describe('Inventory.select', () => {
   const appliances = [
     { name: 'berlin-1', tags: ['eu', 'prod'] },
     { name: 'berlin-2', tags: ['eu', 'lab'] },
@@ -203,7 +203,7 @@ describe('a selection', () => {
     ['"host:8443"', 'host:8443'],
     ['!tag:"eu"', 'boston-1 new york'],
     ['nobody', ''],
-  ])('%s', (selection, names) => {
+  ])('selects by %s', (selection, names) => {
     expect(
       inventory
         .select(selection)
@@ -213,14 +213,14 @@ describe('a selection', () => {
   });
 
   it.each(['', '  ', '|', 'a |', '| a', 'a || b', '!', '"a', 'tag:', 'tags:eu', undefined, null, 5, ['a'], 'x'.repeat(10_001)])(
-    '%j is none: BAD_INPUT',
+    'rejects %j with BAD_INPUT',
     (selection) => {
       expect(() => inventory.select(selection)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }) as Error);
     },
   );
 });
 
-describe('credential sets', () => {
+describe('credential sets of an inventory', () => {
   const needed = async (credentials: CredentialSource, set?: string): Promise<string> => {
     const inventory = new Inventory({ defaults, credentials });
     await inventory.loadEntries([{ ...entry, ...(set !== undefined && { credentials: set }) }]);
@@ -235,7 +235,7 @@ describe('credential sets', () => {
     }
   };
 
-  it('come from the environment', async () => {
+  it('are read from environment variables', async () => {
     const environment = {
       GATEWAY_DEFAULT_USERNAME: 'a',
       GATEWAY_DEFAULT_PASSWORD: 'b',
@@ -250,7 +250,7 @@ describe('credential sets', () => {
     );
   });
 
-  it('come from a folder', async () => {
+  it('are read from a folder', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sets-'));
     mkdirSync(join(folder, 'default'));
     writeFileSync(join(folder, 'default', 'username'), 'a\n');
@@ -267,7 +267,7 @@ describe('credential sets', () => {
 describe('an appliance of an inventory', () => {
   const sets = { default: { username: 'a', password: 'b' }, lab: { apiKey: 'k' } };
 
-  /** An inventory, and the settings that its gateways were made with. */
+  /** An inventory, and the settings of the gateways that it created. */
   async function taking(raw: unknown[], options: ConstructorParameters<typeof Inventory>[0] = {}) {
     const settings: Settings[] = [];
     class Noting extends GatewayRegistry {
@@ -288,7 +288,7 @@ describe('an appliance of an inventory', () => {
     return error.message;
   };
 
-  it('has settings of the kinds that they are, from texts and numbers, its own before what all have in common', async () => {
+  it('has typed settings from texts and numbers, and its own values replace the defaults', async () => {
     const properties = { realm: 7, timeout: ' 10 ', connections: 4, dryRun: 'true', log: false, vendor: '5' };
     const { inventory, settings } = await taking([{ ...entry, ...properties }], { defaults: { realm: 'x', brand: 'y', rate: '1.5' } });
     inventory.findAppliance('vpn-1')?.gateway();
@@ -301,13 +301,13 @@ describe('an appliance of an inventory', () => {
     ]);
   });
 
-  it('that cannot be what it says is told', async () => {
-    for (const timeout of ['soon', ' ', '1e999']) expect(await told({ timeout })).toContain('timeout has to be a number.');
-    for (const dryRun of ['maybe', ' ']) expect(await told({ dryRun })).toContain('dryRun has to be true or false.');
-    expect(await told({ url: 7 })).toContain('url has to be text, for example https://vpn.example.com.');
+  it('is rejected with the invalid property', async () => {
+    for (const timeout of ['soon', ' ', '1e999']) expect(await told({ timeout })).toContain('timeout must be a number.');
+    for (const dryRun of ['maybe', ' ']) expect(await told({ dryRun })).toContain('dryRun must be true or false.');
+    expect(await told({ url: 7 })).toContain('url must be a text such as https://vpn.example.com.');
   });
 
-  it('is taken before its credentials are there, whatever it logs in with', async () => {
+  it('is loaded before its credentials exist, for every kind of login', async () => {
     const logins = [{ login: 'key' }, { realm: 'R', secondFactor: 'totp' }, { realm: 'R', secondFactor: 'password' }];
     const { inventory, settings } = await taking(
       logins.map((login, index) => ({ ...login, name: `vpn-${index}`, url: 'https://a', credentials: 'lab' })),
@@ -326,13 +326,13 @@ describe('an appliance of an inventory', () => {
     ]);
   });
 
-  it('has no address for people where it is none', async () => {
+  it('has an empty display address if its url is not a text', async () => {
     const settingsOf = (): Settings => ({ ...entry, realm: 'R', ...sets.default });
     const { inventory } = await taking([{ ...entry, url: 7 }], { toSettings: settingsOf });
     expect(inventory.findAppliance('vpn-1')?.url).toBe('');
   });
 
-  it('takes up its gateway when the list is read again, and asks for no credentials before one is used', async () => {
+  it('keeps its gateway when the list is loaded again and reads credentials only at the first use', async () => {
     const asked: string[] = [];
     let there = true;
     const read = (set: string) => (asked.push(set), there ? sets.default : {});
@@ -355,11 +355,11 @@ describe('an appliance of an inventory', () => {
   });
 });
 
-describe('gateways', () => {
+describe('GatewayRegistry', () => {
   const settings = { url: 'https://127.0.0.1:1', realm: 'R', username: 'a', password: 'b', tls: { ca: 'x', servername: 'y' } };
   const { url, tls, ...more } = settings;
 
-  it('are known by what their settings say, in whatever order', () => {
+  it('shares gateways by their settings, in any order of properties', () => {
     const gateways = new GatewayRegistry();
     onTestFinished(() => gateways.close());
     const { gateway } = gateways.acquire(settings);
@@ -372,7 +372,7 @@ describe('gateways', () => {
     expect(gateways.acquire({ ...settings, tls: { ca: 'y', servername: 'x' } }).gateway).not.toBe(gateway);
   });
 
-  it('outlive the last who uses them for a while, unless somebody comes back', () => {
+  it('keeps an unused gateway for some time', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const gateways = new GatewayRegistry({}, 1000);
@@ -393,7 +393,7 @@ describe('gateways', () => {
     expect(gateways.size).toBe(0);
   });
 
-  it('end all at once when they are closed, also those that somebody may come back for', async () => {
+  it('closes all gateways at once', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const gateways = new GatewayRegistry();
@@ -405,14 +405,14 @@ describe('gateways', () => {
   });
 });
 
-describe('what did not change', () => {
+describe('an unchanged appliance', () => {
   let fleet: SimulatedFleet;
   beforeAll(async () => void (fleet = await startSimulatedFleet(2)));
   afterAll(() => fleet.close());
 
   const credentials = { default: { username: 'api-admin', password: 'simulator' } };
 
-  it('keeps its gateway, its key and its sockets, also in another inventory of the same gateways', async () => {
+  it('keeps its gateway, API key and connections across inventories of one registry', async () => {
     const gateways = new GatewayRegistry({}, 50);
     const options = { defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways };
     const [first, second] = fleet.appliances;
@@ -422,7 +422,7 @@ describe('what did not change', () => {
     const kept = before.findAppliance('vpn-001')?.gateway();
     const sockets = [first?.totalConnections, second?.totalConnections];
 
-    // A file that changes one of them.
+    // A new file changes one appliance.
     await before.loadEntries(fleet.entries.map((one, index) => (index === 1 ? { ...one, timeout: 7 } : one)));
     expect(before.findAppliance('vpn-001')?.gateway()).toBe(kept);
     await before.findAppliance('vpn-001')?.gateway().run('system.info');
@@ -430,7 +430,7 @@ describe('what did not change', () => {
     expect([first?.totalConnections, first?.logins, second?.logins]).toEqual([sockets[0], 1, 1]);
     expect(second?.totalConnections).toBeGreaterThan(sockets[1] ?? 0);
 
-    // A deploy.
+    // A deploy closes the inventory and creates it again.
     before.close();
     const after = new Inventory(options);
     await after.loadEntries(fleet.entries);
@@ -442,7 +442,7 @@ describe('what did not change', () => {
     await eventually(() => expect([first?.openConnections, second?.openConnections]).toEqual([0, 0]));
   });
 
-  it('is not closed while anything of it is under way', async () => {
+  it('stays open while one of its operations runs', async () => {
     const gateways = new GatewayRegistry({}, 1);
     const inventory = new Inventory({ defaults: { ...defaults, tls: { ca: fleet.ca } }, credentials, gateways });
     await inventory.loadEntries(fleet.entries);

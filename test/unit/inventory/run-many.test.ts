@@ -21,7 +21,7 @@ const COUNT = 30;
 const SESSIONS = 'sessions.list';
 const KILL = 'sessions.kill-user';
 
-describe('one operation on many appliances', () => {
+describe('runOnMany', () => {
   let fleet: SimulatedFleet;
   let inventory: Inventory;
   const gateways = new GatewayRegistry();
@@ -57,7 +57,7 @@ describe('one operation on many appliances', () => {
     return error as GatewayError;
   };
   const isRead = ({ path }: { path: string }): boolean => path.includes('active-users');
-  /** Those that were asked for anything but a key. */
+  /** The appliances that got a request other than a login. */
   const touched = (): string[] => fleet.entries.map(({ name }) => name).filter((name) => fleet.getAppliance(name).requests.some(isRead));
   const breaks = (...names: string[]): void => {
     for (const name of names) fleet.getAppliance(name).fault({ match: isRead, status: 404, body: '{}', times: Infinity });
@@ -68,7 +68,7 @@ describe('one operation on many appliances', () => {
     for (const name of names) fleet.getAppliance(name).state.sessions.add({ 'active-user-name': 'j.doe' });
   };
 
-  it('gives the results in the order of the inventory, with what each gave', async () => {
+  it('returns the results in the order of the inventory', async () => {
     const { data, envelope } = await on('*', SESSIONS, {}, { concurrency: 4 });
     expect([data.total, data.ok, data.failed, data.skipped]).toEqual([COUNT, COUNT, 0, 0]);
     expect(data.results.map(({ appliance }) => appliance)).toEqual(fleet.entries.map(({ name }) => name));
@@ -79,7 +79,7 @@ describe('one operation on many appliances', () => {
     expect(envelope.text).toBe('');
   });
 
-  it('of a read that is not wanted leaves the data out, and tells each as it is done', async () => {
+  it('omits the data of a read if withData is false, and reports each finished appliance', async () => {
     const told: unknown[] = [];
     const progress: unknown[] = [];
     const { data } = await on(
@@ -98,7 +98,7 @@ describe('one operation on many appliances', () => {
     expect(progress.at(-1)).toEqual({ done: 9, total: 9, failed: 0 });
   });
 
-  it('that fails at some of them is a success that names them', async () => {
+  it('succeeds with the names of the failed appliances if only some failed', async () => {
     breaks('vpn-002', 'vpn-005');
     const { data, envelope } = await on('vpn-00*', SESSIONS);
     expect([data.ok, data.failed, envelope.ok]).toEqual([7, 2, false]);
@@ -107,7 +107,7 @@ describe('one operation on many appliances', () => {
     expect(envelope.text).toMatch(/^vpn-002: NOT_FOUND: .*\nvpn-005: NOT_FOUND: .*$/);
   });
 
-  it('that fails at all of them is the error of the first one', async () => {
+  it('fails with the first error if every appliance failed', async () => {
     breaks('vpn-001', 'vpn-002');
     const error = await failureOf(on('vpn-001 | vpn-002', SESSIONS));
     expect(error.code).toBe('NOT_FOUND');
@@ -115,13 +115,13 @@ describe('one operation on many appliances', () => {
     expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', total: 2, failed: 2, results: [{ ok: false }, { ok: false }] });
   });
 
-  it('where none fits does nothing and says so', async () => {
+  it('does nothing for a selection without matches and says so', async () => {
     const { data, envelope } = await on('tag:nowhere', KILL, { name: 'j.doe' });
     expect([data.total, envelope.ok, envelope.changed]).toEqual([0, true, false]);
-    expect(envelope.summary).toContain('no appliance fits tag:nowhere.');
+    expect(envelope.summary).toContain('no appliance matches tag:nowhere.');
   });
 
-  it('ends a user everywhere, and tells what has changed', async () => {
+  it("ends a user's sessions everywhere and reports what changed", async () => {
     someone('vpn-003', 'vpn-004');
     const { data, envelope } = await on('vpn-00*', KILL, { name: 'j.doe' });
     expect(envelope).toMatchObject({ ok: true, changed: true });
@@ -130,7 +130,7 @@ describe('one operation on many appliances', () => {
     expect((await on('vpn-00*', KILL, { name: 'j.doe' })).envelope.changed).toBe(false);
   });
 
-  it('at which a part of the items fails is not well there', async () => {
+  it('counts an appliance as failed if some of its items failed', async () => {
     someone('vpn-003', 'vpn-003');
     fleet.getAppliance('vpn-003').fault({ match: ({ method }) => method === 'DELETE', status: 422, body: '{}' });
     const { data, envelope } = await on('vpn-00*', KILL, { name: 'j.doe' });
@@ -138,7 +138,7 @@ describe('one operation on many appliances', () => {
     expect(envelope.ok).toBe(false);
   });
 
-  it('takes an input of its own for each', async () => {
+  it('accepts an input for each appliance', async () => {
     someone('vpn-001', 'vpn-002');
     const targets = inventory.select('vpn-001 | vpn-002');
     const { data } = await runOnMany(targets, KILL, ({ name }) => ({ name: name === 'vpn-001' ? 'j.doe' : 'nobody' }));
@@ -146,7 +146,7 @@ describe('one operation on many appliances', () => {
     await expect(on('vpn-002', KILL, { name: 'j.doe' })).resolves.toMatchObject({ envelope: { changed: true } });
   });
 
-  it.each([1, 3, 7])('works on %i at once, no more', async (atOnce) => {
+  it.each([1, 3, 7])('runs on at most %i appliances at the same time', async (concurrency) => {
     let now = 0;
     let most = 0;
     const targets = inventory.select('*').map((appliance) => ({
@@ -156,29 +156,29 @@ describe('one operation on many appliances', () => {
     for (const appliance of fleet.appliances) {
       appliance.fault({
         match: isRead,
-        // Counted by the appliances themselves.
+        // The appliances count the requests in progress.
         get until() {
           most = Math.max(most, ++now);
           return new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => void now--);
         },
       });
     }
-    await runOnMany(targets, SESSIONS, {}, { concurrency: atOnce });
-    expect(most).toBe(atOnce);
+    await runOnMany(targets, SESSIONS, {}, { concurrency });
+    expect(most).toBe(concurrency);
   });
 
-  describe('a canary', () => {
-    it('that is not well is all that was touched', async () => {
+  describe('a canary of runOnMany', () => {
+    it('is all that is contacted if it fails', async () => {
       breaks('vpn-002');
       const { data, envelope } = await on('*', SESSIONS, {}, { canary: 3 });
       expect([data.ok, data.failed, data.skipped]).toEqual([2, 1, COUNT - 3]);
       expect(touched()).toEqual(['vpn-001', 'vpn-002', 'vpn-003']);
       expect(data.results.at(-1)).toEqual({ appliance: 'vpn-030', ok: false, skipped: true });
       expect(envelope).toMatchObject({ ok: false, stopped: 'canary' });
-      expect(envelope.summary).toMatch(/; failed: 1 \(vpn-002\); not begun: 27, since the canary failed\.$/);
+      expect(envelope.summary).toMatch(/; failed: 1 \(vpn-002\); not started: 27, because the canary failed\.$/);
     });
 
-    it('of one that fails is an error, of which the rest knows nothing', async () => {
+    it('is an error if its only appliance fails', async () => {
       breaks('vpn-001');
       const error = await failureOf(on('*', SESSIONS, {}, { canary: 1 }));
       expect(error.cause).toMatchObject({ ok: false, code: 'NOT_FOUND', skipped: COUNT - 1, stopped: 'canary', message: error.message });
@@ -187,7 +187,7 @@ describe('one operation on many appliances', () => {
       expect(touched()).toEqual(['vpn-001']);
     });
 
-    it('that is well lets the rest begin, not before', async () => {
+    it('lets the others start only after it succeeded', async () => {
       let answer = (): void => undefined;
       fleet.getAppliance('vpn-002').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
       const run = on('*', SESSIONS, {}, { canary: 2 });
@@ -199,7 +199,7 @@ describe('one operation on many appliances', () => {
     });
   });
 
-  it.each([10, '34%'])('goes on in batches of %s, each when the one before is done', async (batch) => {
+  it.each([10, '34%'])('runs batches of %s one after the other', async (batch) => {
     let answer = (): void => undefined;
     const size = batch === 10 ? 10 : 11;
     fleet.getAppliance('vpn-003').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
@@ -211,15 +211,15 @@ describe('one operation on many appliances', () => {
     expect((await run).data.ok).toBe(COUNT);
   });
 
-  describe('a limit of failures', () => {
+  describe('maxFailures of runOnMany', () => {
     it.each<[RunOnManyOptions, number]>([
       [{ maxFailures: 3, concurrency: 2 }, 3],
       [{ maxFailures: '10%', concurrency: 2 }, 3],
       [{ maxFailures: 0, concurrency: 1 }, 0],
-      // Others have counted it for each batch anew (Ansible #32255, Salt #54521).
+      // Other tools counted failures for each batch separately (Ansible #32255, Salt #54521).
       [{ maxFailures: 3, concurrency: 2, batch: 2 }, 3],
       [{ maxFailures: 3, concurrency: 2, batch: '10%', canary: 0 }, 3],
-    ])('%j is one, in batches too', async (options, most) => {
+    ])('stops the run with %j, counted over all batches', async (options, most) => {
       breaks(...fleet.entries.filter((_, index) => index % 2 === 1).map(({ name }) => name));
       const { data, envelope } = await on('*', SESSIONS, {}, options);
       expect(data.failed).toBeGreaterThan(most);
@@ -228,7 +228,7 @@ describe('one operation on many appliances', () => {
       expect(touched()).toHaveLength(data.ok + data.failed);
     });
 
-    it('that is not exceeded stops nothing', async () => {
+    it('stops nothing below the limit', async () => {
       breaks('vpn-001', 'vpn-009', 'vpn-030');
       const { data, envelope } = await on('*', SESSIONS, {}, { maxFailures: 3 });
       expect([data.failed, data.skipped, envelope.stopped]).toEqual([3, 0, undefined]);
@@ -236,9 +236,9 @@ describe('one operation on many appliances', () => {
   });
 
   it.each<[RunOnManyOptions, string]>([
-    [{ concurrency: 0 }, 'atOnce'],
-    [{ concurrency: 1.5 }, 'atOnce'],
-    [{ concurrency: 1000 }, 'atOnce'],
+    [{ concurrency: 0 }, 'concurrency'],
+    [{ concurrency: 1.5 }, 'concurrency'],
+    [{ concurrency: 1000 }, 'concurrency'],
     [{ canary: -1 }, 'canary'],
     [{ batch: 0 }, 'batch'],
     [{ batch: '0%' }, 'batch'],
@@ -247,19 +247,19 @@ describe('one operation on many appliances', () => {
     [{ maxFailures: -1 }, 'maxFailures'],
     [{ maxFailures: 'many' }, 'maxFailures'],
     [{ maxFailures: NaN }, 'maxFailures'],
-  ])('%j is refused before anything is sent', async (options, name) => {
+  ])('rejects %j before anything is sent', async (options, name) => {
     const error = await failureOf(on('*', SESSIONS, {}, options));
     expect([error.code, error.message.split(' ')[0]]).toEqual(['BAD_CONFIG', name]);
     expect(touched()).toEqual([]);
   });
 
-  it('reaches 25 where it destroys something, unless it is told otherwise; a dry run plans all', async () => {
+  it('limits a destroying operation to 25 appliances by default; a dry run plans all', async () => {
     someone('vpn-001', 'vpn-030');
     expect(await failureOf(on('*', KILL, { name: 'j.doe' }))).toMatchObject({ code: 'LIMIT' });
     const limit = await failureOf(on('*', SESSIONS, {}, { maxAppliances: 29 }));
     expect(limit).toMatchObject({ code: 'LIMIT', details: { sent: false } });
     expect(limit.message).toBe(
-      '30 appliances fit the selection; at most 29 may be reached by this operation (maxAppliances). Nothing was sent.',
+      'The selection matches 30 appliances; the maximum for this operation is 29 (maxAppliances). Nothing was sent.',
     );
     expect(touched()).toEqual([]);
     const { data, envelope } = await on('*', KILL, { name: 'j.doe' }, { dryRun: true });
@@ -273,7 +273,7 @@ describe('one operation on many appliances', () => {
     expect((await on('*', KILL, { name: 'j.doe' }, { maxAppliances: COUNT })).data.ok).toBe(COUNT);
   });
 
-  it('that is cancelled begins no more, and tells what was done', async () => {
+  it('starts nothing more after an abort and reports what was done', async () => {
     const stop = new AbortController();
     fleet.getAppliance('vpn-003').fault({ match: isRead, hang: true });
     const run = failureOf(on('*', SESSIONS, {}, { signal: stop.signal, concurrency: 1 }));
@@ -281,7 +281,7 @@ describe('one operation on many appliances', () => {
     stop.abort();
     const error = await run;
     expect(error).toMatchObject({ code: 'ABORTED', cause: { failed: 1, skipped: COUNT - 3, stopped: 'cancelled' } });
-    expect(error.message).toBe('Cancelled: 2 of 30 appliances were done.');
+    expect(error.message).toBe('Canceled: 2 of 30 appliances were done.');
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
     const { results } = error.cause as unknown as ManyAppliancesData;
     expect(results.slice(0, 4)).toMatchObject([{ ok: true }, { ok: true }, { error: { code: 'ABORTED' } }, { skipped: true }]);
@@ -289,7 +289,7 @@ describe('one operation on many appliances', () => {
     expect(await failureOf(on('*', SESSIONS, {}, { signal: stop.signal }))).toMatchObject({ code: 'ABORTED' });
   });
 
-  /** So many that are not set up. */
+  /** Appliances with invalid settings. */
   const bare = (count: number) =>
     Array.from({ length: count }, (_, index) => ({
       name: `bare-${index}`,
@@ -298,7 +298,7 @@ describe('one operation on many appliances', () => {
       },
     }));
 
-  it('reaches as many as it may, and no listener stays', async () => {
+  it('applies its limit of appliances and removes its abort listener', async () => {
     const { signal } = new AbortController();
     const told = async (count: number, operation: string, options: RunOnManyOptions = {}): Promise<[string, unknown]> => {
       const { message, cause } = await failureOf(runOnMany(bare(count), operation, { name: 'j.doe' }, { signal, ...options }));
@@ -306,7 +306,7 @@ describe('one operation on many appliances', () => {
     };
     const few = (count: number) => [`bare-0: It is not set up. (and ${count - 1} more failed)`, ''];
     expect(await told(26, KILL)).toEqual([
-      '26 appliances fit the selection; at most 25 may be reached by this operation (maxAppliances). Nothing was sent.',
+      'The selection matches 26 appliances; the maximum for this operation is 25 (maxAppliances). Nothing was sent.',
       undefined,
     ]);
     expect(await told(25, KILL)).toEqual(few(25));
@@ -317,7 +317,7 @@ describe('one operation on many appliances', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('gives parts with the appliance that they are of, and says what it did in the words that it is given', async () => {
+  it('passes parts with their appliance and uses the given translation', async () => {
     someone('vpn-001');
     const parts: unknown[] = [];
     const summaries: unknown[] = [];
@@ -342,21 +342,21 @@ describe('one operation on many appliances', () => {
     await on('vpn-001', KILL, { name: 'j.doe' });
   });
 
-  it('an appliance that is not set up fails for itself', async () => {
+  it('reports invalid settings of one appliance as its failure', async () => {
     const other = new Inventory({ defaults: { realm: 'x' } });
     await other.loadEntries([{ name: 'bare', url: 'https://127.0.0.1:1' }]);
     const { data } = await runOnMany([...other.appliances, ...inventory.select('vpn-001')], SESSIONS, {});
     expect(data.results).toMatchObject([{ appliance: 'bare', ok: false, error: { code: 'BAD_CONFIG' } }, { ok: true }]);
   });
 
-  it('does not take an operation that there is not, nor an input that cannot be', async () => {
+  it('rejects an unknown operation and an invalid input before anything is sent', async () => {
     expect((await failureOf(on('*', 'sessions.nope'))).code).toBe('BAD_INPUT');
     expect((await failureOf(on('vpn-001', KILL))).code).toBe('BAD_INPUT');
     expect(touched()).toEqual([]);
   });
 
-  describe('that has to be approved', () => {
-    it('asks once for all of them, and does what was approved', async () => {
+  describe('approval in runOnMany', () => {
+    it('is asked for once for all appliances, and the run sends what was approved', async () => {
       someone('vpn-002', 'vpn-004');
       const asked: unknown[] = [];
       const { data, envelope } = await on(
@@ -380,7 +380,7 @@ describe('one operation on many appliances', () => {
       expect(fleet.appliances.map(writes).reduce((a, b) => a + b)).toBe(2);
     });
 
-    it('shows what would change and where, and asks in the words that it is given', async () => {
+    it('shows the planned changes of each appliance in the given language', async () => {
       const asked: unknown[] = [];
       const targets = inventory.select('vpn-001 | vpn-002');
       const role = (description: string) => ({ path: 'users/user-roles/user-role/Users', body: { description } });
@@ -406,14 +406,14 @@ describe('one operation on many appliances', () => {
     it.each([
       ['a read', SESSIONS, {}],
       ['a dry run', KILL, { dryRun: true }],
-    ])('does not hold %s, which begins no more after its canary', async (_what, operation, options) => {
+    ])('is not asked for %s, whose canary still stops the run', async (_what, operation, options) => {
       breaks('vpn-001');
       const approve = () => Promise.reject(new Error('asked'));
       const error = await failureOf(on('vpn-00*', operation, { name: 'j.doe' }, { canary: 1, approve, ...options }));
       expect([error.code, touched()]).toEqual(['NOT_FOUND', ['vpn-001']]);
     });
 
-    it('does nothing when that is declined', async () => {
+    it('sends nothing if it is declined', async () => {
       someone('vpn-002');
       const declined = new GatewayError('DECLINED', 'No.');
       const run = on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(declined) });
@@ -423,7 +423,7 @@ describe('one operation on many appliances', () => {
       await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
-    it('does no more than that, although somebody has come since', async () => {
+    it('does not cover sessions that started after the plan', async () => {
       someone('vpn-002');
       const { data } = await on(
         'vpn-00*',
@@ -442,7 +442,7 @@ describe('one operation on many appliances', () => {
       await on('vpn-00*', KILL, { name: 'j.doe' });
     });
 
-    it('begins no more after a canary that failed, and keeps none of them waiting', async () => {
+    it('starts nothing more after a failed canary and leaves no run waiting', async () => {
       someone('vpn-001', 'vpn-002', 'vpn-003');
       fleet.getAppliance('vpn-001').fault({ match: ({ method }) => method === 'DELETE', status: 422, body: '{}' });
       const run = on('vpn-00*', KILL, { name: 'j.doe' }, { canary: 1, approve: () => Promise.resolve({ by: null, at: 'now' }) });
@@ -452,7 +452,7 @@ describe('one operation on many appliances', () => {
       await on('vpn-00*', KILL, { name: 'j.doe' });
     });
 
-    it('does nothing when it is cancelled while somebody is asked, and asks nobody in a dry run or for a read', async () => {
+    it('sends nothing if the run is aborted meanwhile, and is not asked for a dry run or a read', async () => {
       someone('vpn-002');
       const stop = new AbortController();
       const asked = () => Promise.reject(new Error('asked'));
@@ -469,12 +469,12 @@ describe('one operation on many appliances', () => {
       await on('vpn-002', KILL, { name: 'j.doe' });
     });
 
-    it('asks nobody where nothing would be done', async () => {
+    it('is not asked for if nothing would be sent', async () => {
       const { envelope } = await on('vpn-00*', KILL, { name: 'j.doe' }, { approve: () => Promise.reject(new Error('asked')) });
       expect(envelope).toMatchObject({ ok: true, changed: false });
     });
 
-    it('tells of those that could not even plan', async () => {
+    it('reports appliances whose plan failed', async () => {
       someone('vpn-001');
       breaks('vpn-002');
       const { data } = await on('vpn-001 | vpn-002', KILL, { name: 'j.doe' }, { approve: () => Promise.resolve({ by: null, at: 'now' }) });
@@ -486,7 +486,7 @@ describe('one operation on many appliances', () => {
   });
 });
 
-describe('open files', () => {
+describe('checkOpenFiles', () => {
   const LIMITS =
     'Limit                     Soft Limit           Hard Limit           Units\nMax open files            1024                 4096                 files\n';
 
@@ -498,7 +498,7 @@ describe('open files', () => {
     ['darwin', undefined, 'unlimited\n', Infinity],
     ['darwin', undefined, undefined, Infinity],
     ['win32', LIMITS, '7', Infinity],
-  ])('are as many as the system says: %s %j %j', (platform, limits, ulimit, most) => {
+  ])('reads the limit of the system: %s %j %j', (platform, limits, ulimit, most) => {
     const saying = (text: string | undefined) => () => {
       if (text === undefined) throw new Error('there is no such thing here');
       return text;
@@ -506,12 +506,12 @@ describe('open files', () => {
     expect(readOpenFileLimit({ platform, limits: saying(limits), ulimit: saying(ulimit) })).toBe(most);
   });
 
-  it.runIf(process.platform === 'linux')('are told by Linux, and by its shell', () => {
+  it.runIf(process.platform === 'linux')('reads the limit from Linux and from its shell', () => {
     expect(processFileLimitSource.limits()).toMatch(/^Max open files /m);
     expect(processFileLimitSource.ulimit()).toMatch(/^(\d+|unlimited)\n$/);
   });
 
-  it('are counted where an appliance more may be one too many, with what else a process opens', () => {
+  it('rejects a run that needs more files than the limit allows', () => {
     const files = (most: number) => ({ max: () => most, count: () => 10 });
     checkOpenFiles(32, 0, files(0));
     checkOpenFiles(33, 0, files(75));
@@ -519,16 +519,16 @@ describe('open files', () => {
     const refused = getThrownError(() => checkOpenFiles(33, 0, files(74)));
     expect(refused).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
     expect(refused?.message).toBe(
-      '33 appliances need about 75 open files (a connection is one), and this process may have 74, of which 10 are open. Raise the limit (ulimit -n, or LimitNOFILE= of the service), or select fewer appliances. Nothing was sent.',
+      '33 appliances need about 75 open files, because each connection is one. The limit of this process is 74, and 10 are open. Raise the limit (ulimit -n, or LimitNOFILE= of the service), or select fewer appliances. Nothing was sent.',
     );
     expect(getThrownError(() => checkOpenFiles(100, 66, files(75)))?.code).toBe('BAD_CONFIG');
-    // Of this process something is open, and it has a limit.
+    // The process has a limit and at least one open file.
     expect(getThrownError(() => checkOpenFiles(Number.MAX_SAFE_INTEGER, 0))?.message).toMatch(
-      /this process may have [1-9]\d+, of which [1-9]\d* are open\./,
+      /The limit of this process is [1-9]\d+, and [1-9]\d* are open\./,
     );
   });
 
-  it('are held by a gateway for 75 seconds after its last use', () => {
+  it('counts a gateway as connected for 75 seconds after its last use', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const [one, other] = [gatewayFor({ url: 'https://127.0.0.1:1' }), gatewayFor({ url: 'https://127.0.0.1:2' })];
@@ -543,7 +543,7 @@ describe('open files', () => {
   });
 });
 
-describe('a limit of open files that is too low', () => {
+describe('a low limit of open files', () => {
   it('is one clear error before the first request', async () => {
     const few = await startSimulatedFleet(120);
     onTestFinished(() => few.close());
@@ -552,7 +552,7 @@ describe('a limit of open files that is too low', () => {
       JSON.parse(await readOutput(startChild('fleet-child.ts', { settings, entries: few.entries, selection }, files))) as unknown;
     const refused = (await told('*', 128)) as { code: string; message: string };
     expect(refused.code).toBe('BAD_CONFIG');
-    expect(refused.message).toMatch(/^120 appliances need about \d+ open files .* may have 128, of which \d+ are open\. Raise the limit/);
+    expect(refused.message).toMatch(/^120 appliances need about \d+ open files, .* is 128, and \d+ are open\. Raise the limit/);
     expect(few.appliances.every(({ requests }) => requests.length === 0)).toBe(true);
     expect(await told('vpn-00*', 128)).toEqual({ ok: 9, failed: 0 });
     expect(await told('*', 400)).toEqual({ ok: 120, failed: 0 });

@@ -9,7 +9,7 @@ const TIME = `${CONFIGURATION_PATH}/system/configuration/date-and-time`;
 const ntp = (before: string, after: string) => ({ path: TIME, field: '/ntp-server', before, after });
 const changed = (what: object) => ({ event: 'changed', equal: false, added: [], removed: [], changed: [], ...what });
 
-it('tells what compare with the last check tells, once, and nothing of what stays', async () => {
+it('reports the same difference as snapshot.compare, once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({}, { name: 'vpn-1' });
   const { watcher, events, takePayloads, takeTopics, states } = await startWatch(gateway, { watch: 'configuration' });
   await watcher.check();
@@ -32,7 +32,7 @@ it('tells what compare with the last check tells, once, and nothing of what stay
   expect(added).toContain(`${USER_ROLES_PATH}/Night%20shift`);
   expect(removed).toContain(`${USER_ROLES_PATH}/Unused`);
 
-  // The same that compare says of what was before, the other way round.
+  // snapshot.compare reports the same difference.
   getClockValues(simulator).set('ntp-server', 'pool.ntp.org');
   const { data } = await gateway.run('snapshot.compare', { with: reference.data });
   await watcher.check();
@@ -41,7 +41,7 @@ it('tells what compare with the last check tells, once, and nothing of what stay
   expect(takeTopics()).toEqual([]);
 });
 
-it('of a secret tells only whether there is one, and writes none down', async () => {
+it('reports only whether a secret exists and writes no secret to disk', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const remember = join(createTemporaryFolder(), 'configuration.jsonl');
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', stateFile: remember });
@@ -54,7 +54,7 @@ it('of a secret tells only whether there is one, and writes none down', async ()
   expect(readFileSync(remember, 'utf8')).not.toContain('planted');
 });
 
-it('reads the part that is asked for, without what does not count', async () => {
+it('reads the given path without the ignored resources', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const before = listRequestLines(simulator).length;
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'system', ignore: ['log', 'ntp-*'] });
@@ -66,7 +66,7 @@ it('reads the part that is asked for, without what does not count', async () => 
   expect(takePayloads()).toMatchObject([changed({ changed: [{ field: '/time-zone' }] })]);
 });
 
-it('remembers in a folder: tells what happened meanwhile, and once', async () => {
+it('restores its state and reports the changes since the last process once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 1200 } });
   const remember = join(createTemporaryFolder(), 'configuration.jsonl');
   const options = { watch: 'configuration', path: 'users/resource-policies', stateFile: remember } as const;
@@ -75,7 +75,7 @@ it('remembers in a folder: tells what happened meanwhile, and once', async () =>
   await one.watcher.check();
   expect(one.takePayloads()).toHaveLength(1);
   await one.watcher.close();
-  // In pieces, none of which is as long as the whole.
+  // The state is split into several lines.
   const written = readFileSync(remember, 'utf8').split('\n');
   expect(written.length).toBeGreaterThan(4);
 
@@ -93,13 +93,13 @@ it('remembers in a folder: tells what happened meanwhile, and once', async () =>
     await next.watcher.close();
   }
 
-  // Of another part, or without something else, nothing is known.
+  // A watch with other options starts over.
   getResourcePolicies(simulator).items.get('Policy 000006')?.values.set('description', 'again');
   const other = await startWatch(gateway, { ...options, ignore: ['comment'] });
   expect([other.takePayloads(), other.errors]).toEqual([[], []]);
 });
 
-it('takes what it may not read for neither gone nor new', async () => {
+it('treats resources that cannot be read as unchanged', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'users' });
   simulator.state.variants.forbiddenBranch = 'users/user-roles';
@@ -115,13 +115,13 @@ it('takes what it may not read for neither gone nor new', async () => {
       changed: [expect.objectContaining({ path: `${USER_ROLES_PATH}/Users`, field: '/description', after: 'changed in the dark' })],
     }),
   ]);
-  // Known from now on.
+  // The new role is known from now on.
   getUserRoles(simulator).items.delete('Night shift');
   await watcher.check();
   expect(takePayloads()).toMatchObject([{ removed: expect.arrayContaining([`${USER_ROLES_PATH}/Night%20shift`]) as unknown }]);
 });
 
-it('tells that the appliance went away in the midst of a check, and compares with what was whole', async () => {
+it('reports an appliance that fails during a check and compares with the last complete check', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const { watcher, takeTopics, takePayloads } = await startWatch(gateway, { watch: 'configuration', path: 'users' });
   getClockValues(simulator).set('ntp-server', 'not of this part');
@@ -133,7 +133,7 @@ it('tells that the appliance went away in the midst of a check, and compares wit
   expect(takePayloads()).toMatchObject([{ event: 'reachable' }, { event: 'changed', removed: [], changed: [{ field: '/description' }] }]);
 });
 
-it('shares its checks with those who ask the same, and only with them', async () => {
+it('shares checks only with watches of the same path and ignore rules', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const time = new TestClock();
   const part = { watch: 'configuration', path: 'system' } as const;
@@ -157,7 +157,7 @@ it('shares its checks with those who ask the same, and only with them', async ()
   expect([one.takeTopics(), two.takeTopics(), other.takeTopics()]).toEqual([['configuration/changed'], ['configuration/changed'], []]);
 });
 
-it('refuses to ignore everything', () => {
+it('rejects a rule that ignores everything', () => {
   const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
   expect(getThrownCode(() => createWatch(gateway, { watch: 'configuration', ignore: ['*'] }))).toBe('BAD_INPUT');
 });

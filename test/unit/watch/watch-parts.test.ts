@@ -23,12 +23,10 @@ import {
 import { createWatch, TestClock, startWatch, type WatchFixture } from '../../helpers/watch';
 import { createTemporaryFolder as folder } from '../../helpers/temporary';
 
-// Of what a watch is made: whose turn it is to look, what is remembered on disk, and what becomes of what a look came to.
-
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('a feed', () => {
-  /** One whose checks end when the test says so. */
+describe('SharedPoller', () => {
+  /** A poller whose checks end when the test says so. */
   function feeding() {
     const clock = new TestClock(0);
     const asked: { at: number; signal: LightAbortController; end: () => Promise<void> }[] = [];
@@ -40,7 +38,7 @@ describe('a feed', () => {
         }),
       clock,
     );
-    /** Somebody who takes part, and when they were given what. */
+    /** A subscriber that records its results with their times. */
     const one = (intervalMs: number, work: () => Promise<void> = () => Promise.resolve()) => {
       const taken: [number, CheckResult][] = [];
       const onResult = async (result: CheckResult): Promise<number> => {
@@ -57,7 +55,7 @@ describe('a feed', () => {
     return { clock, asked, feed, one, ended, times: () => asked.map(({ at }) => at) };
   }
 
-  it('looks when the first is due, and takes along who is within half of the shortest time between two checks', async () => {
+  it('checks when the first subscriber is due and includes those due within half the shortest interval', async () => {
     const { clock, feed, one, ended, times } = feeding();
     const [often, soon, late] = [one(100), one(100), one(300)];
     feed.subscribe(often, 40);
@@ -72,13 +70,13 @@ describe('a feed', () => {
     await ended();
     expect(often.taken).toMatchObject([[100, { error: { message: 'over' } }]]);
     expect([soon.times(), late.times()]).toEqual([[100], []]);
-    // The third is overdue by then, and takes nobody along: the others have just been.
+    // The third is overdue by then and gets a check alone, because the others have just had one.
     expect([times(), clock.plannedTimes]).toEqual([[40, 100], []]);
     await ended();
     expect([often.times(), soon.times(), late.times(), clock.plannedTimes]).toEqual([[100], [100], [100], [200]]);
   });
 
-  it('stays as it is for who takes part already, and says when nobody does', async () => {
+  it('does nothing for a second subscription and reports when it is empty', async () => {
     const { clock, feed, one, asked, times } = feeding();
     const [first, other] = [one(100), one(100)];
     expect(feed.isEmpty).toBe(true);
@@ -94,7 +92,7 @@ describe('a feed', () => {
     expect(asked).toEqual([]);
   });
 
-  it('looks at once where that is asked for, and again for who asks meanwhile', async () => {
+  it('checks at once on request, and again for requests during a check', async () => {
     const { clock, feed, one, ended, times } = feeding();
     const [first, other] = [one(100), one(100)];
     feed.subscribe(first, 1000);
@@ -108,7 +106,7 @@ describe('a feed', () => {
     expect([times(), done]).toEqual([[0], []]);
     await clock.advance(5);
     await ended();
-    // The other did not wait for what the first makes of its check, and has the next one.
+    // The other subscriber asked during the check and gets the next one.
     expect([times(), done, first.times(), other.times()]).toEqual([[0, 5], ['first'], [5], []]);
     await clock.advance(5);
     await ended();
@@ -118,7 +116,7 @@ describe('a feed', () => {
     expect(clock.plannedTimes).toEqual([110]);
   });
 
-  it('lets who works on a check for longer come later, and the others go on', async () => {
+  it('lets a slow subscriber take part later and continues with the others', async () => {
     const { clock, feed, one, ended, times } = feeding();
     let free = (): void => undefined;
     const slow = one(100, () => new Promise<void>((resolve) => (free = resolve)));
@@ -142,7 +140,7 @@ describe('a feed', () => {
     expect([over, clock.plannedTimes]).toEqual([true, [201]]);
   });
 
-  it('lets go of who leaves, and ends a check that nobody waits for any more', async () => {
+  it('resolves the waiting calls of a subscriber that leaves and aborts a check without subscribers', async () => {
     const { clock, feed, one, asked, ended } = feeding();
     const [first, other] = [one(100), one(100)];
     for (const who of [first, other]) feed.subscribe(who, 1);
@@ -151,7 +149,7 @@ describe('a feed', () => {
     feed.unsubscribe(first);
     await Promise.all(waits);
     expect(asked.map(({ signal }) => signal.aborted)).toEqual([false]);
-    // Back before it is over: what others have asked for is not theirs.
+    // A subscriber that returns during a check does not get its result.
     feed.subscribe(first, 50);
     feed.unsubscribe(other);
     feed.unsubscribe(first);
@@ -165,7 +163,7 @@ describe('a feed', () => {
     expect(first.times()).toEqual([51]);
   });
 
-  it('plans nothing for who left while they worked on a check', async () => {
+  it('plans nothing for a subscriber that left while it handled a result', async () => {
     const { clock, feed, one, asked, ended } = feeding();
     const leaves = one(100, () => (feed.unsubscribe(leaves), Promise.resolve()));
     const stays = one(1000);
@@ -177,7 +175,7 @@ describe('a feed', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('waits in pieces for longer than a timer can', async () => {
+  it('waits in parts if the interval is longer than a timer can be', async () => {
     const { clock, feed, one, times } = feeding();
     feed.subscribe(one(1), 2 ** 31);
     expect(clock.plannedTimes).toEqual([2 ** 30]);
@@ -187,7 +185,7 @@ describe('a feed', () => {
     expect(times()).toEqual([2 ** 31]);
   });
 
-  it('is the same for those who ask the same of one gateway by one clock', () => {
+  it('is shared by calls with the same gateway, kind, input and clock', () => {
     const [gateway, other] = [1, 2].map((port) => gatewayFor({ url: `https://127.0.0.1:${port}` }));
     if (!gateway || !other) throw new Error('two gateways were asked for');
     const [clock, health] = [new TestClock(), getWatchKind('health')];
@@ -204,7 +202,7 @@ describe('a feed', () => {
   });
 });
 
-describe('a memory', () => {
+describe('WatchStateFile', () => {
   const IDENTITY = '["health","vpn"]';
   const place = (): string => join(folder(), 'deep', 'watch.jsonl');
   const holds = (state: unknown, ...rest: unknown[]) => ({ save: () => state, remainingChanges: () => rest });
@@ -217,7 +215,7 @@ describe('a memory', () => {
   const [one, two, three] = ['one', 'two', 'three'].map((event) => ({ event }));
   const events = [one, two, three].filter((event) => event !== undefined);
 
-  /** One that was written, with an entry or more. */
+  /** A saved file with these entries. */
   async function written(file: string, ...entries: WatchStateEntry[]): Promise<WatchStateFile> {
     const memory = new WatchStateFile(file, IDENTITY);
     expect(await memory.load()).toBeUndefined();
@@ -227,7 +225,7 @@ describe('a memory', () => {
   }
   const recalled = (file: string) => new WatchStateFile(file, IDENTITY).load();
 
-  it('is a file of lines for its owner alone, with all that was found since it was written', async () => {
+  it('writes JSON lines for its owner only and restores all of them', async () => {
     const file = place();
     const memory = new WatchStateFile(file, IDENTITY);
     expect([await memory.load(), memory.isSaveDue]).toEqual([undefined, true]);
@@ -263,7 +261,7 @@ describe('a memory', () => {
     expect(next.epoch).toBe(memory.epoch);
   });
 
-  it('knows the events that were not told yet, of the last check alone', async () => {
+  it('restores the unsent events of the last check only', async () => {
     const file = place();
     const memory = await written(file, entry(4, { change: 'z', events, envelope: { ok: true } }));
     expect((await recalled(file))?.unsentEntry).toEqual({ number: 4, isUnreachable: false, change: 'z', envelope: { ok: true }, events });
@@ -275,7 +273,7 @@ describe('a memory', () => {
     expect((await recalled(file))?.unsentEntry).toBeUndefined();
     memory.addEntry(entry(5, { events: events.slice(2) }));
     expect(await recalled(file)).toMatchObject({ number: 5, unsentEntry: { number: 5, events: events.slice(2) } });
-    // Written anew, they are still to be told, and what they changed is in what was written.
+    // A rewrite keeps the unsent events; their change is part of the saved state.
     await memory.save({ save: () => 'all' }, false, 6, untold);
     memory.close();
     expect(await recalled(file)).toEqual({
@@ -287,7 +285,7 @@ describe('a memory', () => {
     });
   });
 
-  it('of something else is none', async () => {
+  it('does not use a file with another identity', async () => {
     const file = place();
     (await written(file)).close();
     const other = new WatchStateFile(file, '["health","another"]');
@@ -295,7 +293,7 @@ describe('a memory', () => {
     expect([await other.load(), other.epoch === epoch]).toEqual([undefined, true]);
   });
 
-  it('is written anew when what was added is longer than a megabyte, and than what was written', async () => {
+  it('is due for a rewrite when the appended part exceeds a megabyte and the saved part', async () => {
     const file = place();
     const memory = await written(file);
     const length = `${JSON.stringify(entry(4, { change: '' }))}\n`.length;
@@ -327,17 +325,17 @@ describe('a memory', () => {
       (line) => `${first}\n${JSON.stringify(line)}\n`,
     ),
     `${first}\n${JSON.stringify({ number: 1, isUnreachable: false, events: [{}, 7] })}\n`,
-  ])('is told from what is none: %j', async (text) => {
+  ])('rejects a damaged file: %j', async (text) => {
     const file = join(folder(), 'watch.jsonl');
     writeFileSync(file, text);
     const error = await expectFailure(recalled(file));
     expect(error).toMatchObject({ code: 'BAD_INPUT', details: { sent: false } });
     expect(error.message).toBe(
-      `${file} is damaged, or no memory of a watch. It is left out; the watch begins anew, and what happened since the last check is not told.`,
+      `${file} is damaged or is not a state file of a watch. The watch starts over; events since the last check are not sent.`,
     );
   });
 
-  it('says what keeps it from being read or written, and leaves nothing behind', async () => {
+  it('reports read and write errors and leaves no partial file', async () => {
     const path = folder();
     const file = join(path, 'watch.jsonl');
     mkdirSync(file);
@@ -353,7 +351,7 @@ describe('a memory', () => {
   });
 });
 
-describe('a watch', () => {
+describe('Watcher', () => {
   const at = '2026-11-20T08:00:00.000Z';
   const envelope: Envelope = {
     ...{ ok: true, operation: 'system.health', appliance: 'vpn', request: null, status: 200, result: emptyResultLists(), changed: null },
@@ -361,7 +359,7 @@ describe('a watch', () => {
   };
   const limits = [{ name: 'a', above: 90 }];
 
-  /** What is watched, and what its next checks come to: values, or errors by their code; the last for good. */
+  /** A gateway with these answers: data, or errors by code. The last one repeats. */
   function answering(...answers: (JsonObject | ErrorCode | Error)[]) {
     const asked: unknown[] = [];
     const watched: WatchedGateway = {
@@ -382,18 +380,18 @@ describe('a watch', () => {
   const of = (watched: WatchedGateway, more: Partial<WatchOptions> = {}, clock?: TestClock): WatchFixture =>
     createWatch(watched, { watch: 'health', limits, ...more }, clock);
 
-  it('is of seconds from 1 to a day', () => {
+  it('accepts intervals from one second to one day', () => {
     const { watched } = answering({});
     for (const every of [1, 86_400]) expect(of(watched, { every }).watcher.intervalMs).toBe(every * 1000);
     for (const every of [0.999, 86_401, NaN])
       expect(getThrownError(() => of(watched, { every }))).toMatchObject({
         code: 'BAD_CONFIG',
-        message: 'every has to be seconds, from 1 to 86400.',
+        message: 'every must be from 1 to 86400 seconds.',
         details: { sent: false },
       });
   });
 
-  it('begins soon, goes on a tenth around its time, and tells with an id and the time what it found', async () => {
+  it('starts soon, varies its interval by a tenth, and adds id and time to each event', async () => {
     const { watched, asked } = answering({ a: 1 }, { a: 91 }, { a: 92 }, { a: 1 });
     const clock = new TestClock(Date.parse(at) + 0.5);
     const { watcher, events, states } = of(watched, {}, clock);
@@ -413,51 +411,54 @@ describe('a watch', () => {
     ]);
     expect(states.at(-1)).toMatchObject({ summary: { key: 'above', n: 1 } });
     for (let check = 0; check < 2; check++) await clock.runNextTimer();
-    // What changed nothing was no check of its own.
+    // A check without a change does not use a number.
     expect(events.slice(1)).toMatchObject([{ topic: 'health/below', payload: { id: `${epoch}-3-0` } }]);
   });
 
-  it('once an hour begins within two seconds', async () => {
+  it('starts an hourly watch within two seconds', async () => {
     const { watched } = answering({});
     const clock = new TestClock();
     await of(watched, { every: 3600 }, clock).watcher.start();
     expect(clock.plannedTimes).toEqual([clock.now() + 1000]);
   });
 
-  it.each<ErrorCode>(['CONNECTION', 'TIMEOUT', 'TLS', 'APPLIANCE_ERROR', 'BAD_RESPONSE'])('takes %s for being away', async (code) => {
-    const { watched } = answering({ a: 1 }, code, code, 'LOGIN_PAUSED', 'FORBIDDEN', { a: 91 });
-    const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
-    await clock.runNextTimer();
-    const since = clock.now();
-    expect(events.splice(0)).toEqual([
-      {
-        topic: 'health/unreachable',
-        payload: {
-          ...{ event: 'unreachable', code, message: `It is ${code}.` },
-          ...{ id: expect.stringMatching(/-2-0$/) as string, at: new Date(since).toISOString() },
+  it.each<ErrorCode>(['CONNECTION', 'TIMEOUT', 'TLS', 'APPLIANCE_ERROR', 'BAD_RESPONSE'])(
+    'treats %s as an unreachable appliance',
+    async (code) => {
+      const { watched } = answering({ a: 1 }, code, code, 'LOGIN_PAUSED', 'FORBIDDEN', { a: 91 });
+      const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
+      await clock.runNextTimer();
+      const since = clock.now();
+      expect(events.splice(0)).toEqual([
+        {
+          topic: 'health/unreachable',
+          payload: {
+            ...{ event: 'unreachable', code, message: `It is ${code}.` },
+            ...{ id: expect.stringMatching(/-2-0$/) as string, at: new Date(since).toISOString() },
+          },
+          envelope: { ...envelope, ok: false, code },
         },
-        envelope: { ...envelope, ok: false, code },
-      },
-    ]);
-    await clock.runNextTimer();
-    // That logins pause meanwhile says nothing.
-    await clock.runNextTimer();
-    expect([events, errors]).toEqual([[], []]);
-    expect(states.slice(-2)).toEqual([
-      { state: 'unreachable', since },
-      { state: 'unreachable', since },
-    ]);
-    await clock.runNextTimer();
-    expect(states.at(-1)).toEqual({ state: 'failed', code: 'FORBIDDEN' });
-    await clock.runNextTimer();
-    expect(events.map(({ topic, payload: { id } }) => [topic, id.slice(-4)])).toEqual([
-      ['health/reachable', '-3-0'],
-      ['health/above', '-3-1'],
-    ]);
-    expect(errors.map((error) => error.code)).toEqual(['FORBIDDEN']);
-  });
+      ]);
+      await clock.runNextTimer();
+      // A login pause is not reported.
+      await clock.runNextTimer();
+      expect([events, errors]).toEqual([[], []]);
+      expect(states.slice(-2)).toEqual([
+        { state: 'unreachable', since },
+        { state: 'unreachable', since },
+      ]);
+      await clock.runNextTimer();
+      expect(states.at(-1)).toEqual({ state: 'failed', code: 'FORBIDDEN' });
+      await clock.runNextTimer();
+      expect(events.map(({ topic, payload: { id } }) => [topic, id.slice(-4)])).toEqual([
+        ['health/reachable', '-3-0'],
+        ['health/above', '-3-1'],
+      ]);
+      expect(errors.map((error) => error.code)).toEqual(['FORBIDDEN']);
+    },
+  );
 
-  it('tells an error that is none of being away once, until a check succeeds', async () => {
+  it('reports any other error once until a check succeeds', async () => {
     const codes: ErrorCode[] = ['FORBIDDEN', 'FORBIDDEN', 'UNAUTHORIZED', 'FORBIDDEN'];
     const { watched } = answering(...codes, { a: 1 }, 'FORBIDDEN', new GatewayError('TIMEOUT', 'Of no run.'), 'LOGIN_PAUSED');
     const { clock, events, errors, states } = await startWatch(watched, { watch: 'health', limits });
@@ -476,7 +477,7 @@ describe('a watch', () => {
     ]);
   });
 
-  it('waits longer after each failure, from twice its time up to a minute, and not after a check that was ended', async () => {
+  it('doubles the pause after each failure up to a minute, but not after an aborted check', async () => {
     const { watched, answers } = answering('ABORTED', 'FORBIDDEN');
     const { clock, errors, states } = await startWatch(watched, { watch: 'health', limits, every: 4 });
     const pauses: number[] = [];
@@ -493,7 +494,7 @@ describe('a watch', () => {
     expect(clock.plannedTimes).toEqual([clock.now() + 8000]);
   });
 
-  it('gives what throws where an event is told to whoever is told errors', async () => {
+  it('passes an exception of onEvent to onError', async () => {
     const { watched } = answering({ a: 1 }, { a: 91 }, 'CONNECTION');
     const fault = new Error('of the flow');
     const onEvent = (): void => {
@@ -506,7 +507,7 @@ describe('a watch', () => {
     expect([errors.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([2, 'failed', [clock.now() + 10_000]]);
   });
 
-  it('that pauses looks only where that is asked for, and says once that it does', async () => {
+  it('checks only on request while it is paused and reports the pause once', async () => {
     const { watched, asked } = answering({ a: 1 });
     const { watcher, clock, states } = await startWatch(watched, { watch: 'health', limits });
     await watcher.resume();
@@ -515,7 +516,7 @@ describe('a watch', () => {
     watcher.pause();
     expect([states.slice(2), clock.plannedTimes]).toEqual([[{ state: 'paused' }], []]);
     await watcher.check();
-    // The line below the node says that it pauses.
+    // The status text still shows the pause.
     expect([asked.length, states.length, clock.plannedTimes]).toEqual([2, 3, []]);
     await watcher.resume();
     expect([asked.length, states.at(-1)?.state, clock.plannedTimes]).toEqual([3, 'checked', [clock.now() + 10_000]]);
@@ -527,7 +528,7 @@ describe('a watch', () => {
     expect([asked.length, states.length, clock.plannedTimes]).toEqual([3, length, []]);
   });
 
-  it('that pauses or ends before it has begun does not begin', async () => {
+  it('does not start after a pause or close before its start', async () => {
     const { watched, asked } = answering({ a: 1 });
     const clock = new TestClock();
     const [pauses, ends] = [of(watched, {}, clock), of(watched, {}, clock)];
@@ -540,7 +541,7 @@ describe('a watch', () => {
     expect([clock.plannedTimes, asked]).toEqual([[], []]);
   });
 
-  it('that ends while it tells leaves the rest to the next one with the same memory', async () => {
+  it('leaves unsent events to the next watch with the same state file when it closes', async () => {
     const remember = join(folder(), 'health.jsonl');
     const two = [...limits, { name: 'b', above: 90 }, { name: 'c', above: 90 }];
     const { watched } = answering({ a: 1, b: 1, c: 1 }, { a: 91, b: 91, c: 91 });
@@ -570,7 +571,7 @@ describe('a watch', () => {
     expect([third.events, third.errors]).toEqual([[], []]);
   });
 
-  it('goes on from what it remembers, also that the appliance was away', async () => {
+  it('restores its state, including an unreachable appliance', async () => {
     const remember = join(folder(), 'health.jsonl');
     const { watched, answers } = answering({ a: 1 }, { a: 91 }, 'CONNECTION', 'CONNECTION');
     const one = await startWatch(watched, { watch: 'health', limits, stateFile: remember });
@@ -588,7 +589,7 @@ describe('a watch', () => {
     ]);
   });
 
-  it('says each fault of its memory once, and remembers again as soon as it can', async () => {
+  it('reports each fault of the state file once and writes it again as soon as possible', async () => {
     const path = join(folder(), 'place');
     const remember = join(path, 'health.jsonl');
     writeFileSync(path, 'in the way');
@@ -603,7 +604,7 @@ describe('a watch', () => {
     mkdirSync(path);
     await watcher.check();
     expect([takeTopics(), errors.length]).toEqual([['health/above', 'health/below', 'health/above'], 2]);
-    // One event, and that it was told.
+    // One event and its mark.
     expect(readFileSync(remember, 'utf8').split('\n').slice(1)).toEqual([expect.stringContaining('"above"'), '"sent"', '']);
     await watcher.check();
     await watcher.close();
@@ -612,7 +613,7 @@ describe('a watch', () => {
   });
 });
 
-it('remembers across its end what it saw, and that the appliance was away', async () => {
+it('reports changes since the last process and restores an unreachable appliance', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 300 });
   const remember = join(folder(), 'deep', 'sessions.jsonl');
   const one = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
@@ -631,7 +632,7 @@ it('remembers across its end what it saw, and that the appliance was away', asyn
     { event: 'ended', session: { 'session-id': first } },
     { event: 'started', session: { 'active-user-name': 'while.away' } },
   ]);
-  // A page in place of the answer, which is not asked for again after a pause.
+  // A page in place of the response is not retried.
   simulator.fault({ times: Infinity, match: ({ path }) => path.includes('active-users'), body: '<html>Maintenance</html>' });
   await two.watcher.check();
   await two.watcher.close();
@@ -644,7 +645,7 @@ it('remembers across its end what it saw, and that the appliance was away', asyn
   expect(three.takeTopics()).toEqual(['sessions/reachable']);
 });
 
-it('begins anew for another filter or appliance', async () => {
+it('starts over for another filter or appliance', async () => {
   const simulator = await startTestSimulator({ sessions: 5 });
   const remember = join(folder(), 'sessions.jsonl');
   const filter = { 'active-user-name': 'new' };
@@ -661,13 +662,13 @@ it('begins anew for another filter or appliance', async () => {
   }
 });
 
-it('takes half a line for nothing, and says what is no memory', async () => {
+it('ignores an incomplete last line and reports a damaged file', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 5 });
   const path = folder();
   const remember = join(path, 'sessions.jsonl');
   const one = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
   await one.watcher.close();
-  // It was killed while it wrote: the events of that check had not gone out.
+  // The process was killed while it wrote, before the events of that check were sent.
   appendFileSync(remember, '{"number":2,"change":{"add":[');
   simulator.state.sessions.add();
   const two = await startWatch(gateway, { watch: 'sessions', stateFile: remember });
@@ -684,7 +685,7 @@ it('takes half a line for nothing, and says what is no memory', async () => {
   expect(readdirSync(path)).toEqual(['sessions.jsonl']);
 });
 
-it('goes on without a folder that cannot be written, and says so once', async () => {
+it('continues without a state file that cannot be written and reports that once', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const path = folder();
   writeFileSync(join(path, 'file'), '');

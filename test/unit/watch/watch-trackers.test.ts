@@ -25,7 +25,7 @@ import { TestClock } from '../../helpers/watch';
 
 const eventsOf = ({ events }: TrackerUpdate): unknown[] => [...events];
 
-/** What a tracker finds, look by look; another one, that was given what the first remembers, has to find the same. */
+/** The events of each check. A second tracker, restored from the first one's state, must find the same. */
 function looks<D>(make: () => Tracker<D>, ...data: D[]): unknown[][] {
   let tracker = make();
   return data.map((one) => {
@@ -41,13 +41,13 @@ function looks<D>(make: () => Tracker<D>, ...data: D[]): unknown[][] {
   });
 }
 
-/** What it does not take for what it once remembered. */
+/** Checks that a tracker rejects these saved states. */
 function refuses(make: () => Tracker<never>, ...saved: unknown[]): void {
-  for (const one of saved) expect(() => make().restore(one), JSON.stringify(one)).toThrow('another shape');
+  for (const one of saved) expect(() => make().restore(one), JSON.stringify(one)).toThrow('has another shape');
 }
 
-describe('a limit', () => {
-  /** Where a row of values crosses it: `above 90` at the value that did. */
+describe('evaluateLimit and readLimits', () => {
+  /** The crossings of a limit by consecutive values, such as `above 90`. */
   const crossings = (limit: Omit<WatchLimit, 'name'>, ...values: number[]): (string | undefined)[] => {
     let limitState: LimitState | undefined;
     return values.map((value) => {
@@ -65,9 +65,9 @@ describe('a limit', () => {
     [{ below: 10, release: 20 }, [9, 15, 19, 20, 10, 9], [no, no, no, 'above 20', no, 'below 10']],
     [{ above: 90, checks: 2 }, [0, 91, 90, 91, 91, 0, 91, 0, 0], [no, no, no, no, 'above 90', no, no, no, 'below 90']],
     [{ above: 0 }, [0, 1, 0], [no, 'above 0', 'below 0']],
-  ])('%j is crossed by %j', (limit, values, expected) => expect(crossings(limit, ...values)).toEqual(expected));
+  ])('report the crossings of %j for %j', (limit, values, expected) => expect(crossings(limit, ...values)).toEqual(expected));
 
-  it('is another one as soon as anything of it is', () => {
+  it('identify a limit by all of its properties', () => {
     const all: WatchLimit[] = [
       { name: 'a', above: 1 },
       { name: 'b', above: 1 },
@@ -81,28 +81,28 @@ describe('a limit', () => {
   });
 
   it.each<[unknown, string]>([
-    [{}, 'limits has to be an array such as [{ "name": "CPU-UTILIZATION", "above": 90 }].'],
-    [[], 'limits is empty: there is nothing to watch for. Name at least one value.'],
-    [Array.from({ length: 201 }, () => ({ name: 'x', above: 1 })), 'limits has 201 entries; at most 200 can be watched.'],
-    [[{ name: 'x', above: 1 }, 'x'], 'limits[1] has to be an object with name and above or below.'],
-    [[{ name: 'x', over: 1 }], 'limits[0] has over, which a limit has not. There are: name, above, below, release, checks.'],
-    [[{ above: 1 }], 'limits[0] needs a name: that of the value.'],
-    [[{ name: ' ', above: 1 }], 'limits[0] needs a name: that of the value.'],
-    [[{ name: 'x', above: '1' }], 'limits[0] above has to be a number.'],
-    [[{ name: 'x', below: NaN }], 'limits[0] below has to be a number.'],
-    [[{ name: 'x', above: 1, release: null }], 'limits[0] release has to be a number.'],
-    [[{ name: 'x' }], 'limits[0] needs above or below, and not both.'],
-    [[{ name: 'x', above: 1, below: 0 }], 'limits[0] needs above or below, and not both.'],
+    [{}, 'limits must be an array such as [{ "name": "CPU-UTILIZATION", "above": 90 }].'],
+    [[], 'limits is empty. Enter at least one limit.'],
+    [Array.from({ length: 201 }, () => ({ name: 'x', above: 1 })), 'limits has 201 entries; the maximum is 200.'],
+    [[{ name: 'x', above: 1 }, 'x'], 'limits[1] must be an object with name and above or below.'],
+    [[{ name: 'x', over: 1 }], 'limits[0] has the unknown property over. Use name, above, below, release, checks.'],
+    [[{ above: 1 }], 'limits[0] needs a name: the name of the value.'],
+    [[{ name: ' ', above: 1 }], 'limits[0] needs a name: the name of the value.'],
+    [[{ name: 'x', above: '1' }], 'limits[0] above must be a number.'],
+    [[{ name: 'x', below: NaN }], 'limits[0] below must be a number.'],
+    [[{ name: 'x', above: 1, release: null }], 'limits[0] release must be a number.'],
+    [[{ name: 'x' }], 'limits[0] needs either above or below.'],
+    [[{ name: 'x', above: 1, below: 0 }], 'limits[0] needs either above or below.'],
     ...[0, 1.5, 10_001].map(
-      (checks) => [[{ name: 'x', above: 1, checks }], 'limits[0] checks has to be a whole number from 1 on.'] as [unknown, string],
+      (checks) => [[{ name: 'x', above: 1, checks }], 'limits[0] checks must be a whole number from 1 to 10000.'] as [unknown, string],
     ),
-    [[{ name: 'x', above: 1, release: 2 }], 'limits[0] has a release that is higher than above: it has to be lower, or the same.'],
-    [[{ name: 'x', below: 1, release: 0 }], 'limits[0] has a release that is lower than below: it has to be higher, or the same.'],
-  ])('is refused, told which and how: %j', (given, words) => {
+    [[{ name: 'x', above: 1, release: 2 }], 'limits[0] release must not be higher than above.'],
+    [[{ name: 'x', below: 1, release: 0 }], 'limits[0] release must not be lower than below.'],
+  ])('reject %j with the entry and the reason', (given, words) => {
     expect(getThrownError(() => readLimits(given))).toMatchObject({ code: 'BAD_CONFIG', message: words, details: { sent: false } });
   });
 
-  it('is taken as it is given', () => {
+  it('accept valid limits unchanged except for spaces around names', () => {
     const given = [
       { name: ' a ', above: 1, release: 1, checks: 1 },
       { name: 'b', below: 0, release: 0, checks: 10_000 },
@@ -114,13 +114,13 @@ describe('a limit', () => {
   });
 });
 
-describe('health', () => {
+describe('HealthTracker', () => {
   const make =
     (...limits: WatchLimit[]) =>
     () =>
       new HealthTracker(limits);
 
-  it('is held against each limit by itself, however a release calls the processor load', () => {
+  it('evaluates each limit separately, whatever the release calls the processor load', () => {
     const limits = make({ name: 'CPU-UTILIZATION', above: 90 }, { name: 'USER-COUNT', above: 5, checks: 2 });
     expect(
       looks(
@@ -147,15 +147,15 @@ describe('health', () => {
     });
   });
 
-  it('is seen as fine, or as so many values beyond', () => {
+  it('summarizes the number of crossed limits', () => {
     const tracker = make({ name: 'a', above: 1 }, { name: 'b', above: 1 })();
     expect(tracker.update({ a: 1, b: 1 }).summary).toEqual({ key: 'fine' });
     expect(tracker.update({ a: 2, b: 2 }).summary).toEqual({ key: 'above', n: 2 });
-    // What is not known is as it was.
+    // An unknown value keeps its state.
     expect(tracker.update({}).summary).toEqual({ key: 'above', n: 2 });
   });
 
-  it('begins anew for a limit that is another one now, and remembers nothing else', () => {
+  it('starts over for a changed limit and drops the states of removed limits', () => {
     const tracker = make({ name: 'a', above: 1 })();
     tracker.update({ a: 0 });
     const other = make({ name: 'a', above: 2 })();
@@ -165,23 +165,25 @@ describe('health', () => {
     expect(eventsOf(other.update({ a: 0 }))).toHaveLength(1);
   });
 
-  it('tells what of its memory is another now', () => {
+  it('returns a change only when its state changes, and restores it', () => {
     const tracker = make({ name: 'a', above: 1 })();
     expect(tracker.save()).toBeUndefined();
     const [first, same, moved] = [tracker.update({ a: 0 }), tracker.update({ a: 1 }), tracker.update({ a: 2 })];
     expect(first.change).toEqual(
-      Object.fromEntries([[expect.any(String), { beyond: false, row: 0 }]].map(() => Object.entries(first.change as object)[0] ?? [])),
+      Object.fromEntries(
+        [[expect.any(String), { crossed: false, opposingChecks: 0 }]].map(() => Object.entries(first.change as object)[0] ?? []),
+      ),
     );
     expect(same.change).toBeUndefined();
     expect(moved.change).toEqual(tracker.save());
     const other = make({ name: 'a', above: 1 })();
     other.apply(moved.change);
     expect(other.update({ a: 3 })).toMatchObject({ events: [], change: undefined });
-    refuses(make(), undefined, 7, [], { a: 1 }, { a: { beyond: 1, row: 0 } }, { a: { beyond: true } }, { a: null });
+    refuses(make(), undefined, 7, [], { a: 1 }, { a: { crossed: 1, opposingChecks: 0 } }, { a: { crossed: true } }, { a: null });
   });
 });
 
-describe('licences', () => {
+describe('LicenseTracker', () => {
   const lease = (...features: JsonObject[]): JsonObject => ({ 'leased-license-counts': { features: { feature: features } } });
   const feature = (name: unknown, total: unknown, ...counts: unknown[]): JsonObject => ({
     name,
@@ -189,7 +191,7 @@ describe('licences', () => {
     clients: { 'client-info': counts.map((count) => ({ 'leased-count': count })) },
   });
 
-  it('are shares of what there is, of one feature or of any', () => {
+  it('compares the leased share of one feature or of all with the limit', () => {
     const any = () => new LicenseTracker([{ name: '*', above: 90, release: 85 }]);
     expect(
       looks(
@@ -213,7 +215,7 @@ describe('licences', () => {
     ]);
   });
 
-  it('are read however the appliance writes one or none, without what is none', () => {
+  it('reads one, many or no features and ignores invalid ones', () => {
     const n = (data: JsonObject): number | undefined => new LicenseTracker([{ name: '*', above: 90 }]).update(data).summary.n;
     expect(n(lease(feature('A', 3, 1), feature('B', 3, 2)))).toBe(67);
     expect(
@@ -237,13 +239,13 @@ describe('licences', () => {
     for (const wrong of [{}, { 'leased-license-counts': [] }])
       expect(getThrownError(() => n(wrong))).toMatchObject({
         code: 'BAD_RESPONSE',
-        message: 'What the appliance answered is no lease information.',
+        message: 'The response of the appliance is not lease information.',
         details: { sent: true },
       });
   });
 });
 
-describe('a certificate', () => {
+describe('CertificateTracker', () => {
   const DAY = 86_400_000;
   const clock = new TestClock();
   const make = () => new CertificateTracker(clock, [30, 7]);
@@ -262,12 +264,12 @@ describe('a certificate', () => {
     fingerprint256,
   });
 
-  it('is told of once for each of the days, several that passed at once as one', () => {
+  it('reports each of the days once, and several that passed together as one event', () => {
     expect(looks(make, ...[31, 30, 29, 8, 7, -1].map((days) => served('A', days)))).toEqual([[], [expires(30)], [], [], [expires(7)], []]);
     expect(looks(make, served('A', 40), served('A', 5), served('A', 4))).toEqual([[], [expires(5)], []]);
   });
 
-  it('begins with what has passed, and anew with another one', () => {
+  it('does not report days that passed before the first check, and starts over for another certificate', () => {
     const renewed = (days: number) => ({
       event: 'renewed',
       before: 'A',
@@ -287,29 +289,29 @@ describe('a certificate', () => {
     expect(make().update(served('A', 12)).summary).toEqual({ key: 'days', n: 12 });
   });
 
-  it('that cannot be read is an error', () => {
+  it('rejects an unreadable certificate and an invalid saved state', () => {
     for (const odd of [{}, { ...served('A', 1), fingerprint256: 7 }, { ...served('A', 1), 'valid-to': 'soon' }])
       expect(getThrownError(() => make().update(odd))).toMatchObject({
         code: 'BAD_RESPONSE',
-        message: 'The handshake showed no certificate that can be read.',
+        message: 'The TLS handshake showed no readable certificate.',
         details: { sent: true },
       });
     refuses(make, undefined, { fingerprint: 'A' }, { fingerprint: 7, reportedDays: [] }, { reportedDays: [] });
   });
 
-  it('has days that are whole numbers', () => {
+  it('accepts only whole numbers as days', () => {
     expect(parseExpiryDays(['30', 7, 0, 10_000])).toEqual([30, 7, 0, 10_000]);
     expect(parseExpiryDays(Array.from({ length: 100 }, () => 1))).toHaveLength(100);
     for (const wrong of [[], ['soon'], [1.5], [-1], [10_001], Array.from({ length: 101 }, () => 1)])
       expect(getThrownError(() => parseExpiryDays(wrong))).toMatchObject({
         code: 'BAD_CONFIG',
-        message: 'days has to be whole numbers, such as 30,14,7,3,1.',
+        message: 'days must be whole numbers from 0 to 10000, such as 30,14,7,3,1.',
         details: { sent: false },
       });
   });
 });
 
-describe('a cluster', () => {
+describe('ClusterTracker', () => {
   const make = () => new ClusterTracker();
   const member = (name: unknown, notes: unknown = '', enabled: unknown = 'true') => ({
     name,
@@ -320,7 +322,7 @@ describe('a cluster', () => {
   });
   const state = (notes = '', enabled = true) => ({ enabled, notes, 'status-code': '1' });
 
-  it('tells who joined, left and is another, by name', () => {
+  it('reports members that joined, left or changed, by name', () => {
     expect(
       looks<JsonObject>(
         make,
@@ -341,7 +343,7 @@ describe('a cluster', () => {
     ]);
   });
 
-  it('tells who owns the addresses now, both in one where both moved alike', () => {
+  it('reports new owners of the addresses, and both addresses in one event if they moved together', () => {
     const owned = (external?: unknown, internal?: unknown): JsonObject => ({
       members: [],
       'external-vip-owner': external,
@@ -361,24 +363,24 @@ describe('a cluster', () => {
     ]);
   });
 
-  it('is seen by how many there are, and refused where it is none', () => {
+  it('summarizes the number of members and rejects other data', () => {
     expect(make().update({ members: [member('a'), member('b')] }).summary).toEqual({ key: 'members', n: 2 });
     expect(getThrownError(() => make().update({}))).toMatchObject({
       code: 'BAD_RESPONSE',
-      message: 'What the appliance answered is no cluster.',
+      message: 'The response of the appliance is not a cluster.',
       details: { sent: true },
     });
     refuses(make, undefined, { members: {} }, { owners: {} }, { members: { a: 1 }, owners: {} }, { members: [], owners: {} });
   });
 });
 
-describe('system information', () => {
+describe('SystemTracker', () => {
   const make = () => new SystemTracker();
   const info = (more: JsonObject = {}): JsonObject => ({
     'system-information': { 'os-version': '1', 'serial-number': 's', 'host-name': 'h', ...more },
   });
 
-  it('tells a new release, another box and another name, and nothing of what an answer does not have', () => {
+  it('reports a new release, serial number and host name, and ignores missing fields', () => {
     const second = { 'os-version': '2' };
     const other = { ...second, 'serial-number': 't', 'host-name': 'i' };
     const without = { ...other, 'os-version': '', 'host-name': 7 };
@@ -394,7 +396,7 @@ describe('system information', () => {
     ]);
   });
 
-  it('is seen as changed or the same, and refused where it is none', () => {
+  it('summarizes whether something changed and rejects other data', () => {
     const tracker = make();
     expect([tracker.update(info()), tracker.update(info({ 'host-name': 'i' }))].map(({ summary }) => summary)).toEqual([
       { key: 'same' },
@@ -402,14 +404,14 @@ describe('system information', () => {
     ]);
     expect(getThrownError(() => make().update({}))).toMatchObject({
       code: 'BAD_RESPONSE',
-      message: 'What the appliance answered is no system information.',
+      message: 'The response of the appliance is not system information.',
       details: { sent: true },
     });
     refuses(make, undefined, [], { release: 7 });
   });
 });
 
-describe('sessions', () => {
+describe('SessionTracker', () => {
   const make = () => new SessionTracker();
   const session = (id: unknown, more: JsonObject = {}): JsonObject => ({
     'session-id': id,
@@ -426,7 +428,7 @@ describe('sessions', () => {
     return Object.fromEntries(entries.filter(([name]) => name !== 'agent-type'));
   };
 
-  it('tells those that ended first, then what changed, then who started', () => {
+  it('reports ended sessions first, then changed ones, then started ones', () => {
     expect(
       looks<unknown>(
         make,
@@ -454,7 +456,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('are found by the filter when they are new, and followed whatever becomes of them', () => {
+  it('applies the filter to new sessions only', () => {
     const filtered = () => new SessionTracker({ 'source-ip': '10.0.0.0/8' });
     const away = session('a', { 'source-ip': '192.0.2.1' });
     expect(looks<unknown>(filtered, [session('a'), session('b', { 'source-ip': '192.0.2.1' })], [away], [])).toEqual([
@@ -465,7 +467,7 @@ describe('sessions', () => {
     expect(getThrownError(() => new SessionTracker({ nonsense: 'x' }))?.code).toBe('BAD_INPUT');
   });
 
-  it('tell what of their memory is another now, from the first look on', () => {
+  it('returns the change of its state at each check', () => {
     const tracker = make();
     expect(tracker.save()).toBeUndefined();
     expect(tracker.update([])).toEqual({ events: [], change: { add: [], gone: [] }, summary: { key: 'sessions', n: 0 } });
@@ -482,7 +484,7 @@ describe('sessions', () => {
     expect(other.save()).toEqual(tracker.save());
   });
 
-  it('keep apart what they have in common, however often it comes and goes', () => {
+  it('shares repeated texts without mixing them up', () => {
     const tracker = make();
     const roles = (...names: string[]): JsonObject[] =>
       names.map((name, index) => session(String(index), { 'user-roles': name, 'authentication-realm': `of ${name}` }));
@@ -498,7 +500,7 @@ describe('sessions', () => {
       tracker.update(roles(...names));
       expect(rolesKept().sort()).toEqual(names.map((name) => [name, `of ${name}`]).sort());
     }
-    // What is as it was is no change, whatever is kept for it.
+    // An unchanged list is not a change of the state.
     expect(tracker.update(roles('F', 'G', 'H', 'A')).change).toBeUndefined();
     tracker.restore([['x', '', '', '', 'A', 'of A']]);
     expect(tracker.save()).toEqual([['x', '', '', '', 'A', 'of A']]);
@@ -508,15 +510,15 @@ describe('sessions', () => {
     expect(tracker.save()).toEqual([['x', 'a b', '', '5', '["A","B"]', 'R']]);
   });
 
-  it('are not taken from what is no memory of them', () => {
+  it('rejects invalid saved states', () => {
     const row = ['a', '', '', '', '', ''];
     refuses(make, undefined, {}, [row.slice(1)], [[...row, '']], [[...row.slice(1), 7]], ['a']);
     for (const odd of [undefined, [], { add: [] }, { gone: [] }, { add: [row, 'b'], gone: [] }, { add: [row], gone: ['a', 7] }])
-      expect(() => make().apply(odd)).toThrow('another shape');
+      expect(() => make().apply(odd)).toThrow('has another shape');
   });
 });
 
-describe('a configuration', () => {
+describe('ConfigurationTracker', () => {
   const make = () => new ConfigurationTracker('vpn-1');
   const ROOT = '/api/v1/configuration';
   const texts = (resources: Record<string, unknown>, ...forbidden: string[]) => ({
@@ -524,7 +526,7 @@ describe('a configuration', () => {
     forbidden: new Set(forbidden.map((name) => `${ROOT}/${name}`)),
   });
 
-  it('tells what differs, also for people, and what of its memory is another now', () => {
+  it('reports the difference with a text and returns the change of its state', () => {
     const tracker = make();
     expect(tracker.save()).toBeUndefined();
     expect([...tracker.remainingChanges()]).toEqual([]);
@@ -558,7 +560,7 @@ describe('a configuration', () => {
     expect(tracker.update(texts({ a: { x: 2 }, c: { x: 1 } }))).toEqual({ events: [], change: undefined, summary: { key: 'same' } });
   });
 
-  it('knows nothing of what cannot be read this time, and finds it as it was', () => {
+  it('treats resources that cannot be read this time as unchanged', () => {
     const whole = texts({ a: { x: 1 }, 'b/one': { x: 1 }, bc: { x: 1 } });
     const found = looks(
       make,
@@ -579,7 +581,7 @@ describe('a configuration', () => {
     });
   });
 
-  it('is remembered in lines of five hundred resources', () => {
+  it('saves its state in lines of at most 500 resources', () => {
     for (const [count, lines] of [
       [0, []],
       [499, [499]],
@@ -595,7 +597,7 @@ describe('a configuration', () => {
     }
   });
 
-  it('is not taken from what is no memory of one, and replaces what was there', () => {
+  it('rejects invalid saved states and replaces its state with a restored one', () => {
     refuses(
       make,
       undefined,
@@ -615,7 +617,7 @@ describe('a configuration', () => {
   });
 });
 
-describe('what can be watched for', () => {
+describe('WATCH_KINDS', () => {
   const kinds: Record<string, WatchKindDefinition> = WATCH_KINDS;
   const clock = new TestClock();
 
@@ -629,18 +631,18 @@ describe('what can be watched for', () => {
     ['certificate', 'certificates.served', {}, undefined, undefined],
     ['configuration', 'snapshot.take', {}, {}, [null, null]],
     ['configuration', 'snapshot.take', { path: 'users', ignore: ['x'] }, { path: 'users', ignore: ['x'] }, ['users', ['x']]],
-  ])('%s asks for %s', (name, operation, options, input, identity) => {
+  ])('%s reads %s', (name, operation, options, input, identity) => {
     const kind = getWatchKind(name);
     expect([kind.operation, kind.input?.(options), kind.identity?.(options)]).toEqual([operation, input, identity]);
     expect(kind.createTracker(options, clock, 'vpn').save()).toBeUndefined();
     expect(kind.defaultIntervalSeconds).toBe(name === 'configuration' ? 3600 : undefined);
   });
 
-  it('is known by name', () => {
+  it('finds kinds by name and checks their options', () => {
     for (const odd of ['weather', 'toString', 7, undefined])
       expect(getThrownError(() => getWatchKind(odd))).toMatchObject({
         code: 'BAD_CONFIG',
-        message: 'watch has to be one of sessions, health, system, cluster, license, certificate, configuration.',
+        message: 'watch must be one of sessions, health, system, cluster, license, certificate, configuration.',
         details: { sent: false },
       });
     for (const [name, options] of [
@@ -653,7 +655,7 @@ describe('what can be watched for', () => {
       expect(getThrownError(() => getWatchKind(name).createTracker(options, clock, 'vpn'))?.code, name).toMatch(/^BAD_/);
   });
 
-  it('has lines of its own where nobody draws any', () => {
+  it('has default limits and days', () => {
     const beyond = (name: string, ...data: JsonObject[]): unknown[] => {
       const tracker = getWatchKind(name).createTracker({}, clock, 'vpn');
       return data.flatMap((one) => eventsOf(tracker.update(one)));
@@ -683,7 +685,7 @@ describe('what can be watched for', () => {
     expect(beyond('certificate', ...[31, 30, 14, 7, 3, 1].map(days))).toHaveLength(5);
   });
 
-  it('is asked for by its operation; that there is no cluster is an answer too', async () => {
+  it('reads the operation of a kind and treats a missing cluster as data', async () => {
     const asked: unknown[] = [];
     let answer: () => unknown = () => undefined;
     const watched = {
@@ -718,14 +720,14 @@ describe('what can be watched for', () => {
     asked.length = 0;
     const again = createPollFunction(watched, kinds['configuration'] as WatchKindDefinition, { path: 'users' });
     for (let time = 0; time < 2; time++) await again(new LightAbortController());
-    // The second look is given what the first one read.
+    // The second check gets the tree of the first one.
     expect(asked).toEqual([
       [{ path: 'users' }, undefined],
       [{ path: 'users' }, 1],
     ]);
   });
 
-  it('goes by the clock of the machine', async () => {
+  it('uses the clock of the machine', async () => {
     const before = Date.now();
     expect(systemClock.now()).toBeGreaterThanOrEqual(before);
     const random = systemClock.random();
@@ -742,13 +744,13 @@ describe('what can be watched for', () => {
   });
 });
 
-it('a filter is an object, or none', () => {
+it('parseWatchFilter accepts an object or undefined', () => {
   expect(parseWatchFilter(undefined)).toBeUndefined();
   expect(parseWatchFilter({ a: 1 })).toEqual({ a: 1 });
   for (const odd of [null, [], 'x'])
     expect(getThrownError(() => parseWatchFilter(odd))).toMatchObject({
       code: 'BAD_CONFIG',
-      message: 'filter has to be an object such as { "authentication-realm": "Contractors" }.',
+      message: 'filter must be an object such as { "authentication-realm": "Contractors" }.',
       details: { sent: false },
     });
 });

@@ -21,11 +21,11 @@ const health = (values: JsonObject) => ({
   body: JSON.stringify(values),
 });
 
-/** A page in place of the answer: that is not asked for again after a pause, as a cut connection is. */
+/** A page in place of the response, which is not retried. A cut connection would be. */
 const MAINTENANCE = { times: Infinity, match: isInformationRequest, body: '<html>Maintenance</html>' };
 
-describe('sessions', () => {
-  it('tells who started, who ended and what changed, and nothing of the rest', async () => {
+describe('a watch of sessions', () => {
+  it('reports started, ended and changed sessions, and nothing else', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { sessions } = simulator.state;
     const { watcher, events, takePayloads } = await startWatch(gateway, { watch: 'sessions' });
@@ -67,14 +67,14 @@ describe('sessions', () => {
         }) as unknown,
       },
     ]);
-    // The address is as it was again: that is a change too, and then nothing is.
+    // The address changes back, which is a change too.
     await watcher.check();
     expect(takePayloads()).toMatchObject([{ event: 'changed', before: { 'source-ip': '198.51.100.77' } }]);
     await watcher.check();
     expect(takePayloads()).toEqual([]);
   });
 
-  it('looks at those that match alone, and goes on with one that does not match any more', async () => {
+  it('reports only sessions that match the filter, and follows a session that no longer matches', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 10 });
     const { sessions } = simulator.state;
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'sessions', filter: { 'source-ip': '203.0.113.0/24' } });
@@ -91,8 +91,8 @@ describe('sessions', () => {
   });
 });
 
-describe('health', () => {
-  it('tells a crossing once: after so many checks in a row, and back only beyond the release', async () => {
+describe('a watch of health', () => {
+  it('reports a crossing once after consecutive checks, and the return only beyond release', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const limits = [{ name: 'CPU-UTILIZATION', above: 90, release: 80, checks: 2 }];
     simulator.fault(health({ 'CPU-UTILIZATION4': '7' }));
@@ -103,10 +103,10 @@ describe('health', () => {
       return takePayloads();
     };
     expect(await look(95)).toEqual([]);
-    // One below in between: not in a row.
+    // A value below the limit in between breaks the row.
     expect(await look(90)).toEqual([]);
     expect(await look(95)).toEqual([]);
-    // Unknown changes nothing.
+    // Unknown values change nothing.
     for (const unknown of [-1, 'busy', null]) expect(await look(unknown)).toEqual([]);
     simulator.fault(health({ 'CPU-UTILIZATION': -1, 'CPU-UTILIZATION4': '96' }));
     await watcher.check();
@@ -116,7 +116,7 @@ describe('health', () => {
     expect(await look(10)).toEqual([]);
   });
 
-  it('has lines downwards too, and begins where the first check finds it', async () => {
+  it('reports crossings downward and starts from the value of the first check', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault(health({ 'USER-COUNT': 3 }));
     const { watcher, takePayloads } = await startWatch(gateway, {
@@ -134,7 +134,7 @@ describe('health', () => {
   });
 });
 
-it('tells a new release, another box and another name', async () => {
+it('reports a new release, serial number and host name', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const { watcher, takePayloads } = await startWatch(gateway, { watch: 'system' });
   const { system } = simulator.state;
@@ -153,8 +153,8 @@ it('tells a new release, another box and another name', async () => {
   expect(takePayloads()).toEqual([{ event: 'renamed', before: 'gateway-1', after: 'gateway-9' }]);
 });
 
-describe('a cluster', () => {
-  it('tells a member that fails, who took over, and who joined and left', async () => {
+describe('a watch of a cluster', () => {
+  it('reports failing, joining and leaving members and new owners of the addresses', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ cluster: 'active-passive' });
     const { watcher, takePayloads } = await startWatch(gateway, { watch: 'cluster' });
     const recover = simulator.failMember('gateway-1');
@@ -178,7 +178,7 @@ describe('a cluster', () => {
     ]);
   });
 
-  it('that there is none is no error', async () => {
+  it('reports no error without a cluster', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, takePayloads, errors } = await startWatch(gateway, { watch: 'cluster' });
     await gateway.run('cluster.create', { 'cluster-name': 'Edge', 'cluster-password': 'secret', 'member-name': 'node-a' });
@@ -193,7 +193,7 @@ describe('a cluster', () => {
   });
 });
 
-it('tells licences that run out, of one feature or of any', async () => {
+it('reports license shares over a limit, of one feature or of all', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway({ role: 'license-server' });
   const lease = (count: number) => ({
     match: ({ path }: { path: string }) => path.includes('lease-information'),
@@ -211,10 +211,10 @@ it('tells licences that run out, of one feature or of any', async () => {
   expect(takePayloads()).toEqual([{ event: 'below', feature: 'Concurrent Users', share: 30, limit: 90 }]);
 });
 
-describe('a certificate', () => {
+describe('a watch of a certificate', () => {
   const DAY = 86_400_000;
 
-  it('tells once for each of the days before its end, and when it is another one', async () => {
+  it('reports each of the days before the end once, and a replaced certificate', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('certificates.served');
     const { 'valid-to': until, fingerprint256 } = data as { 'valid-to': string; fingerprint256: string };
@@ -222,7 +222,7 @@ describe('a certificate', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'gateway-watch-')), 'certificate.jsonl');
     onTestFinished(() => rmSync(dirname(path), { recursive: true }));
     const seen: unknown[] = [];
-    // What was passed while nobody watched is told once: of 14, and of 7, 3 and 1.
+    // Days that passed between two processes are reported once.
     for (const days of [40, 30.5, 29.5, 29, 10, 9, 1.5]) {
       const one = await startWatch(gateway, { watch: 'certificate', stateFile: path }, at(days));
       await one.watcher.check();
@@ -239,11 +239,11 @@ describe('a certificate', () => {
     await two.watcher.check();
     const { fingerprint256: after } = new X509Certificate(other.cert);
     expect(two.takePayloads()).toMatchObject([{ event: 'renewed', before: fingerprint256, after }]);
-    // Nobody logged in for that.
+    // The check needs no login.
     expect(simulator.requests).toEqual([]);
   });
 
-  it('is begun with as it is: what has passed before the first check is not told', async () => {
+  it('reports no days that passed before the first check', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('certificates.served');
     const clock = new TestClock(Date.parse((data as { 'valid-to': string })['valid-to']) - 10 * DAY);
@@ -253,8 +253,8 @@ describe('a certificate', () => {
   });
 });
 
-describe('away', () => {
-  it('is told once, and once that it is over; the pauses grow and none comes twice when it returns', async () => {
+describe('an unreachable appliance', () => {
+  it('is reported once, and once when it responds again; pauses grow and no extra checks run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const { clock, takePayloads, takeTopics, states } = await startWatch(gateway, { watch: 'sessions', every: 10 });
     const back = simulator.restart();
@@ -273,7 +273,7 @@ describe('away', () => {
     expect(takeTopics()).toEqual([]);
   });
 
-  it('is seen to be over soon by who looks once an hour, too', async () => {
+  it('is noticed within two hours of its return by an hourly watch', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { clock, takeTopics } = await startWatch(gateway, { watch: 'system', every: 3600 });
     simulator.fault(MAINTENANCE);
@@ -286,7 +286,7 @@ describe('away', () => {
     expect(takeTopics()).toEqual(['system/unreachable', 'system/reachable']);
   });
 
-  it('is not what a refused login is: that is an error, told once', async () => {
+  it('is not reported for a rejected login, which is an error that is reported once', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { password: 'wrong' });
     const { clock, events, errors } = await startWatch(gateway, { watch: 'system' });
@@ -296,7 +296,7 @@ describe('away', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('for 24 hours at random: one of each for every time', async () => {
+  it('is reported exactly once for each of many random outages in 24 hours', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { clock, takeTopics } = await startWatch(gateway, { watch: 'system', every: 60 });
     const end = clock.now() + 86_400_000;
@@ -309,7 +309,7 @@ describe('away', () => {
       const before = listRequestLines(simulator).length;
       await clock.runNextTimer(1, (now) => {
         if (now < until) return;
-        // At least as long as the longest pause.
+        // Outages last at least as long as the longest pause.
         number = (number * 1_103_515_245 + 12_345) % 2_147_483_648;
         until = now + 180_000 + (number % 3_600_000);
         up = !up;
@@ -319,7 +319,7 @@ describe('away', () => {
       });
       most = Math.max(most, listRequestLines(simulator).length - before);
     }
-    // Also when it returns.
+    // The appliance gets one request for each check, also when it responds again.
     expect(most).toBe(1);
     expect(times).toBeGreaterThan(10);
     const told = takeTopics();
@@ -328,8 +328,8 @@ describe('away', () => {
   });
 });
 
-describe('checks', () => {
-  it('are shared by the watches of one appliance and kind, however far apart they began', async () => {
+describe('checks of a watch', () => {
+  it('are shared between watches of one appliance and kind, whenever they started', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const clock = new TestClock();
     const one = await startWatch(gateway, { watch: 'sessions', every: 10 }, clock);
@@ -349,7 +349,7 @@ describe('checks', () => {
     expect([one.takeTopics(), other.takeTopics()]).toEqual([['sessions/started'], []]);
   });
 
-  it('pause, and tell what happened meanwhile; a check that is asked for runs at once', async () => {
+  it('stop during a pause, and the next check reports what happened meanwhile', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, clock, takeTopics, states } = await startWatch(gateway, { watch: 'sessions' });
     await clock.runNextTimer();
@@ -364,7 +364,7 @@ describe('checks', () => {
     expect([takeTopics(), listRequests(simulator).length - before]).toEqual([['sessions/started'], 2]);
   });
 
-  it('one at a time: what is asked for meanwhile comes right after', async () => {
+  it('run one at a time; requests during a check share the next one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher } = await startWatch(gateway, { watch: 'sessions' });
     let release = (): void => undefined;
@@ -377,7 +377,7 @@ describe('checks', () => {
     expect(listRequestLines(simulator).length - before).toBe(2);
   });
 
-  it('end with the watch, also one that hangs', async () => {
+  it('end with the watch, even if a request hangs', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { watcher, takeTopics, errors } = await startWatch(gateway, { watch: 'sessions' });
     simulator.fault({ hang: true, match: ({ path }) => path.includes('active-users') });
@@ -388,7 +388,7 @@ describe('checks', () => {
   });
 });
 
-it('refuses what cannot be watched for', () => {
+it('rejects invalid options', () => {
   const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
   const code = (options: object): string => getThrownCode(() => createWatch(gateway, { watch: 'health', ...options }));
   expect(code({ watch: 'weather' })).toBe('BAD_CONFIG');

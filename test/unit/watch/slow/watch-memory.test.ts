@@ -16,17 +16,17 @@ interface Told {
   readonly session: string;
 }
 
-it('tells every start and end of a seeded hour once, across two kills', async () => {
+it('reports every start and end of a seeded hour exactly once across two kills', async () => {
   const simulator = await startTestSimulator({ sessions: 0 });
   const remember = join(folder(), 'sessions.jsonl');
   const script = simulator.script({ seed: 12, starts: 10_300, seconds: 3600 });
   expect(script.length).toBeGreaterThan(20_000);
 
-  /** Who was there in each check that its process lived on after, which is then whole. */
+  /** The sessions of each check that was completed. */
   const checks: string[][] = [];
   let second = 0;
   let present: string[] | undefined;
-  // With the first page of a check the world goes on by five seconds, and then stands still until the next.
+  // The first page of each check advances the script by five seconds.
   const match = ({ path }: { path: string }): boolean => {
     if (!path.includes('start=0')) return false;
     if (present) checks.push(present);
@@ -45,14 +45,14 @@ it('tells every start and end of a seeded hour once, across two kills', async ()
       const line = JSON.parse(text) as Told | { error: string };
       if ('error' in line) errors.push(line);
       else told.push(line);
-      // In the midst of the events of a check; at the end after those of the last.
+      // Kill the process between the events of a check.
       if (second >= until) watching.kill('SIGKILL');
       if (second < 3600) continue;
       while (second < until) await new Promise((resolve) => setTimeout(resolve, 20));
       watching.kill('SIGKILL');
     }
     await ended;
-    // Nobody knows whether that check was over.
+    // The last check may be incomplete.
     present = undefined;
   }
   expect(errors).toEqual([]);
@@ -72,22 +72,22 @@ it('tells every start and end of a seeded hour once, across two kills', async ()
   expect([...started.values(), ...over.values()].filter((times) => times !== 1)).toEqual([]);
   expect([...started.keys()].filter((id) => first.has(id))).toEqual([]);
   expect([...over.keys()].filter((id) => last.has(id))).toEqual([]);
-  // What was told again has the same id, and that is at most the one event at which it was killed.
+  // A repeated event has the same id. Each kill repeats at most one event.
   expect(told.length - ids.size).toBeLessThanOrEqual(2);
   expect(started.size).toBeGreaterThan(9000);
 });
 
-it('remembers a session in at most 200 bytes', async () => {
+it('keeps each session in at most 200 bytes', async () => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   const { simulator } = await startSimulatorWithGateway({ sessions: 40_000 });
   const { sessions, variants } = simulator.state;
   const records = (): JsonObject[] =>
     sessions.findNumbers().map((index) => JSON.parse(sessions.toRecordText(index, false, variants)) as JsonObject);
-  // Not here: the records of a call would stay with this function.
+  // A separate function, so that the records are not kept alive here.
   const told = (tracker: SessionTracker): number => tracker.update(records()).events.length;
   const trackers: SessionTracker[] = [];
-  // What ends beside it (the tests before, what the simulator keeps, code that is made) is told from it by what is freed with it.
+  // The difference after releasing the tracker excludes other memory.
   const held = async () => {
     for (let i = 0; i < 3; i++) await new Promise((next) => setTimeout(next, 20)).then(gc);
     return process.memoryUsage().heapUsed;
@@ -99,6 +99,6 @@ it('remembers a session in at most 200 bytes', async () => {
   trackers.pop();
   const each = (before - (await held())) / sessions.count;
   expect(each).toBeLessThan(200);
-  // It was there, and has gone.
+  // The tracker used memory, which was freed.
   expect(each).toBeGreaterThan(50);
 });
