@@ -8,7 +8,7 @@ import { lineText } from './translate.mjs';
 /** @import { Area, Field, Operation } from '../../src/model/operation.js' */
 
 /** @type {Record<Operation['effect'], string>} */
-const EFFECTS = { read: 'reads', write: 'changes', destroy: 'ends, deletes or replaces' };
+const EFFECTS = { read: 'reads', write: 'changes', destroy: 'ends, deletes, or replaces' };
 /** @type {Partial<Record<Field['kind'], string>>} */
 const KINDS = {
   text: 'string',
@@ -30,8 +30,8 @@ function fieldNotes(field) {
   if (field.choices) notes.push(`One of ${field.choices.map(value).join(', ')}.`);
   if (field.secret) notes.push('A secret, stored with the credentials.');
   if (field.default !== undefined) notes.push(`${value(field.default)} by default.`);
-  if (field.guard) notes.push('Never taken from `msg.payload` by itself.');
-  else if (field.subject) notes.push('May also be `msg.payload` itself.');
+  if (field.guard) notes.push('Never read from `msg.payload` by default.');
+  else if (field.subject) notes.push('Can also be `msg.payload` itself.');
   return notes;
 }
 
@@ -62,82 +62,70 @@ function operationHelp(area, [name, operation]) {
   ].join('\n\n');
 }
 
-const inputs = `Choose the operation in the dialog, or let a message, a context or an expression name it. A field that the dialog leaves at
-\`default\` comes from where its row says; a field that is given a source there comes from nowhere else.`;
+const inputs = `Select the operation in the dialog, or let a message, a context, or an expression name it. A field that is set to \`default\` comes from the source that its row shows. A field with another type comes only from that source.`;
 
 const more = [
-  line('appliance', 'string', 'The name of the appliance, where the node is set to `Each message names its appliance`.'),
+  line('appliance', 'string', 'The name of the appliance, for a node with `Each message names its appliance`.'),
   line('dryRun', 'boolean', '`true` plans a change in `msg.envelope.plan` and sends nothing.'),
-  line('cancel', 'boolean | string', '`true` aborts everything that this node is doing, a `_msgid` what it does for that message.'),
+  line('cancel', 'boolean | string', '`true` cancels everything that this node is doing. A `_msgid` cancels the run of that message.'),
 ].join('\n');
 
 const approvalInputs = [
-  line('approve', 'string', 'The id of a plan that waits here: it is approved.'),
-  line('reject', 'string', 'The same, and it is declined.'),
-  line('actor', 'string', 'Who sends this, for the record.'),
+  line('approve', 'string', 'The ID of a waiting plan that you approve.'),
+  line('reject', 'string', 'The ID of a waiting plan that you decline.'),
+  line('actor', 'string', 'The person who decides, for the record.'),
 ].join('\n');
 
 const approvalOutputs = [
   '',
-  '3. To approve (the last output, where Approval is on)',
+  '3. To approve (the last output, if Approval is on)',
   line(
     'payload',
     'object',
-    'The plan, with `id`, `operation`, `appliance`, `summary`, `plan`, `expires` and, where the message has it, `actor`.',
+    'The plan, with `id`, `operation`, `appliance`, `summary`, `plan`, `expires`, and, if the message has it, `actor`.',
   ),
 ].join('\n');
 
 const eventOutputs = [
   '',
-  '2. Event (behind the result and the failures, without a message that came)',
+  '2. Event (the output after result and failure; no input message is needed)',
   line('topic', 'string', '`contain/ended` or `contain/released`.'),
-  line(
-    'payload',
-    'object',
-    'A session that was ended, as `{ event, id, name, session, appliance }`; a containment whose time is over, with `enabled`.',
-  ),
+  line('payload', 'object', 'An ended session, as `{ event, id, name, session, appliance }`, or an expired containment, with `enabled`.'),
 ].join('\n');
 
 const outputs = [
   '1. Result',
-  line('payload', 'any', 'What the operation gives; another property where the dialog says so.'),
+  line('payload', 'any', 'The data of the operation, or in another property as set in the dialog.'),
   line(
     'envelope',
     'object',
-    'What was done, with `ok`, `operation`, `appliance`, `request`, `status`, `result`, `changed`, `requests`, `ms` and more.',
+    'The outcome, with `ok`, `operation`, `appliance`, `request`, `status`, `result`, `changed`, `requests`, `ms`, and more.',
   ),
   '',
-  '2. Failure (where Failures are set to a second output)',
+  '2. Failure (if Failures leave by a second output)',
   line('error', 'object', '`message`, `code` and `cause`.'),
-  line('envelope', 'object', 'The same with `ok: false`. The payload is left as it came.'),
+  line('envelope', 'object', 'The same with `ok: false`. The payload does not change.'),
 ].join('\n');
 
-const details = `The received message is passed on: everything else in it survives. Every message has exactly one outcome: it leaves by the first output, or
-it is an error, which goes to Catch nodes or to the second output.
+const details = `The node passes on the received message with all its other properties. Every message has exactly one outcome. A success leaves by the first output. A failure goes to Catch nodes or to the second output.
 
-The codes of an error are \`BAD_INPUT\` and \`BAD_CONFIG\` (nothing was sent), \`LOGIN_REJECTED\`, \`LOGIN_PAUSED\`, \`SECOND_FACTOR_REQUIRED\`,
-\`UNAUTHORIZED\`, \`FORBIDDEN\`, \`INVALID_REQUEST\`, \`NOT_FOUND\`, \`REJECTED\`, \`APPLIANCE_ERROR\`, \`BAD_RESPONSE\`, \`TIMEOUT\`, \`CONNECTION\`, \`TLS\`,
-\`LIMIT\` (a guard stopped it), \`ABORTED\`, \`CONFLICT\` (somebody else changed it meanwhile), \`DECLINED\`, \`EXPIRED\`,
-\`LOCKED_OUT\` (the account did not get in after it; \`cause.restored\`), and \`OUTCOME_UNKNOWN\`: a change was sent and its answer never came, so it may or may not have happened.
+The error codes are \`BAD_INPUT\` and \`BAD_CONFIG\` (nothing was sent), \`LOGIN_REJECTED\`, \`LOGIN_PAUSED\`, \`SECOND_FACTOR_REQUIRED\`, \`UNAUTHORIZED\`, \`FORBIDDEN\`, \`INVALID_REQUEST\`, \`NOT_FOUND\`, \`REJECTED\`, \`APPLIANCE_ERROR\`, \`BAD_RESPONSE\`, \`TIMEOUT\`, \`CONNECTION\`, \`TLS\`, \`LIMIT\` (a guard stopped it), \`ABORTED\`, \`CONFLICT\` (someone else changed the resource), \`DECLINED\`, \`EXPIRED\`, \`LOCKED_OUT\` (the account could not log in after the change; see \`cause.restored\`), and \`OUTCOME_UNKNOWN\` (the change was sent, but no response came, so it may have happened).
 
-Reads are repeated after a connection fault, changes never.`;
+After a connection error, the node repeats reads, but never changes.`;
 
-const dryRun = `In a dry run reads go out and changes do not: \`msg.envelope.plan\` lists the requests that would be sent, secrets masked.`;
+const dryRun = `A dry run sends reads, but no changes. \`msg.envelope.plan\` lists the requests that would be sent, with secrets masked.`;
 
-const approving = `With Approval, a message that would change something is planned and held, and the plan leaves by the last output. A message with its id in
-\`msg.approve\` or \`msg.reject\`, sent to this node, decides; it has no output itself. What was approved is the most that happens: if something else would be
-sent by then, it is \`CONFLICT\`, and of many the approved ones that are still there are done. Otherwise the held message ends with \`DECLINED\`, or with
-\`EXPIRED\`. After a deploy it ends with \`ABORTED\`.`;
+const approving = `With Approval, the node plans and holds a message that would change something. The plan leaves by the last output. To decide, send this node a message with the ID in \`msg.approve\` or \`msg.reject\`. That message has no output. The node never does more than what was approved. If the plan is different by then, the message fails with \`CONFLICT\`. Of many items, the node processes the approved ones that still exist. Without an approval, the held message fails with \`DECLINED\` or \`EXPIRED\`. After a deploy, it fails with \`ABORTED\`.`;
 
-const destroying = `An operation that is chosen by a message may only end, delete or replace something if the dialog allows it.`;
+const destroying = `A message can select a destructive operation only if the dialog allows it.`;
 
-const many = `Where the result is *many*, it is \`{ total, ok, failed, results }\` with one entry for each item. Nothing to do is a success; only if
-every item fails it is an error.`;
+const many = `A result of kind *many* is \`{ total, ok, failed, results }\` with one entry for each item. A run without items succeeds. The run fails only if every item fails.`;
 
 const paths = {
-  configuration: 'A path begins below `/api/v1/configuration`, such as `users/user-roles`; a whole `href` of an answer is taken too.',
+  configuration:
+    'A path begins below `/api/v1/configuration`, such as `users/user-roles`. You can also use the complete `href` of a response.',
   any: 'A path begins below `/api/v1/`, such as `system/status/overview`.',
-  tags: 'In a path that is typed into the dialog, `{{payload.name}}` stands for one name, encoded as it has to be. An empty one is an error. In a path that a message brings there are no tags.',
+  tags: 'In a path that you type into the dialog, `{{payload.name}}` stands for one name. The node encodes it. An empty name is an error. A path in a message cannot have tags.',
 };
 
 /** What a path may be, and what a filter may name. @param {Area} area @param {readonly string[]} sessionFields */
@@ -146,7 +134,7 @@ function fieldsHelp(area, sessionFields) {
   return [
     ...(fields.some(({ kind }) => kind === 'path') ? [area.name === 'request' ? paths.any : paths.configuration, paths.tags] : []),
     ...(fields.some(({ editor }) => editor === 'session-filter')
-      ? ['The fields of a session, in the records and for a filter:', fence(sessionFields.join('\n'), 'text')]
+      ? ['The fields of a session, for records and filters:', fence(sessionFields.join('\n'), 'text')]
       : []),
   ];
 }
@@ -180,9 +168,7 @@ function areaHelp(area, sessionFields) {
   ].join('\n\n');
 }
 
-const fleet = `With \`Many appliances of an inventory\`, one message runs the operation on all that the selection fits: names with \`*\`, \`tag:eu\`, \`!tag:lab\`; words with spaces
-between must all hold, \`|\` stands between alternatives. The result is \`{ total, ok, failed, skipped, results }\` with \`{ appliance, ok, data, changed, error }\` for each, and
-\`msg.envelope.summary\` and \`msg.envelope.text\` are what a mail can be made of. While fields are read for one of them, \`msg.appliance\` is its name. It is an error only if none was well.`;
+const fleet = `With \`Many appliances of an inventory\`, one message runs the operation on all appliances that match the selection: names with \`*\`, \`tag:eu\`, \`!tag:lab\`. Separate words that must all match by spaces, and alternatives by \`|\`. The result is \`{ total, ok, failed, skipped, results }\` with \`{ appliance, ok, data, changed, error }\` for each appliance. \`msg.envelope.summary\` and \`msg.envelope.text\` are readable texts, for example for a mail. While the node reads the fields for an appliance, \`msg.appliance\` is its name. The run fails only if it fails on all appliances.`;
 
 const references = ['### References', '- [Documentation and example flows](https://github.com/gateway-admin/node-red#readme)'];
 

@@ -1,89 +1,90 @@
 // @ts-check
-// Other languages: a dictionary from the English texts, sentence by sentence, to those of a language. What a text is changes in one
-// place, and a translation that does not know it any more shows (test/editor/locales.test.ts).
+// Translates the English texts sentence by sentence with one dictionary per language. A sentence without a translation stays English,
+// and the tests report it (test/editor/slow/locales.test.ts).
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** @typedef {import('./table.mjs').Texts} Texts */
 
-/** Where a sentence ends and another begins. */
-const BETWEEN = /(?<=[.!?]) +(?=[A-Z`*"])/;
+/** The spaces between two sentences. */
+const SENTENCE_BREAK = /(?<=[.!?]) +(?=[A-Z`*"])/;
 /** Languages that put no space between sentences. */
-const CLOSE = new Set(['ja', 'zh-CN']);
-/** Quotation marks, where they are others. @type {Record<string, readonly [string, string]>} */
+const LANGUAGES_WITHOUT_SPACES = new Set(['ja', 'zh-CN']);
+/** Quotation marks of languages that do not use “…”. @type {Record<string, readonly [string, string]>} */
 const QUOTES = { de: ['„', '“'], ja: ['「', '」'] };
-/** The first words of an operation in the help: its name, and what it does. */
-const EFFECT = /^(`[\w-]+`) \(([^)]+)\)\.$/;
+/** The name and effect of an operation at the beginning of its help. */
+const EFFECT_PATTERN = /^(`[\w-]+`) \(([^)]+)\)\.$/;
 
-/** What a field is called in the dialog, before what it means. */
-const LABEL = /^“([^”]+)”\. (.*)$/;
+/** The label of a field at the beginning of its help. */
+const LABEL_PATTERN = /^“([^”]+)”\. (.*)$/;
 
-/** One language, and what was asked of it. */
+/** The dictionary of one language. It records the texts that were looked up. */
 export class Translation {
-  /** English texts that were asked for. @type {Set<string>} */
+  /** English texts that were looked up. @type {Set<string>} */
   used = new Set();
-  /** Those of them that there are none for. @type {Set<string>} */
+  /** Texts that were looked up but have no translation. @type {Set<string>} */
   missing = new Set();
-  #between;
+  #separator;
   #dictionary;
   #quotes;
 
   /** @param {string} language @param {Readonly<Record<string, string>>} dictionary */
   constructor(language, dictionary) {
-    this.#between = CLOSE.has(language) ? '' : ' ';
+    this.#separator = LANGUAGES_WITHOUT_SPACES.has(language) ? '' : ' ';
     this.#dictionary = dictionary;
     this.#quotes = QUOTES[language] ?? ['“', '”'];
   }
 
-  /** Those that are of no use. */
+  /** Dictionary entries that no text uses. */
   get unused() {
     return Object.keys(this.#dictionary).filter((english) => !this.used.has(english));
   }
 
-  /** One text as a whole; itself where there is none. @param {string} english */
+  /** Translates one text. Returns the English text if there is no translation. @param {string} english */
   text(english) {
     if (!/[A-Za-z]{2}/.test(english)) return english;
     this.used.add(english);
-    const found = Object.hasOwn(this.#dictionary, english) ? this.#dictionary[english] : undefined;
-    if (found === undefined) this.missing.add(english);
-    return found ?? english;
+    const translated = Object.hasOwn(this.#dictionary, english) ? this.#dictionary[english] : undefined;
+    if (translated === undefined) this.missing.add(english);
+    return translated ?? english;
   }
 
-  /** Some sentences, in pieces as long as they are known. @param {string} english */
+  /** Translates several sentences. It looks up the longest known run of sentences first. @param {string} english */
   sentences(english) {
-    const all = english.split(BETWEEN);
+    const sentences = english.split(SENTENCE_BREAK);
     /** @type {string[]} */
-    const said = [];
-    for (let at = 0; at < all.length;) {
-      let to = all.length;
-      while (to > at + 1 && !this.#knows(all.slice(at, to).join(' '))) to--;
-      const piece = all.slice(at, to).join(' ');
-      const effect = EFFECT.exec(piece);
-      said.push(effect ? `${effect[1]} (${this.text(effect[2] ?? '')})${this.#between === '' ? '。' : '.'}` : this.text(piece));
-      at = to;
+    const translated = [];
+    for (let start = 0; start < sentences.length;) {
+      let end = sentences.length;
+      while (end > start + 1 && !this.#isKnown(sentences.slice(start, end).join(' '))) end--;
+      const piece = sentences.slice(start, end).join(' ');
+      const effect = EFFECT_PATTERN.exec(piece);
+      translated.push(effect ? `${effect[1]} (${this.text(effect[2] ?? '')})${this.#separator === '' ? '。' : '.'}` : this.text(piece));
+      start = end;
     }
-    return said.join(this.#between);
+    return translated.join(this.#separator);
   }
 
-  /** Of the catalogue, or in the dictionary. @param {string} english */
-  #knows(english) {
+  /** True for a text of the catalog and for a key of the dictionary. @param {string} english */
+  #isKnown(english) {
     return this.used.has(english) || Object.hasOwn(this.#dictionary, english);
   }
 
-  /** Texts of the catalogue, as they are nested. @param {Texts} texts @returns {Texts} */
-  catalogue(texts) {
+  /** Translates the texts of a nested catalog. @param {Texts} texts @returns {Texts} */
+  catalog(texts) {
     return Object.fromEntries(
-      Object.entries(texts).map(([key, value]) => [key, typeof value === 'string' ? this.text(value) : this.catalogue(value)]),
+      Object.entries(texts).map(([key, value]) => [key, typeof value === 'string' ? this.text(value) : this.catalog(value)]),
     );
   }
 
-  /** The help of all nodes, as `buildHelp` gives it. Samples stay as they are. After the catalogue, whose texts it repeats. @param {string} help */
+  /** Translates the output of `buildHelp`, except code samples. Call it after `catalog`, because the help repeats texts of the catalog. @param {string} help */
   help(help) {
     /** @type {string[]} */
-    const out = [];
+    const lines = [];
     /** @type {string[]} */
     let paragraph = [];
     let isCode = false;
     const flush = () => {
-      if (paragraph.length > 0) out.push(this.sentences(paragraph.join(' ')));
+      if (paragraph.length > 0) lines.push(this.sentences(paragraph.join(' ')));
       paragraph = [];
     };
     for (const line of help.split('\n')) {
@@ -92,19 +93,19 @@ export class Translation {
       if (isCode || isFence || marked || line === '' || line.startsWith('<')) flush();
       else paragraph.push(line.trim());
       if (isFence) isCode = !isCode;
-      if (isCode || isFence || line === '' || line.startsWith('<')) out.push(line);
-      else if (marked) out.push(`${marked[1]}${this.#marked(marked[1] ?? '', marked[2] ?? '')}`);
+      if (isCode || isFence || line === '' || line.startsWith('<')) lines.push(line);
+      else if (marked) lines.push(`${marked[1]}${this.#translateItem(marked[1] ?? '', marked[2] ?? '')}`);
     }
     flush();
-    return out.join('\n');
+    return lines.join('\n');
   }
 
-  /** @param {string} mark @param {string} text */
-  #marked(mark, text) {
+  /** Translates a heading or a list item. @param {string} mark @param {string} text */
+  #translateItem(mark, text) {
     if (!mark.startsWith(':')) return this.sentences(text);
-    const [, label, rest = ''] = LABEL.exec(plainText(text)) ?? [];
+    const [, label, rest = ''] = LABEL_PATTERN.exec(plainText(text)) ?? [];
     if (label === undefined) return lineText(this.sentences(plainText(text)));
-    return lineText(`${this.#quotes.join(this.text(label))}${this.#between === '' ? '。' : '. '}${this.sentences(rest)}`);
+    return lineText(`${this.#quotes.join(this.text(label))}${this.#separator === '' ? '。' : '. '}${this.sentences(rest)}`);
   }
 }
 
@@ -112,17 +113,36 @@ export class Translation {
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', ':': '&#58;' };
 const escaped = (/** @type {string} */ text) => text.replace(/[&<>:]/g, (character) => ENTITIES[character] ?? character);
 
-/** The text of a line of a list of properties: Node-RED's reader of such lists takes no colon in it, not even in code. @param {string} text */
+/** Escapes the text of a property list. Node-RED's parser of such lists accepts no colon, not even in code. @param {string} text */
 export function lineText(text) {
-  return text.replace(/`([^`]*)`|:/g, (found, /** @type {string | undefined} */ code) => {
+  return text.replace(/`([^`]*)`|:/g, (match, /** @type {string | undefined} */ code) => {
     if (code === undefined) return escaped(':');
-    return code.includes(':') ? `<code>${escaped(code)}</code>` : found;
+    return code.includes(':') ? `<code>${escaped(code)}</code>` : match;
   });
 }
 
-/** What it was made from. @param {string} text */
+/** Reverses `lineText`. @param {string} text */
 function plainText(text) {
-  const plain = (/** @type {string} */ some) =>
-    Object.entries(ENTITIES).reduceRight((left, [character, entity]) => left.replaceAll(entity, character), some);
-  return plain(text.replace(/<code>([^<]*)<\/code>/g, '`$1`'));
+  const unescape = (/** @type {string} */ escapedText) =>
+    Object.entries(ENTITIES).reduceRight((plain, [character, entity]) => plain.replaceAll(entity, character), escapedText);
+  return unescape(text.replace(/<code>([^<]*)<\/code>/g, '`$1`'));
+}
+
+/** Reads the dictionaries of a package. @param {string} root @returns {[string, Translation][]} */
+export function readTranslations(root) {
+  const folder = `${root}/nodes/locales`;
+  const names = readdirSync(folder).flatMap((file) => (/^(?!en-US)[\w-]+(?=\.json$)/.exec(file)?.[0] ? [file.slice(0, -5)] : []));
+  return names.map((name) => [name, new Translation(name, JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8')))]);
+}
+
+/**
+ * Translates the English catalog and help of a package into all its languages. The first entry is English.
+ * @param {string} root @param {Texts} catalog @param {string} help
+ * @returns {[language: string, catalog: Texts, help: string][]}
+ */
+export function translateAll(root, catalog, help) {
+  const translated = readTranslations(root).map(
+    /** @returns {[string, Texts, string]} */ ([language, translation]) => [language, translation.catalog(catalog), translation.help(help)],
+  );
+  return [['en-US', catalog, help], ...translated];
 }

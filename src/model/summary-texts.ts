@@ -4,7 +4,7 @@ export const SUMMARY_TEXTS = {
   found: '__title__: __n__ found.',
   'found-one': '__title__: 1 found.',
   unchanged: '__title__: nothing had to be changed.',
-  amiss: '__title__: not all is as it should be.',
+  amiss: '__title__: finished with problems.',
   many: '__title__: __ok__ of __total__ done',
   none: '__title__: nothing to do.',
   planned: '__title__: would send __n__ requests.',

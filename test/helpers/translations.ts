@@ -1,31 +1,36 @@
 import { describe, expect, it } from 'vitest';
-import { translationsOf } from '../../scripts/build-editor.mjs';
 import type { Texts } from '../../scripts/editor/table.mjs';
+import { readTranslations } from '../../scripts/editor/translate.mjs';
 
-/** What has to stand in a translation as it stands in the text: places of values, code, tags. */
-function fixed(text: string): string[] {
+/** At most this part of the texts may still be English in another language. */
+const MAX_MISSING_PERCENT = 20;
+
+/** Returns what a translation must keep: placeholders, code, tags, and message properties. */
+function findFixedParts(text: string): string[] {
   return (text.match(/__[\w-]+?__|`[^`]*`|<[^>]+>|msg\.\w+(?:\.\w+)*/g) ?? []).sort();
 }
 
-/** Each other language of the package in `folder` has all of its English texts, as they were built. */
-export function describeTranslations(folder: string, catalogue: Texts, help: string): void {
-  describe.each(translationsOf(folder))('%s', (_language, translation) => {
-    const texts = translation.catalogue(catalogue);
+/** Tests the other languages of the package in `folder` against its English catalog and help. */
+export function describeTranslations(folder: string, catalog: Texts, help: string): void {
+  describe.each(readTranslations(folder))('the %s translation', (language, translation) => {
+    const texts = translation.catalog(catalog);
     translation.help(help);
 
-    it('has every text, and none too many', () => {
-      expect([...translation.missing]).toEqual([]);
-      expect(translation.unused).toEqual([]);
-      expect(Object.keys(texts)).toEqual(Object.keys(catalogue));
-      expect(translation.used.size).toBeGreaterThan(100);
+    it('covers most texts, and a text without a translation stays English with a warning', () => {
+      const { missing, unused, used } = translation;
+      if (missing.size > 0) console.warn(`${language}: ${missing.size} texts have no translation:\n${[...missing].join('\n')}`);
+      if (unused.length > 0) console.warn(`${language}: ${unused.length} translations are unused:\n${unused.join('\n')}`);
+      expect(Object.keys(texts)).toEqual(Object.keys(catalog));
+      expect(used.size).toBeGreaterThan(100);
+      expect((missing.size / used.size) * 100).toBeLessThan(MAX_MISSING_PERCENT);
     });
 
-    it('has the places of values, code and tags of each', () => {
-      const odd = [...translation.used].filter((text) => {
-        const said = translation.text(text);
-        return said.trim() === '' || JSON.stringify(fixed(said)) !== JSON.stringify(fixed(text));
+    it('keeps the placeholders, code, and tags of each text', () => {
+      const damaged = [...translation.used].filter((text) => {
+        const translated = translation.text(text);
+        return translated.trim() === '' || JSON.stringify(findFixedParts(translated)) !== JSON.stringify(findFixedParts(text));
       });
-      expect(odd).toEqual([]);
+      expect(damaged).toEqual([]);
     });
   });
 }

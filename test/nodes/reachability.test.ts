@@ -84,7 +84,7 @@ describe('what stands under the nodes', () => {
   it('counts the seconds of a pause', async () => {
     await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials: { a1: { username: 'api-admin', password: 'wrong' } } });
     await rig.run({ payload: '' }, 'n2');
-    await until('n1', 'wrong login', 'yellow');
+    await until('n1', 'login failed', 'yellow');
     await rig.run({ payload: '' });
     await rig.until(() => /^paused \d+ s$/.test(rig.statuses().at(-1)?.text ?? ''));
     const first = rig.statuses().at(-1)?.text;

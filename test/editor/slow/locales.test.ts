@@ -9,8 +9,8 @@ import { describeTranslations } from '../../helpers/translations';
 
 const built = (...file: string[]): string => readFileSync(join(root, 'dist', 'nodes', ...file), 'utf8');
 
-describe('a translation', () => {
-  it('takes the help apart by sentences, and leaves names, types and samples as they are', () => {
+describe('Translation', () => {
+  it('translates the help sentence by sentence and keeps names, types and samples', () => {
     const help = [
       '<script type="text/markdown" data-help-name="a">',
       'One thing. Another',
@@ -59,44 +59,44 @@ describe('a translation', () => {
     ['xx', '“Eins”. Zwei.'],
     ['de', '„Eins“. Zwei.'],
     ['ja', '「Eins」。Zwei.'],
-  ])('quotes a label as %s does', (language, said) => {
+  ])('uses the quotation marks of %s for a label', (language, expected) => {
     const translation = new Translation(language, { One: 'Eins', 'Two.': 'Zwei.' });
-    expect(translation.help(': name (string) : “One”. Two.')).toBe(`: name (string) : ${said}`);
+    expect(translation.help(': name (string) : “One”. Two.')).toBe(`: name (string) : ${expected}`);
   });
 
-  it('that lacks something says so, and the text stays English', () => {
+  it('keeps a text without a translation in English and records it as missing', () => {
     const translation = new Translation('ja', { One: '一' });
-    expect(translation.catalogue({ a: { b: 'One', c: 'Two' }, d: '__n__' })).toEqual({ a: { b: '一', c: 'Two' }, d: '__n__' });
+    expect(translation.catalog({ a: { b: 'One', c: 'Two' }, d: '__n__' })).toEqual({ a: { b: '一', c: 'Two' }, d: '__n__' });
     expect([...translation.missing]).toEqual(['Two']);
   });
 });
 
-const catalogueOf = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
-const own = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'en-US.json'), 'utf8')) as Texts;
+const readCatalog = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
+const ownTexts = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'en-US.json'), 'utf8')) as Texts;
 
-function* flat(texts: Texts, place = ''): Generator<[string, string]> {
+function* flattenCatalog(texts: Texts, prefix = ''): Generator<[string, string]> {
   for (const [key, value] of Object.entries(texts)) {
-    if (typeof value === 'string') yield [`${place}${key}`, value];
-    else yield* flat(value, `${place}${key}.`);
+    if (typeof value === 'string') yield [`${prefix}${key}`, value];
+    else yield* flattenCatalog(value, `${prefix}${key}.`);
   }
 }
 
-describe('how many', () => {
-  /** Where something is counted by name: no unit, and no verb. */
-  const COUNTED = /__\w+__ (?!ms\b|is\b|was\b|has\b)[a-z]+s\b/;
+describe('pluralized', () => {
+  /** Matches a text that counts objects by name, not by unit. */
+  const COUNTED = /__\w+__ (?!ms\b|is\b|was\b|has\b|does\b|expects\b)[a-z]+s\b/;
 
-  it('has words of its own for one, wherever several things are counted by name', () => {
-    const texts = new Map(flat(own));
+  it('has a singular text for every text that counts objects', () => {
+    const texts = new Map(flattenCatalog(ownTexts));
     const counted = [...texts].filter(([key, text]) => COUNTED.test(text) && !key.endsWith('-one'));
     expect(counted.length).toBeGreaterThan(12);
     expect(counted.filter(([key]) => !texts.has(`${key}-one`))).toEqual([]);
   });
 
   it.each([
-    ['en-US', '1 field would change:', '2 fields would change:', '0 of 1 appliance answered.'],
+    ['en-US', '1 field would change:', '2 fields would change:', '0 of 1 appliance responded.'],
     ['de', '1 Feld würde sich ändern:', '2 Felder würden sich ändern:', '0 von 1 Appliance hat geantwortet.'],
-  ])('is said so in a dialog in %s', (language, one, two, tested) => {
-    const texts = new Map(flat(catalogueOf(language)));
+  ])('uses the singular and the plural text in %s', (language, one, two, tested) => {
+    const texts = new Map(flattenCatalog(readCatalog(language)));
     const node = {
       _: (key: string, values: Record<string, unknown> = {}) =>
         (texts.get(key) ?? key).replace(/__(\w+)__/g, (_all, name: string) => String(values[name])),
@@ -107,4 +107,4 @@ describe('how many', () => {
   });
 });
 
-describeTranslations(root, catalogueOf('en-US'), built('help', 'en-US.html'));
+describeTranslations(root, readCatalog('en-US'), built('help', 'en-US.html'));

@@ -119,7 +119,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     const { results } = dataOf(expectSuccess(await rig.run({ payload: {} })));
     expect(results.map(({ appliance }) => appliance)).toEqual(['vpn-002', 'vpn-004', 'vpn-006', 'vpn-008']);
     expect(dataOf(expectSuccess(await rig.run({ payload: {} }, 'n2')))).toMatchObject({ total: 0 });
-    await rig.until(() => rig.statuses('n2').some(({ text, fill }) => text === 'none selected' && fill === 'yellow'));
+    await rig.until(() => rig.statuses('n2').some(({ text, fill }) => text === 'no appliances' && fill === 'yellow'));
   });
 
   it('some failed: the first output, and the status tells how many', async () => {

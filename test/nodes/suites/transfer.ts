@@ -152,7 +152,7 @@ export function transfersSuite(runtime: Runtime): void {
       await rig.until(() => rig.statuses().some(({ text }) => text?.includes('%')));
       await rig.run({ cancel: true });
       expect(expectCaught(await rig.ended('m1')).error.code).toBe('ABORTED');
-      await rig.until(() => rig.statuses().at(-1)?.text === 'cancelled');
+      await rig.until(() => rig.statuses().at(-1)?.text === 'canceled');
       expect([readdirSync(folder), readFileSync(file, 'utf8')]).toEqual([['kept.xml'], 'kept']);
     });
 
@@ -287,6 +287,6 @@ export function progressSuite(): void {
     vi.advanceTimersByTime(300);
     of.updateProgress(run, { state: 'waiting' });
     vi.advanceTimersByTime(300);
-    expect(shown.at(-1)).toBe('cancelled');
+    expect(shown.at(-1)).toBe('canceled');
   });
 }

@@ -215,7 +215,7 @@ describe('one sentence', () => {
     [{ foundCount: 1, changed: null }, 'Do it: 1 found.'],
     [{ foundCount: 0, changed: null }, 'Do it: 0 found.'],
     [{ foundCount: 7, changed: true }, 'Do it: done.'],
-    [{ data: { ok: false }, changed: null }, 'Do it: not all is as it should be.'],
+    [{ data: { ok: false }, changed: null }, 'Do it: finished with problems.'],
     [{ data: { ok: true }, changed: null }, 'Do it: done.'],
     [{ data: 'ok', changed: null }, 'Do it: done.'],
     [{ operation: undefined }, 'area.do: done.'],
