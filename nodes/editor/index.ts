@@ -1,7 +1,7 @@
 import { fillFormTemplates } from './dialogs/shared-form';
 import { addSetsToTemplate } from './dialogs/inventory';
 import { installHelpLoader } from './help';
-import { migrateOldFlows } from './migrate-inputs';
+import { completeAddedNodes } from './complete-nodes';
 import { addSearchWords } from './palette-search';
 import { hasArea, setOperationTable, type AreaInfo } from './operation-table';
 
@@ -36,7 +36,7 @@ export function start(table: Record<string, AreaInfo>): void {
   setOperationTable(table);
   fillFormTemplates();
   addSetsToTemplate();
-  migrateOldFlows();
+  completeAddedNodes();
   addSearchWords();
   installHelpLoader();
   revalidateOnWireChange();

@@ -18,14 +18,13 @@ type SyncReader = readonly [name: string, read: (message: Message) => unknown];
 type AsyncReader = readonly [name: string, read: (message: Message) => Promise<unknown>];
 
 /** Reads the `fields` of a node. Errors: `BAD_CONFIG` with the entry. */
-export function readTypedValues({ fields: configuredFields, inputs }: Readonly<Record<string, unknown>>): ReadonlyMap<string, TypedValue> {
-  const fields = configuredFields ?? (isObject(inputs) ? inputs : undefined);
-  if (fields === undefined || fields === '') return new Map();
-  if (!isObject(fields)) throw badConfig('fields has to be an object: one entry for each field, with type and value.');
+export function readTypedValues({ fields }: Readonly<Record<string, unknown>>): ReadonlyMap<string, TypedValue> {
+  if (fields === undefined || fields === null || fields === '') return new Map();
+  if (!isObject(fields)) throw badConfig('fields must be an object with one entry per field, each with type and value.');
   return new Map(
     Object.entries(fields).map(([name, entry]): [string, TypedValue] => {
       if (!isObject(entry) || typeof entry.type !== 'string')
-        throw badConfig(safeMessage`fields.${name} has to be an object with type and value.`);
+        throw badConfig(safeMessage`fields.${name} must be an object with type and value.`);
       return [name, { type: entry.type, value: entry.value }];
     }),
   );

@@ -21,7 +21,7 @@ interface Answer {
 }
 
 // The dialog of an inventory tests what it holds, by the rules of an appliance's own test (nodes-test-button.ts).
-describe('a test of all appliances', () => {
+describe('the test of all appliances of an inventory', () => {
   const rig = new NodeRedHarness('node-red');
   let fleet: SimulatedFleet;
   beforeAll(async () => {
@@ -74,7 +74,7 @@ describe('a test of all appliances', () => {
     message: expect.stringMatching(words) as string,
   });
 
-  it('takes what stands in a dialog that is not deployed', async () => {
+  it('uses the settings of a dialog that is not deployed', async () => {
     await rig.deploy({ nodes: [], credentials: { tls1: { cadata: fleet.ca } } });
     const answer = await ask(dialog({ id: 'new', list: list(2), credentials: TYPED }));
     expect(answer).toMatchObject({ ok: true, well: 2 });
@@ -87,7 +87,7 @@ describe('a test of all appliances', () => {
     });
   });
 
-  it('takes what stands there in place of what is deployed, and tells the rest from the deployed one', async () => {
+  it('uses the changed settings of the dialog, and the deployed ones for the rest', async () => {
     await deploy({ defaults: '{"realm": "Nobody"}' });
     expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
     expect(await ask({ id: 'inv1' })).toMatchObject({ ok: true, well: 0 });
@@ -95,7 +95,7 @@ describe('a test of all appliances', () => {
       expect(await ask(dialog({ credentials }))).toMatchObject({ ok: true, well: 1 });
   });
 
-  it('sends what is stored to the address that it was deployed for, and to no other', async () => {
+  it('sends a stored password only to the address it was deployed for', async () => {
     await deploy();
     const answer = await ask(dialog({ ...untouched, list: list(2) }));
     expect(answer).toMatchObject({
@@ -111,7 +111,7 @@ describe('a test of all appliances', () => {
     expect(await ask(dialog({ list: list(2), credentials: TYPED }))).toMatchObject({ well: 2 });
   });
 
-  it('sends it to no address of another set, whatever the sets are called now', async () => {
+  it('does not send a stored password to the address of another set, even if sets are renamed', async () => {
     const sets = {
       sets: 'eu us',
       list: JSON.stringify([
@@ -131,7 +131,7 @@ describe('a test of all appliances', () => {
     expect(sent()).toEqual(before);
   });
 
-  it('sends it through no proxy that is not deployed', async () => {
+  it('does not send a stored password through an undeployed proxy', async () => {
     await deploy();
     const proxy = { id: 'p9', type: 'http proxy', url: 'http://127.0.0.1:1', noproxy: [] };
     const answer = await ask(dialog({ ...untouched, proxy: 'p9', nodes: { proxy } }));
@@ -142,7 +142,7 @@ describe('a test of all appliances', () => {
     expect(sent()).toEqual([0, 0]);
   });
 
-  it('sends it through none that has changed, also where entries call that by its name', async () => {
+  it('does not send a stored password through a changed proxy, even if entries name the proxy', async () => {
     const proxy = { id: 'p1', type: 'http proxy', name: 'corporate', url: 'http://127.0.0.1:1', noproxy: [] };
     const named = { list: list(1, { proxy: 'corporate' }) };
     await rig.deploy({
@@ -157,7 +157,7 @@ describe('a test of all appliances', () => {
     expect(typed.rows).toMatchObject([refused('BAD_CONFIG', /no usable URL/)]);
   });
 
-  it('sends nothing else that is stored with it either, and asks for a second password too', async () => {
+  it('sends no other stored secret either, and asks for a second password too', async () => {
     const other = await startSimulatedFleet(1, { password: PASSWORD, secondFactor: { password: 'planted second' } });
     try {
       await deploy({}, { ...TYPED, secondUsername: 'stored-name', secondPassword: 'planted second' });
@@ -176,7 +176,7 @@ describe('a test of all appliances', () => {
     }
   });
 
-  it('shows no secret that an appliance tells back', async () => {
+  it('redacts secrets that an appliance repeats', async () => {
     await deploy();
     const said = { 'system-information': { 'host-name': PASSWORD, 'serial-number': encodeURIComponent(PASSWORD), 'os-version': '1' } };
     const [appliance] = fleet.appliances;
@@ -187,7 +187,7 @@ describe('a test of all appliances', () => {
     appliance?.clearFaults();
   });
 
-  describe('of variables', () => {
+  describe('with variables', () => {
     const VARIABLE = '${GATEWAY_DRAFT_VALUE}';
     const variable = { credentials: { username: 'api-admin', password: VARIABLE } };
     beforeAll(() => {
@@ -199,7 +199,7 @@ describe('a test of all appliances', () => {
       });
     });
 
-    it('takes the value that the deployed node has, for its addresses alone', async () => {
+    it('gives a variable the value of the deployed node, for the deployed addresses only', async () => {
       await deploy({}, { username: 'api-admin', password: VARIABLE });
       expect(await ask(dialog({ ...variable, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });
       await helper.unload();
@@ -209,7 +209,7 @@ describe('a test of all appliances', () => {
       expect(sent()[1]).toBe(0);
     });
 
-    it('reads none that is not deployed so', async () => {
+    it('reads no variable that is not deployed with the same name', async () => {
       await deploy();
       expect((await ask(dialog(variable))).rows).toMatchObject([refused('BAD_CONFIG', /environment variable/)]);
       for (const property of ['list', 'defaults', 'sets', 'file'])
@@ -217,7 +217,7 @@ describe('a test of all appliances', () => {
       expect(sent()).toEqual([0, 0]);
     });
 
-    it('takes secrets from the environment as that is deployed, for the deployed addresses alone', async () => {
+    it('reads secrets from the deployed environment prefix, for the deployed addresses only', async () => {
       const environment = { secrets: 'environment', prefix: 'DRAFT' };
       await deploy(environment, {});
       expect(await ask(dialog({ ...environment, list: list(2) }))).toMatchObject({ well: 1, rows: [refused(), { ok: true }] });
@@ -232,7 +232,7 @@ describe('a test of all appliances', () => {
     });
   });
 
-  it('reads files and folders as they are deployed, and no other', async () => {
+  it('reads files and folders only as they are deployed', async () => {
     const folder = createTemporaryFolder();
     const [file, other] = [join(folder, 'ours.json'), join(folder, 'other.json')];
     writeFileSync(file, list(1));
@@ -246,7 +246,7 @@ describe('a test of all appliances', () => {
     expect(await ask(dialog({ ...untouched, secrets: 'folder', secretsFolder: folder }))).toMatchObject(refused('BAD_CONFIG', /deploy/));
   });
 
-  it('is no way to try passwords', async () => {
+  it('limits guesses of passwords', async () => {
     await deploy();
     const four = {
       sets: 'a b c',
@@ -273,7 +273,7 @@ describe('a test of all appliances', () => {
     expect(sent()).toEqual(before);
   });
 
-  it('tells what is wrong with what all have in common', async () => {
+  it('reports an error in the common settings', async () => {
     const proxies = ['p1', 'p2'].map((id) => ({ id, type: 'http proxy', name: 'twice', url: 'http://127.0.0.1:1', noproxy: [] }));
     // An id goes before a name.
     const named = { id: 'p0', type: 'http proxy', name: 'p1', url: 'no url', noproxy: [] };
@@ -295,7 +295,7 @@ describe('a test of all appliances', () => {
     expect(own).toMatchObject(refused('CONNECTION', /proxy/));
   });
 
-  it('does not pause for what is refused at different addresses', async () => {
+  it('does not pause after rejections at different addresses', async () => {
     await deploy();
     const two = JSON.stringify(
       fleet.entries.flatMap((one) => ['', 'a'].map((credentials) => ({ ...one, name: one.name + credentials, credentials }))),
@@ -306,7 +306,7 @@ describe('a test of all appliances', () => {
     expect(await ask(dialog(untouched))).toMatchObject({ ok: true, well: 1 });
   });
 
-  it('is none either where wrong credentials are answered with 403', async () => {
+  it('limits guesses also if wrong credentials are answered with 403', async () => {
     await deploy();
     const [appliance] = fleet.appliances;
     appliance?.fault({ match: ({ path }) => path.includes('realm_auth'), status: 403, body: '{}', times: Infinity });
@@ -318,7 +318,7 @@ describe('a test of all appliances', () => {
     expect(await ask(dialog({ credentials: TYPED }))).toMatchObject({ ok: false, code: 'LOGIN_PAUSED' });
   });
 
-  it('is no way to try one password in many realms, typed or stored', async () => {
+  it('limits guesses of one password in many realms, typed or stored', async () => {
     await deploy();
     const realms = JSON.stringify(
       ['Admin Users', 'one', 'two', 'three'].map((realm) => ({ ...fleet.entries[0], name: `of ${realm}`, realm })),

@@ -5,7 +5,7 @@ const flow = { secondFactor: 'flow' } as const;
 const factor = { secondFactor: { password: 'second one' } };
 
 describe('a login whose second factor comes by message', () => {
-  it('is pending until the code comes; actions fail at once with its id and work afterwards', async () => {
+  it('stays pending until the code comes, fails actions with its id, and lets them work afterwards', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     const early = await expectFailure(gateway.run('system.info'));
     expect([early.code, early.cause?.resumeId]).toEqual(['SECOND_FACTOR_REQUIRED', undefined]);
@@ -25,7 +25,7 @@ describe('a login whose second factor comes by message', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('is over when the code is wrong; the code is in no message and not sent again', async () => {
+  it('ends if the code is wrong, never repeats the code and puts it in no message', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     await gateway.run('login.login');
     const wrong = await expectFailure(gateway.run('login.resume', { code: 'wrong-code' }));
@@ -35,7 +35,7 @@ describe('a login whose second factor comes by message', () => {
     expect(simulator.requests.filter(({ path }) => path === LOGIN_PATH)).toHaveLength(2);
   });
 
-  it('may have several steps', async () => {
+  it('can have several steps', async () => {
     const { gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'second one', steps: 2 } }, flow);
     const first = (await gateway.run('login.login')).data as { resumeId: string };
     const second = (await gateway.run('login.resume', { code: 'second one', resumeId: first.resumeId })).data as {
@@ -46,7 +46,7 @@ describe('a login whose second factor comes by message', () => {
     expect((await gateway.run('login.resume', { code: 'second one' })).data).toEqual({ state: 'ready' });
   });
 
-  it('is forgotten on demand', async () => {
+  it('can be discarded', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(factor, flow);
     await gateway.run('login.login');
     expect((await gateway.run('login.forget')).data).toEqual({ state: 'none' });

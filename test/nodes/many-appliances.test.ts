@@ -1,4 +1,4 @@
 import { describe } from 'vitest';
 import { manyAppliancesSuite } from './suites/many-appliances';
 
-describe('one node, many appliances', () => manyAppliancesSuite('node-red'));
+describe('an action node with many appliances in Node-RED 4.1', () => manyAppliancesSuite('node-red'));

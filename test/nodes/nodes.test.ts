@@ -14,13 +14,13 @@ describe('nodes in Node-RED 4.1', () => {
   describe('messages', () => messagesSuite('node-red'));
   describe('fields', () => fieldsSuite('node-red'));
   describe('setup', () => configurationSuite('node-red'));
-  describe('life', () => lifecycleSuite('node-red'));
+  describe('life cycle', () => lifecycleSuite('node-red'));
   describe('areas', () => areasSuite('node-red'));
   describe('approval', () => approvalSuite('node-red'));
-  describe('containing', () => containmentSuite('node-red'));
+  describe('containment', () => containmentSuite('node-red'));
   describe('a login by message', () => loginSuite('node-red'));
   describe('transfers and backups', () => transfersSuite('node-red'));
   describe('progress', () => progressSuite());
-  describe('observing', () => observingSuite('node-red'));
+  describe('diagnostics', () => observingSuite('node-red'));
   describe('the test button', () => testButtonSuite('node-red'));
 });

@@ -24,8 +24,8 @@ const USER = 'authentication/auth-servers/auth-server/System Local/local/users/u
 const shownOf = (exchanges: readonly ExchangeLogEntry[]): string[] =>
   exchanges.map(({ method, path, status, code }) => `${method} ${path} ${status ?? code}`);
 
-describe('exchanges', () => {
-  it('are remembered as method, path, status and time, logins among them, names in paths as *', async () => {
+describe('the exchange log', () => {
+  it('records method, path, status and time, includes logins, and masks names in paths', async () => {
     const { gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     await expectFailure(gateway.run('config.get', { path: USER }));
@@ -35,14 +35,14 @@ describe('exchanges', () => {
     expect(JSON.stringify(found)).not.toContain('planted');
   });
 
-  it('without an answer have the code of what ended them', async () => {
+  it('records the error code of an exchange without an answer', async () => {
     const server = await startRawServer((_asked, socket) => void socket.destroy());
     const gateway = gatewayFor(server);
     await expectFailure(gateway.run('sessions.kill', { 'session-id': 'planted' }));
     expect(shownOf(gateway.exchanges()).at(-1)).toBe('DELETE /api/v1/system/active-users/session/* CONNECTION');
   });
 
-  it('are the latest two hundred, in order', async () => {
+  it('keeps the latest 200 exchanges in order', async () => {
     const server = await startRawServer(({ path }) => httpResponse(path.includes('status=sbr') ? 404 : 200, '{}'));
     const gateway = gatewayFor(server, { connections: 1 });
     for (let index = 0; index < MAX_LOGGED_EXCHANGES + 5; index++) {
@@ -55,7 +55,7 @@ describe('exchanges', () => {
     expect(found.map(({ at }) => at)).toEqual(found.map(({ at }) => at).toSorted());
   });
 
-  it('are told one by one where that is switched on, and no fault of whoever listens changes anything', async () => {
+  it('calls the listener for each exchange if it is enabled, and ignores its errors', async () => {
     const simulator = await startTestSimulator();
     const told: string[] = [];
     const onExchange = (exchange: ExchangeLogEntry, name: string): void => {
@@ -72,7 +72,7 @@ describe('exchanges', () => {
 describe('the history of a gateway', () => {
   const INFO_PATH = '/gw/api/v1/system/system-information';
 
-  it('shows what was noted, without names, the newest last', () => {
+  it('returns recorded exchanges without names, the newest last', () => {
     const history = new ExchangeLog('/gw');
     expect(history.list()).toEqual([]);
     const noted = history.add('GET', INFO_PATH, 200, 1.26);
@@ -85,7 +85,7 @@ describe('the history of a gateway', () => {
     expect(history.toLogEntry(noted)).toEqual(history.list()[0]);
   });
 
-  it('keeps of a long address what is shown of it alone, and forgets what is older than the latest', () => {
+  it('keeps only the shown part of a long path, and drops the oldest entries', () => {
     const history = new ExchangeLog('/gw');
     const [short, long] = [1000, 1001].map((length) => history.add('GET', `${INFO_PATH}/`.padEnd(length, 'x'), 200, 1).path);
     expect([short?.length, long]).toEqual([1000, '/api/v1/system/system-information/*']);
@@ -96,8 +96,8 @@ describe('the history of a gateway', () => {
   });
 });
 
-describe('counters', () => {
-  it('are plain data: requests, how long they took, failures, logins, repeats, connections', async () => {
+describe('the counters of a gateway', () => {
+  it('count requests, times, failures, logins, retries and connections as plain data', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 3 });
     expect(gateway.counters()).toMatchObject({ runs: 0, requests: {}, seconds: {}, connections: { open: 0, waiting: 0, opened: 0 } });
     await gateway.run('system.info');
@@ -120,7 +120,7 @@ describe('counters', () => {
     expect(counters.requests.GET).toEqual({ 200: 2, 500: 1 });
   });
 
-  it('count how long requests took by bounds that they were not above, by method and together', () => {
+  it('count request times by upper bounds, by method and in total', () => {
     const counters = new Counters();
     expect(counterValues(counters, { open: 0, waiting: 0, opened: 0 })).toMatchObject({
       requests: {},
@@ -145,7 +145,7 @@ describe('counters', () => {
     expect(counters.durations.seconds).toBeCloseTo(121.3101);
   });
 
-  it('tell what waits', async () => {
+  it('report what is waiting', async () => {
     let answer = (): void => undefined;
     const server = await startRawServer((_asked, socket) => void (answer = () => void socket.write(httpResponse(200, '{}'))));
     const gateway = gatewayFor(server, { connections: 1 });
@@ -178,7 +178,7 @@ describe('a support bundle', () => {
     proxy: { url: 'http://planted-proxy:1', username: 'planted-proxy-account', password: 'planted-proxy-password', noproxy: ['*'] },
   } satisfies Partial<Settings>;
 
-  it('has versions, settings, counters and exchanges, and nothing that is secret or a name', async () => {
+  it('contains versions, settings, counters and exchanges, but no secrets and no names', async () => {
     const simulator = await startTestSimulator({ username: PLANTED.username, password: PLANTED.password, realm: PLANTED.realm });
     const gateway = gatewayFor(simulator, { ...PLANTED, secondFactor: 'none', pin: simulator.state.system.serialNumber });
     await expectFailure(gateway.run('config.get', { path: USER }));
@@ -209,7 +209,7 @@ describe('a support bundle', () => {
       expect(text, hidden).not.toContain(hidden);
   });
 
-  it('is made of an appliance that is away too', async () => {
+  it('can be made while the appliance is unreachable', async () => {
     const gateway = gatewayFor({ url: 'https://127.0.0.1:1' });
     const { data, envelope } = await gateway.run('system.support-bundle');
     expect(envelope.ok).toBe(true);
@@ -217,7 +217,7 @@ describe('a support bundle', () => {
     expect((data as { appliance: object }).appliance).not.toHaveProperty('status');
   });
 
-  it('is made of one that says nothing of itself, of which the rest is asked all the same', async () => {
+  it('is complete even if the appliance does not report its system information', async () => {
     const server = await startRawServer(({ path }) => {
       if (path === SYSTEM_INFORMATION_PATH) return httpResponse(404);
       if (path.endsWith('/role-mapping-rules'))
@@ -240,14 +240,14 @@ describe('a support bundle', () => {
   it.each([
     ['{"system-information":{"os-name":"G","os-version":7}}', { 'hardware-model': null, 'os-name': 'G', 'os-version': null }],
     [`{"os-name":"${'x'.repeat(101)}"}`, { 'hardware-model': null, 'os-name': 'x'.repeat(100), 'os-version': null }],
-  ])('shows of an appliance what it says, shortened', async (body, appliance) => {
+  ])('shortens what the appliance reports', async (body, appliance) => {
     const server = await startRawServer(({ path }) => (path === SYSTEM_INFORMATION_PATH ? httpResponse(200, body) : httpResponse(403)));
     const { data } = await bundle(gatewayFor(server));
     expect(data.appliance).toEqual(appliance);
     expect(codesOf(data)).toEqual(['no-guard-rails']);
   });
 
-  it('looks at twenty roles at most', async () => {
+  it('reads at most twenty roles', async () => {
     const roles = Array.from({ length: 25 }, (_, index) => `R${index}`);
     const server = await startRawServer(({ path }) =>
       httpResponse(200, path.endsWith('/role-mapping-rules') ? JSON.stringify({ rule: [{ roles }] }) : '{}'),
@@ -257,7 +257,7 @@ describe('a support bundle', () => {
     expect(codesOf(data)).toEqual(['no-guard-rails']);
   });
 
-  it.each([SYSTEM_INFORMATION_PATH, '/role-mapping-rules'])('can be cancelled while %s is asked for', async (end) => {
+  it.each([SYSTEM_INFORMATION_PATH, '/role-mapping-rules'])('can be canceled while %s is being read', async (end) => {
     const server = await startRawServer(({ path }) => (path.endsWith(end) ? undefined : httpResponse(200, '{}')));
     const cancel = new AbortController();
     const run = expectFailure(gatewayFor(server).run('system.support-bundle', {}, cancel.signal));
@@ -266,7 +266,7 @@ describe('a support bundle', () => {
     expect((await run).code).toBe('ABORTED');
   });
 
-  it('names the release of the folder above that is this package', () => {
+  it('names the release of this package from its folder', () => {
     const root = createTemporaryFolder();
     const place = (...path: string[]): string => join(root, ...path);
     mkdirSync(place('a', 'b', 'c', 'd'), { recursive: true });
@@ -280,7 +280,7 @@ describe('a support bundle', () => {
     expect(findPackageVersion(createTemporaryFolder())).toBe('unknown');
   });
 
-  it('asks nothing more of one that refuses the login, nor about roles where there is no realm, and can be cancelled', async () => {
+  it('sends nothing else after a rejected login, skips roles without a realm, and can be canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const refused = (await bundle(gateway)).data;
     expect([refused.appliance['code'], codesOf(refused)]).toEqual(['LOGIN_REJECTED', ['no-guard-rails']]);
@@ -295,7 +295,7 @@ describe('a support bundle', () => {
     expect((await expectFailure(cancelled)).code).toBe('ABORTED');
   });
 
-  it('has what whoever runs it adds', async () => {
+  it('contains the facts that the host adds', async () => {
     const hostInfo = () => ({ versions: { 'node-red': '4.1' }, findings: [{ code: 'mine', text: 'Mine.' }] });
     const { gateway } = await startSimulatorWithGateway({}, {}, { hostInfo });
     const { data } = await bundle(gateway);
@@ -308,7 +308,7 @@ describe('a support bundle', () => {
     ['10', false],
     ['9', true],
     ['0', false],
-  ])('tells of a role whose idle timeout is %s: %s', async (idle, told) => {
+  ])('reports a role with an idle timeout of %s: %s', async (idle, told) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { items } = simulator.state.configuration.collection('administrators', 'admin-roles', 'admin-role');
     for (const role of items.values()) role.resource('general', 'session-options').values.set('idle-timeout', idle);
@@ -326,7 +326,7 @@ describe('a support bundle', () => {
     ['plain-http', { url: 'http://127.0.0.1:8080' }],
     ['proxy-password-in-clear', { proxy: { url: 'http://proxy:1', username: 'a' } }],
     ['no-guard-rails', { pin: undefined as never }],
-  ])('advises on %s, and on nothing else', (code, more) => {
+  ])('reports the finding %s and no other', (code, more) => {
     const of = (settings: Partial<Settings>): string[] => {
       const settled = checkSettings({ ...base, ...quiet, ...settings });
       const counters = new Gateway(settled).counters();
@@ -339,7 +339,7 @@ describe('a support bundle', () => {
     expect(of({})).toEqual([]);
   });
 
-  it('advises on many logins', () => {
+  it('reports a finding after many logins', () => {
     const settled = checkSettings({ ...base, ...quiet });
     const gateway = new Gateway(settled);
     const codes = (logins: number, hours: number): string[] => {
@@ -350,7 +350,7 @@ describe('a support bundle', () => {
     expect([codes(5, 0.1), codes(7, 1), codes(14, 2.5), codes(7, 2)]).toEqual([[], ['many-logins'], [], []]);
   });
 
-  it('has no setting of which nobody has decided whether it may be shown', () => {
+  it('contains only settings that are known to be safe to show', () => {
     const everything: Required<Settings> = {
       ...PLANTED,
       url: 'https://vpn.example.com/planted',

@@ -17,7 +17,7 @@ interface Answer {
   links?: { name: string }[];
 }
 
-describe('what a dialog asks of an appliance', () => {
+describe('the lookup routes', () => {
   const rig = new NodeRedHarness('node-red', { password: PASSWORD, sessions: 400 });
   beforeAll(() => rig.start());
   afterEach(async () => {
@@ -45,19 +45,19 @@ describe('what a dialog asks of an appliance', () => {
   }
   const list = (body: object): Promise<Answer> => ask('list', { given: {}, search: '', ...body });
 
-  it('is answered by the deployed node, and by one that is not deployed', async () => {
+  it('answer for a deployed node and for an undeployed one', async () => {
     await rig.deploy(deployed);
     const wanted = { ok: true, entries: expect.arrayContaining([{ value: 'System Local', note: 'local' }]) as unknown };
     expect(await list({ kind: 'local-server', appliance: { id: 'a1' } })).toMatchObject(wanted);
     expect(await list({ kind: 'local-server', appliance: draft(typed) })).toMatchObject(wanted);
   });
 
-  it('is which other appliances there are, where a field names one', async () => {
+  it('list the other appliances for a field that names one', async () => {
     await rig.deploy(deployed);
     expect(await list({ kind: 'appliance', appliance: { id: 'a1' } })).toMatchObject({ entries: [{ value: 'vpn-1', note: rig.sim.url }] });
   });
 
-  it('is those of an inventory, too', async () => {
+  it('list the appliances of an inventory', async () => {
     const entries = [{ name: 'vpn-eu-1', url: 'https://vpn-eu-1.example.com' }];
     const inventory = {
       id: 'inv1',
@@ -73,14 +73,14 @@ describe('what a dialog asks of an appliance', () => {
     await expect.poll(names).toEqual(['vpn-1', 'vpn-eu-1']);
   });
 
-  it('is which writes a journal can hold, where a field names one', async () => {
+  it('list the writes that a journal can contain', async () => {
     await rig.deploy(deployed);
     const { entries = [] } = await list({ kind: 'operation', appliance: { id: 'a1' }, search: 'users.' });
     expect(entries.map(({ value }) => value)).toEqual(expect.arrayContaining(['users.disable', 'users.create']));
     expect(entries).not.toContainEqual({ value: 'users.list' });
   });
 
-  it('is a part of a long list, searched here; what is not there any more is told', async () => {
+  it('return part of a long list, search it on the server, and report values that no longer exist', async () => {
     await rig.deploy(deployed);
     const appliance = { id: 'a1' };
     const all = await list({ kind: 'session', appliance });
@@ -96,7 +96,7 @@ describe('what a dialog asks of an appliance', () => {
     expect(rig.sim.requests.length).toBeGreaterThan(requests);
   });
 
-  it('is a resource with what is below it, its secrets masked', async () => {
+  it('return a resource with its children and masked secrets', async () => {
     await rig.deploy(deployed);
     const appliance = { id: 'a1' };
     const root = await ask('read', { appliance, path: '/' });
@@ -107,7 +107,7 @@ describe('what a dialog asks of an appliance', () => {
     expect(rig.sim.requests.every(({ method, path }) => method === 'GET' || path.endsWith('/realm_auth'))).toBe(true);
   });
 
-  it('never sends a stored password to an address that it was not deployed for', async () => {
+  it('never send a stored password to an address it was not deployed for', async () => {
     await rig.deploy(deployed);
     const elsewhere = draft({ id: 'a1', url: 'https://127.0.0.1:9', credentials: { username: 'api-admin', password: '__PWRD__' } });
     expect(await list({ kind: 'local-server', appliance: elsewhere })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
@@ -120,18 +120,18 @@ describe('what a dialog asks of an appliance', () => {
     ['no appliance', 'read', { path: '/' }, 'BAD_CONFIG'],
     ['no path', 'read', { appliance: { id: 'a1' } }, 'BAD_INPUT'],
     ['a path that leaves the tree', 'read', { appliance: { id: 'a1' }, path: '../realm_auth' }, 'BAD_INPUT'],
-  ])('says of %s what is wrong', async (_what, route, body, code) => {
+  ])('report what is wrong with %s', async (_what, route, body, code) => {
     await rig.deploy(deployed);
     expect(await ask(route, { given: {}, ...body })).toMatchObject({ ok: false, code, message: expect.stringMatching(/\w/) as string });
   });
 
-  it('says that nobody answers', async () => {
+  it('report that no appliance answers', async () => {
     await rig.deploy(deployed);
     const nobody = draft({ url: 'https://127.0.0.1:9', ...typed });
     expect(await list({ kind: 'session', appliance: nobody })).toMatchObject({ ok: false, code: 'CONNECTION', reason: 'ECONNREFUSED' });
   });
 
-  describe('a preview', () => {
+  describe('the preview', () => {
     type Preview = Answer & { plan?: unknown[]; items?: unknown[] };
     const preview = async (type: string, operation: string, fields: object, message: object = {}): Promise<Preview> => {
       await rig.deploy(deployed);
@@ -141,7 +141,7 @@ describe('what a dialog asks of an appliance', () => {
     const writes = (): string[] =>
       rig.sim.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth')).map(({ path }) => path);
 
-    it('tells what would be sent for a sample, secrets masked, and sends nothing', async () => {
+    it('shows what would be sent for a sample message, masks secrets, and sends nothing', async () => {
       const fields = { server: str('System Local'), 'password-cleartext': { type: 'cred', value: '' } };
       const answer = await preview('gateway-users', 'create', fields, { payload: { username: 'new.one' } });
       const body = { username: 'new.one', 'password-cleartext': '••••' };
@@ -149,7 +149,7 @@ describe('what a dialog asks of an appliance', () => {
       expect(writes()).toEqual([]);
     });
 
-    it('tells whose sessions would end', async () => {
+    it('lists the sessions that would end', async () => {
       const [one] = (await rig.deploy(deployed), await list({ kind: 'session-user', appliance: { id: 'a1' } })).entries ?? [];
       await rig.reset();
       const answer = await preview('gateway-sessions', 'kill-user', { name: str(one?.value ?? ''), max: { type: 'num', value: '400' } });
@@ -165,19 +165,19 @@ describe('what a dialog asks of an appliance', () => {
       ['gateway-users', 'disable', { server: { type: 'env', value: 'PATH' } }],
       ['gateway-certificates', 'upload', { file: { type: 'str', value: '/etc/passwd' }, password: { type: 'str', value: 'x' } }],
       ['gateway-users', 'explode', {}],
-    ])('of %s %s is none, and it says why', async (type, operation, fields) => {
+    ])('of %s %s is refused with a reason', async (type, operation, fields) => {
       expect(await preview(type, operation, fields)).toMatchObject({ ok: false, code: 'BAD_INPUT' });
       expect(writes()).toEqual([]);
     });
 
-    it('of what only reads says so, and reads nothing', async () => {
+    it('of a read says that it reads, and reads nothing', async () => {
       const before = rig.sim.requests.length;
       expect(await preview('gateway-config', 'get', { path: str('users') })).toMatchObject({ ok: true, reads: true });
       expect(rig.sim.requests.length).toBe(before);
     });
   });
 
-  it.each(['LOGIN_REJECTED', 'FORBIDDEN'])('is no way to try passwords, where wrong ones are %s', async (code) => {
+  it.each(['LOGIN_REJECTED', 'FORBIDDEN'])('limit guesses of passwords if a wrong one is answered with %s', async (code) => {
     await rig.deploy(deployed);
     if (code === 'FORBIDDEN') rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, body: '{}', times: Infinity });
     const codes = [];
@@ -192,7 +192,7 @@ describe('what a dialog asks of an appliance', () => {
     expect(() => loginAttempts.assertAllowed()).not.toThrow();
   });
 
-  it('may be forbidden to an account without any password being wrong', async () => {
+  it('do not count a 403 for missing permissions as a wrong password', async () => {
     await rig.deploy(deployed);
     rig.sim.fault({ match: ({ path }) => path.includes('auth-servers'), status: 403, body: '{}', times: Infinity });
     for (let times = 0; times < 4; times++)
@@ -200,7 +200,7 @@ describe('what a dialog asks of an appliance', () => {
     expect(() => loginAttempts.assertAllowed()).not.toThrow();
   });
 
-  it('is refused to pages of other addresses', async () => {
+  it('reject requests from pages of other origins', async () => {
     await rig.deploy(deployed);
     const before = rig.sim.requests.length;
     for (const route of ['list', 'read', 'preview']) {

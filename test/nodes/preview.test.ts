@@ -12,7 +12,7 @@ interface Answer {
 }
 
 /** What a preview knows of the node that runs: the last message, and values that are this machine's. */
-describe('the preview of a node that is deployed', () => {
+describe('the preview of a deployed node', () => {
   const rig = new NodeRedHarness('node-red', { sessions: 5 });
   let from = 0;
   beforeAll(() => rig.start());
@@ -40,7 +40,7 @@ describe('the preview of a node that is deployed', () => {
       .filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'))
       .map(({ path }) => path);
 
-  it('has the last message as it came, small and without secrets', async () => {
+  it('contains the last message, shortened and without secrets', async () => {
     await rig.deploy({ nodes: [{ ...users, operation: 'create' }] });
     expect(await ask('last', { id: 'n1' })).toEqual({ ok: true });
     const payload = { server: 'System Local', username: 'new.one', 'password-cleartext': 'planted', more: { deep: [1, { x: true }] } };
@@ -52,7 +52,7 @@ describe('the preview of a node that is deployed', () => {
     expect(await ask('last', { id: 'a1' })).toEqual({ ok: true });
   });
 
-  it('keeps nothing of a message that cannot be looked at, and runs it all the same', async () => {
+  it('ignores a message that cannot be read, which runs nevertheless', async () => {
     await rig.deploy({ nodes: [{ ...users, fields: { server: str('System Local'), username: str('contractor1') } }] });
     const message = Object.defineProperty({ topic: 't' }, 'odd', {
       enumerable: true,
@@ -75,7 +75,7 @@ describe('the preview of a node that is deployed', () => {
     ['global', 'person', 'contractor1'],
     ['flow', 'person', 'contractor1'],
     ['str', '${GATEWAY_PREVIEW}', 'contractor1'],
-  ])('reads %s %s as it is deployed, and no other', async (type, value, wanted) => {
+  ])('reads %s %s only as it is deployed', async (type, value, wanted) => {
     process.env.GATEWAY_PREVIEW = 'contractor1';
     const fields = { server: str('System Local'), username: { type, value } };
     await rig.deploy({ nodes: [{ ...users, fields }] });
@@ -94,7 +94,7 @@ describe('the preview of a node that is deployed', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('of an operation that a message names tells which it is', async () => {
+  it('shows which operation the message selects', async () => {
     const dynamic = {
       type: 'gateway-users',
       operation: 'payload.operation',
@@ -111,7 +111,7 @@ describe('the preview of a node that is deployed', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('of a read is its request, and sends none', async () => {
+  it('of a read shows its request and sends nothing', async () => {
     await rig.deploy({ nodes: [] });
     const before = rig.sim.requests.length;
     const get = { type: 'gateway-config', operation: 'get', operationType: 'op', fields: { path: str('users/{{payload.kind}}') } };

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { NodeRedHarness } from '../helpers/node-red';
 
 /** The line below each node tells a story: what it needs, how far it is, and how the appliance is that all of them use. */
-describe('what stands under the nodes', () => {
+describe('the status below the nodes', () => {
   const rig = new NodeRedHarness('node-red', { sessions: 25 });
   beforeAll(() => rig.start());
   afterEach(() => rig.reset());
@@ -15,7 +15,7 @@ describe('what stands under the nodes', () => {
       return last?.text === text && (fill === undefined || last?.fill === fill);
     });
 
-  it('is that the appliance is away, under all of its nodes, until one of them finds it again', async () => {
+  it('shows an unreachable appliance on all its nodes until one node reaches it again', async () => {
     await rig.deploy({
       nodes: [info, { ...info, id: 'n2' }, { ...info, id: 'n3', appliance: '', applianceFrom: 'msg' }, { ...info, id: 'n4' }],
     });
@@ -33,7 +33,7 @@ describe('what stands under the nodes', () => {
     expect(rig.statuses('n1').at(-1)).toMatchObject({ text: 'no connection', fill: 'red' });
   });
 
-  it('is shared by a node whose messages name the appliance, from the first one on', async () => {
+  it('shows an unreachable appliance on a node whose messages name the appliance, from the first message on', async () => {
     const other = {
       id: 'a2',
       type: 'gateway-appliance',
@@ -63,7 +63,7 @@ describe('what stands under the nodes', () => {
     await rig.until(() => !rig.statuses('n3').at(-1)?.text);
   });
 
-  it('is not changed by what never left, nor by what the appliance answers', async () => {
+  it('does not change when nothing was sent or when the appliance answers with an error', async () => {
     const get = { type: 'gateway-config', operation: 'get', fields: { path: { type: 'msg', value: 'payload' } } };
     await rig.deploy({ nodes: [get, { ...info, id: 'n2' }, { ...get, id: 'n3' }] });
     await rig.run({ payload: 'nowhere/at/all' });
@@ -73,7 +73,7 @@ describe('what stands under the nodes', () => {
     expect(rig.statuses('n2')).toEqual([]);
   });
 
-  it('is the field that is missing, by its name in the dialog', async () => {
+  it('names the missing field by its label in the dialog', async () => {
     await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'list' }] });
     const { caught } = await rig.run({ payload: 42 });
     expect(caught[0]?.error).toMatchObject({ code: 'BAD_INPUT' });
@@ -81,7 +81,7 @@ describe('what stands under the nodes', () => {
     await until('n1', 'needs Auth server', 'red');
   });
 
-  it('counts the seconds of a pause', async () => {
+  it('counts down the seconds of a pause', async () => {
     await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials: { a1: { username: 'api-admin', password: 'wrong' } } });
     await rig.run({ payload: '' }, 'n2');
     await until('n1', 'login failed', 'yellow');
@@ -92,7 +92,7 @@ describe('what stands under the nodes', () => {
     expect(rig.statuses().at(-1)?.text).toMatch(/^paused \d+ s$/);
   });
 
-  it('is how many of several are behind it', async () => {
+  it('counts the finished items of a message', async () => {
     await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'kill', fields: { max: { type: 'num', value: '25' } } }] });
     const sessions = Array.from({ length: 25 }, (_, index) => `sid-gone-${index}`);
     // One is answered when its turn comes; the others are.

@@ -15,7 +15,7 @@ const hook = { id: 'hook', type: 'http in', url: '/planted', name: 'planted', wi
 const kill = { id: 'kill', type: 'gateway-sessions', name: 'planted', appliance: 'a1', operation: 'kill-user', wires: [[]] };
 const through = (type: string): Definition[] => [{ ...hook, wires: [['m']] }, { id: 'm', type, wires: [['kill', 'm']] }, kill];
 
-describe('a flow that listens', () => {
+describe('a flow that listens on the network', () => {
   it.each<[string, string[], Definition[]]>([
     ['and leads straight to an end', ['listens-without-secret'], [hook, kill]],
     ['and leads to what only reads', ['reads-without-secret'], [hook, { ...kill, operation: 'list' }]],
@@ -47,31 +47,31 @@ describe('a flow that listens', () => {
     ['but is switched off', [], [{ ...hook, d: true }, kill]],
     ['and leads to what is switched off', [], [hook, { ...kill, d: true }]],
     ['and is odd', [], [{ id: 'hook', type: 'http in', wires: 'kill' }, { id: 'x', type: 'http in', wires: [[5, null]] }, kill]],
-  ])('%s: %j', (_how, codes, nodes) => {
+  ])('%s has the findings %j', (_how, codes, nodes) => {
     expect(codesOf(nodes)).toEqual(codes);
   });
 
-  it('is guarded where Node-RED asks who calls', () => {
+  it('has no finding if Node-RED requires authentication', () => {
     for (const settings of [{ httpNodeAuth: { user: 'a', pass: 'b' } }, { httpNodeMiddleware: () => undefined }]) {
       expect(codesOf([hook, kill], settings)).toEqual([]);
       expect(codesOf([{ ...hook, type: 'udp in' }, kill], settings)).toEqual(['listens-without-secret']);
     }
   });
 
-  it('is told of by ids, not by names or addresses', () => {
+  it('is reported with ids, not with names or addresses', () => {
     const [{ text = '' } = {}] = findUnguardedFlows(redOf([hook, kill]), 'a1');
     expect(text).toContain('(hook)');
     expect(text).toContain('(kill)');
     expect(text).not.toContain('planted');
   });
 
-  it('is told of twenty times at most', () => {
+  it('is reported at most twenty times', () => {
     const many = Array.from({ length: 50 }, (_, index) => ({ ...hook, id: `h${index}` }));
     expect(codesOf([...many, kill])).toHaveLength(20);
   });
 });
 
-describe('the examples', () => {
+describe('the example', () => {
   const folder = join(__dirname, '../../examples');
 
   it.each(readdirSync(folder).filter((file) => file.endsWith('.json')))('%s lets nobody act without a secret', (file) => {
@@ -82,8 +82,8 @@ describe('the examples', () => {
   });
 });
 
-describe('settings of Node-RED', () => {
-  it('tell its version; what an inventory has is told of flows that use one', () => {
+describe('the settings of Node-RED', () => {
+  it('are reported with the version, and flows of an inventory are reported for the inventory', () => {
     const red = redOf([hook, { ...kill, appliance: '', inventory: 'i1' }], { version: '4.1.15', adminAuth: {} });
     registerCountersRoute({
       ...red,
@@ -99,7 +99,7 @@ describe('settings of Node-RED', () => {
     [{ adminAuth: {} }, []],
     [{ adminAuth: {}, credentialSecret: false }, ['credentials-in-clear']],
     [{ adminAuth: {}, credentialSecret: 'x' }, []],
-  ])('%j: %j', (settings, codes) => {
+  ])('%j have the findings %j', (settings, codes) => {
     expect(findInsecureSettings(redOf([], settings)).map(({ code }) => code)).toEqual(codes);
   });
 });

@@ -18,7 +18,7 @@ interface Answer {
   };
 }
 
-describe('an appliance that is not trusted', () => {
+describe('an untrusted appliance', () => {
   const rig = new NodeRedHarness('node-red', { password: PASSWORD });
   const others: Simulator[] = [];
   beforeAll(() => rig.start());
@@ -51,7 +51,7 @@ describe('an appliance that is not trusted', () => {
     return response.body as Answer;
   }
 
-  it('shows its certificate, and is trusted by just that; nothing was sent to it before', async () => {
+  it('shows its certificate, which alone makes it trusted, and gets no request before', async () => {
     await rig.deploy(deployed);
     const { shown, code } = await ask(draft(rig.sim.url));
     expect(code).toBe('TLS');
@@ -63,7 +63,7 @@ describe('an appliance that is not trusted', () => {
     expect(await ask(draft(rig.sim.url, trusting(shown?.trust ?? { pem: '' })))).toMatchObject({ ok: true });
   });
 
-  it('is trusted by its authority where it shows that, and by itself where it does not', async () => {
+  it('is trusted through its authority if it sends one, else through its own certificate', async () => {
     await rig.deploy(deployed);
     const authority = selfSigned();
     const device = issueCertificate(authority);
@@ -84,7 +84,7 @@ describe('an appliance that is not trusted', () => {
     expect((await ask(draft(other.url, trusting(shown[1]?.trust ?? { pem: '' })))).code).toBe('TLS');
   });
 
-  it('that has another name than the address is trusted under its own', async () => {
+  it('with a certificate for another name is trusted under that name', async () => {
     await rig.deploy(deployed);
     const sim = await appliance({ host: '127.0.0.2', tls: selfSigned() });
     const { shown } = await ask(draft(sim.url));
@@ -93,7 +93,7 @@ describe('an appliance that is not trusted', () => {
     expect((await ask(draft(sim.url, trusting({ pem: shown?.trust?.pem ?? '' })))).code).toBe('TLS');
   });
 
-  it('whose certificate has expired cannot be', async () => {
+  it('with an expired certificate cannot be trusted', async () => {
     await rig.deploy(deployed);
     const authority = selfSigned();
     const device = issueCertificate(authority, { days: -0.5 });
@@ -104,8 +104,8 @@ describe('an appliance that is not trusted', () => {
     expect(shown?.chain[0]?.days).toBeLessThan(0);
   });
 
-  describe('a TLS configuration or a proxy that is not deployed', () => {
-    it('is used as it stands in the editor; what is stored of it and was not touched is filled in', async () => {
+  describe('an undeployed TLS configuration or proxy', () => {
+    it('is used as it is in the editor, with its stored secrets if they are unchanged', async () => {
       await rig.deploy(deployed);
       const untouched = { tls: { id: 'tls1', verifyservercert: true, credentials: {} } };
       expect(await ask(draft(rig.sim.url, { tls: 'tls1', nodes: untouched }))).toMatchObject({ ok: true });
@@ -130,7 +130,7 @@ describe('an appliance that is not trusted', () => {
       expect(rig.sim.totalConnections).toBe(before);
     });
 
-    it('has a stored password of the appliance sent through no proxy that is not deployed, where whoever answers may be believed', async () => {
+    it('gets no stored password of the appliance sent through a proxy that is not deployed', async () => {
       const other = await startProxy();
       const before = rig.sim.logins;
       const deployedProxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:9', noproxy: [] };
@@ -153,7 +153,7 @@ describe('an appliance that is not trusted', () => {
       expect(await through({ credentials: stored, nodes: same })).toMatchObject({ code: 'CONNECTION' });
     });
 
-    it('has a stored password sent to no other proxy', async () => {
+    it('gets no stored proxy password sent to another proxy', async () => {
       const proxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:9', noproxy: [] };
       const credentials = { ...deployed.credentials, p1: { username: 'u', password: PASSWORD } };
       await rig.deploy({ ...deployed, credentials, more: [proxy] });
@@ -167,7 +167,7 @@ describe('an appliance that is not trusted', () => {
     });
   });
 
-  describe('after a test', () => {
+  describe('after a successful test', () => {
     async function account(body: object = {}): Promise<Record<string, unknown>> {
       const response = await helper
         .request()
@@ -177,7 +177,7 @@ describe('an appliance that is not trusted', () => {
       return response.body as Record<string, unknown>;
     }
 
-    it('its clock, the role of the account, what that may read and its idle timeout are told; nothing is written', async () => {
+    it('reports clock, role, permissions and idle timeout of the account, and writes nothing', async () => {
       await rig.deploy(deployed);
       rig.sim.state.variants.clockAhead = 90;
       const role = ['administrators', 'admin-roles', 'admin-role'];
@@ -195,7 +195,7 @@ describe('an appliance that is not trusted', () => {
       rig.sim.state.variants.clockAhead = 0;
     });
 
-    it('no second login is made for that', async () => {
+    it('needs no second login', async () => {
       await rig.deploy(deployed);
       const before = rig.sim.logins;
       expect(await ask(draft(rig.sim.url, { tls: 'tls1' }))).toMatchObject({ ok: true });
@@ -206,7 +206,7 @@ describe('an appliance that is not trusted', () => {
       expect(rig.sim.logins).toBe(before + 2);
     });
 
-    it('what it may not read is told', async () => {
+    it('reports what the account may not read', async () => {
       await rig.deploy(deployed);
       rig.sim.state.variants.forbiddenBranch = 'administrators';
       const answer = await account();
@@ -215,7 +215,7 @@ describe('an appliance that is not trusted', () => {
       expect(answer).not.toHaveProperty('role');
     });
 
-    it('is known by its own session where the rules of its realm tell nothing', async () => {
+    it('finds the role in its own session if the realm rules do not show it', async () => {
       await rig.deploy(deployed);
       rig.sim.state.variants.forbiddenBranch = 'administrators';
       rig.sim.state.variants.ownSession = true;

@@ -6,7 +6,7 @@ import { settingsFor } from '../helpers/simulated-appliance';
 import { readManifestFile, startNamedSimulatorWithGateway, takeBackup } from '../helpers/backup';
 import { startChild, createTemporaryFolder, listNames, readOutput } from '../helpers/transfer';
 
-it('a folder with 3,001 manifests is read whole by a process that may open 64 files', async () => {
+it('reads a folder with 3,001 manifests in a process that may open 64 files', async () => {
   const { gateway, simulator } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   const made = await takeBackup(gateway, { folder: path });
@@ -37,7 +37,7 @@ it('a folder with 3,001 manifests is read whole by a process that may open 64 fi
   expect(listNames(path)).toHaveLength(4);
 });
 
-it('processes that ask for a name in the same millisecond get one each', async () => {
+it('gives processes that ask for a name in the same millisecond one name each', async () => {
   const { gateway, simulator } = await startNamedSimulatorWithGateway();
   const path = createTemporaryFolder();
   const { tls, ...settings } = settingsFor(simulator, { name: 'vpn-1' });

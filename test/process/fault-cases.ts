@@ -352,7 +352,7 @@ export function faultSuite(runtime: Runtime): void {
   }
 
   describe.each(CASES.map(placed(runtime)))('$what', ({ fault, places, always, warm, seconds = USUAL_SECONDS, read, write }) => {
-    it.each(places)('as the answer to its %s', async (place) => {
+    it.each(places)('is handled as the answer to its %s', async (place) => {
       await deploy(subjects, { timeout: String(seconds), transferTimeout: String(seconds) });
       if (warm) {
         await runAll();
@@ -395,13 +395,13 @@ export function faultSuite(runtime: Runtime): void {
     });
   });
 
-  describe('an appliance', () => {
+  describe('an untrusted appliance', () => {
     it.each<[string, Codes, () => Promise<void> | void, () => Promise<void> | void]>([
       ['that nobody is at', ['CONNECTION'], () => proxy.stop(), () => proxy.listen()],
       ['that cuts every connection at once', ['CONNECTION'], () => void (proxy.cutsConnections = true), () => undefined],
       ['whose certificate has expired', ['TLS'], () => proxy.presentCertificate('expired'), () => proxy.presentCertificate('own')],
       ['with the certificate of somebody else', ['TLS'], () => proxy.presentCertificate('foreign'), () => proxy.presentCertificate('own')],
-    ])('%s gets nothing', async (_what, codes, begin, end) => {
+    ])('%s gets no request', async (_what, codes, begin, end) => {
       await deploy();
       await begin();
       try {
@@ -412,14 +412,14 @@ export function faultSuite(runtime: Runtime): void {
       }
     });
 
-    it('whose name nobody knows gets nothing', async () => {
+    it('with an unknown host name gets no request', async () => {
       // A few: names are looked up by four threads, and where there is no name server it takes long.
       const some = subjects.slice(0, 3);
       await deploy(some, { url: 'https://gateway.invalid/', timeout: '60' });
       expect(wrongs(await runAll(some), () => ['CONNECTION'])).toEqual([]);
     });
 
-    it('that shows another certificate in the middle gets no further request', async () => {
+    it('that changes its certificate gets no further request', async () => {
       await deploy();
       const several = subjects.filter(({ usual }) => usual.length > 1);
       proxy.fault = ({ isLogin, index }) => {
@@ -440,7 +440,7 @@ export function faultSuite(runtime: Runtime): void {
       }
     });
 
-    it('that sends them elsewhere is not followed, and nothing reaches the other place', async () => {
+    it('that redirects is not followed, and the other host gets nothing', async () => {
       const elsewhere = await startRawServer(() => undefined, { forwardsLogins: true });
       await deploy();
       proxy.fault = ({ isLogin, index }) =>
@@ -449,7 +449,7 @@ export function faultSuite(runtime: Runtime): void {
       expect([elsewhere.requests, elsewhere.sockets.size]).toEqual([[], 0]);
     });
 
-    it('that answers what nobody asked never has it taken for the answer to the next request', async () => {
+    it('that sends an unrequested answer does not have it used for the next request', async () => {
       await deploy();
       const planted = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 15\r\n\r\n{"planted":true}'.replace('15', '16');
       proxy.fault = () =>
@@ -475,7 +475,7 @@ export function faultSuite(runtime: Runtime): void {
       ]);
 
     it.each(Object.keys(PROXY_BEHAVIORS) as (keyof typeof PROXY_BEHAVIORS)[])(
-      'that %s gets nothing, and nor does the appliance',
+      'that %s gets nothing, and neither does the appliance',
       async (how) => {
         await through(/never|nothing more|now and then/.test(how) ? 3 : 20);
         between.behavior = PROXY_BEHAVIORS[how];
@@ -492,7 +492,7 @@ export function faultSuite(runtime: Runtime): void {
       },
     );
 
-    it('that is honest takes away none of the rules: a write that was cut is not sent again, a read is', async () => {
+    it('that works keeps the retry rules: a broken write is not repeated, a read is', async () => {
       await through(20);
       between.behavior = HONEST_PROXY_BEHAVIOR;
       const met = new Set<string>();
@@ -507,7 +507,7 @@ export function faultSuite(runtime: Runtime): void {
     });
   });
 
-  it('leaves nothing open after a deploy, whatever went on', async () => {
+  it('leaves nothing open after a deploy', async () => {
     const resources = (): Record<string, number> => {
       const counts: Record<string, number> = {};
       for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;

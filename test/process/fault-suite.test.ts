@@ -1,4 +1,4 @@
 import { describe } from 'vitest';
 import { faultSuite } from './fault-cases';
 
-describe('every operation in Node-RED 4.1, met by', () => faultSuite('node-red'));
+describe('every operation in Node-RED 4.1 with', () => faultSuite('node-red'));

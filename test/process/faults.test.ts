@@ -42,8 +42,8 @@ const broken: [string, RawAnswer, string][] = [
   ['an interim answer and then nothing', cutAfter('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'), 'CONNECTION'],
 ];
 
-describe('an answer that is not whole', () => {
-  it('ends a read, after two repeats at most', async () => {
+describe('an incomplete answer', () => {
+  it('fails a read after at most two retries', async () => {
     // All at once, since each waits for its repeats.
     const ends = await Promise.all(
       broken.map(async ([name, answer]) => {
@@ -65,7 +65,7 @@ describe('an answer that is not whole', () => {
     expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([`DELETE ${ACTIVE_USERS_PATH}?all`]);
   });
 
-  it('is followed by whole ones over a new connection', async () => {
+  it('is followed by complete answers over a new connection', async () => {
     let broke = false;
     const server = await startRawServer((asked, socket) => {
       if (broke) return httpResponse(200, '{}');
@@ -76,7 +76,7 @@ describe('an answer that is not whole', () => {
   });
 });
 
-describe('an answer that is whole', () => {
+describe('a complete answer', () => {
   it.each<[string, RawAnswer]>([
     ['in chunks', () => `${chunked}1\r\n{\r\n1\r\n}\r\n0\r\n\r\n`],
     ['after an interim one', () => `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${httpResponse(200, '{}')}`],
@@ -90,8 +90,8 @@ describe('an answer that is whole', () => {
   });
 });
 
-describe('an answer without end', () => {
-  it('is LIMIT, and for a write an unknown outcome', async () => {
+describe('an endless answer', () => {
+  it('is LIMIT, and an unknown outcome for a write', async () => {
     const megabyte = Buffer.alloc(1 << 20, 0x20);
     const server = await startRawServer((_asked, socket) => {
       // A write to a socket that is being closed comes back with an error before the socket counts as destroyed.
@@ -107,11 +107,11 @@ describe('an answer without end', () => {
   });
 });
 
-describe('an answer that is too long', () => {
+describe('an oversized answer', () => {
   const MIB = 1 << 20;
   const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 
-  it('is refused as soon as it says so', async () => {
+  it('is refused as soon as its length is known', async () => {
     const server = await startRawServer(() => head(33 * MIB));
     expect(await expectFailure(gatewayFor(server).run('system.info'))).toMatchObject({
       code: 'LIMIT',
@@ -122,7 +122,7 @@ describe('an answer that is too long', () => {
   it.each([
     ['documents', 'config.get', '/api/v1/configuration/large', 'application/json', 25],
     ['answers of any kind', 'request.get', '/api/v1/large', 'application/octet-stream', 15],
-  ])('together with others is refused, and leaves room for those that come after: %s', async (_what, operation, path, type, each) => {
+  ])('is refused together with others and frees the memory for later ones: %s', async (_what, operation, path, type, each) => {
     const server = await startRawServer((asked, socket) => {
       if (!asked.path.endsWith('/large')) return httpResponse(200, '{"a":1}');
       socket.write(head(30 * MIB).replace('application/json', type));
@@ -148,8 +148,8 @@ describe('an answer that is too long', () => {
   });
 });
 
-describe('no connection', () => {
-  it('is CONNECTION, for a write too: nothing was sent', async () => {
+describe('a failed connection', () => {
+  it('is CONNECTION also for a write, because nothing was sent', async () => {
     const port = await deadPort();
     const gateway = gatewayFor({ url: `https://127.0.0.1:${port}` }, { login: 'key', apiKey: 'a' });
     for (const operation of ['system.info', 'sessions.kill-all']) {
@@ -162,7 +162,7 @@ describe('no connection', () => {
     expect(many.cause).not.toHaveProperty('reason');
   });
 
-  it('says that a name is not known', async () => {
+  it('reports an unknown host name', async () => {
     const error = await expectFailure(gatewayFor({ url: 'https://no-such-appliance.invalid' }).run('sessions.kill-all'));
     expect(error.code).toBe('CONNECTION');
     expect(error.message).toMatch(/no-such-appliance\.invalid.*(not known to DNS|could not be looked up)/);
@@ -170,7 +170,7 @@ describe('no connection', () => {
 });
 
 describe('connections', () => {
-  it('are never more than configured, and kept', async () => {
+  it('never exceed the configured number and are reused', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5, sessions: 40 }, { connections: 3 });
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, simulator.openConnections)), 2);
@@ -183,7 +183,7 @@ describe('connections', () => {
     expect(simulator.requests).toHaveLength(1 + 60 + 40 + 60);
   });
 
-  it('serve one call after another', async () => {
+  it('are reused by consecutive calls', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (let call = 0; call < 20; call++) await gateway.run('system.health', { status: 'all' });
     // The client rests a socket for one turn of the event loop, which makes them two that take turns.

@@ -114,7 +114,7 @@ describe.each(named)('$field of $name', ({ name, field, of, operation }) => {
     usual = await sentBy(name, withText(operation, field, of, 'plain'));
   });
 
-  it.each(AWKWARD)('reaches the wire whole as %j', async (value) => {
+  it.each(AWKWARD)('is sent unchanged as %j', async (value) => {
     const sent = await sentBy(name, withText(operation, field, of, value));
     expect(sent.map(({ method, segments }) => [method, segments.length])).toEqual(
       usual.map(({ method, segments }) => [method, segments.length]),
@@ -127,7 +127,7 @@ describe.each(named)('$field of $name', ({ name, field, of, operation }) => {
     expect(changed.length > 0 || elsewhere.includes(value), `${value} was not sent`).toBe(true);
   });
 
-  it.each(['.', '..'])('never leads to another place as %j', async (value) => {
+  it.each(['.', '..'])('never leads to another path as %j', async (value) => {
     const inPath = usual.some(({ segments }) => segments.includes('plain'));
     if (!inPath) return;
     appliance.seen.length = 0;
@@ -165,7 +165,7 @@ describe.each(writes)('the write %s', (name, { example }) => {
     expect(written().length).toBeGreaterThan(0);
   });
 
-  it.each(REFUSALS)('says what the appliance says with %i, and is sent once', async (status, code) => {
+  it.each(REFUSALS)('reports the appliance’s message with %i and is sent once', async (status, code) => {
     const words = `“${name}” is not possible now.`;
     appliance.refuseWith(status, words);
     const error = await expectFailure(gateway.run(name, input));
@@ -206,12 +206,12 @@ describe.each(inputs)('$field of $name', ({ name, field, of, operation: { exampl
     await refused(name, { ...example.input, [field]: value }, field);
   });
 
-  it('is refused by name when it is missing or empty, where that is an error', async () => {
+  it('is refused by name if it is required and missing or empty', async () => {
     const none = of.required ? [undefined, null, ''] : of.filter ? [null, ''] : of.kind === 'text' ? [] : [''];
     for (const value of none) await refused(name, { ...example.input, [field]: value }, field);
   });
 });
 
-it.each(table)('%s refuses a field that it does not have', async (name, { example }) => {
+it.each(table)('%s refuses an unknown field', async (name, { example }) => {
   await refused(name, { ...example.input, 'no-such-field': 1 }, 'no-such-field');
 });

@@ -26,7 +26,7 @@ function counted(texts: readonly string[]): Map<string, number> {
 
 describe('a process that is killed at any moment', () => {
   it.each(Array.from({ length: KILLS }, (_, index) => [index + 1, 1 + Math.floor(Math.random() * (COUNT - 20)), index % 2 === 0 ? 1 : 8]))(
-    'leaves a journal that verifies and lacks nothing that the appliance has seen (run %i: after %i writes, %i at once)',
+    'leaves a journal that verifies and contains every write of the appliance (run %i: after %i writes, %i at once)',
     async (_run, moment, atOnce) => {
       const simulator = await startTestSimulator();
       const before = serializeConfiguration(simulator);

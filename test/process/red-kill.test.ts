@@ -15,7 +15,7 @@ function linesOf<T>(file: string): T[] {
 /** Both start a Node-RED several times, which takes its time where others work too. */
 const PATIENCE = { timeout: 400_000 };
 
-it('a watch tells every start and end of a seeded hour exactly once, though Node-RED is killed twice', PATIENCE, async () => {
+it('a watch sends every start and end of a seeded hour exactly once although Node-RED is killed twice', PATIENCE, async () => {
   const simulator = await startTestSimulator({ sessions: 0 });
   const { sessions } = simulator.state;
   const script = simulator.script({ seed: 7, starts: 10_300, seconds: 3600 });
@@ -83,7 +83,7 @@ global.get('tell')({ event, id, session: session['session-id'] });`,
   expect(told.filter(({ event }) => event !== 'started' && event !== 'ended')).toEqual([]);
 });
 
-it('whoever is contained is kept out, through kills and while the appliance was away, and nobody else', PATIENCE, async () => {
+it('a containment keeps exactly the contained users out through kills and while the appliance is unreachable', PATIENCE, async () => {
   const simulator = await startTestSimulator({ sessions: 30 });
   const { sessions, configuration } = simulator.state;
   const users = configuration

@@ -16,14 +16,14 @@ describe('nodes in Node-RED 5.0', () => {
   describe('messages', () => messagesSuite('node-red-v5'));
   describe('fields', () => fieldsSuite('node-red-v5'));
   describe('setup', () => configurationSuite('node-red-v5'));
-  describe('life', () => lifecycleSuite('node-red-v5'));
+  describe('life cycle', () => lifecycleSuite('node-red-v5'));
   describe('areas', () => areasSuite('node-red-v5'));
   describe('approval', () => approvalSuite('node-red-v5'));
-  describe('containing', () => containmentSuite('node-red-v5'));
+  describe('containment', () => containmentSuite('node-red-v5'));
   describe('many appliances', () => manyAppliancesSuite('node-red-v5'));
   describe('a login by message', () => loginSuite('node-red-v5'));
   describe('transfers and backups', () => transfersSuite('node-red-v5'));
-  describe('observing', () => observingSuite('node-red-v5'));
+  describe('diagnostics', () => observingSuite('node-red-v5'));
   describe('secrets', () => secretsSuite('node-red-v5'));
   describe('the test button', () => testButtonSuite('node-red-v5'));
 });

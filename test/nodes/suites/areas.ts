@@ -35,36 +35,36 @@ export function areasSuite(runtime: Runtime): void {
       operation: 'set-session-options',
       fields: { role: { type: 'str', value: '.Administrators' } },
     };
-    it.each([[20], ['20'], [{ 'idle-timeout': 20 }]])('%j is an idle timeout', async (payload) => {
+    it.each([[20], ['20'], [{ 'idle-timeout': 20 }]])('%j sets the idle timeout', async (payload) => {
       expect(await plan(options, { payload })).toMatchObject([
         { path: expect.stringContaining('/%2EAdministrators/') as string, body: { 'idle-timeout': '20' } },
       ]);
     });
 
-    it('as a number is none elsewhere: an Inject node’s timestamp names no certificate', async () => {
+    it('does not name a certificate if it is a number, such as the timestamp of an Inject node', async () => {
       expect(await refusal({ type: 'gateway-certificates', operation: 'delete' }, { payload: Date.now() })).toContain('subject-name');
     });
 
     const client = { name: 'Switch 3/1', 'location-group': 'Default' };
     const set = { type: 'gateway-policy', operation: 'set-radius-client' };
-    it('is a RADIUS client whole when its name is given', async () => {
+    it('can be a whole RADIUS client if a field sets its name', async () => {
       const fields = { name: { type: 'msg', value: 'payload.name' } };
       expect(await plan({ ...set, fields }, { payload: client })).toMatchObject([
         { path: expect.stringMatching(/\/Switch%203%2F1$/) as string, body: client },
       ]);
     });
 
-    it('is none while its name is not: the two could be told apart no more', async () => {
+    it('is not a whole RADIUS client without a field for the name, because it could be either', async () => {
       expect(await refusal(set, { payload: client })).toMatch(/^client /);
     });
 
     const users = { type: 'gateway-users', fields: { server: SERVER } };
-    it('is an array of names, each of which is planned', async () => {
+    it('can be an array of names, which are planned one by one', async () => {
       const planned = await plan({ ...users, operation: 'disable' }, { payload: ['contractor1', 'jürgen.müller'] });
       expect(planned).toMatchObject([{ path: expect.stringMatching(/contractor1\/enabled$/) as string, body: { enabled: 'false' } }, {}]);
     });
 
-    it('is an array of users, each with its own password', async () => {
+    it('can be an array of users, each with a password', async () => {
       const planned = await plan({ ...users, operation: 'create' }, { payload: [{ username: 'a', 'password-cleartext': SECRET }] });
       expect(planned).toMatchObject([{ method: 'POST', body: { username: 'a' } }]);
       expect(JSON.stringify(planned)).not.toContain('Geheim');
@@ -72,22 +72,22 @@ export function areasSuite(runtime: Runtime): void {
 
     const path = { type: 'str', value: 'totp/{{topic}}/users/x' };
     const put = { type: 'gateway-request', operation: 'put', fields: { path } };
-    it('is the body of a request whole, and never its query', async () => {
+    it('is the whole body of a request, and never its query', async () => {
       const payload = { query: { operation: 'reset' }, a: true };
       const planned = [{ method: 'PUT', path: '/api/v1/totp/My%20Server/users/x', body: payload }];
       expect(await plan(put, { topic: 'My Server', payload })).toEqual(planned);
     });
 
-    it('is the body of a request as text, of which it has to be told what it is', async () => {
+    it('can be the text of a body if its content type is set', async () => {
       const fields = { path, 'content-type': { type: 'str', value: 'text/plain' } };
       expect(await plan({ ...put, fields }, { topic: 'a', payload: 'text' })).toMatchObject([{ body: { bytes: 4 } }]);
     });
 
-    it('is no body of a request as text, where nobody tells what it is', async () => {
+    it('is refused as the text of a body without a content type', async () => {
       expect(await refusal(put, { topic: 'a', payload: 'text' })).toContain('content-type');
     });
 
-    it('is a user as a form sends it, with whatever else the form holds', async () => {
+    it('can be a user from a form that has other fields', async () => {
       await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', fields: { server: SERVER } }] });
       const payload = { username: 'form.user', 'password-cleartext': SECRET, enabled: 'true', 'one-time-use': '1', submit: 'Create' };
       const message = expectSuccess(await rig.run({ payload }));
@@ -101,7 +101,7 @@ export function areasSuite(runtime: Runtime): void {
       expect(rig.emitted()).not.toContain('Geheim');
     });
 
-    it.each([[null], ['']])('with the client kind %j widens nothing', async (kind) => {
+    it.each([[null], ['']])('does not match more with the client kind %j', async (kind) => {
       for (const operation of ['list-named-users', 'remove-all-named-users']) {
         expect(await refusal({ type: 'gateway-license', operation }, { payload: { 'client-kind': kind } })).toContain('client-kind');
         await rig.reset();
@@ -121,7 +121,7 @@ export function areasSuite(runtime: Runtime): void {
         { type: 'gateway-cluster', operation: 'create', fields: { 'cluster-password': CRED } },
         { 'cluster-name': 'Edge', 'member-name': 'a' },
       ],
-    ])('%s reaches the appliance and nobody else', async (field, node, payload) => {
+    ])('%s reaches only the appliance', async (field, node, payload) => {
       await rig.deploy({ nodes: [node], credentials: { n1: { [field]: SECRET } } });
       const { envelope } = expectSuccess(await rig.run({ payload, dryRun: true }));
       expect(envelope.plan).toMatchObject([{ body: { [field]: '••••' } }]);
@@ -139,7 +139,7 @@ export function areasSuite(runtime: Runtime): void {
 
     const upload = { type: 'gateway-certificates', operation: 'upload', fields: { password: CRED } };
     const credentials = { n1: { password: BUNDLE_PASSWORD } };
-    it('opens a bundle that comes as a Buffer; a plan shows neither', async () => {
+    it('opens a bundle in a Buffer and stays out of the plan with it', async () => {
       await rig.deploy({ nodes: [upload], credentials });
       const { envelope } = expectSuccess(await rig.run({ payload: bundle, dryRun: true }));
       expect(envelope.plan).toMatchObject([{ body: { cert: '••••', password: '••••' } }]);
@@ -147,7 +147,7 @@ export function areasSuite(runtime: Runtime): void {
       expect(rig.sim.state.certificates.device.has('vpn.example.com')).toBe(true);
     });
 
-    it('opens no file that a message names', async () => {
+    it('does not open a file that a message names', async () => {
       await rig.deploy({ nodes: [upload], credentials });
       const before = rig.sim.requests.length;
       expect(expectCaught(await rig.run({ payload: { file: '/etc/hostname' } })).error.message).toContain('file has to be given');
@@ -155,7 +155,7 @@ export function areasSuite(runtime: Runtime): void {
     });
   });
 
-  it('two nodes that add to one catalogue at once both have their group in it', async () => {
+  it('keeps both groups when two nodes change the same catalog at once', async () => {
     const fields = { server: { type: 'str', value: 'Corp AD' }, directory: { type: 'str', value: 'ad' } };
     const add = { type: 'gateway-groups', operation: 'add', fields };
     await rig.deploy({ nodes: [add, { ...add, id: 'n2' }] });
@@ -197,7 +197,7 @@ export function loginSuite(runtime: Runtime): void {
     return (payload as { resumeId: string }).resumeId;
   };
 
-  it('waits for the code; what needs the key fails at once with the id, and the same message goes through afterwards', async () => {
+  it('waits for the code, fails other messages with the pending id, and lets the same message succeed afterwards', async () => {
     await rig.deploy({ nodes, appliance: { secondFactor: 'flow' } });
     const logins = rig.sim.logins;
     const early = expectCaught(await rig.run({ payload: 1 }, 'n4')).error;
@@ -221,7 +221,7 @@ export function loginSuite(runtime: Runtime): void {
     expect(typeof _msgid).toBe('string');
   });
 
-  it('takes the code as text alone; a wrong one ends the step and is not sent again', async () => {
+  it('accepts the code only as text; a wrong code ends the step and is not sent again', async () => {
     await pending();
     expect(expectCaught(await rig.run({ payload: 'wrong-code' }, 'n2')).error.code).toBe('LOGIN_REJECTED');
     const before = rig.sim.requests.length;
@@ -233,7 +233,7 @@ export function loginSuite(runtime: Runtime): void {
     expect(JSON.stringify([message, cause])).not.toContain('wrong-code');
   });
 
-  it('does not take a number for a code: its leading zeros would be gone', async () => {
+  it('rejects a number as the code, because it loses leading zeros', async () => {
     await pending();
     expect(expectCaught(await rig.run({ payload: 246810 }, 'n2')).error.code).toBe('BAD_INPUT');
     expect(expectSuccess(await rig.run({ payload: CODE }, 'n2')).payload).toEqual({ state: 'ready' });

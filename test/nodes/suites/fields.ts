@@ -36,7 +36,7 @@ export function fieldsSuite(runtime: Runtime): void {
     return error;
   }
 
-  describe('a named field', () => {
+  describe('a field of the node', () => {
     process.env.GATEWAY_TEST_PATH = role;
     it.each([
       ['str', role],
@@ -48,7 +48,7 @@ export function fieldsSuite(runtime: Runtime): void {
       ['jsonata', '"users/user-roles/user-role/" & payload.role'],
       ['flow', 'path'],
       ['global', 'path'],
-    ])('of type %s is read from %s and beats the payload', async (type, value) => {
+    ])('of type %s reads %s and overrides the payload', async (type, value) => {
       await rig.deploy({ nodes: [{ ...update, fields: { path: { type, value } } }] });
       rig.node().context().flow.set('path', role);
       rig.node().context().global.set('path', role);
@@ -61,7 +61,7 @@ export function fieldsSuite(runtime: Runtime): void {
     it.each([
       ['json', '{"a":[1,"x"]}', { a: [1, 'x'] }],
       ['msg', 'payload.x', { b: 2 }],
-    ])('of type %s gives an object', async (type, value, body) => {
+    ])('of type %s can be an object', async (type, value, body) => {
       expect(await planned({ fields: { path, body: { type, value } } }, { payload: { x: { b: 2 } } })).toMatchObject({ body });
     });
 
@@ -69,7 +69,7 @@ export function fieldsSuite(runtime: Runtime): void {
       ['num', '2', 2],
       ['msg', 'payload.limit', 2],
       ['env', 'GATEWAY_TEST_LIMIT', 2],
-    ])('of type %s lets the author take a guard from where he wants', async (type, value, length) => {
+    ])('of type %s can set a guard from any source that the author chooses', async (type, value, length) => {
       process.env.GATEWAY_TEST_LIMIT = '2';
       await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'list', fields: { limit: { type, value } } }] });
       expect(expectSuccess(await rig.run({ payload: { limit: '2' } })).payload).toHaveLength(length);
@@ -101,7 +101,7 @@ export function fieldsSuite(runtime: Runtime): void {
       ['jsonata', '$number("x")'],
       ['num', 'many'],
       ['msg', '[['],
-    ])('of type %s that gives nothing from %j is BAD_INPUT, although the field is optional', async (type, value) => {
+    ])('of type %s that yields nothing from %j is BAD_INPUT even if the field is optional', async (type, value) => {
       const error = await refusal(
         { type: 'gateway-sessions', operation: 'list', fields: { name: { type, value } } },
         { payload: { empty: '', none: null, name: 'someone' } },
@@ -110,7 +110,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(error.message).toMatch(/^name /);
     });
 
-    it('tells where it looked, also below something that is not there', async () => {
+    it('names the source it read, even below a missing property', async () => {
       const error = await refusal({ ...get, fields: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
       expect(error.message).toBe('path (Path) comes from msg.nothing.there, where there is nothing.');
     });
@@ -122,17 +122,8 @@ export function fieldsSuite(runtime: Runtime): void {
       ['flow', 'none', 'path (Path) comes from flow.none, where there is nothing.'],
       ['env', 'GATEWAY_TEST_UNSET', 'path (Path) comes from the environment variable GATEWAY_TEST_UNSET, which is empty or not set.'],
       ['jsonata', 'payload.none', 'path (Path) comes from the JSONata expression payload.none, which gives nothing.'],
-    ])('of type %s from %j that is empty is told in words', async (type, value, words) => {
+    ])('of type %s with the empty source %j is reported in words', async (type, value, words) => {
       expect((await refusal({ ...get, fields: { path: { type, value } } }, { payload: role })).message).toBe(words);
-    });
-
-    it.each([
-      ['counts', { inputs: { path } }, {}],
-      ['counts not beside `fields`', { fields: { path }, inputs: { path: { type: 'str', value: 'other' } } }, {}],
-      ['is none where it is a number of ports', { inputs: 1 }, { path: role }],
-      ['is none where it is an array', { inputs: [] }, { path: role }],
-    ])('of a flow of 0.1 stands under `inputs`, which %s', async (_, node, payload) => {
-      expect(await planned(node, { payload: { ...payload, body: { a: 1 } } })).toMatchObject({ path: `/api/v1/configuration/${role}` });
     });
 
     it.each([
@@ -157,12 +148,12 @@ export function fieldsSuite(runtime: Runtime): void {
         { do: 'update', body: { a: 1 }, z: 1 },
         ['z'],
       ],
-    ])('leaves to a write, and names in `envelope.ignored`, %s', async (_, node, payload, ignored) => {
+    ])('leaves %s in `envelope.ignored`', async (_, node, payload, ignored) => {
       await rig.deploy({ nodes: [{ ...update, ...node }] });
       expect(expectSuccess(await rig.run({ payload })).envelope.ignored).toEqual(ignored);
     });
 
-    it('that was ignored is named where the write fails, and by no read', async () => {
+    it('lists ignored properties also if a write fails, and never for a read', async () => {
       await rig.deploy({ nodes: [update, { ...get, id: 'n2' }] });
       const { error, envelope } = expectCaught(await rig.run({ payload: { path: '', body: {}, z: 1 } }));
       expect(error.cause.ignored).toEqual(['z']);
@@ -170,7 +161,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(expectSuccess(await rig.run({ payload: { path: role, z: 1 } }, 'n2')).envelope).not.toHaveProperty('ignored');
     });
 
-    it('that was ignored of the payload and of each of its items is named together, each once', async () => {
+    it('lists the ignored properties of the payload and of its items once each', async () => {
       const server = { type: 'str', value: 'System Local' };
       const users = { type: 'msg', value: 'payload.users' };
       await rig.deploy({ nodes: [{ type: 'gateway-users', operation: 'create', fields: { server, username: users } }] });
@@ -182,7 +173,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect([...(envelope.ignored as string[])].sort()).toEqual(['department', 'room', 'ticket', 'z']);
     });
 
-    it('that the operation does not have is BAD_INPUT', async () => {
+    it('that the operation lacks is BAD_INPUT', async () => {
       expect(await refusal({ ...get, fields: { paht: path } }, { payload: role })).toMatchObject({
         code: 'BAD_INPUT',
         message: expect.stringContaining('paht') as string,
@@ -192,14 +183,14 @@ export function fieldsSuite(runtime: Runtime): void {
     it.each([
       [{ path: { type: 'str', value: '${GATEWAY_TEST_UNSET}' } }, 'GATEWAY_TEST_UNSET'],
       [{ path: { type: 'date', value: 'x' } }, 'date'],
-    ])('that cannot be, as in %j, is BAD_CONFIG', async (fields, words) => {
+    ])('with the invalid value %j is BAD_CONFIG', async (fields, words) => {
       expect(await refusal({ ...get, fields }, { payload: role })).toMatchObject({
         code: 'BAD_CONFIG',
         message: expect.stringContaining(words) as string,
       });
     });
 
-    it('of two that fail, one at once and one later, gives one outcome and no unhandled rejection', async () => {
+    it('gives one outcome and no unhandled rejection if two fields fail at different times', async () => {
       const fields = {
         path: { type: 'jsonata', value: '$error("late")' },
         body: { type: 'jsonata', value: '$error("too")' },
@@ -208,7 +199,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect((await refusal({ ...update, fields }, { payload: 1 })).code).toBe('BAD_INPUT');
     });
 
-    it('expands tags in the text of a path and nowhere else', async () => {
+    it('expands tags only in the text of a path', async () => {
       const fields = {
         path: { type: 'str', value: 'users/user-roles/user-role/{{payload.name}}' },
         body: { type: 'json', value: '{"d":"{{payload.name}}"}' },
@@ -217,7 +208,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(plan).toMatchObject({ path: '/api/v1/configuration/users/user-roles/user-role/A%2FB', body: { d: '{{payload.name}}' } });
     });
 
-    it('of another field may hold what looks like a tag', async () => {
+    it('of another kind can contain text that looks like a tag', async () => {
       await rig.deploy({
         nodes: [{ type: 'gateway-sessions', operation: 'list', fields: { name: { type: 'str', value: '{{payload}}' } } }],
       });
@@ -230,7 +221,7 @@ export function fieldsSuite(runtime: Runtime): void {
       expect(envelope.plan?.[0]?.path).toBe('/api/v1/configuration/a/%7B%7Bpayload.secret%7D%7D');
     });
 
-    it('keeps a literal whole, whatever a flow does to what came of it', async () => {
+    it('keeps a literal unchanged if a flow modifies the result', async () => {
       await rig.deploy({ nodes: [{ ...update, fields: { path, body: { type: 'json', value: '{"a":{"b":1}}' } } }] });
       const first = expectSuccess(await rig.run({ payload: 1 })).envelope.plan?.[0] as { body: { a: { b: number } } };
       first.body.a.b = 2;
@@ -243,39 +234,39 @@ export function fieldsSuite(runtime: Runtime): void {
       ['text', role, `/api/v1/configuration/${role}`],
       ['an array', role.split('/'), `/api/v1/configuration/${role}`],
       ['its property', { path: role }, `/api/v1/configuration/${role}`],
-    ])('is the subject as %s', async (_, payload, wanted) => {
+    ])('sets the subject as %s', async (_, payload, wanted) => {
       await rig.deploy({ nodes: [get] });
       expectSuccess(await rig.run({ payload }));
       expect(rig.sim.requests.at(-1)?.path).toBe(wanted);
     });
 
     it.each([[1731000000000], [true], [''], [null], [undefined], [{}], [{ path: null }], [Object.create({ path: role })]])(
-      'is no subject as %j',
+      'does not set the subject as %j',
       async (payload) => {
         expect((await refusal(get, { payload })).code).toBe('BAD_INPUT');
       },
     );
 
-    it('is the object whole when fields name the rest', async () => {
+    it('is the whole object if fields set the other values', async () => {
       expect(await planned({ fields: { path } }, { payload: { description: 'Day', path: 'kept' } })).toMatchObject({
         path: `/api/v1/configuration/${role}`,
         body: { description: 'Day', path: 'kept' },
       });
     });
 
-    it('is not the object when it has it', async () => {
+    it('is not the whole object if it has the object as a property', async () => {
       expect(await planned({ fields: { path } }, { payload: { body: { a: 1 }, b: 2 } })).toMatchObject({ body: { a: 1 } });
     });
 
-    it('is not the object while another required field is not named', async () => {
+    it('is not the whole object if another required field is not set', async () => {
       expect((await refusal(update, { payload: { path: role, description: 'Day' } })).message).toMatch(/^body /);
     });
 
-    it('is not the object when that is there but empty', async () => {
+    it('is not the whole object if it has the property without a value', async () => {
       expect((await refusal({ ...update, fields: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^body /);
     });
 
-    it('is a subject as a number where a number is wanted, and only there', async () => {
+    it('sets the subject as a number only for a number field', async () => {
       const remove = addExtraArea();
       await rig.deploy({ nodes: [{ type: 'gateway-extra', operation: 'count', dryRun: true }] });
       expect(expectSuccess(await rig.run({ payload: 15 })).envelope.plan).toMatchObject([{ body: { n: 15 } }]);
@@ -296,17 +287,17 @@ export function fieldsSuite(runtime: Runtime): void {
       for (const id of ids) expect(rig.sim.state.sessions.has(id)).toBe(true);
     });
 
-    it.each([[null], [undefined], ['']])('with the filter %j is an error, not everything', async (name) => {
+    it.each([[null], [undefined], ['']])('with the filter %j is an error and does not match everything', async (name) => {
       expect((await refusal({ type: 'gateway-sessions', operation: 'list' }, { payload: { name } })).code).toBe('BAD_INPUT');
     });
 
-    it('of another realm, such as a Function node makes it, is as good', async () => {
+    it('from another realm, such as a Function node, works the same', async () => {
       const { runInNewContext } = await import('node:vm');
       await rig.deploy({ nodes: [get] });
       expectSuccess(await rig.run({ payload: runInNewContext(`({ path: '${role}' })`) as unknown }));
     });
 
-    it('as a record or an array of them ends sessions', async () => {
+    it('ends sessions as a record or an array of records', async () => {
       const ids = [rig.sim.state.sessions.add(), rig.sim.state.sessions.add()];
       await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'kill' }] });
       expect(expectSuccess(await rig.run({ payload: { 'session-id': ids[0], 'source-ip': '192.0.2.1' } })).payload).toHaveProperty(
@@ -324,7 +315,7 @@ export function fieldsSuite(runtime: Runtime): void {
       fields: { limit: { type: 'num', value: '1' }, max: { type: 'num', value: '3' } },
     };
 
-    it('runs what the message names, with the fields that it has', async () => {
+    it('runs the operation that the message names, with its fields', async () => {
       await rig.deploy({ nodes: [dynamic] });
       expect(expectSuccess(await rig.run({ payload: 1, do: 'list' })).payload).toHaveLength(1);
       expect(expectSuccess(await rig.run({ payload: 1, do: 'sessions.list' })).payload).toHaveLength(1);
@@ -334,18 +325,18 @@ export function fieldsSuite(runtime: Runtime): void {
       ['jsonata', '"li" & "st"'],
       ['flow', 'do'],
       ['env', 'GATEWAY_TEST_OPERATION'],
-    ])('comes from %s too', async (operationType, operation) => {
+    ])('can come from %s', async (operationType, operation) => {
       process.env.GATEWAY_TEST_OPERATION = 'list';
       await rig.deploy({ nodes: [{ ...dynamic, operation, operationType }] });
       rig.node().context().flow.set('do', 'list');
       expect(expectSuccess(await rig.run({ payload: 1 })).payload).toHaveLength(1);
     });
 
-    it.each([['nonsense'], ['toString'], ['__proto__'], ['config.get'], [undefined], [5], ['']])('%j is BAD_INPUT', async (name) => {
+    it.each([['nonsense'], ['toString'], ['__proto__'], ['config.get'], [undefined], [5], ['']])('named %j is BAD_INPUT', async (name) => {
       expect((await refusal(dynamic, { payload: 1, do: name })).code).toBe('BAD_INPUT');
     });
 
-    it('reaches a destroying one only when the node allows it', async () => {
+    it('can be destructive only if the node allows it', async () => {
       const id = rig.sim.state.sessions.add();
       expect((await refusal(dynamic, { payload: id, do: 'kill' })).code).toBe('BAD_INPUT');
       await rig.reset();

@@ -32,7 +32,7 @@ export function lifecycleSuite(runtime: Runtime): void {
   }
 
   describe('msg.cancel', () => {
-    it('true ends everything that runs in the node, and completes without output', async () => {
+    it('set to true ends all runs of the node and completes without output', async () => {
       await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
       await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n1'], [{ _msgid: 'm3', payload: 3 }, 'n2']);
       expect(await rig.run({ _msgid: 'c1', cancel: true })).toEqual({ out: [], failed: [], caught: [], completed: 1 });
@@ -43,7 +43,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectCaught(await rig.ended('m3'));
     });
 
-    it('with a _msgid ends only that message; a write on its way has an unknown outcome', async () => {
+    it('set to a _msgid ends only that message, and a write in progress has an unknown outcome', async () => {
       await rig.deploy({ nodes: [kill], credentials });
       await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 'sid2' }, 'n1']);
       await rig.run({ _msgid: 'c1', cancel: 'm1' });
@@ -53,17 +53,17 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectCaught(await rig.ended('m2'));
     });
 
-    it.each([[false], [null], [undefined]])('as %j is no cancellation', async (cancel) => {
+    it.each([[false], [null], [undefined]])('set to %j cancels nothing', async (cancel) => {
       await rig.deploy({ nodes: [info], credentials });
       expectSuccess(await rig.run({ payload: 1, cancel }));
     });
 
-    it.each([[''], [1], [{}], ['false'], ['true'], ['TRUE']])('as %j is BAD_INPUT rather than a run', async (cancel) => {
+    it.each([[''], [1], [{}], ['false'], ['true'], ['TRUE']])('set to %j is BAD_INPUT and runs nothing', async (cancel) => {
       await rig.deploy({ nodes: [info], credentials });
       expect(expectCaught(await rig.run({ payload: 1, cancel })).error.code).toBe('BAD_INPUT');
     });
 
-    it('also ends a message that waits for a context store that never answers', async () => {
+    it('ends a message that waits for a context store that never answers', async () => {
       await rig.deploy({ nodes: [{ ...info, fields: {}, operation: 'x', operationType: 'flow' }], credentials });
       rig.node().context = () => ({ flow: { get: () => undefined } }) as never;
       rig.node().receive({ _msgid: 'm1', payload: 1 });
@@ -73,7 +73,7 @@ export function lifecycleSuite(runtime: Runtime): void {
   });
 
   describe('a redeploy', () => {
-    it('in the middle gives every message its one outcome before the node is gone', async () => {
+    it('gives every running message its one outcome before the node closes', async () => {
       await rig.deploy({ nodes: [info, { ...kill, id: 'n2' }], credentials });
       const errors: [unknown, unknown][] = [];
       const node = rig.node('n1');
@@ -91,7 +91,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('that changes nothing but the appliance takes what runs over it along', async () => {
+    it('ends the running messages of an appliance that alone changes', async () => {
       await rig.deploy({ nodes: [info], credentials });
       const node = rig.node('n1') as unknown as { _complete(msg: unknown, error: unknown): void };
       const complete = vi.spyOn(node, '_complete').mockImplementation(() => undefined);
@@ -104,7 +104,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('of this node alone ends what runs in it, before the new one starts', async () => {
+    it('of this node only ends its runs before the new node starts', async () => {
       await rig.deploy({ nodes: [info, { ...info, id: 'n2' }], credentials });
       await hang([{ _msgid: 'm1', payload: 1 }, 'n1'], [{ _msgid: 'm2', payload: 2 }, 'n2']);
       await rig.redeploy(
@@ -125,7 +125,7 @@ export function lifecycleSuite(runtime: Runtime): void {
     it.each([
       ['that was sent', 'full', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
       ['that was sent', 'nodes', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
-    ] as const)('leaves a line in the log of a write %s, for a deploy of kind %s', async (_, kind, line) => {
+    ] as const)('logs a write %s during a deploy of kind %s', async (_, kind, line) => {
       await rig.deploy({ nodes: [kill, { ...info, id: 'n2' }, { ...kill, id: 'n3', dryRun: true }], credentials });
       await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 1 }, 'n2']);
       await rig.redeploy({ nodes: [{ ...kill, name: 'new' }], credentials }, kind);
@@ -167,13 +167,13 @@ export function lifecycleSuite(runtime: Runtime): void {
       [{ ...kill }, { payload: 'sidgone' }, { fill: 'red', shape: 'ring', text: 'not found' }],
       [{ ...kill }, { payload: 1 }, { fill: 'red', shape: 'ring', text: 'needs Session' }],
       [{ ...kill }, { payload: [] }, { fill: 'green', shape: 'dot', text: 'ended 0' }],
-    ])('of %j for %j is %j', async (node, message, wanted) => {
+    ])('of %j after %j is %j', async (node, message, wanted) => {
       await rig.deploy({ nodes: [node], credentials });
       expect(await last(message)).toEqual(wanted);
       expect(rig.statuses()[0]).toEqual({ fill: 'blue', shape: 'dot', text: 'working' });
     });
 
-    it('counts what runs and what failed', async () => {
+    it('counts running and failed messages', async () => {
       await rig.deploy({ nodes: [kill, { ...kill, id: 'n2' }], credentials });
       const ids = [1, 2, 3].map(() => rig.sim.state.sessions.add());
       expect(await last({ payload: [...ids, 'sidgone', 'sidgone2'] })).toEqual({ fill: 'yellow', shape: 'dot', text: '3 of 5 ended' });
@@ -197,14 +197,14 @@ export function lifecycleSuite(runtime: Runtime): void {
       ['none', () => undefined, { fill: 'green', shape: 'dot', text: 'ok' }],
       ['all, by the same', () => 'sidgone', { fill: 'red', shape: 'ring', text: 'not found' }],
       ['all, by this and that', (n: number) => (n < 2 ? n : 'sidgone'), { fill: 'red', shape: 'ring', text: '20 of 20 failed' }],
-    ])('of twenty messages that come together tells of %s', async (_, wrong, wanted) => {
+    ])('of twenty simultaneous messages shows that %s failed', async (_, wrong, wanted) => {
       await rig.deploy({ nodes: [kill], credentials });
       const payloads = Array.from({ length: 20 }, (_, n) => wrong(n) ?? rig.sim.state.sessions.add());
       await Promise.all(payloads.map((payload) => rig.run({ payload })));
       await rig.until(() => isDeepStrictEqual(rig.statuses().at(-1), wanted));
     });
 
-    it('of a message that comes later is its own again', () => {
+    it('of a later message is its own again', () => {
       const shown: { text?: string }[] = [];
       const status = new StatusReporter(
         { _: (key: string) => key } as never,
@@ -222,7 +222,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       expect(shown.map(({ text }) => text).filter((text) => text !== 'working')).toEqual(['TLS problem', '1 of 2 failed', 'ok']);
     });
 
-    it('changes at most four times a second, however many messages come, and ends right', async () => {
+    it('changes at most four times a second under load and ends with the right text', async () => {
       await rig.deploy({ nodes: [info], credentials });
       const started = performance.now();
       for (let n = 0; n < 200; n++) await rig.run({ payload: 1 });
@@ -244,7 +244,7 @@ export function lifecycleSuite(runtime: Runtime): void {
     });
   });
 
-  it('an error that no Catch node takes is whole in the debug pane', async () => {
+  it('shows an uncaught error completely in the debug pane', async () => {
     const { util } = createRequire(require.resolve(`${runtime}/package.json`))('@node-red/util') as {
       util: { encodeObject(message: object): { format: string; msg: string } };
     };
@@ -274,7 +274,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       ]);
     const planted = forms(PASSWORD, `api-admin:${PASSWORD}`);
 
-    it('is in nothing that leaves the nodes', async () => {
+    it('is in nothing that the nodes emit', async () => {
       const quote = (answer: string): string => answer.replace('{', `{"said":${JSON.stringify(planted.join(' '))},`);
       await rig.deploy({ nodes: [info, { ...kill, id: 'n2' }, { ...kill, id: 'n3', failures: 'output' }], credentials });
       expectSuccess(await rig.run({ payload: 1 }));
@@ -293,7 +293,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       for (const form of planted) expect(all).not.toContain(form);
     });
 
-    it('is nowhere in a node that is inspected', async () => {
+    it('is nowhere in an inspected node', async () => {
       const upload = { id: 'n2', type: 'gateway-certificates', operation: 'upload', fields: { password: { type: 'cred', value: '' } } };
       await rig.deploy({ nodes: [info, upload], credentials: { ...credentials, n2: { password: OTHER } } });
       expectSuccess(await rig.run({ payload: 1 }));
@@ -305,7 +305,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       }
     });
 
-    it('of the node’s credentials reaches the appliance and nothing else, in an area that has just been added', async () => {
+    it('of the node’s credentials reaches only the appliance, also in a new area', async () => {
       const remove = addExtraArea();
       const fields = { username: { type: 'str', value: 'planted' }, 'password-cleartext': { type: 'cred', value: '' } };
       await rig.deploy({

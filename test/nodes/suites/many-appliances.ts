@@ -67,7 +67,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
   };
   const asked = (): number => fleet.appliances.filter(({ requests }) => requests.length > 0).length;
 
-  it('one message gives what all of them gave, in one message', async () => {
+  it('returns the results of all appliances in one message', async () => {
     await deploy([list]);
     const message = expectSuccess(await rig.run({ payload: {}, topic: 't' }));
     expect(message.topic).toBe('t');
@@ -79,7 +79,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(rig.statuses('inv').at(-1)).toMatchObject({ fill: 'green', text: '12 appliances' });
   });
 
-  it('what each was asked is counted, and metrics of all of them are one text', async () => {
+  it('counts requests per appliance and joins the metrics of all appliances', async () => {
     breaks('vpn-003');
     const metrics = {
       ...list,
@@ -111,7 +111,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(String(results[0]?.data)).toContain('gateway_up{appliance="vpn-001"} 1');
   });
 
-  it('a selection says which; what fits nothing does nothing and shows it', async () => {
+  it('selects appliances by tag, and shows a selection without matches', async () => {
     await deploy([
       { ...list, select: 'tag:even !vpn-01*' },
       { ...list, id: 'n2', select: 'tag:none' },
@@ -122,7 +122,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses('n2').some(({ text, fill }) => text === 'no appliances' && fill === 'yellow'));
   });
 
-  it('some failed: the first output, and the status tells how many', async () => {
+  it('uses the first output if some appliances fail, and counts them in the status', async () => {
     breaks('vpn-003');
     await deploy([{ ...list, atOnce: 2 }]);
     const { payload, envelope } = expectSuccess(await rig.run({ payload: {} }));
@@ -131,7 +131,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses().some(({ text }) => text === '1 of 12 failed'));
   });
 
-  it('shows how far it is while it runs', async () => {
+  it('shows its progress while it runs', async () => {
     breaks('vpn-001');
     let answer = (): void => undefined;
     fleet.getAppliance('vpn-004').fault({ match: isRead, until: new Promise<void>((resolve) => (answer = resolve)) });
@@ -142,7 +142,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expectSuccess(await run);
   });
 
-  it('all failed: an error with what became of each', async () => {
+  it('fails with the result of each appliance if all fail', async () => {
     breaks(...fleet.entries.map(({ name }) => name));
     await deploy([list, { ...list, id: 'n2', failures: 'output' }]);
     const { error, payload } = expectCaught(await rig.run({ payload: { own: 1 } }));
@@ -151,7 +151,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(expectSecondOutput(await rig.run({ payload: {} }, 'n2')).error.code).toBe('NOT_FOUND');
   });
 
-  it('a canary that fails touches only itself', async () => {
+  it('stops after a failing canary', async () => {
     breaks('vpn-002');
     await deploy([{ ...list, canary: '2', maxFailures: '10%', batch: '50%' }]);
     const { payload, envelope } = expectSuccess(await rig.run({ payload: {} }));
@@ -161,7 +161,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses().some(({ text }) => text === 'stopped, 1 failed'));
   });
 
-  it('each goes out as it is done, failures where failures go, and the counts at the end', async () => {
+  it('sends each appliance as it finishes, failures to the failure output, and the counts at the end', async () => {
     breaks('vpn-005');
     await deploy([
       { ...list, each: true },
@@ -187,12 +187,12 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     }
   });
 
-  it('what they gave can be left out', async () => {
+  it('can leave out the data of each appliance', async () => {
     await deploy([{ ...list, data: 'none' }]);
     expect(dataOf(expectSuccess(await rig.run({ payload: {} }))).results[0]).toEqual({ appliance: 'vpn-001', ok: true, changed: null });
   });
 
-  it('parts of a stream say whose they are', async () => {
+  it('names the appliance in the parts of a stream', async () => {
     await deploy([{ ...list, select: 'vpn-001 | vpn-002', each: true, fields: { emit: { type: 'str', value: 'record' } } }]);
     const { out } = await rig.run({ payload: {} });
     expect(out).toHaveLength(5);
@@ -209,7 +209,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     ]);
   });
 
-  it('a field is read for each, and knows whose it is', async () => {
+  it('reads a field per appliance, which can contain its name', async () => {
     someone('vpn-001', 'vpn-002');
     const fields = { name: { type: 'jsonata', value: 'appliance = "vpn-002" ? "j.doe" : "nobody"' } };
     await deploy([{ ...kill, select: 'vpn-00*', fields }]);
@@ -217,13 +217,13 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(results.filter(({ changed }) => changed).map(({ appliance }) => appliance)).toEqual(['vpn-002']);
   });
 
-  it('a field that cannot be read stops it before anything is sent', async () => {
+  it('sends nothing if a field cannot be read', async () => {
     await deploy([{ ...kill, fields: { name: { type: 'msg', value: 'who' } } }]);
     expect(expectCaught(await rig.run({ payload: {} })).error.code).toBe('BAD_INPUT');
     expect(asked()).toBe(0);
   });
 
-  it('a destroying operation has a limit of appliances, and a dry run plans all', async () => {
+  it('limits the appliances of a destructive operation, and plans all in a dry run', async () => {
     someone('vpn-001', 'vpn-012');
     await deploy([
       { ...kill, maxAppliances: 11 },
@@ -237,7 +237,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rig.until(() => rig.statuses('n2').some(({ text }) => text === 'planned 2'));
   });
 
-  it('a message selects only where the dialog lets it, but for reads', async () => {
+  it('lets a message select appliances for writes only if the dialog allows it', async () => {
     const byMessage = { selectType: 'msg', select: 'select' };
     await deploy([
       { ...kill, ...byMessage },
@@ -252,7 +252,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       expect(expectCaught(await rig.run({ payload: {}, select }, 'n3')).error.code).toBe('BAD_INPUT');
   });
 
-  it('a cancelled one begins no more, and tells what was done', async () => {
+  it('starts no further appliance once canceled, and reports the finished ones', async () => {
     fleet.getAppliance('vpn-002').fault({ match: isRead, hang: true });
     await deploy([{ ...list, atOnce: 1 }]);
     rig.node().receive({ _msgid: 'm1', payload: {} });
@@ -268,7 +268,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(asked()).toBe(2);
   });
 
-  it('one approval is for all of them', async () => {
+  it('asks for one approval for all appliances', async () => {
     someone('vpn-001', 'vpn-003');
     await deploy([{ ...kill, approval: true, wires: [['out'], ['failed']] }]);
     rig.node().receive({ _msgid: 'm1', payload: {} });
@@ -286,7 +286,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     ['at once', { atOnce: 'x' }, /atOnce has to be a number/],
     ['a batch', { batch: '0' }, /^batch has to be/],
     ['a share', { maxFailures: '120%' }, /^maxFailures has to be/],
-  ])('what cannot be is told: %s', async (_what, more, words) => {
+  ])('reports %s', async (_what, more, words) => {
     await deploy([{ ...list, ...more }]);
     const { error } = expectCaught(await rig.run({ payload: {} }));
     expect(error.code).toBe('BAD_CONFIG');
@@ -294,7 +294,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     expect(asked()).toBe(0);
   });
 
-  it('somebody is kept out of all that are selected, after a restart too', async () => {
+  it('enforces a containment on all selected appliances, also after a restart', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fleet-contain-'));
     const fields = { folder: { type: 'str', value: folder } };
     const contain = {
@@ -325,7 +325,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
-  describe('what the dialogs ask', () => {
+  describe('the dialog routes', () => {
     async function ask(route: string, body: object): Promise<Record<string, unknown>> {
       const response = await helper.request().post(`/gateway-inventory/${route}`).send(body);
       expect(response.status).toBe(200);
@@ -333,7 +333,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     }
     const wrong = { ...LOGIN, password: 'planted-wrong' };
 
-    it('names, tags, and how many a selection fits', async () => {
+    it('list names and tags, and count the matches of a selection', async () => {
       await deploy([list]);
       const all = await ask('list', { id: 'inv' });
       expect(all).toMatchObject({
@@ -354,7 +354,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       expect(await ask('list', { id: 'other' })).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
     });
 
-    it('a test of all of them is a table of what is wrong', async () => {
+    it('test all appliances and list what is wrong', async () => {
       const entries = [...fleet.entries.slice(0, 3), { name: 'gone', url: 'https://127.0.0.1:1' }, { ...fleet.entries[0], name: 'twin' }];
       await deploy([], { list: JSON.stringify([...entries, { ...fleet.entries[3], realm: 'Nobody' }]) });
       const answer = await ask('test', { id: 'inv' });
@@ -369,7 +369,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       ]);
     });
 
-    it('a test that all fail, and again: the password is tried once, and told nowhere', async () => {
+    it('try a rejected password once although all fail twice, and never show it', async () => {
       await deploy([], {}, { inv: wrong });
       const logins = fleet.appliances.map((appliance) => appliance.logins);
       for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) {
@@ -386,7 +386,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       ]);
     });
 
-    it('the pickers of a node: the first that is selected stands for all', async () => {
+    it('use the first selected appliance for the pickers of a node', async () => {
       await deploy([list]);
       const pick = async (appliance: object): Promise<Record<string, unknown>> =>
         (await helper.request().post('/gateway-appliance/list').send({ kind: 'local-server', given: {}, search: '', appliance }))
@@ -402,7 +402,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
   describe('an inventory', () => {
     const one = { type: 'gateway-system', operation: 'info', appliance: '', applianceFrom: 'msg' };
 
-    it('has appliances that messages name, beside those of nodes', async () => {
+    it('has appliances that messages can name, besides those of nodes', async () => {
       await deploy([one]);
       const info = async (appliance: string): Promise<unknown> =>
         expectSuccess(await rig.run({ payload: 1, appliance })).envelope.appliance;
@@ -411,27 +411,27 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       expect(error).toMatchObject({ code: 'BAD_INPUT', message: expect.stringContaining('vpn-012') as string });
     });
 
-    it('shares no name with others', async () => {
+    it('does not accept a name twice', async () => {
       const [first] = fleet.entries;
       await deploy([one], { list: JSON.stringify([{ ...first, name: 'vpn-1' }]) });
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-1' })).error.code).toBe('BAD_CONFIG');
     });
 
-    it('a message that comes while it is read waits for it', async () => {
+    it('makes a message wait while it loads', async () => {
       await deploy([one, { ...list, id: 'n2' }]);
       const [named, many] = await Promise.all([rig.run({ payload: 1, appliance: 'vpn-001' }), rig.run({ payload: {} }, 'n2')]);
       expectSuccess(named);
       expect(expectSuccess(many).payload).toMatchObject({ ok: COUNT });
     });
 
-    it('lets one compare with another of it', async () => {
+    it('lets its appliances be compared with each other', async () => {
       const fields = { other: { type: 'str', value: 'vpn-001' }, path: { type: 'str', value: 'system/network/overview' } };
       await deploy([{ ...list, type: 'gateway-snapshot', operation: 'compare', select: 'vpn-00*', fields }]);
       const { results } = dataOf(expectSuccess(await rig.run({ payload: {} })));
       expect(results.map(({ data }) => (data as { equal: boolean }).equal)).toEqual([true, ...Array<boolean>(8).fill(false)]);
     });
 
-    it('whose list has a fault says where, and its nodes say so too', async () => {
+    it('with a fault in its list shows the line, also on its nodes', async () => {
       await deploy([list], { list: '[\n{"name": "a"}\n]' });
       const { error } = expectCaught(await rig.run({ payload: {} }));
       expect(error).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringContaining('line 2 (a): url is missing') as string });
@@ -445,14 +445,14 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       ['defaults that are none', { defaults: '{"relm": "x"}' }, /relm: there is no such property/],
       ['defaults with a secret', { defaults: '{"password": "planted"}' }, /belongs in a credential set/],
       ['no folder of the sets', { secrets: 'folder' }, /No folder of the credential sets/],
-    ])('that cannot be is told: %s', async (_what, more, words) => {
+    ])('reports %s', async (_what, more, words) => {
       await deploy([list], more);
       const { error } = expectCaught(await rig.run({ payload: {} }));
       expect([error.code, error.message]).toEqual(['BAD_CONFIG', expect.stringMatching(words)]);
       expect(error.message).not.toContain('planted');
     });
 
-    it('keeps further sets with the node, by their names', async () => {
+    it('stores further credential sets in the node by name', async () => {
       const entries = fleet.entries.slice(0, 2).map((entry, index) => ({ ...entry, ...(index === 1 && { credentials: 'lab' }) }));
       const more = { list: JSON.stringify(entries), sets: 'eu lab' };
       await deploy([list], more, { inv: { ...LOGIN, username_2: 'api-admin', password_2: 'simulator' } });
@@ -467,7 +467,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       });
     });
 
-    it('takes sets from the environment', async () => {
+    it('reads credential sets from the environment', async () => {
       Object.assign(process.env, { FLEET_DEFAULT_USERNAME: 'api-admin', FLEET_DEFAULT_PASSWORD: 'simulator' });
       await deploy([list], { secrets: 'environment', prefix: 'FLEET' }, { inv: {} });
       expect(expectSuccess(await rig.run({ payload: {} })).payload).toMatchObject({ ok: COUNT });
@@ -475,7 +475,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       delete process.env.FLEET_DEFAULT_PASSWORD;
     });
 
-    it('takes over a file that changes, whole or not at all, and what did not change keeps its key and its sockets', async () => {
+    it('reloads a changed file completely or not at all, and keeps API key and connections of unchanged appliances', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
       const file = join(folder, 'fleet.csv');
       const write = (rows: readonly { name: string; url: string }[], more = ''): void => {

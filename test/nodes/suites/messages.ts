@@ -20,7 +20,7 @@ export function messagesSuite(runtime: Runtime): void {
   const kill = { type: 'gateway-sessions', operation: 'kill' };
 
   describe('a success', () => {
-    it('puts data and envelope on the same message, whose other properties survive', async () => {
+    it('sets data and envelope on the same message and keeps its other properties', async () => {
       await rig.deploy({ nodes: [list] });
       const req = { on: () => undefined };
       const res = { _res: {} };
@@ -45,21 +45,21 @@ export function messagesSuite(runtime: Runtime): void {
       ['data.sessions', (m: Record<string, unknown>) => (m.data as Record<string, unknown>).sessions],
       ['msg.found', (m: Record<string, unknown>) => m.found],
       ['data[0]', (m: Record<string, unknown>) => (m.data as unknown[])[0]],
-    ])('goes to the output property %s', async (output, read) => {
+    ])('sets the output property %s', async (output, read) => {
       await rig.deploy({ nodes: [{ ...list, output }] });
       const message = expectSuccess(await rig.run({ payload: 17 }));
       expect(read(message)).toHaveLength(12);
       expect(message.payload).toBe(17);
     });
 
-    it('only sets the envelope when the output property is empty', async () => {
+    it('sets only the envelope if the output property is empty', async () => {
       await rig.deploy({ nodes: [{ ...list, output: '' }] });
       const message = expectSuccess(await rig.run({ payload: 17 }));
       expect(Object.keys(message).sort()).toEqual(['_msgid', 'envelope', 'payload']);
       expect(message.payload).toBe(17);
     });
 
-    it('takes away an error of these nodes, however it came about, and no other', async () => {
+    it('removes an error of this package, in any form, and no other', async () => {
       await rig.deploy({ nodes: [list, { ...kill, id: 'n2' }, { ...kill, id: 'n3', failures: 'output' }] });
       const fromCatch = expectCaught(await rig.run({ payload: 'sidgone' }, 'n2'));
       const fromOutput = expectSecondOutput(await rig.run({ payload: 'sidgone' }, 'n3'));
@@ -73,7 +73,7 @@ export function messagesSuite(runtime: Runtime): void {
   });
 
   describe('a failure', () => {
-    it('reaches a Catch node with code, sentence and cause; the payload stays', async () => {
+    it('reaches a Catch node with code, message and cause, and keeps the payload', async () => {
       await rig.deploy({ nodes: [kill] });
       const message = expectCaught(await rig.run({ payload: 'sidgone', topic: 't', envelope: 'of before' }));
       expect(message).toMatchObject({ payload: 'sidgone', topic: 't', error: { code: 'NOT_FOUND', source: { id: 'n1' } } });
@@ -88,7 +88,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(message.envelope).toEqual(message.error.cause);
     });
 
-    it('leaves through the second output instead, never both', async () => {
+    it('leaves only through the second output if that is configured', async () => {
       await rig.deploy({ nodes: [{ ...kill, failures: 'output' }] });
       const sent = { payload: 'sidgone', error: 'of before' };
       const message = expectSecondOutput(await rig.run(sent));
@@ -98,7 +98,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(message.envelope).toMatchObject({ ok: false, status: 404 });
     });
 
-    it('of the input has an envelope as cause too, in both ways, and nothing is sent', async () => {
+    it('of the input has an envelope as its cause on both ways, and sends nothing', async () => {
       await rig.deploy({ nodes: [kill, { ...kill, id: 'n2', failures: 'output' }] });
       const before = rig.sim.requests.length;
       const { error, envelope } = expectCaught(await rig.run({ payload: 17 }));
@@ -108,7 +108,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(rig.sim.requests).toHaveLength(before);
     });
 
-    it('that meets every message is told to each with an envelope of its own', async () => {
+    it('that concerns every message gives each its own envelope', async () => {
       await rig.deploy({ nodes: [{ ...list, appliance: 'gone', failures: 'output' }] });
       const [first, second] = [expectSecondOutput(await rig.run({ payload: 1 })), expectSecondOutput(await rig.run({ payload: 2 }))];
       expect(first.envelope).toMatchObject({ code: 'BAD_CONFIG' });
@@ -120,7 +120,7 @@ export function messagesSuite(runtime: Runtime): void {
       );
     });
 
-    it('of a login that many wait for gives each message its own cause', async () => {
+    it('of a shared login gives each message its own cause', async () => {
       await rig.deploy({
         nodes: [list, { id: 'n2', type: 'gateway-system', operation: 'info' }],
         credentials: { a1: { username: 'api-admin', password: 'wrong' } },
@@ -131,7 +131,7 @@ export function messagesSuite(runtime: Runtime): void {
     });
   });
 
-  describe('an odd message', () => {
+  describe('an unusual message', () => {
     const readOnly = (message: object, name: string, value: unknown): object =>
       Object.defineProperty(message, name, { value, enumerable: true, writable: false });
 
@@ -142,7 +142,7 @@ export function messagesSuite(runtime: Runtime): void {
       ['with a payload that is read-only', () => readOnly({ _msgid: 'o1' }, 'payload', 'all')],
       ['with an envelope that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'envelope', {})],
       ['with an error that is read-only', () => readOnly({ _msgid: 'o1', payload: 'all' }, 'error', failureOfOurs)],
-    ])('%s has its outcome, in each way', async (_, make) => {
+    ])('%s has its outcome on each way', async (_, make) => {
       const health = { type: 'gateway-system', operation: 'health' };
       await rig.deploy({
         nodes: [health, { ...health, id: 'n2', appliance: '' }, { ...health, id: 'n3', appliance: '', failures: 'output' }],
@@ -164,7 +164,7 @@ export function messagesSuite(runtime: Runtime): void {
       expect(expectSecondOutput(await rig.run(make() as never))).toMatchObject({ error: { code: 'BAD_CONFIG' }, envelope: { ok: false } });
     });
 
-    it('with a frozen object on the way to the output is copied so far, and no further', async () => {
+    it('with a frozen object on the output path is copied only up to that object', async () => {
       const found = Object.freeze({ kept: { deep: true } });
       const more = { of: 'mine' };
       await rig.deploy({ nodes: [{ type: 'gateway-system', operation: 'health', output: 'found.health' }] });
@@ -180,7 +180,7 @@ export function messagesSuite(runtime: Runtime): void {
       [new Set(['a']), 'a Set'],
       [/a/, 'a RegExp'],
       [new Date(0), 'a Date'],
-    ])('with %s as its payload is refused where an object is wanted, and named', async (payload, words) => {
+    ])('with %s as its payload is refused by name where an object is required', async (payload, words) => {
       const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
       await rig.deploy({ nodes: [{ type: 'gateway-config', operation: 'update', fields: { path } }] });
       const before = rig.sim.requests.length;
@@ -192,7 +192,7 @@ export function messagesSuite(runtime: Runtime): void {
     });
   });
 
-  it('gives a hundred messages at once a hundred outcomes and one login', async () => {
+  it('gives a hundred simultaneous messages a hundred outcomes and one login', async () => {
     await rig.deploy({ nodes: [{ id: 'n1', type: 'gateway-system', operation: 'health' }] });
     const logins = rig.sim.logins;
     const outcomes = await Promise.all(Array.from({ length: 100 }, (_, n) => rig.run({ payload: n % 2 ? 'all' : 'nonsense' })));
@@ -202,7 +202,7 @@ export function messagesSuite(runtime: Runtime): void {
     expect(outcomes.every(({ out, caught, completed }) => out.length + caught.length === 1 && completed + caught.length === 1)).toBe(true);
   });
 
-  it('sends partly failed through the first output', async () => {
+  it('sends a partly failed result through the first output', async () => {
     await rig.deploy({ nodes: [kill] });
     const id = rig.sim.state.sessions.add({ 'active-user-name': 'partly' });
     const message = expectSuccess(await rig.run({ payload: [id, 'sidgone'] }));
@@ -211,7 +211,7 @@ export function messagesSuite(runtime: Runtime): void {
   });
 
   describe('a stream', () => {
-    it('sends each part as a message of its own, then is done', async () => {
+    it('sends each part as its own message and then ends', async () => {
       await rig.deploy({ nodes: [{ ...list, output: 'found.one', fields: { emit: { type: 'str', value: 'record' } } }] });
       const req = { on: () => undefined };
       const sent = {
@@ -257,7 +257,7 @@ export function messagesSuite(runtime: Runtime): void {
     it.each([
       ['page', 1],
       ['record', 0],
-    ])('of nothing sends for %s so many messages: %i', async (emit, count) => {
+    ])('of nothing by %s sends this many messages: %i', async (emit, count) => {
       await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: emit } } }] });
       const { out, caught, completed } = await rig.run({ payload: { name: 'nobody-of-that-name' } });
       expect({ out: out.map(({ payload }) => payload), caught, completed }).toEqual({
@@ -267,7 +267,7 @@ export function messagesSuite(runtime: Runtime): void {
       });
     });
 
-    it('that breaks midway is a failure that tells how many were sent', async () => {
+    it('that breaks midway fails with the number of sent parts', async () => {
       const ids = Array.from({ length: 300 }, () => rig.sim.state.sessions.add());
       rig.sim.fault({ match: ({ path }) => path.includes('start=200'), status: 404 });
       await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'page' } } }] });

@@ -44,7 +44,7 @@ export function configurationSuite(runtime: Runtime): void {
       [{ output: 'parts[0]' }, /output/],
       [{ output: '__proto__.x' }, /output/],
       [{ output: 'a..b' }, /output/],
-    ])('with %j is BAD_CONFIG and says so from the start', async (node, words) => {
+    ])('with %j is BAD_CONFIG from the start', async (node, words) => {
       expect(await fault(node)).toMatch(words);
       expect(rig.statuses()[0]).toEqual({ fill: 'red', shape: 'ring', text: 'not configured' });
     });
@@ -52,12 +52,12 @@ export function configurationSuite(runtime: Runtime): void {
     it.each([
       ['the operation, once it is known', { fields: { nope: { type: 'str', value: 'x' } } }, 'System information: failed (BAD_INPUT).'],
       ['the node, before', { operation: '' }, 'Gateway system: failed (BAD_CONFIG).'],
-    ])('says in its summary, by the name of %s, that it failed', async (_, node, words) => {
+    ])('names %s in the summary of a failure', async (_, node, words) => {
       await rig.deploy({ nodes: [{ ...info, ...node }] });
       expect(expectCaught(await rig.run({ payload: '' })).envelope.summary).toBe(words);
     });
 
-    it('does not lose data because a text stands where its output would go', async () => {
+    it('does not lose data if the output path contains a text', async () => {
       await rig.deploy({ nodes: [{ ...info, output: 'payload.info' }] });
       const before = rig.sim.requests.length;
       expect(expectCaught(await rig.run({ payload: 'text' })).error.code).toBe('BAD_CONFIG');
@@ -95,7 +95,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(await fault({}, appliance)).toMatch(words);
     });
 
-    it('with a TLS configuration that is not valid is BAD_CONFIG, not a connection without it', async () => {
+    it('with an invalid TLS configuration is BAD_CONFIG and does not connect without it', async () => {
       const tls2 = {
         id: 'tls2',
         type: 'tls-config',
@@ -109,13 +109,13 @@ export function configurationSuite(runtime: Runtime): void {
       expect(await fault({}, { tls: 'tls2' }, { more: [tls2] })).toMatch(/TLS/);
     });
 
-    it('does not tell the name of a variable that may be an odd password', async () => {
+    it('does not reveal the name of a variable that could be a password', async () => {
       const message = await fault({}, {}, { credentials: { a1: { username: 'api-admin', password: '${odd-password}' } } });
       expect(message).toMatch(/password/);
       expect(message).not.toContain('odd');
     });
 
-    it('verifies the certificate unless the TLS configuration says otherwise', async () => {
+    it('verifies the certificate unless the TLS configuration disables it', async () => {
       await rig.deploy({ nodes: [info], appliance: { tls: '' } });
       expect(expectCaught(await rig.run({ payload: 1 })).error.code).toBe('TLS');
       await rig.reset();
@@ -124,7 +124,7 @@ export function configurationSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('takes texts and variables where the editor would store numbers', async () => {
+    it('accepts texts and variables in place of numbers', async () => {
       process.env.GATEWAY_TEST_URL = rig.sim.url;
       process.env.GATEWAY_TEST_PASSWORD = 'simulator';
       const credentials = { a1: { username: 'api-admin', password: '${GATEWAY_TEST_PASSWORD}' } };
@@ -136,7 +136,7 @@ export function configurationSuite(runtime: Runtime): void {
       expectSuccess(await rig.run({ payload: 1 }));
     });
 
-    it('lets no flow do more than its guard rails allow', async () => {
+    it('applies its guard rails to every flow', async () => {
       await rig.deploy({ nodes: [{ ...info, type: 'gateway-sessions', operation: 'kill-all' }], appliance: { permissions: 'no-destroy' } });
       expect(expectCaught(await rig.run({ payload: 1 })).error).toMatchObject({ code: 'LIMIT', cause: { requests: 0 } });
       await rig.reset();
@@ -145,7 +145,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(rig.sim.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
     });
 
-    it('goes through the proxy that it refers to, but for its exceptions', async () => {
+    it('uses its proxy except for the excluded hosts', async () => {
       const proxy = { id: 'p1', type: 'http proxy', name: '', url: 'http://127.0.0.1:1', noproxy: [] as string[] };
       await rig.deploy({ nodes: [info], appliance: { proxy: 'p1' }, more: [proxy] });
       expect(expectCaught(await rig.run({ payload: 1 })).error.code).toBe('CONNECTION');
@@ -171,7 +171,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(rig.sim.state.sessions.has(id)).toBe(true);
     });
 
-    it('in words that could mean either is BAD_INPUT', async () => {
+    it('with an ambiguous value is BAD_INPUT', async () => {
       const id = rig.sim.state.sessions.add();
       await rig.deploy({ nodes: [kill] });
       expect(expectCaught(await rig.run({ payload: id, dryRun: 'maybe' })).error.code).toBe('BAD_INPUT');
@@ -191,7 +191,7 @@ export function configurationSuite(runtime: Runtime): void {
       ...more,
     });
 
-    it('is the one of that name', async () => {
+    it('is the one with that name', async () => {
       const other = await startSimulator({ name: 'gateway-2' });
       const credentials = { a2: { username: 'api-admin', password: 'simulator' }, tls2: { cadata: other.ca } };
       const tls2 = { id: 'tls2', type: 'tls-config', name: '', cert: '', key: '', ca: '', verifyservercert: true, certType: 'files' };
@@ -203,7 +203,7 @@ export function configurationSuite(runtime: Runtime): void {
     });
 
     it.each([['unknown'], [undefined], [''], [5], ['https://evil.example.com'], ['a1'], ['__proto__']])(
-      'cannot be %j, and hears which there are',
+      'cannot be %j, and the error lists the known names',
       async (name) => {
         await rig.deploy({ nodes: [byMessage], more: [appliance('a2', 'vpn-2')] });
         const { error } = expectCaught(await rig.run({ payload: 1, appliance: name }));
@@ -212,12 +212,12 @@ export function configurationSuite(runtime: Runtime): void {
       },
     );
 
-    it('is BAD_CONFIG when two have the name', async () => {
+    it('is BAD_CONFIG if two appliances have the name', async () => {
       await rig.deploy({ nodes: [byMessage], more: [appliance('a2', 'vpn-1')] });
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-1' })).error.code).toBe('BAD_CONFIG');
     });
 
-    it('does not count when the dialog has chosen one', async () => {
+    it('is ignored if the dialog sets an appliance', async () => {
       await rig.deploy({ nodes: [{ ...info, applianceFrom: 'msg' }] });
       expect(expectSuccess(await rig.run({ payload: 1, appliance: 'vpn-2' })).envelope.appliance).toBe('vpn-1');
       await rig.reset();
@@ -225,7 +225,7 @@ export function configurationSuite(runtime: Runtime): void {
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-1' })).error.code).toBe('BAD_CONFIG');
     });
 
-    it('is gone once its node is', async () => {
+    it('is unknown after its node was removed', async () => {
       await rig.deploy({ nodes: [byMessage], more: [appliance('a2', 'vpn-2')] });
       await rig.redeploy({ nodes: [byMessage] });
       expect(expectCaught(await rig.run({ payload: 1, appliance: 'vpn-2' })).error.message).toMatch(/There are: vpn-1\.$/);

@@ -40,7 +40,7 @@ export function testButtonSuite(runtime: Runtime): void {
     return response.body as Record<string, unknown>;
   }
 
-  it('answers with the system of the appliance, with stored or typed credentials', async () => {
+  it('returns the system of the appliance with stored or typed credentials', async () => {
     await rig.deploy(deployed);
     const wanted = { ok: true, ms: expect.any(Number) as number, system: expect.objectContaining({ 'host-name': 'gateway-1' }) as object };
     expect(await ask(body())).toEqual(wanted);
@@ -66,7 +66,7 @@ export function testButtonSuite(runtime: Runtime): void {
       Object.assign(process.env, { GATEWAY_TEST_URL: rig.sim.url, GATEWAY_TEST_REALM: 'Admin Users', GATEWAY_TEST_PASSWORD: PASSWORD });
     });
 
-    it('has the value that the deployed node has', async () => {
+    it('has the value of the deployed node', async () => {
       await rig.deploy(withVariables);
       const same = { realm: '${GATEWAY_TEST_REALM}', credentials: typed };
       expect(await ask(body({ ...same, url: '${GATEWAY_TEST_URL}' }))).toMatchObject({ ok: true });
@@ -94,7 +94,7 @@ export function testButtonSuite(runtime: Runtime): void {
       await other.close();
     });
 
-    it('that is not set is told', async () => {
+    it('that is not set is an error', async () => {
       await rig.deploy({ ...deployed, appliance: { realm: '${GATEWAY_TEST_UNSET}' } });
       expect(await ask(body({ realm: '${GATEWAY_TEST_UNSET}' }))).toMatchObject({
         ok: false,
@@ -104,7 +104,7 @@ export function testButtonSuite(runtime: Runtime): void {
     });
   });
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     await rig.deploy(deployed);
     expect(await ask(body({ credentials: { username: 'api-admin', password: 'planted but wrong' } }))).toMatchObject({
       ok: false,
@@ -139,13 +139,13 @@ export function testButtonSuite(runtime: Runtime): void {
     expect(await ask({})).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
   });
 
-  describe('refuses', () => {
+  describe('the route', () => {
     const post = (headers: Record<string, string>): ReturnType<ReturnType<typeof helper.request>['post']> => {
       const request = helper.request().post('/gateway-appliance/test').set('content-type', 'application/json');
       return request.set(headers).send(JSON.stringify(body()));
     };
 
-    it('what is no object', async () => {
+    it('rejects a body that is not an object', async () => {
       await rig.deploy(deployed);
       await helper.request().post('/gateway-appliance/test').send([1]).expect(400);
     });
@@ -158,7 +158,7 @@ export function testButtonSuite(runtime: Runtime): void {
       [{ origin: 'http://own.example:1881', host: 'own.example:1880' }, 403],
       [{ 'sec-fetch-site': 'cross-site' }, 403],
       [{ 'sec-fetch-site': 'same-site', origin: 'http://own.example', host: 'own.example' }, 403],
-    ])('what a page of another origin can send: %j', async (headers, status) => {
+    ])('rejects a request that a page of another origin can send: %j', async (headers, status) => {
       await rig.deploy(deployed);
       const before = rig.sim.totalConnections;
       const response = await post(headers);
@@ -172,12 +172,12 @@ export function testButtonSuite(runtime: Runtime): void {
       { origin: 'https://Own.example', host: 'own.example', 'content-type': 'application/json; charset=utf-8' },
       { origin: 'https://public.example', host: '127.0.0.1:1880', 'sec-fetch-site': 'same-origin' },
       { 'sec-fetch-site': 'none' },
-    ])('nothing of its own origin: %j', async (headers) => {
+    ])('accepts a request of its own origin: %j', async (headers) => {
       await rig.deploy(deployed);
       expect((await post(headers as Record<string, string>)).body).toMatchObject({ ok: true });
     });
 
-    it('a third one while two are under way, and none after that', async () => {
+    it('rejects a third request while two run, and accepts one afterwards', async () => {
       await rig.deploy(deployed);
       rig.sim.fault({ match: ({ path }) => !path.includes('auth'), hang: true, times: 2 });
       const before = rig.sim.requests.length;
@@ -190,7 +190,7 @@ export function testButtonSuite(runtime: Runtime): void {
       expect((await post({})).body).toMatchObject({ ok: true });
     });
 
-    it('to try one password after the other', async () => {
+    it('limits guesses of passwords', async () => {
       await rig.deploy(deployed);
       const codes = [];
       for (const guess of ['a', 'b', 'c', 'd', 'e']) {
@@ -199,7 +199,7 @@ export function testButtonSuite(runtime: Runtime): void {
       expect(codes).toEqual(['LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'LOGIN_PAUSED']);
     });
 
-    it('nor where wrong ones are answered 403', async () => {
+    it('limits guesses also if wrong ones are answered with 403', async () => {
       await rig.deploy(deployed);
       rig.sim.fault({ match: ({ path }) => path.includes('auth'), status: 403, times: 9 });
       const codes = [];
@@ -210,8 +210,8 @@ export function testButtonSuite(runtime: Runtime): void {
     });
   });
 
-  describe('with another address than the deployed one', () => {
-    it('does not send the stored password there, under whatever name the field came', async () => {
+  describe('with an address that differs from the deployed one', () => {
+    it('does not send the stored password, under any field name', async () => {
       const other = await startSimulator({ password: PASSWORD });
       await rig.deploy({ ...deployed, credentials: { ...deployed.credentials, tls1: { cadata: other.ca } } });
       for (const credentials of [stored, { username: 'api-admin' }, { username: 'api-admin', password: null }, undefined]) {
@@ -224,7 +224,7 @@ export function testButtonSuite(runtime: Runtime): void {
       await other.close();
     });
 
-    it('does not send the stored user name there', async () => {
+    it('does not send the stored user name', async () => {
       const other = await startSimulator({ password: PASSWORD });
       await rig.deploy({ ...deployed, credentials: { ...deployed.credentials, tls1: { cadata: other.ca } } });
       expect(await ask(body({ url: other.url, credentials: { password: PASSWORD } }))).toMatchObject({ ok: false, code: 'BAD_CONFIG' });
@@ -232,7 +232,7 @@ export function testButtonSuite(runtime: Runtime): void {
       await other.close();
     });
 
-    it('does not mind a stored secret that is not used', async () => {
+    it('accepts a stored secret that the login does not use', async () => {
       const other = await startSimulator({ password: PASSWORD });
       await rig.deploy({ ...deployed, credentials: { ...deployed.credentials, tls1: { cadata: other.ca } } });
       const credentials = { username: 'api-admin', password: PASSWORD, totpSecret: '__PWRD__', apiKey: '__PWRD__' };

@@ -54,8 +54,8 @@ export function transfersSuite(runtime: Runtime): void {
   const imports = (): number =>
     rig.sim.requests.slice(journal).filter(({ path, method }) => path.endsWith('import-xml') || method === 'PUT').length;
 
-  describe('an export and the import after it', () => {
-    it.each(['xml', 'binary'])('of %s are two wires', async (kind) => {
+  describe('an export followed by an import', () => {
+    it.each(['xml', 'binary'])('of %s needs two wires', async (kind) => {
       await rig.deploy({ nodes: [transfer(`export-${kind}`), transfer(`import-${kind}`, {}, { id: 'n2' })] });
       const exported = expectSuccess(await rig.run({ payload: 1 }));
       expect(exported.payload).toBeInstanceOf(Buffer);
@@ -65,7 +65,7 @@ export function transfersSuite(runtime: Runtime): void {
       expect(imported.envelope).toMatchObject({ ok: true, changed: true });
     });
 
-    it.each(['xml', 'binary'])('of %s go by files that the dialog names', async (kind) => {
+    it.each(['xml', 'binary'])('of %s uses files that the dialog names', async (kind) => {
       const file = { type: 'str', value: join(folder, `configuration.${kind}`) };
       await rig.deploy({ nodes: [transfer(`export-${kind}`, { file }), transfer(`import-${kind}`, { file }, { id: 'n2' })] });
       const { payload } = expectSuccess(await rig.run({ payload: 1 }));
@@ -75,7 +75,7 @@ export function transfersSuite(runtime: Runtime): void {
       expect(imports()).toBe(1);
     });
 
-    it('take no file and no folder from a payload', async () => {
+    it('does not take a file or folder from the payload', async () => {
       const place = join(folder, 'from-a-webhook');
       await rig.deploy({
         nodes: [transfer('export-xml'), { ...backup('run'), fields: {}, id: 'n2' }, backup('run', {}, { id: 'n3' })],
@@ -91,11 +91,11 @@ export function transfersSuite(runtime: Runtime): void {
     });
   });
 
-  describe('a dry run', () => {
+  describe('a dry run of a transfer', () => {
     it.each([
       ['import-xml', { payload: XML }, { file: `${XML.length} bytes`, password: '••••' }],
       ['import-binary', { payload: Buffer.from('UEsDBA==') }, { data: '8 bytes' }],
-    ])('of %s sends nothing and says what it would', async (operation, message, body) => {
+    ])('of %s sends nothing and shows what it would send', async (operation, message, body) => {
       const fields = operation === 'import-xml' ? { password: CRED } : {};
       await rig.deploy({
         nodes: [transfer(operation, fields, { dryRun: true })],
@@ -106,14 +106,14 @@ export function transfersSuite(runtime: Runtime): void {
       expect(imports()).toBe(0);
     });
 
-    it('of a file that is not there is an error all the same', async () => {
+    it('reports a missing file', async () => {
       await rig.deploy({ nodes: [transfer('import-xml', { file: { type: 'str', value: join(folder, 'none') } }, { dryRun: true })] });
       expect(expectCaught(await rig.run({ payload: 1 })).error).toMatchObject({ code: 'BAD_INPUT' });
     });
   });
 
   describe('the status of a transfer', () => {
-    it('tells how much is through while it runs, and how it ended', async () => {
+    it('shows the transferred size while it runs, and the outcome', async () => {
       Object.assign(rig.sim.state.variants, { largeExport: 3, transferRate: 3000 });
       await rig.deploy({ nodes: [transfer('export-xml', { file: { type: 'str', value: join(folder, 'large.xml') } })] });
       expectSuccess(await rig.run({ payload: 1 }));
@@ -124,7 +124,7 @@ export function transfersSuite(runtime: Runtime): void {
       for (const { fill } of rig.statuses().slice(0, -1)) expect(fill).toBe('blue');
     });
 
-    it('says of a second import that it waits, whichever node sends it', async () => {
+    it('shows that a second import waits, from any node', async () => {
       Object.assign(rig.sim.state.variants, { transferMs: 700 });
       await rig.deploy({ nodes: [transfer('import-xml'), transfer('import-xml', {}, { id: 'n2' })] });
       rig.node('n1').receive({ _msgid: 'm1', payload: XML });
@@ -142,8 +142,8 @@ export function transfersSuite(runtime: Runtime): void {
     });
   });
 
-  describe('msg.cancel in the middle', () => {
-    it('of an export leaves the file as it was', async () => {
+  describe('msg.cancel during a transfer', () => {
+    it('leaves the file of an export as it was', async () => {
       const file = join(folder, 'kept.xml');
       writeFileSync(file, 'kept');
       Object.assign(rig.sim.state.variants, { largeExport: 40, transferRate: 4000 });
@@ -156,7 +156,7 @@ export function transfersSuite(runtime: Runtime): void {
       expect([readdirSync(folder), readFileSync(file, 'utf8')]).toEqual([['kept.xml'], 'kept']);
     });
 
-    it('of an import has an unknown outcome, and so has a deploy', async () => {
+    it('gives an import an unknown outcome, as does a deploy', async () => {
       await rig.deploy({ nodes: [transfer('import-xml'), transfer('import-xml', {}, { id: 'n2', failures: 'output' })] });
       rig.sim.fault({ match: ({ path }) => path.endsWith('import-xml'), hang: true, times: 2 });
       const sent = async (count: number): Promise<void> => rig.until(() => imports() === count);
@@ -179,14 +179,14 @@ export function transfersSuite(runtime: Runtime): void {
     });
   });
 
-  it('a page of errors with status 200 is no backup, and the second output says so', async () => {
+  it('rejects an error page with status 200 as a backup, on the second output', async () => {
     await rig.deploy({ nodes: [backup('run', {}, { failures: 'output' })] });
     rig.sim.fault({ match: ({ path }) => path.endsWith('export-xml'), body: '<html><body>Login</body></html>' });
     const { error, payload } = expectSecondOutput(await rig.run({ payload: 'as it came' }));
     expect([error.code, payload, readdirSync(folder)]).toEqual(['BAD_RESPONSE', 'as it came', []]);
   });
 
-  it('backs up, lists, checks and restores, one node after the other', async () => {
+  it('backs up, lists, verifies and restores through one node after the other', async () => {
     const operations = ['run', 'list', 'verify', 'restore'];
     await rig.deploy({ nodes: operations.map((operation) => backup(operation, {}, { id: operation })) });
     const { payload } = expectSuccess(await rig.run({ payload: 1 }, 'run'));
@@ -199,7 +199,7 @@ export function transfersSuite(runtime: Runtime): void {
     expect(expectCaught(await rig.run({ payload: '../../etc/passwd' }, 'restore')).error.code).toBe('BAD_INPUT');
   });
 
-  it('keeps the secrets of the dialog out of everything that it emits', async () => {
+  it('emits no secret of the dialog', async () => {
     const secrets = { password: CRED, passphrase: CRED };
     const file = { type: 'str', value: join(folder, 'one.xml') };
     await rig.deploy({
@@ -262,7 +262,7 @@ export function progressSuite(): void {
     return shown.slice(1);
   };
 
-  it('counts bytes, and percent where the length is known', () => {
+  it('shows bytes, and percent if the length is known', () => {
     const moving = (bytes: number, total?: number): Progress => ({ state: 'transferring', bytes, ...(total !== undefined && { total }) });
     expect(texts(moving(1), moving(12_345_678), moving(12_345_678, 28_000_000), moving(1_290_000_000_000, 1_300_000_000_000))).toEqual([
       '1 kB',
@@ -274,7 +274,7 @@ export function progressSuite(): void {
     for (const text of shown) expect(text.length).toBeLessThan(20);
   });
 
-  it('changes at most four times a second, and a report that comes too late changes nothing', () => {
+  it('changes at most four times a second and ignores a late report', () => {
     const of = status();
     const run = {};
     of.startRun();
