@@ -1,10 +1,9 @@
 // @ts-check
 // The appliance of the measurements, in a process of its own; told over IPC how long to think, asked for its counts.
-import { createRequire } from 'node:module';
 import process from 'node:process';
+import { loadBenchmarkServer } from './server/load.mjs';
 
-/** @type {typeof import('../src/simulator/index.js')} */
-const { startBenchmarkAppliance } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
+const { startBenchmarkAppliance } = await loadBenchmarkServer();
 
 const appliance = await startBenchmarkAppliance();
 process.on('disconnect', () => process.exit());

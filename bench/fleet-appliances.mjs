@@ -1,16 +1,15 @@
 // @ts-check
 // Many appliances in a process of its own; told over IPC how many, asked for what they saw.
-import { createRequire } from 'node:module';
 import process from 'node:process';
+import { loadBenchmarkServer } from './server/load.mjs';
 
-/** @type {typeof import('../src/simulator/index.js')} */
-const { startBenchmarkFleet } = createRequire(import.meta.url)('../dist/src/simulator/index.js');
+const { startBenchmarkFleet } = await loadBenchmarkServer();
 
 const { count, delayMs, sessions } = JSON.parse(process.argv[2] ?? '{}');
 const fleet = await startBenchmarkFleet(count, { delayMs, sessions });
 process.on('disconnect', () => process.exit());
 process.on('message', (/** @type {{ id: number, reset?: boolean }} */ { id, reset }) => {
-  const sum = (/** @type {(one: import('../src/simulator/index.js').BenchmarkAppliance) => number} */ of) =>
+  const sum = (/** @type {(one: import('./server/benchmark-appliance.js').BenchmarkAppliance) => number} */ of) =>
     fleet.reduce((all, one) => all + of(one), 0);
   process.send?.({
     id,

@@ -4,12 +4,12 @@
 import { createServer } from 'node:https';
 import { createRequire } from 'node:module';
 import process from 'node:process';
+import { loadBenchmarkServer } from './server/load.mjs';
 
 const require = createRequire(import.meta.url);
 /** @type {typeof import('../src/simulator/certificate.js')} */
 const { selfSigned } = require('../dist/src/simulator/certificate.js');
-/** @type {typeof import('../src/simulator/benchmark-appliance.js')} */
-const { BENCHMARK_SYSTEM_INFORMATION, BENCHMARK_KEY } = require('../dist/src/simulator/benchmark-appliance.js');
+const { BENCHMARK_SYSTEM_INFORMATION, BENCHMARK_KEY } = await loadBenchmarkServer();
 /** @type {typeof import('../src/simulator/options.js')} */
 const { resolveOptions } = require('../dist/src/simulator/options.js');
 /** @type {typeof import('../src/simulator/generated-sessions.js')} */

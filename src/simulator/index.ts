@@ -25,7 +25,6 @@ export { type Variant, type Variants, type VariantValue, VARIANTS, defaultVarian
 export { computeTotpCode } from './totp';
 export { issueCertificate, selfSigned, type KeyPair } from './certificate';
 export type { SimulatedFleet } from './simulated-fleet';
-export { type BenchmarkAppliance, startBenchmarkAppliance, startBenchmarkFleet } from './benchmark-appliance';
 
 export interface Simulator extends Incidents {
   readonly url: string;

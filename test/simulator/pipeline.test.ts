@@ -4,7 +4,8 @@ import { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import tls from 'node:tls';
 import { afterEach, expect, it } from 'vitest';
-import { startBenchmarkAppliance, startSimulator } from '../../src/simulator';
+import { startBenchmarkAppliance } from '../../bench/server/benchmark-appliance';
+import { startSimulator } from '../../src/simulator';
 import { start, stopAll } from './client';
 
 afterEach(stopAll);

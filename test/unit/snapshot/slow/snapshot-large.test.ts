@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startBenchmarkAppliance, type BenchmarkAppliance } from '../../../../src/simulator';
+import { startBenchmarkAppliance, type BenchmarkAppliance } from '../../../../bench/server/benchmark-appliance';
 import { simulatorCertificate, gatewayFor, settingsFor } from '../../../helpers/simulated-appliance';
 import { listFiles, runGit, SNAPSHOT_MANIFEST_FILE, createTemporaryFolder, writeSnapshot } from '../../../helpers/snapshot';
 import { startChild, readOutput } from '../../../helpers/transfer';

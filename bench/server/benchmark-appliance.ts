@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
-import { selfSigned } from './certificate';
-import { closeWithConnections } from './closable-server';
+import { selfSigned } from '../../src/simulator/certificate';
+import { closeWithConnections } from '../../src/simulator/closable-server';
 import { BenchmarkTree, toText } from './benchmark-tree';
-import { isObject, type Json } from './body-shape';
-import { type SimulatorOptions, resolveOptions } from './options';
-import { encodeSegment } from './url';
-import { generateSession } from './generated-sessions';
+import { isObject, type Json } from '../../src/simulator/body-shape';
+import { type SimulatorOptions, resolveOptions } from '../../src/simulator/options';
+import { encodeSegment } from '../../src/simulator/url';
+import { generateSession } from '../../src/simulator/generated-sessions';
 
 /**
  * The appliance of measurements: answers what they need, from bytes made once, over hand-written HTTP/1.1, so that it is never the

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from './body-shape';
-import { encodeSegment } from './url';
+import type { Json, JsonObject } from '../../src/simulator/body-shape';
+import { encodeSegment } from '../../src/simulator/url';
 
 /** The configuration of the fast appliance: as many generated policies as it is told to have, and whatever was written. */
 const ROOT = '/api/v1/configuration';
