@@ -19,7 +19,7 @@ import { createPermissionCheck, assertOperationAllowed, type CheckPermission } f
 import { IdentityPin } from './run/identity-pin';
 import { summarizeRun, type SummaryContext } from './run/summarize-run';
 import type { WriteGate } from './run/pending-write';
-import { deleteIfExists } from './change/delete-if-exists';
+import { deleteIfExists } from './change/if-exists';
 import type { WriteInterceptor } from './run/write-runner';
 import type { SerializedTree } from './snapshot/serialized-tree';
 import { createWriteInterceptor } from './write-interceptors';

@@ -1,4 +1,4 @@
-import { missingOkField } from '../change/delete-if-exists';
+import { missingOkField } from '../change/if-exists';
 import { defineArea, defineOperation, requiredField, subjectField, textField } from '../model/operation';
 import { encodedPath } from '../model/path';
 

@@ -1,7 +1,7 @@
 import { ensureAll, toResourcePath } from '../change/ensure-all';
 import { ensureOneResource } from '../change/ensure';
 import { proveLoginField } from '../change/lock-out';
-import { missingOkField } from '../change/delete-if-exists';
+import { missingOkField } from '../change/if-exists';
 import { badInput } from '../model/error';
 import { readLinks } from './links';
 import {

@@ -1,5 +1,5 @@
 import { ensureOneResource } from '../change/ensure';
-import { missingOkField } from '../change/delete-if-exists';
+import { missingOkField } from '../change/if-exists';
 import { defineArea, objectField, defineOperation, requiredField, subjectField, textField } from '../model/operation';
 import { encodedPath } from '../model/path';
 import { resolveVendor } from './vendor-and-brand';

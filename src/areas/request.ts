@@ -1,4 +1,4 @@
-import { missingOkField, deleteIfExists } from '../change/delete-if-exists';
+import { missingOkField, deleteIfExists } from '../change/if-exists';
 import { badInput } from '../model/error';
 import { isObject, type JsonObject, describeKind } from '../model/json';
 import { defineArea, contentField, defineOperation, pathField, requiredField, subjectField, textField } from '../model/operation';

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { badInput, type GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
-import { ENCRYPTION_METHOD, PBKDF2_ITERATIONS } from './encryption';
+import { ENCRYPTION_METHOD, macEquals, PBKDF2_ITERATIONS } from './encryption';
 import { AUTHENTICATION_METHOD, AUTHENTICATED_BACKUP_FORMAT, type BackupFile, type BackupManifest } from './manifest';
-import { macEquals } from './mac-equals';
 
 /** Binds the MAC to its purpose, so that no other MAC can take its place. */
 const MAC_DOMAIN = 'gateway-backup manifest\n';

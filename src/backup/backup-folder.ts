@@ -118,10 +118,10 @@ export async function findLastGoodBackup(
 }
 
 /** Returns whether both are of the same appliance and kinds: nightly XML must not remove the weekly binary. */
-function isSameSeries(one: BackupManifest, other: BackupManifest): boolean {
+function isSameSeries(first: BackupManifest, other: BackupManifest): boolean {
   const kinds = ({ files }: BackupManifest): string => files.map(({ kind }) => kind).join();
   const identity = (manifest: BackupManifest): string => manifest['serial-number'] ?? manifest.appliance;
-  return identity(one) === identity(other) && kinds(one) === kinds(other);
+  return identity(first) === identity(other) && kinds(first) === kinds(other);
 }
 
 async function removeFiles(folder: string, { files }: BackupManifest): Promise<string[]> {

@@ -30,7 +30,7 @@ export async function readBackupIndex(folder: string): Promise<BackupIndex> {
   });
   const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   const faults = new Map<string, GatewayError>();
-  const found = await mapConcurrently(names, CONCURRENCY, async (name) => {
+  const parsed = await mapConcurrently(names, CONCURRENCY, async (name) => {
     try {
       return await readBackupManifest(folder, name);
     } catch (error) {
@@ -38,7 +38,7 @@ export async function readBackupIndex(folder: string): Promise<BackupIndex> {
       return undefined;
     }
   });
-  const manifests = found.filter((manifest) => manifest !== undefined).sort(compareNewestFirst);
+  const manifests = parsed.filter((manifest) => manifest !== undefined).sort(compareNewestFirst);
   const knownBackups = new Set([...manifests.map(({ backup }) => backup), ...faults.keys()]);
   const backups = new Set(names.flatMap((name) => parseBackupFileName(name) ?? []));
   return { manifests, faults, orphans: [...backups].filter((backup) => !knownBackups.has(backup)) };
@@ -102,8 +102,8 @@ export function findLatestBackup(
   return newestFirst.find(isMatch) ?? throwNotFound(folder, trusted('no backup of this appliance'));
 }
 
-function throwNotFound(folder: string, what: SafeMessage): never {
-  throw badInput(safeMessage`There is ${what} in ${folder}. List backups shows all backups.`);
+function throwNotFound(folder: string, missingItem: SafeMessage): never {
+  throw badInput(safeMessage`There is ${missingItem} in ${folder}. List backups shows all backups.`);
 }
 
 /** Returns whether all files exist with the length in the manifest. */

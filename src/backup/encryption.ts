@@ -1,8 +1,7 @@
-import { createCipheriv, createDecipheriv, createHmac, pbkdf2, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import { promisify } from 'node:util';
 import { badInput } from '../model/error';
-import { macEquals } from './mac-equals';
 
 /**
  * The format of `openssl enc -aes-256-cbc -pbkdf2 -iter 600000 -md sha256`: `Salted__`, 8 bytes of salt, the ciphertext. Key and
@@ -124,4 +123,9 @@ export class DecryptionStream extends Transform {
     hmac.update(bytes);
     this.push(decipher.update(bytes));
   }
+}
+
+/** Compares in constant time. */
+export function macEquals(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a, 'latin1'), Buffer.from(b, 'latin1'));
 }

@@ -1,4 +1,3 @@
-export { listBackups } from './list';
 export { restoreBackup } from './restore';
-export { runBackup } from './run';
+export { listBackups, runBackup } from './run';
 export { verifyBackups } from './verify';

@@ -69,12 +69,12 @@ export async function restoreBackup(input: RestoreInput, call: OperationContext)
 async function selectBackup(folder: string, { backup, kind, ...input }: RestoreInput, call: OperationContext): Promise<BackupManifest> {
   const isAnyApplianceAllowed = input['any-appliance'] ?? false;
   // Folder errors appear before anything is sent.
-  const found = backup === 'latest' ? await readBackupManifests(folder) : await findBackupByName(folder, backup);
+  const candidates = backup === 'latest' ? await readBackupManifests(folder) : await findBackupByName(folder, backup);
   const { 'serial-number': serial } = await readIdentity(call);
   // The newest backup may be of another kind: XML every night, binary once a week.
   const isMatch = (candidate: BackupManifest): boolean =>
     (isAnyApplianceAllowed || candidate['serial-number'] === serial) && (kind === undefined || hasKind(candidate, kind));
-  const manifest = 'backup' in found ? found : findLatestBackup(folder, found, isMatch);
+  const manifest = 'backup' in candidates ? candidates : findLatestBackup(folder, candidates, isMatch);
   if (!isAnyApplianceAllowed) rejectForeignBackup(manifest, serial);
   return manifest;
 }

@@ -179,6 +179,12 @@ export function toBackupSummary(
   };
 }
 
+/** Lists the backups in a folder, newest first. Throws the errors of `toFileError` for an unreadable folder or manifest. */
+export async function listBackups(folder: string): Promise<ReturnType<typeof toBackupSummary>[]> {
+  const folderPath = resolve(folder);
+  return (await readBackupManifests(folderPath)).map((manifest) => toBackupSummary(folderPath, manifest));
+}
+
 function isChanged(manifest: BackupManifest, previous: BackupManifest | undefined): boolean {
   return !previous || manifest.files.some(({ content }, index) => content.fingerprint !== previous.files[index]?.content.fingerprint);
 }

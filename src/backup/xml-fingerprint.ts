@@ -86,8 +86,8 @@ export class XmlFingerprint implements XmlEvents {
       return;
     }
     this.#endOpenTag();
-    for (let at = start; at < end; at++) {
-      const byte = buffer[at] as number;
+    for (let offset = start; offset < end; offset++) {
+      const byte = buffer[offset] as number;
       if (SPACES.has(byte)) {
         this.#spacePending = this.#inText;
         continue;
@@ -153,7 +153,7 @@ export class XmlFingerprint implements XmlEvents {
   }
 
   #addBytes(buffer: Buffer, start: number, end: number): void {
-    for (let at = start; at < end; at++) this.#addByte(buffer[at] as number);
+    for (let offset = start; offset < end; offset++) this.#addByte(buffer[offset] as number);
   }
 
   #flush(): void {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
-import { isSecretName, isSecretPair } from '../model/secrets';
+import { isSecretKey, maskSecretValue } from '../model/secrets';
 
 /** Replaces a secret in differences and in stored resources. */
 export const SECRET_MASK = '***';
@@ -75,11 +75,6 @@ export function containsOnlyLinks(value: unknown): boolean {
   return isHyperlink(value) || (Array.isArray(value) && value.length > 0 && value.every(isHyperlink));
 }
 
-/** Returns whether the value of the key is a secret. In a pair of name and value, the name decides. */
-export function isSecretKey(key: string, owner: JsonObject): boolean {
-  return isSecretName(key) || (key.startsWith('value') && isSecretPair(owner));
-}
-
 /** Returns a copy in which each secret is replaced. Values that reveal nothing stay: an empty text, null or a boolean. */
 export function maskResourceSecrets<T>(value: T, depth = 0): T {
   if (typeof value !== 'object' || value === null) return value;
@@ -88,13 +83,9 @@ export function maskResourceSecrets<T>(value: T, depth = 0): T {
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([key, item]) => [
     key,
-    isSecretKey(key, value) ? maskSecret(item) : maskResourceSecrets(item, depth + 1),
+    isSecretKey(key, value) ? maskSecretValue(item, SECRET_MASK) : maskResourceSecrets(item, depth + 1),
   ]);
   return Object.fromEntries(entries) as T;
-}
-
-function maskSecret(secret: unknown): unknown {
-  return secret === '' || secret === null || secret === undefined || typeof secret === 'boolean' ? secret : SECRET_MASK;
 }
 
 /** Returns a field's name as one segment of a JSON pointer. A long name is cut, because every pointer below contains it. */
@@ -124,41 +115,42 @@ class ComparisonWalk implements ResourceComparison {
     return same;
   }
 
-  #compareMember(key: string, before: JsonObject, after: JsonObject, at: string, depth: number, shouldReport: boolean): boolean {
+  #compareMember(key: string, before: JsonObject, after: JsonObject, pointer: string, depth: number, shouldReport: boolean): boolean {
     const oldValue = getOwn(before, key);
     const newValue = getOwn(after, key);
     if (isSecretKey(key, after) || (this.#isSymmetric && isSecretKey(key, before))) {
       return this.#isSymmetric
         ? this.#report(
-            isSameValue(maskSecret(oldValue), maskSecret(newValue)),
-            maskSecret(oldValue),
-            maskSecret(newValue),
-            at,
+            isSameValue(maskSecretValue(oldValue, SECRET_MASK), maskSecretValue(newValue, SECRET_MASK)),
+            maskSecretValue(oldValue, SECRET_MASK),
+            maskSecretValue(newValue, SECRET_MASK),
+            pointer,
             shouldReport,
           )
-        : this.#skip(at);
+        : this.#skip(pointer);
     }
-    if (containsOnlyLinks(newValue) || (this.#isSymmetric && containsOnlyLinks(oldValue))) return this.#skip(at);
+    if (containsOnlyLinks(newValue) || (this.#isSymmetric && containsOnlyLinks(oldValue))) return this.#skip(pointer);
     if (isObject(oldValue) ? isObject(newValue) || (this.#isSymmetric && isEmpty(newValue)) : isObject(newValue) && isEmpty(oldValue)) {
-      return this.compareObjects(isObject(oldValue) ? oldValue : {}, isObject(newValue) ? newValue : {}, at, depth + 1, shouldReport);
+      return this.compareObjects(isObject(oldValue) ? oldValue : {}, isObject(newValue) ? newValue : {}, pointer, depth + 1, shouldReport);
     }
-    return this.#report(this.#compareValues(oldValue, newValue, at, depth + 1), oldValue, newValue, at, shouldReport);
+    return this.#report(this.#compareValues(oldValue, newValue, pointer, depth + 1), oldValue, newValue, pointer, shouldReport);
   }
 
-  #compareValues(before: unknown, after: unknown, at: string, depth: number): boolean {
-    if (isObject(after)) return this.compareObjects(isObject(before) ? before : {}, after, at, depth, false) && isObject(before);
+  #compareValues(before: unknown, after: unknown, pointer: string, depth: number): boolean {
+    if (isObject(after)) return this.compareObjects(isObject(before) ? before : {}, after, pointer, depth, false) && isObject(before);
     if (Array.isArray(after))
       return (
-        this.#compareItems(Array.isArray(before) ? before : [], after, at, depth) && (Array.isArray(before) || isSameValue(before, after))
+        this.#compareItems(Array.isArray(before) ? before : [], after, pointer, depth) &&
+        (Array.isArray(before) || isSameValue(before, after))
       );
     return isSameValue(before, after);
   }
 
-  #compareItems(before: readonly unknown[], after: readonly unknown[], at: string, depth: number): boolean {
+  #compareItems(before: readonly unknown[], after: readonly unknown[], pointer: string, depth: number): boolean {
     checkDepth(depth);
     let same = before.length === after.length;
     after.forEach((item, index) => {
-      const itemField = `${at}/${index}`;
+      const itemField = `${pointer}/${index}`;
       if (isHyperlink(item)) this.#skip(itemField);
       else if (!this.#compareValues(before[index], item, itemField, depth + 1)) same = false;
     });
@@ -183,9 +175,9 @@ function getOwn(of: JsonObject, key: string): unknown {
 }
 
 /** Compares values of which at most one is an object. A missing value, null and an empty array are equal. */
-function isSameValue(one: unknown, other: unknown): boolean {
-  if (one === other || (isEmpty(one) && isEmpty(other))) return true;
-  return isScalar(one) && isScalar(other) && toComparableText(one) === toComparableText(other);
+function isSameValue(first: unknown, second: unknown): boolean {
+  if (first === second || (isEmpty(first) && isEmpty(second))) return true;
+  return isScalar(first) && isScalar(second) && toComparableText(first) === toComparableText(second);
 }
 
 function isEmpty(value: unknown): boolean {

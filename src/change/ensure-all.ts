@@ -7,7 +7,7 @@ import { trusted, safeMessage } from '../model/safe-message';
 import { compareDesired } from './compare';
 import { ensureResource, ensureResourceAbsent, addEnsureResults, type EnsureResult } from './ensure';
 import { expandLinkedParts } from './linked-parts';
-import { readIfExists } from './read-if-exists';
+import { readIfExists } from './if-exists';
 import { OrderedTasks } from './ordered-tasks';
 
 /** One item of a desired state. */
@@ -40,7 +40,7 @@ export async function ensureAll(resources: readonly unknown[], allowAbsent: bool
           orderedTasks.markDone(item);
         }
       },
-      ({ givenPath }) => givenPath,
+      ({ givenPath: requestedPath }) => requestedPath,
     );
   } finally {
     addEnsureResults(
@@ -69,8 +69,9 @@ function readItems(resources: readonly unknown[], allowAbsent: boolean, prefix: 
   const items = resources.map((resource, index) => readItem(resource, `resources[${index}]`, allowAbsent, prefix));
   const indexByPath = new Map<string, number>();
   items.forEach(({ path }, index) => {
-    const other = indexByPath.get(path);
-    if (other !== undefined) throw badInput(safeMessage`resources[${other}] and resources[${index}] have the same path. Nothing was sent.`);
+    const firstIndex = indexByPath.get(path);
+    if (firstIndex !== undefined)
+      throw badInput(safeMessage`resources[${firstIndex}] and resources[${index}] have the same path. Nothing was sent.`);
     indexByPath.set(path, index);
   });
   return items;
@@ -81,14 +82,14 @@ function readItem(resource: unknown, name: string, allowAbsent: boolean, prefix:
     throw badInput(
       safeMessage`${trusted(name)} must be an object with path and body, but is ${trusted(describeKind(resource))}. Nothing was sent.`,
     );
-  const { path: givenPath, body, absent, ...rest } = resource;
+  const { path: requestedPath, body, absent, ...rest } = resource;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined)
     throw badInput(
       safeMessage`${trusted(name)} has ${JSON.stringify(unknown)}, which is unknown. The known keys are path, body and absent. Nothing was sent.`,
     );
-  const path = parsePath(givenPath, name, prefix);
-  const displayPath = typeof givenPath === 'string' ? givenPath : path;
+  const path = parsePath(requestedPath, name, prefix);
+  const displayPath = typeof requestedPath === 'string' ? requestedPath : path;
   if (absent !== undefined && absent !== false) {
     if (absent !== true || body !== undefined)
       throw badInput(safeMessage`${trusted(name)}.absent must be true, and body must be missing. Nothing was sent.`);
@@ -101,17 +102,17 @@ function readItem(resource: unknown, name: string, allowAbsent: boolean, prefix:
   return { givenPath: displayPath, path, body };
 }
 
-function parsePath(givenPath: unknown, name: string, prefix: string): string {
-  if (typeof givenPath !== 'string' && !Array.isArray(givenPath))
+function parsePath(requestedPath: unknown, name: string, prefix: string): string {
+  if (typeof requestedPath !== 'string' && !Array.isArray(requestedPath))
     throw badInput(
-      safeMessage`${trusted(name)}.path must be text or an array, but is ${trusted(describeKind(givenPath))}. Nothing was sent.`,
+      safeMessage`${trusted(name)}.path must be text or an array, but is ${trusted(describeKind(requestedPath))}. Nothing was sent.`,
     );
-  return toResourcePath(givenPath as string | string[], prefix);
+  return toResourcePath(requestedPath as string | string[], prefix);
 }
 
 /** Returns a writable configuration path without a trailing slash, so that each resource has exactly one path. */
-export function toResourcePath(givenPath: string | readonly string[], prefix: string): string {
-  const path = toConfigurationPath(givenPath, prefix).replace(/\/$/, '');
+export function toResourcePath(requestedPath: string | readonly string[], prefix: string): string {
+  const path = toConfigurationPath(requestedPath, prefix).replace(/\/$/, '');
   if (path === CONFIGURATION_ROOT) throw badInput('path is the root of the configuration, which can only be read.');
   return path;
 }

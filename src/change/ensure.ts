@@ -5,10 +5,10 @@ import { toJsonText } from '../model/json-text';
 import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 import { compareDesired, compareResources, maskResourceSecrets, type Difference, type FieldLocation } from './compare';
-import { ignoreNotFound } from './delete-if-exists';
+import { ignoreNotFound } from './if-exists';
 import { mergeForPut } from './merge-for-put';
 import { expandLinkedParts } from './linked-parts';
-import { readIfExists } from './read-if-exists';
+import { readIfExists } from './if-exists';
 
 /** The desired state of one resource. */
 export interface EnsureRequest {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { CONFIGURATION_ROOT } from '../model/path';
 import { isHyperlink } from './compare';
-import { readIfExists } from './read-if-exists';
+import { readIfExists } from './if-exists';
 
 /** A resource together with the linked parts that the desired body also contains. */
 export interface ExpandedResource {

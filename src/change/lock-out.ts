@@ -90,11 +90,11 @@ async function createLockedOutError(
   const reason = safeMessage`After this change the account can no longer log in (${refusal})`;
   const restoreError = await tryRestore(baseline, request, call);
   if (!restoreError) {
-    const words = safeMessage`${reason} The earlier state was restored. Check that the change still admits ${trusted('the account and the address of this machine')}.`;
-    return new GatewayError('LOCKED_OUT', words, { sent: true, extra: { restored: true, changed: false, refused: refusal.code } });
+    const message = safeMessage`${reason} The earlier state was restored. Check that the change still admits ${trusted('the account and the address of this machine')}.`;
+    return new GatewayError('LOCKED_OUT', message, { sent: true, extra: { restored: true, changed: false, refused: refusal.code } });
   }
-  const words = safeMessage`${reason} The earlier state could not be restored: ${restoreError} Restore it manually while the current key is still valid.`;
-  return new GatewayError('LOCKED_OUT', words, { sent: true, extra: { restored: false, changed: true, refused: refusal.code } });
+  const message = safeMessage`${reason} The earlier state could not be restored: ${restoreError} Restore it manually while the current key is still valid.`;
+  return new GatewayError('LOCKED_OUT', message, { sent: true, extra: { restored: false, changed: true, refused: refusal.code } });
 }
 
 /** Returns the error that prevented the restore; undefined if the earlier state is back. */

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../model/json';
 import { toBooleanText } from '../model/json-text';
-import { containsOnlyLinks, isSecretKey } from './compare';
+import { isSecretKey } from '../model/secrets';
+import { containsOnlyLinks } from './compare';
 
 /**
  * Returns the body of a PUT: the current resource with the desired values in it. Objects merge by key; arrays are replaced whole. Numbers

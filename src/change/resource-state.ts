@@ -8,7 +8,7 @@ import { CONFIGURATION_ROOT, encodeSegment } from '../model/path';
 import type { Request } from '../model/request';
 import { findNameLists, findUserLists, type NameList } from './name-lists';
 import { readLinkPath, expandLinkedParts } from './linked-parts';
-import { readIfExists } from './read-if-exists';
+import { readIfExists } from './if-exists';
 
 /** Resources by path at one moment. Missing resources are not included. A parent comes before its children. */
 export type ResourceState = Readonly<Record<string, JsonObject>>;
@@ -79,8 +79,8 @@ async function readBaseline(request: Request, call: OperationContext, allowCache
   if (!current) return isField(path, body) ? undefined : { subject: { paths: [path], deep: true }, before: {} };
   const [item] = isCollection(current, body) ? toItemPaths(path, body) : [];
   if (item !== undefined) {
-    const found = await readIfExists(item, call, allowCached);
-    return { subject: { paths: [item], deep: !found }, before: found ? { [item]: found } : {} };
+    const existing = await readIfExists(item, call, allowCached);
+    return { subject: { paths: [item], deep: !existing }, before: existing ? { [item]: existing } : {} };
   }
   const { parts } = await expandLinkedParts(current, body, call, allowCached);
   return { subject: { paths: [path, ...Object.keys(parts)], deep: false }, before: { [path]: current, ...parts } };
@@ -95,8 +95,8 @@ export async function readCurrentState(
   if (owner !== undefined) return readField(paths[0] ?? '', owner, call, allowCached);
   if (!deep) return readAll(paths, call, allowCached);
   for (const path of paths) {
-    const found = await readDeep(path, call, allowCached);
-    if (Object.keys(found).length > 0) return found;
+    const state = await readDeep(path, call, allowCached);
+    if (Object.keys(state).length > 0) return state;
   }
   return {};
 }
@@ -110,11 +110,11 @@ async function readAll(paths: readonly string[], call: OperationContext, allowCa
 
 /** Reads a resource and, level by level, everything below it that it links to. Throws `LIMIT` for more than 10,000 resources. */
 async function readDeep(root: string, call: OperationContext, allowCached: boolean): Promise<ResourceState> {
-  const found: Record<string, JsonObject> = {};
+  const resources: Record<string, JsonObject> = {};
   const seen = new Set([root]);
   for (let level: readonly string[] = [root]; level.length > 0;) {
     const state = await readAll(level, call, allowCached);
-    Object.assign(found, state);
+    Object.assign(resources, state);
     const links = await mapConcurrently(Object.entries(state), call.settings.connections, ([path, resource]) =>
       findLinkedPaths(path, resource, call),
     );
@@ -123,7 +123,7 @@ async function readDeep(root: string, call: OperationContext, allowCached: boole
     if (seen.size > MAX_RESOURCES)
       throw new GatewayError('LIMIT', safeMessage`There are more than ${MAX_RESOURCES} resources below ${root}.`);
   }
-  return found;
+  return resources;
 }
 
 async function findLinkedPaths(path: string, resource: JsonObject, call: OperationContext): Promise<string[]> {

@@ -2,11 +2,11 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
+import { isSecretKey } from '../model/secrets';
 import {
   compareDesired,
   compareTrees,
   containsOnlyLinks,
-  isSecretKey,
   toPointerSegment,
   maskResourceSecrets,
   type Difference,
@@ -52,7 +52,7 @@ export async function restoreState(
 
 /** Creates a deleted resource again by a PUT. Links and collection items come back with the resources behind them. */
 async function recreate(path: string, resource: JsonObject, before: ResourceState, call: OperationContext): Promise<FieldLocation[]> {
-  const entries = findEntryLists(path, resource).filter(({ paths }) => paths.some((place) => Object.hasOwn(before, place)));
+  const entries = findEntryLists(path, resource).filter(({ paths }) => paths.some((itemPath) => Object.hasOwn(before, itemPath)));
   const keys = new Set(entries.map(({ key }) => key));
   const own = Object.fromEntries(Object.entries(resource).filter(([key, value]) => !containsOnlyLinks(value) && !keys.has(key)));
   const body = mergeForPut(own, {});

@@ -10,9 +10,9 @@ import {
 } from '../change/resource-state';
 import { currentIsoTime } from '../model/envelope';
 import { asGatewayError } from '../model/error';
-import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import type { Request } from '../model/request';
+import { readIdentity } from '../run/identity';
 import { isNoOp } from '../run/retry-policy';
 import type { WriteInterceptor, PendingWrite } from '../run/write-runner';
 import { MASK } from '../model/redaction';
@@ -34,8 +34,6 @@ export interface RecordingContext {
   readonly initiator: Initiator;
   readonly mask: <T>(value: T) => T;
 }
-
-const SYSTEM_INFORMATION_PATH = '/api/v1/system/system-information';
 
 /**
  * Records every write: one line is on the disk before the write is sent, the second completes it. For a configuration write, the state is
@@ -196,11 +194,7 @@ function lockPath({ method, path, body = {} }: Request): string {
 function readSerialNumber(call: OperationContext): Promise<string> {
   return call.memoize('serial-number', async () => {
     try {
-      const { 'system-information': system } = (await call.read({ method: 'GET', path: SYSTEM_INFORMATION_PATH }, { isLookup: true })) as {
-        'system-information'?: JsonObject;
-      };
-      const serial = system?.['serial-number'];
-      return typeof serial === 'string' ? serial : '';
+      return (await readIdentity(call))['serial-number'] ?? '';
     } catch (thrown) {
       const { requestCode, code } = asGatewayError(thrown);
       if (requestCode === 'FORBIDDEN' || requestCode === 'NOT_FOUND' || code === 'APPLIANCE_ERROR' || code === 'BAD_RESPONSE') return '';

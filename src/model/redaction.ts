@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { GatewayError } from './error';
 import { isObject } from './json';
 import { MultiStringSearch, type Span } from './multi-string-search';
-import { isSecretName, parseNestedJson, isSecretPair, findSecrets, type SecretValue } from './secrets';
+import { findSecrets, isSecretKey, maskSecretValue, parseNestedJson, type SecretValue } from './secrets';
 import { SafeMessage } from './safe-message';
 import { decodedViews } from './decoded-views';
 
@@ -105,10 +105,9 @@ export class Redactor {
     if (depth > MAX_DEPTH) return MASK;
     if (Array.isArray(value)) return value.map((item) => this.#redactValue(item, depth + 1));
     if (!isObject(value)) return value;
-    const isPair = isSecretPair(value);
     const entries = Object.entries(value).map(([name, item]) => [
       name,
-      (isPair && name.startsWith('value')) || isSecretName(name) ? maskValue(item) : this.#redactValue(item, depth + 1),
+      isSecretKey(name, value) ? maskSecretValue(item, MASK) : this.#redactValue(item, depth + 1),
     ]);
     return Object.fromEntries(entries);
   }
@@ -172,11 +171,6 @@ export class Redactor {
  */
 export function redactSecrets<T>(value: T, context?: unknown): T {
   return new Redactor().with(findSecrets([value, context])).value(value);
-}
-
-/** What nothing can be learned from stays: that a field is empty or off. */
-function maskValue(value: unknown): unknown {
-  return value === '' || value === null || value === undefined || typeof value === 'boolean' ? value : MASK;
 }
 
 function maskSpans(text: string, spans: Span[]): string {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './json';
+import type { JsonObject } from './json';
 import type { Query } from './request';
 import type { Fields } from './operation';
 
@@ -30,6 +30,16 @@ export function isSecretPair(pair: JsonObject): boolean {
   return PAIR_NAMES.some((key) => typeof pair[key] === 'string' && isSecretName(pair[key]));
 }
 
+/** Returns whether the value of the key is a secret. In a pair of name and value, the name decides. */
+export function isSecretKey(key: string, owner: JsonObject): boolean {
+  return isSecretName(key) || (key.startsWith('value') && isSecretPair(owner));
+}
+
+/** Replaces a secret by the mask. Values that reveal nothing stay: an empty text, null, undefined or a boolean. */
+export function maskSecretValue(secret: unknown, mask: string): unknown {
+  return secret === '' || secret === null || secret === undefined || typeof secret === 'boolean' ? secret : mask;
+}
+
 /** The texts that stand under a secret's name somewhere in a body, also in JSON that is a text there. It may hold itself. */
 export function* findSecrets(body: unknown): Generator<SecretValue> {
   const seen = new Set<unknown>();
@@ -44,9 +54,8 @@ export function* findSecrets(body: unknown): Generator<SecretValue> {
       for (const item of next) if (canHoldSecret(item)) open.push(item);
       continue;
     }
-    const isPair = isObject(next) && isSecretPair(next);
     for (const [name, value] of Object.entries(next) as [string, unknown][]) {
-      if (isSecretName(name) || (isPair && name.startsWith('value'))) yield* listLeafTexts(value);
+      if (isSecretKey(name, next as JsonObject)) yield* listLeafTexts(value);
       else if (canHoldSecret(value)) open.push(value);
     }
   }

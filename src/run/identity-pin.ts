@@ -1,10 +1,11 @@
 import { asGatewayError, GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
-import { isObject, type JsonObject } from '../model/json';
+import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import { parsePins } from '../model/rules';
 import type { SessionApiKey } from '../login/session';
+import { unwrapSystemInformation } from './identity';
 
 /** Where an appliance tells who it is (appliance-api.md, "System information"). */
 export const IDENTITY_REQUEST: Request = { method: 'GET', path: '/api/v1/system/system-information' };
@@ -82,8 +83,7 @@ export class IdentityPin {
 
 /** Serial number and machine id, as far as they are told. */
 function readIdentifiers(document: JsonObject): string[] {
-  const nested = document['system-information'];
-  const system = isObject(nested) ? nested : document;
+  const system = unwrapSystemInformation(document);
   return [system['serial-number'], system['machine-id']].filter((name): name is string => typeof name === 'string' && name.trim() !== '');
 }
 

@@ -12,8 +12,7 @@ export interface ApplianceIdentity {
 /** Serial number and release (appliance-api.md, "System information"). */
 export async function readIdentity(call: OperationContext): Promise<ApplianceIdentity> {
   const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' }, { isLookup: true });
-  const nested = document['system-information'];
-  const system: JsonObject = isObject(nested) ? nested : document;
+  const system = unwrapSystemInformation(document);
   const readText = (name: string): string | null => (typeof system[name] === 'string' && system[name] !== '' ? system[name] : null);
   return {
     'serial-number': readText('serial-number'),
@@ -21,4 +20,10 @@ export async function readIdentity(call: OperationContext): Promise<ApplianceIde
     'hardware-model': readText('hardware-model'),
     release: readText('os-version'),
   };
+}
+
+/** Returns the fields of the document. Some releases wrap them in `system-information`, others do not. */
+export function unwrapSystemInformation(document: JsonObject): JsonObject {
+  const { 'system-information': nested } = document;
+  return isObject(nested) ? nested : document;
 }

@@ -145,7 +145,7 @@ class Crawler implements CrawlResult {
   async #read({ path, parent }: PendingLink, onResource: (path: string, resource: JsonObject) => void): Promise<void> {
     let document: JsonObject;
     try {
-      document = await this.#call.read({ method: 'GET', path: path });
+      document = await this.#call.read({ method: 'GET', path });
     } catch (thrown) {
       this.#handleReadError(path, parent, asGatewayError(thrown));
       return;
@@ -177,7 +177,7 @@ class Crawler implements CrawlResult {
   async #exists(path: string): Promise<boolean> {
     if (this.#options.ignore.ignoresPath(path)) return true;
     try {
-      await this.#call.read({ method: 'GET', path: path });
+      await this.#call.read({ method: 'GET', path });
       return true;
     } catch (thrown) {
       const error = asGatewayError(thrown);
@@ -196,7 +196,7 @@ class Crawler implements CrawlResult {
     else if (error.requestCode === 'FORBIDDEN' && !isRoot) this.forbidden.add(path);
     else if (error.code === 'ABORTED') throw error;
     else {
-      const extra = { ...error.details.extra, path: path };
+      const extra = { ...error.details.extra, path };
       throw new GatewayError(error.code, safeMessage`${path} could not be read: ${error}`, { ...error.details, extra });
     }
   }
@@ -215,7 +215,7 @@ class Crawler implements CrawlResult {
       const path = normalizePath(href, this.#prefix);
       if (href.includes(CONFIGURATION_ROOT) && splitResourcePath(path).length <= MAX_PATH_DEPTH) return path;
     } catch {
-      // Told below.
+      // Reported below.
     }
     if (this.refused.length < 1000 && !this.refused.includes(href)) this.refused.push(href);
     return undefined;

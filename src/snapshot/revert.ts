@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
-import { compareResources, containsOnlyLinks, isSecretKey, SECRET_MASK, toPointerSegment, type FieldLocation } from '../change/compare';
+import { compareResources, containsOnlyLinks, SECRET_MASK, toPointerSegment, type FieldLocation } from '../change/compare';
 import { ensureResource, addEnsureResults, type EnsureResult } from '../change/ensure';
-import { readIfExists } from '../change/read-if-exists';
+import { readIfExists } from '../change/if-exists';
 import type { BulkResult } from '../model/envelope';
 import { badInput } from '../model/error';
 import { mapConcurrently } from '../model/map-concurrently';
 import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
+import { isSecretKey } from '../model/secrets';
 import { SnapshotFolder, type SnapshotEntry } from './snapshot-folder';
 import { IgnoreRules } from './ignore-rules';
 import { isPathWithin, isPathWithinAny } from './resource-path';

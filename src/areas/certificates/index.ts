@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { missingOkField } from '../../change/delete-if-exists';
+import { missingOkField } from '../../change/if-exists';
 import { encodeBundle, findCsr, encodeSignedCertificate } from './bundle';
 import { badInput } from '../../model/error';
 import { readFingerprint, servedCheckFields, waitUntilServed } from './wait-until-served';

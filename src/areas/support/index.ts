@@ -2,8 +2,9 @@ import { asGatewayError } from '../../model/error';
 import { UNREACHABLE_CODES } from '../../model/error-codes';
 import { currentIsoTime } from '../../model/envelope';
 import type { Finding } from '../../model/operation-context';
-import { isObject, type JsonObject } from '../../model/json';
+import type { JsonObject } from '../../model/json';
 import type { OperationContext } from '../../model/operation';
+import { unwrapSystemInformation } from '../../run/identity';
 import { collectFindings, findShortIdleTimeout } from './findings';
 import { readVersions } from './versions';
 
@@ -45,8 +46,7 @@ export async function createSupportBundle(call: OperationContext): Promise<Suppo
 async function readAppliance(call: OperationContext): Promise<{ appliance: JsonObject; isUnreachable: boolean }> {
   try {
     const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' });
-    const { 'system-information': nested } = document;
-    const system = isObject(nested) ? nested : document;
+    const system = unwrapSystemInformation(document);
     const names = ['hardware-model', 'os-name', 'os-version'];
     return { appliance: Object.fromEntries(names.map((name) => [name, toShortText(system[name])])), isUnreachable: false };
   } catch (thrown) {

@@ -71,7 +71,7 @@ describe('a backup during a fault', () => {
       input: { folder: path, gzip: true },
     });
     while (listNames(path).length === before.length) await wait(20);
-    // A second one at the same time must leave the first alone while it lives.
+    // A second run must not remove the files of a running one.
     expect((await takeBackup(gateway, { folder: path })).cleaned).toEqual([]);
     process.kill('SIGKILL');
     await new Promise((resolve) => process.once('exit', resolve));
@@ -88,7 +88,7 @@ describe('a backup during a fault', () => {
     const path = createTemporaryFolder();
     const whole = await takeBackup(gateway, { folder: path, what: 'both' });
     const undone = await takeBackup(gateway, { folder: path, what: 'both' });
-    // As the process would have left it: the manifest still beside, whole; of the second only one file has its name.
+    // The state after a kill: the manifest still has its partial name, and only one of the files is renamed.
     const beside = (name: string): string => join(path, `${name}.json.0badcafe-1-1.partial`);
     for (const { backup } of [whole, undone]) renameSync(join(path, `${backup}.json`), beside(backup));
     rmSync(join(path, `${undone.backup}.bin`));
@@ -102,12 +102,13 @@ describe('a backup during a fault', () => {
   it('lets simultaneous runs complete what a killed run left without a conflict', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const left = await Promise.all(Array.from({ length: 8 }, () => takeBackup(gateway, { folder: path })));
+    const firstBackups = await Promise.all(Array.from({ length: 8 }, () => takeBackup(gateway, { folder: path })));
     const pid = spawnSync(process.execPath, ['-e', '']).pid;
-    for (const { backup } of left) renameSync(join(path, `${backup}.json`), join(path, `${backup}.json.${HOST_HASH}-${pid}-1.partial`));
+    for (const { backup } of firstBackups)
+      renameSync(join(path, `${backup}.json`), join(path, `${backup}.json.${HOST_HASH}-${pid}-1.partial`));
     const more = await Promise.all(Array.from({ length: 16 }, () => takeBackup(gateway, { folder: path })));
-    const wanted = [...left, ...more].map(({ backup }) => `${backup}.json`);
-    expect(listNames(path).filter((name) => name.endsWith('.json'))).toEqual(wanted.sort());
+    const expectedFiles = [...firstBackups, ...more].map(({ backup }) => `${backup}.json`);
+    expect(listNames(path).filter((name) => name.endsWith('.json'))).toEqual(expectedFiles.sort());
     expect(listNames(path).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 

@@ -8,9 +8,9 @@ import { writeZip } from '../../../src/simulator/zip';
 import { XmlCheck } from '../../../src/transfer/xml';
 import { readZipDirectory, type ZipEntry } from '../../../src/transfer/zip';
 
-// What of an export is the configuration: everything that may change it has to change the fingerprint, and nothing else may.
+// Everything that can change the configuration must change the fingerprint, and nothing else may.
 
-/** In parts of so many bytes. */
+/** Feeds the text in parts of this size. */
 function* parts(bytes: Buffer, size: number): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
@@ -23,7 +23,8 @@ function xml(document: string, { ignored = [], size = 1 << 20 }: { ignored?: str
   return fingerprint.digest();
 }
 
-const of = (content: string, options?: Parameters<typeof xml>[1]): string => xml(`<configuration>${content}</configuration>`, options);
+const configurationFingerprint = (content: string, options?: Parameters<typeof xml>[1]): string =>
+  xml(`<configuration>${content}</configuration>`, options);
 
 describe('the fingerprint of an XML configuration', () => {
   it.each<[string, string, string]>([
@@ -62,9 +63,9 @@ describe('the fingerprint of an XML configuration', () => {
     ['what follows what is encrypted', '<x-encrypted-by>1</x-encrypted-by>', '<x-encrypted-by>2</x-encrypted-by>'],
     ['a comment beside', '<a><!-- x -->1</a>', '<a><!-- x -->2</a>'],
   ])('includes %s', (_what, one, other) => {
-    expect(of(one)).not.toBe(of(other));
-    // And is found however the bytes come.
-    expect(of(one, { size: 1 })).toBe(of(one));
+    expect(configurationFingerprint(one)).not.toBe(configurationFingerprint(other));
+    // The result does not depend on the chunks.
+    expect(configurationFingerprint(one, { size: 1 })).toBe(configurationFingerprint(one));
   });
 
   it.each<[string, string, string]>([
@@ -92,7 +93,7 @@ describe('the fingerprint of an XML configuration', () => {
     ['what is encrypted', '<x-ENCRYPTED>1</x-ENCRYPTED>', '<x-ENCRYPTED>2</x-ENCRYPTED>'],
     ['a last change', '<last-config-change>1</last-config-change><last-access>2</last-access>', ''],
   ])('ignores %s', (_what, one, other) => {
-    for (const size of [1, 1 << 20]) expect(of(one, { size })).toBe(of(other));
+    for (const size of [1, 1 << 20]) expect(configurationFingerprint(one, { size })).toBe(configurationFingerprint(other));
   });
 
   it.each([
@@ -106,7 +107,7 @@ describe('the fingerprint of an XML configuration', () => {
     'last-sign-in',
     'last-x-date',
     'saved-at',
-  ])('treats %s as a time', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of('')));
+  ])('treats %s as a time', (name) => expect(configurationFingerprint(`<${name}>1</${name}>`)).toBe(configurationFingerprint('')));
   it.each([
     'last-name',
     'last-used-by',
@@ -116,15 +117,19 @@ describe('the fingerprint of an XML configuration', () => {
     'creation-times',
     'x-creation-date',
     'exported-to',
-  ])('does not treat %s as a time', (name) => expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)));
+  ])('does not treat %s as a time', (name) =>
+    expect(configurationFingerprint(`<${name}>1</${name}>`)).not.toBe(configurationFingerprint(`<${name}>2</${name}>`)),
+  );
 
   it('ignores the given elements with everything in them', () => {
     const ignored = ['fullname', 'tag'];
-    expect(of('<a/><x:fullname>on</x:fullname>', { ignored })).toBe(of('<a/>'));
-    expect(of('<a tag="on"/>', { ignored })).toBe(of('<a/>'));
-    expect(of('<a tag="on"/>')).not.toBe(of('<a/>'));
-    expect(of('<a><fullname><b>1</b></fullname>2</a>', { ignored })).toBe(of('<a>2</a>'));
-    expect(of('<fullnames>1</fullnames>', { ignored })).not.toBe(of('<fullnames>2</fullnames>', { ignored }));
+    expect(configurationFingerprint('<a/><x:fullname>on</x:fullname>', { ignored })).toBe(configurationFingerprint('<a/>'));
+    expect(configurationFingerprint('<a tag="on"/>', { ignored })).toBe(configurationFingerprint('<a/>'));
+    expect(configurationFingerprint('<a tag="on"/>')).not.toBe(configurationFingerprint('<a/>'));
+    expect(configurationFingerprint('<a><fullname><b>1</b></fullname>2</a>', { ignored })).toBe(configurationFingerprint('<a>2</a>'));
+    expect(configurationFingerprint('<fullnames>1</fullnames>', { ignored })).not.toBe(
+      configurationFingerprint('<fullnames>2</fullnames>', { ignored }),
+    );
   });
 
   it('ignores attributes of the root, but includes its name and texts', () => {
@@ -150,10 +155,10 @@ describe('the fingerprint of an XML configuration', () => {
 
   it('includes all of a long value', () => {
     const long = 'x'.repeat(70_000);
-    expect(of(`<a>${long}y${long}</a>`)).not.toBe(of(`<a>${long}z${long}</a>`));
-    expect(of(`<a>${long}y</a>`, { size: 7 })).toBe(of(`<a>${long}y</a>`));
+    expect(configurationFingerprint(`<a>${long}y${long}</a>`)).not.toBe(configurationFingerprint(`<a>${long}z${long}</a>`));
+    expect(configurationFingerprint(`<a>${long}y</a>`, { size: 7 })).toBe(configurationFingerprint(`<a>${long}y</a>`));
     const names = Array.from({ length: 10_050 }, (_, index) => `<n${index}/>`).join('');
-    expect(of(`${names}<uptime>1</uptime><a/>`)).toBe(of(`${names}<uptime>2</uptime><a/>`));
+    expect(configurationFingerprint(`${names}<uptime>1</uptime><a/>`)).toBe(configurationFingerprint(`${names}<uptime>2</uptime><a/>`));
   });
 });
 
@@ -194,11 +199,11 @@ describe('the fingerprint of a binary configuration', () => {
     const lines = [`${expected[0]}${xml(c('<a>1</a>'))}`, `${expected[1]}${crc32('x')}:1`];
     expect(await zip(whole)).toBe(sha256(lines.join('\n')));
     expect(await zip(whole, { size: 3 })).toBe(await zip(whole));
-    // Wherever they stand.
+    // At any position.
     expect(await zip({ 'b.txt': 'x', 'a.xml': c('<a> 1</a>') })).toBe(await zip(whole));
     const two = { ...whole, 'c.xml': c('<b>1</b><uptime>2</uptime>') };
     expect(await zip(two, { entries: (given) => given.toReversed() })).toBe(await zip(two));
-    // What has another name is no XML, whatever is in it.
+    // Files with another ending are not XML.
     expect(await zip({ 'b.txt': c('x') })).toBe(sha256(`b.txt\u0000${crc32(c('x'))}:${c('x').length}`));
     for (const other of [
       { ...whole, 'a.xml': c('<a>2</a>') },
@@ -218,9 +223,9 @@ describe('the fingerprint of a binary configuration', () => {
   });
 
   it('uses the checksum of invalid XML, and reads the files after it', async () => {
-    for (const odd of ['<c><a></c>', '<c>', '']) {
-      const files = { 'a.XML': odd, 'b.xml': c('<a>1</a><uptime>7</uptime>') };
-      const lines = [`a.XML\u0000${crc32(odd)}:${odd.length}`, `b.xml\u0000${xml(c('<a>1</a>'))}`];
+    for (const invalid of ['<c><a></c>', '<c>', '']) {
+      const files = { 'a.XML': invalid, 'b.xml': c('<a>1</a><uptime>7</uptime>') };
+      const lines = [`a.XML\u0000${crc32(invalid)}:${invalid.length}`, `b.xml\u0000${xml(c('<a>1</a>'))}`];
       expect(await zip(files)).toBe(sha256(lines.join('\n')));
     }
   });
@@ -230,8 +235,8 @@ describe('the fingerprint of a binary configuration', () => {
     const damaged = (bytes: Buffer): Buffer => Buffer.from(bytes.fill(0xff, 35, 40));
     const line = `a.xml\u0000${crc32(files['a.xml'])}:${files['a.xml'].length}`;
     expect(await zip(files, { change: damaged })).toBe(sha256(line));
-    for (const odd of [{ method: 99 }, { encrypted: true }, { offset: 0xffffffff }])
-      expect(await zip(files, { entries: ([entry]) => [{ ...(entry as ZipEntry), ...odd }] })).toBe(sha256(line));
+    for (const invalid of [{ method: 99 }, { encrypted: true }, { offset: 0xffffffff }])
+      expect(await zip(files, { entries: ([entry]) => [{ ...(entry as ZipEntry), ...invalid }] })).toBe(sha256(line));
   });
 
   it('includes files that are stored without compression', async () => {

@@ -36,10 +36,10 @@ describe('a backup folder', () => {
       expect([operation, error.code, error.message]).toEqual([operation, 'BAD_INPUT', expect.stringMatching(words)]);
       expect(error.message).toContain(bad.manifest);
     }
-    const made = await expectFailure(gateway.run('backup.run', { folder: path }));
-    expect([made.code, made.message]).toEqual(['BAD_INPUT', expect.stringMatching(/^The backup \S+ was made, but .*cannot be used/)]);
+    const created = await expectFailure(gateway.run('backup.run', { folder: path }));
+    expect([created.code, created.message]).toEqual(['BAD_INPUT', expect.stringMatching(/^The backup \S+ was made, but .*cannot be used/)]);
     expect(listNames(path).filter((name) => name.endsWith('.json'))).toHaveLength(3);
-    // The one that is whole can be had by its name.
+    // The complete backup can be selected by its name.
     expect((await gateway.run('backup.restore', { folder: path, backup: good.backup })).envelope.ok).toBe(true);
     const { data } = await gateway.run('backup.verify', { folder: path });
     expect(data).toMatchObject({ total: 4, ok: 3, failed: 1 });
@@ -78,15 +78,15 @@ describe('a backup folder', () => {
   ])('treats a backup as bad if %s is in the place of its file', async (_name, put) => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path });
-    const file = join(path, `${made.backup}.xml`);
+    const created = await takeBackup(gateway, { folder: path });
+    const file = join(path, `${created.backup}.xml`);
     const spare = join(createTemporaryFolder(), 'spare');
     writeFileSync(spare, readFileSync(file));
     rmSync(file);
     put(file, spare);
     for (const operation of ['verify', 'restore']) {
-      const error = await expectFailure(gateway.run(`backup.${operation}`, { folder: path, backup: made.backup }));
-      expect([operation, error.code, error.message]).toEqual([operation, 'BAD_INPUT', expect.stringContaining(`${made.backup}.xml`)]);
+      const error = await expectFailure(gateway.run(`backup.${operation}`, { folder: path, backup: created.backup }));
+      expect([operation, error.code, error.message]).toEqual([operation, 'BAD_INPUT', expect.stringContaining(`${created.backup}.xml`)]);
     }
     expect((await takeBackup(gateway, { folder: path })).previous).toBeNull();
   });

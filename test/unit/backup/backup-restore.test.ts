@@ -20,7 +20,7 @@ import { eventually } from '../../helpers/eventually';
 useFastKeyDerivation();
 
 describe('backup.restore', () => {
-  /** The configuration as one text, with secrets in the clear of one password. */
+  /** The configuration as one text. The password makes the secrets readable. */
   function plain({ state }: Simulator): string {
     const document = writeConfigurationXml(state.configuration, [...state.configuration.children.keys()], 'urn:x', '');
     return document.replace(/(type="secret">)[^<]*/g, '$1');
@@ -34,12 +34,12 @@ describe('backup.restore', () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const before = plain(simulator);
-    const made = await takeBackup(gateway, { folder: path, what, gzip, ...secrets });
+    const created = await takeBackup(gateway, { folder: path, what, gzip, ...secrets });
     changeUserFullname(simulator, 'Changed meanwhile');
     expect(plain(simulator)).not.toBe(before);
     const { data, envelope } = await gateway.run('backup.restore', {
       folder: path,
-      backup: made.backup,
+      backup: created.backup,
       ...(what === 'binary' && { import: 'full' }),
       ...secrets,
     });
@@ -48,7 +48,7 @@ describe('backup.restore', () => {
     expect(envelope).toMatchObject({
       ok: true,
       changed: true,
-      restored: made.backup,
+      restored: created.backup,
       before: expect.stringMatching(BACKUP_NAME_PATTERN) as string,
     });
     expect(listNames(path).filter((name) => name.endsWith('.json'))).toHaveLength(2);
@@ -66,10 +66,10 @@ describe('backup.restore', () => {
   it('refuses a backup of another appliance unless allowed', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path });
-    const text = readFileSync(made.manifest, 'utf8');
-    writeFileSync(made.manifest, text.replace(/"serial-number": "[^"]*"/, '"serial-number": "OTHER"'));
-    const error = await expectFailure(gateway.run('backup.restore', { folder: path, backup: made.backup }));
+    const created = await takeBackup(gateway, { folder: path });
+    const text = readFileSync(created.manifest, 'utf8');
+    writeFileSync(created.manifest, text.replace(/"serial-number": "[^"]*"/, '"serial-number": "OTHER"'));
+    const error = await expectFailure(gateway.run('backup.restore', { folder: path, backup: created.backup }));
     expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining('OTHER')]);
     expect((await expectFailure(gateway.run('backup.restore', { folder: path, backup: 'latest' }))).code).toBe('BAD_INPUT');
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
@@ -85,7 +85,7 @@ describe('backup.restore', () => {
     const restored = async (input: object): Promise<unknown> =>
       (await gateway.run('backup.restore', { folder: path, backup: 'latest', 'backup-first': false, ...input })).envelope.restored;
     expect(await restored({ kind: 'binary' })).toBe(binary.backup);
-    // One that holds both has what is asked for, and XML has a password, binary none.
+    // A backup with both kinds: XML with a password, binary without.
     const both = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
     expect([await restored({ kind: 'binary' }), await restored({ password: AWKWARD_PASSWORD })]).toEqual([both.backup, both.backup]);
     const manifest = JSON.parse(readFileSync(both.manifest, 'utf8')) as BackupManifest;
@@ -108,21 +108,21 @@ describe('backup.restore', () => {
     await eventually(() => expect(states).toEqual(['waiting']));
     done();
     await Promise.all([other, restored]);
-    const sent = listRequestLines(simulator).filter((line) => /(import|export)-xml/.test(line));
-    expect(sent.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
+    const transfers = listRequestLines(simulator).filter((line) => /(import|export)-xml/.test(line));
+    expect(transfers.map((line) => line.replace(/^.*\//, ''))).toEqual(['export-xml', 'import-xml', 'export-xml', 'import-xml']);
   });
 
   it('imports nothing if its file is removed while it waits', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path });
+    const created = await takeBackup(gateway, { folder: path });
     simulator.state.variants.transferMs = 300;
     const other = gateway.run('transfer.import-xml', { xml: '<configuration/>' });
     const restored = expectFailure(
       gateway.run(
         'backup.restore',
-        { folder: path, backup: made.backup, 'backup-first': false },
-        { onProgress: ({ state }) => state === 'waiting' && rmSync(join(path, made.files[0]?.file ?? ''), { force: true }) },
+        { folder: path, backup: created.backup, 'backup-first': false },
+        { onProgress: ({ state }) => state === 'waiting' && rmSync(join(path, created.files[0]?.file ?? ''), { force: true }) },
       ),
     );
     const [error] = await Promise.all([restored, other]);
@@ -165,25 +165,28 @@ describe('backup.restore', () => {
   it('says why a backup was not restored, and how to allow it', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path });
-    const told = async (input: Record<string, unknown>): Promise<string> =>
-      (await expectFailure(gateway.run('backup.restore', { folder: path, backup: made.backup, ...input }))).message;
-    const change = (from: RegExp, to: string): void => writeFileSync(made.manifest, readFileSync(made.manifest, 'utf8').replace(from, to));
+    const created = await takeBackup(gateway, { folder: path });
+    const refusalMessage = async (input: Record<string, unknown>): Promise<string> =>
+      (await expectFailure(gateway.run('backup.restore', { folder: path, backup: created.backup, ...input }))).message;
+    const change = (from: RegExp, to: string): void =>
+      writeFileSync(created.manifest, readFileSync(created.manifest, 'utf8').replace(from, to));
     const allow = 'Set any-appliance (Any appliance) if you want to restore it here.';
-    const { 'serial-number': serial } = made;
+    const { 'serial-number': serial } = created;
     change(/"serial-number": "[^"]*"/, '"serial-number": "OTHER"');
-    expect(await told({})).toBe(`${made.backup} was not restored: it is from the appliance OTHER, but this is ${serial}. ${allow}`);
-    const { details } = await expectFailure(gateway.run('backup.restore', { folder: path, backup: made.backup }));
+    expect(await refusalMessage({})).toBe(
+      `${created.backup} was not restored: it is from the appliance OTHER, but this is ${serial}. ${allow}`,
+    );
+    const { details } = await expectFailure(gateway.run('backup.restore', { folder: path, backup: created.backup }));
     expect(details.sent).toBe(false);
     simulator.fault({ match: ({ path: asked }) => asked === SYSTEM_INFORMATION_PATH, body: '{"system-information":{}}' });
-    expect(await told({})).toContain('it is unknown whether it is from this appliance');
+    expect(await refusalMessage({})).toContain('it is unknown whether it is from this appliance');
     change(/"serial-number": "[^"]*"/, '"serial-number": null');
-    expect(await told({})).toBe(`${made.backup} was not restored: it is unknown whether it is from this appliance. ${allow}`);
+    expect(await refusalMessage({})).toBe(`${created.backup} was not restored: it is unknown whether it is from this appliance. ${allow}`);
     simulator.fault({ match: ({ path: asked }) => asked === SYSTEM_INFORMATION_PATH, body: '{"system-information":{}}', times: Infinity });
-    // Nobody knows of both: that makes them no more alike.
-    expect(await told({})).toContain('it is unknown whether it is from this appliance');
-    expect(await told({ 'any-appliance': true, kind: 'binary' })).toBe(`${made.backup} holds no binary.`);
-    expect(await told({ backup: 'latest', 'any-appliance': true, kind: 'binary' })).toBe(
+    // Two unknown serial numbers are not equal.
+    expect(await refusalMessage({})).toContain('it is unknown whether it is from this appliance');
+    expect(await refusalMessage({ 'any-appliance': true, kind: 'binary' })).toBe(`${created.backup} holds no binary.`);
+    expect(await refusalMessage({ backup: 'latest', 'any-appliance': true, kind: 'binary' })).toBe(
       `There is no backup of this appliance in ${path}. List backups shows all backups.`,
     );
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
@@ -198,7 +201,7 @@ describe('backup.restore', () => {
     const before = JSON.parse(readFileSync(join(path, `${String(envelope.before)}.json`), 'utf8')) as BackupManifest;
     expect(before.files).toMatchObject([{ kind: 'xml', compression: 'gzip', encryption: expect.any(String) as string }]);
     expect(before['password-protected']).toBe(true);
-    // Of both, XML is what an appliance takes.
+    // XML is preferred.
     expect(listRequestLines(simulator).at(-1)).toContain('import-xml');
     const plain = await takeBackup(gateway, { folder: path, what: 'binary' });
     const second = await gateway.run('backup.restore', { folder: path, backup: plain.backup });
@@ -213,7 +216,7 @@ describe('backup.restore', () => {
   it('can be planned', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD });
+    const created = await takeBackup(gateway, { folder: path, password: AWKWARD_PASSWORD });
     const before = listNames(path);
     const { envelope } = await gateway.run(
       'backup.restore',
@@ -221,7 +224,7 @@ describe('backup.restore', () => {
       { dryRun: true },
     );
     expect(envelope.plan).toEqual([
-      { method: 'POST', path: '/api/v1/system/maintenance/import-xml', body: { file: `${made.backup}.xml`, password: '••••' } },
+      { method: 'POST', path: '/api/v1/system/maintenance/import-xml', body: { file: `${created.backup}.xml`, password: '••••' } },
     ]);
     expect(listNames(path)).toEqual(before);
     expect(listRequestLines(simulator).filter((line) => line.includes('import'))).toEqual([]);
@@ -233,8 +236,8 @@ it('restores a backup on another appliance', async () => {
   const second = await startSimulatorWithGateway({}, { name: 'vpn-2' });
   const path = createTemporaryFolder();
   changeUserFullname(first.simulator, 'From the first');
-  const made = await takeBackup(first.gateway, { folder: path, password: AWKWARD_PASSWORD });
-  await second.gateway.run('backup.restore', { folder: path, backup: made.backup, password: AWKWARD_PASSWORD, 'any-appliance': true });
+  const created = await takeBackup(first.gateway, { folder: path, password: AWKWARD_PASSWORD });
+  await second.gateway.run('backup.restore', { folder: path, backup: created.backup, password: AWKWARD_PASSWORD, 'any-appliance': true });
   expect((await takeBackup(second.gateway, { folder: path, password: AWKWARD_PASSWORD })).appliance).toBe('vpn-2');
   expect(gatewayFor(second.simulator).name).not.toBe('vpn-2');
 });
@@ -243,24 +246,24 @@ describe('the reference of a backup run', () => {
   it('is the last backup that its passphrase made, compared per kind of file', async () => {
     const { gateway } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = async (passphrase?: string) =>
+    const created = async (passphrase?: string) =>
       takeBackup(gateway, { folder: path, what: 'both', gzip: true, ...(passphrase && { passphrase }) });
-    const first = await made('p');
+    const first = await created('p');
     expect(first.files.map(({ file }) => file)).toEqual(['xml', 'bin'].map((kind) => `${first.backup}.${kind}.gz.enc`));
     expect(first.backup).toContain(`_${String(first['serial-number'])}_`);
-    const second = await made('p');
+    const second = await created('p');
     expect([first.previous, second.previous, second.changed]).toEqual([null, first.backup, false]);
-    expect((await made('another')).previous).toBeNull();
-    const [plain, next] = [await made(), await made()];
+    expect((await created('another')).previous).toBeNull();
+    const [plain, next] = [await created(), await created()];
     expect([next.previous, next.changed, plain.files[0]?.file]).toEqual([plain.backup, false, `${plain.backup}.xml.gz`]);
-    // Of the one before, one of two has become another.
+    // One of two parts of the previous backup has changed.
     const manifest = JSON.parse(readFileSync(next.manifest, 'utf8')) as BackupManifest;
     const [xml, binary] = manifest.files as [BackupFile, BackupFile];
     writeFileSync(
       next.manifest,
       JSON.stringify({ ...manifest, files: [xml, { ...binary, content: { ...binary.content, fingerprint: 'x' } }] }),
     );
-    expect(await made()).toMatchObject({ previous: next.backup, changed: true });
+    expect(await created()).toMatchObject({ previous: next.backup, changed: true });
   });
 
   it('cannot be found beside a damaged manifest, but the backup exists', async () => {
@@ -273,7 +276,7 @@ describe('the reference of a backup run', () => {
       /^The backup vpn-1_unknown_\S+ was made, but comparing it with the others or removing an old one failed: .* cannot be used: /,
     );
     expect(listNames(path).filter((name) => name.endsWith('.xml'))).toHaveLength(2);
-    // What is no ZIP is no backup without a password.
+    // Content that is not a ZIP cannot be a backup without a password.
     const body = Buffer.from('no archive at all, but long enough').toString('base64');
     simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), body });
     expect((await expectFailure(gateway.run('backup.run', { folder: createTemporaryFolder(), what: 'binary' }))).message).toContain(

@@ -7,10 +7,9 @@ import { buffer } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
 import { requireAuthentic, signManifest } from '../../../src/backup/authenticity';
 import { claimBackupName, removeStaleClaims } from '../../../src/backup/name-claim';
-import { DecryptionStream, EncryptionStream, ENCRYPTION_METHOD, DECRYPTION_FAILED } from '../../../src/backup/encryption';
+import { DecryptionStream, EncryptionStream, ENCRYPTION_METHOD, DECRYPTION_FAILED, macEquals } from '../../../src/backup/encryption';
 import type { BackupFile, BackupManifest } from '../../../src/backup/manifest';
 import { isUnchanged, openRegularFile } from '../../../src/files/open-regular-file';
-import { macEquals } from '../../../src/backup/mac-equals';
 import { HOST_HASH } from '../../../src/files/atomic-file';
 import { expectFailure } from '../../helpers/simulated-appliance';
 import { withPatchedFileHandles } from '../../helpers/journal';
@@ -20,7 +19,7 @@ import { createTemporaryFolder } from '../../helpers/temporary';
 
 useFastKeyDerivation();
 
-// What is believed of a file, and whose a name is. Keys are of one round here.
+// Keys take one round here.
 
 const PASSPHRASE = 'of the night';
 const CONTENT = 'twice as long as a block of the cipher, or a little more';
@@ -29,7 +28,7 @@ describe('encryption', () => {
   const salt = Buffer.from('0123456789abcdef', 'hex');
   const keys = pbkdf2Sync(PASSPHRASE, salt, 1, 80, 'sha256');
   const cipher = createCipheriv('aes-256-cbc', keys.subarray(0, 32), keys.subarray(32, 48));
-  /** As openssl enc writes it, and the code that a manifest has of it. */
+  /** Encrypts like openssl enc, with the MAC of the manifest. */
   const written = Buffer.concat([Buffer.from('Salted__'), salt, cipher.update(CONTENT), cipher.final()]);
   const codeOf = (bytes: Buffer): string => createHmac('sha256', keys.subarray(48)).update(bytes).digest('hex');
   const through = async (bytes: Buffer, transform: Transform, size = 1 << 20): Promise<Buffer> => {
@@ -111,15 +110,15 @@ describe('a manifest with a passphrase', () => {
     'password-protected': false,
     files: [file],
   };
-  const told = async (manifest: BackupManifest, passphrase = PASSPHRASE): Promise<string> => {
+  const readOutcome = async (manifest: BackupManifest, passphrase = PASSPHRASE): Promise<string> => {
     const error = await expectFailure(requireAuthentic('/x', manifest, passphrase));
     expect(error.code).toBe('BAD_INPUT');
     return error.message;
   };
 
   it('has a MAC over all its fields that earlier and later versions compute alike', async () => {
-    const made = await signManifest(plain, PASSPHRASE);
-    const { method, salt = '', 'hmac-sha256': code } = made.authentication ?? {};
+    const signed = await signManifest(plain, PASSPHRASE);
+    const { method, salt = '', 'hmac-sha256': code } = signed.authentication ?? {};
     expect([method, salt]).toEqual(['hmac-sha256-pbkdf2-sha256-600000', expect.stringMatching(/^[0-9a-f]{32}$/)]);
     const key = pbkdf2Sync(PASSPHRASE, Buffer.from(salt, 'hex'), 1, 32, 'sha256');
     expect(code).toBe(
@@ -128,66 +127,70 @@ describe('a manifest with a passphrase', () => {
         .digest('hex'),
     );
     expect((await signManifest(plain, PASSPHRASE)).authentication?.salt).not.toBe(salt);
-    await requireAuthentic('/x', made, PASSPHRASE);
+    await requireAuthentic('/x', signed, PASSPHRASE);
     const changed =
       '/x/vpn_S_20200101T000000.000Z.json: the passphrase is wrong, or the manifest was changed or made by somebody else. With a passphrase, only backups made with it are restored. Check the passphrase, or select another backup.';
-    expect(await told(made, 'another')).toBe(changed);
+    expect(await readOutcome(signed, 'another')).toBe(changed);
     for (const other of [{ 'serial-number': 'T' }, { time: '2020-01-01T00:00:00.001Z' }, { files: [{ ...file, sha256: 'x' }] }])
-      expect(await told({ ...made, ...other })).toBe(changed);
+      expect(await readOutcome({ ...signed, ...other })).toBe(changed);
   });
 
   it('is accepted only if everything in it was made with the passphrase', async () => {
-    const made = await signManifest(plain, PASSPHRASE);
+    const signed = await signManifest(plain, PASSPHRASE);
     const without = { ...file, file: 'vpn_S_20200101T000000.000Z.bin', encryption: null };
-    expect(await told({ ...made, files: [file, without] })).toBe(
+    expect(await readOutcome({ ...signed, files: [file, without] })).toBe(
       `/x/${without.file} was made without a passphrase. With a passphrase, only backups made with it are restored. Omit the passphrase if you trust everybody who can write to the folder, or select another backup.`,
     );
     const before =
       '/x/vpn_S_20200101T000000.000Z.json has no authentication code from the passphrase: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, decrypt its file with openssl (docs/guide/backups.md shows how) and import it with a transfer node.';
     for (const files of [[bare], [file, bare], [{ ...file, encryption: 'another' }]])
-      expect(await told(await signManifest({ ...plain, files }, PASSPHRASE))).toBe(before);
-    expect(await told(plain)).toBe(before);
-    expect(await told(await signManifest({ ...plain, format: 'gateway-backup/1' }, PASSPHRASE))).toBe(before);
+      expect(await readOutcome(await signManifest({ ...plain, files }, PASSPHRASE))).toBe(before);
+    expect(await readOutcome(plain)).toBe(before);
+    expect(await readOutcome(await signManifest({ ...plain, format: 'gateway-backup/1' }, PASSPHRASE))).toBe(before);
   });
 });
 
 describe('claimBackupName', () => {
-  const names = (place: string): string[] => readdirSync(place).sort();
+  const names = (folder: string): string[] => readdirSync(folder).sort();
 
   it('reserves a free name, which is free again after the release', async () => {
-    const place = createTemporaryFolder();
+    const folder = createTemporaryFolder();
     const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
-    const first = await claimBackupName(place, 'vpn', 'S');
-    const at = (later: number): string => `vpn_S_${new Date(first.time.getTime() + later).toISOString().replaceAll(/[-:]/g, '')}`;
-    const file = join(place, `${first.backup}.claim`);
-    expect([first.backup, readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([at(0), `${HOST_HASH}-${process.pid}`, 0o600]);
-    // Somebody has each of these; the next that is free is taken, and nothing of them is left.
+    const first = await claimBackupName(folder, 'vpn', 'S');
+    const toName = (later: number): string => `vpn_S_${new Date(first.time.getTime() + later).toISOString().replaceAll(/[-:]/g, '')}`;
+    const file = join(folder, `${first.backup}.claim`);
+    expect([first.backup, readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([
+      toName(0),
+      `${HOST_HASH}-${process.pid}`,
+      0o600,
+    ]);
+    // Each of these names is taken. The next free one is reserved, and no claim stays behind.
     const used = ['.json', '.xml', '.bin', '.xml.gz', '.bin.enc', '.xml.gz.enc', '.claim'];
-    for (const [index, ending] of used.entries()) writeFileSync(join(place, at(index + 1) + ending), '');
-    const before = names(place);
-    const second = await claimBackupName(place, 'vpn', 'S');
-    expect(second.backup).toBe(at(8));
-    expect(names(place)).toEqual([...before, `${at(8)}.claim`].sort());
-    await removeStaleClaims(place);
-    expect(names(place)).toContain(`${at(0)}.claim`);
+    for (const [index, ending] of used.entries()) writeFileSync(join(folder, toName(index + 1) + ending), '');
+    const before = names(folder);
+    const second = await claimBackupName(folder, 'vpn', 'S');
+    expect(second.backup).toBe(toName(8));
+    expect(names(folder)).toEqual([...before, `${toName(8)}.claim`].sort());
+    await removeStaleClaims(folder);
+    expect(names(folder)).toContain(`${toName(0)}.claim`);
     await first.release();
     await first.release();
     await second.release();
-    expect(names(place)).toEqual(before.filter((name) => name !== `${at(0)}.claim`));
+    expect(names(folder)).toEqual(before.filter((name) => name !== `${toName(0)}.claim`));
     clock.mockRestore();
-    await expect(claimBackupName(join(place, 'none'), 'vpn', 'S')).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(claimBackupName(join(folder, 'none'), 'vpn', 'S')).rejects.toMatchObject({ code: 'ENOENT' });
     expect(listOpenFiles()).toEqual([]);
   });
 
   it('throws if the claim cannot be written', async () => {
-    const place = createTemporaryFolder();
+    const folder = createTemporaryFolder();
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
-    await withPatchedFileHandles({ write: broken }, () => expect(claimBackupName(place, 'vpn', 'S')).rejects.toThrow('broken disk'));
-    expect([names(place), listOpenFiles()]).toEqual([[], []]);
+    await withPatchedFileHandles({ write: broken }, () => expect(claimBackupName(folder, 'vpn', 'S')).rejects.toThrow('broken disk'));
+    expect([names(folder), listOpenFiles()]).toEqual([[], []]);
   });
 
   it('removes the claims of killed processes and nothing else', async () => {
-    const place = createTemporaryFolder();
+    const folder = createTemporaryFolder();
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const nameOf = (index: number): string => `vpn_S_20200101T00000${index}.000Z.claim`;
     const texts = [
@@ -198,36 +201,36 @@ describe('claimBackupName', () => {
       '0badcafe-1',
       `${HOST_HASH}-${ended}-`.padEnd(65, 'x'),
     ];
-    for (const [index, text] of texts.entries()) writeFileSync(join(place, nameOf(index)), text);
+    for (const [index, text] of texts.entries()) writeFileSync(join(folder, nameOf(index)), text);
     const past = new Date(Date.now() - 13 * 3_600_000);
-    utimesSync(join(place, nameOf(2)), past, past);
-    mkdirSync(join(place, nameOf(6)));
-    symlinkSync(join(place, nameOf(3)), join(place, nameOf(7)));
-    writeFileSync(join(place, nameOf(8)), `${HOST_HASH}-${ended}-`.padEnd(64, 'x'));
-    writeFileSync(join(place, 'notes'), `${HOST_HASH}-${ended}`);
-    await removeStaleClaims(place);
-    expect(names(place)).toEqual(['notes', ...[3, 4, 5, 6, 7].map(nameOf)]);
+    utimesSync(join(folder, nameOf(2)), past, past);
+    mkdirSync(join(folder, nameOf(6)));
+    symlinkSync(join(folder, nameOf(3)), join(folder, nameOf(7)));
+    writeFileSync(join(folder, nameOf(8)), `${HOST_HASH}-${ended}-`.padEnd(64, 'x'));
+    writeFileSync(join(folder, 'notes'), `${HOST_HASH}-${ended}`);
+    await removeStaleClaims(folder);
+    expect(names(folder)).toEqual(['notes', ...[3, 4, 5, 6, 7].map(nameOf)]);
   });
 });
 
 describe('openRegularFile', () => {
   it('opens regular files and nothing else', async () => {
-    const place = createTemporaryFolder();
-    const path = join(place, 'x');
+    const folder = createTemporaryFolder();
+    const path = join(folder, 'x');
     writeFileSync(path, 'abc');
     const { handle, stats, path: own } = await openRegularFile(path);
     expect([own, stats.size, (await handle.readFile()).toString()]).toEqual([path, 3n, 'abc']);
     await handle.close();
-    symlinkSync(path, join(place, 'link'));
-    spawnSync('mkfifo', [join(place, 'pipe')]);
-    const told = async (name: string, noFollow?: number): Promise<string> =>
-      (await expectFailure(openRegularFile(join(place, name), noFollow))).message.replace(join(place, name), 'x');
-    expect(await told('link')).toBe('x cannot be read: it is a symbolic link, or links lead in a circle (ELOOP).');
-    // As on Windows, where it is followed first.
-    expect(await told('link', 0)).toBe('x cannot be read: it is no ordinary file.');
+    symlinkSync(path, join(folder, 'link'));
+    spawnSync('mkfifo', [join(folder, 'pipe')]);
+    const readOutcome = async (name: string, noFollow?: number): Promise<string> =>
+      (await expectFailure(openRegularFile(join(folder, name), noFollow))).message.replace(join(folder, name), 'x');
+    expect(await readOutcome('link')).toBe('x cannot be read: it is a symbolic link, or links lead in a circle (ELOOP).');
+    // On Windows, opening follows the link first.
+    expect(await readOutcome('link', 0)).toBe('x cannot be read: it is no ordinary file.');
     await (await openRegularFile(path, 0)).handle.close();
-    for (const name of ['.', 'pipe']) expect(await told(name)).toBe('x cannot be read: it is no ordinary file.');
-    expect(await told('none')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
+    for (const name of ['.', 'pipe']) expect(await readOutcome(name)).toBe('x cannot be read: it is no ordinary file.');
+    expect(await readOutcome('none')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
     expect(listOpenFiles()).toEqual([]);
   });
 

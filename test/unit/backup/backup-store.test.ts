@@ -18,7 +18,7 @@ import { createTemporaryFolder } from '../../helpers/temporary';
 
 useFastKeyDerivation();
 
-// How a configuration is stored, and what is believed of a file that is read again.
+// How a configuration is stored and read again.
 
 const NAME = 'vpn-1_S1_20200101T000000.000Z';
 const CONTENT = `<configuration>${'<user>j.doe</user>'.repeat(50)}</configuration>`;
@@ -30,7 +30,7 @@ interface Made {
   readonly file: BackupFile;
 }
 
-/** One stored file, and what a manifest would tell of it. */
+/** One stored file with its manifest entry. */
 async function stored({
   gzip = false,
   passphrase,
@@ -140,55 +140,55 @@ describe('StoredOutput', () => {
 describe('verifyFile', () => {
   const check = async ({ path, file }: Made, passphrase?: string, signal?: AbortSignal): Promise<string> =>
     verifyFile(await opened(path), file, passphrase, call(signal));
-  const told = async (made: Made, passphrase?: string): Promise<string> => {
-    const error = await expectFailure(check(made, passphrase));
+  const verifyMessage = async (storedFile: Made, passphrase?: string): Promise<string> => {
+    const error = await expectFailure(check(storedFile, passphrase));
     expect(error.code).toBe('BAD_INPUT');
-    return error.message.replace(made.path, 'x');
+    return error.message.replace(storedFile.path, 'x');
   };
   const rewrite = ({ path }: Made, change: (bytes: Buffer) => Buffer): void => writeFileSync(path, change(readFileSync(path)));
-  const about = (made: Made, more: Partial<BackupFile>): Made => ({ ...made, file: { ...made.file, ...more } });
+  const about = (storedFile: Made, more: Partial<BackupFile>): Made => ({ ...storedFile, file: { ...storedFile.file, ...more } });
 
   it('checks the content, or only the hash without the passphrase', async () => {
     for (const how of [{}, { gzip: true }, { passphrase: PASSPHRASE }, { gzip: true, passphrase: PASSPHRASE }]) {
-      const made = await stored(how);
-      expect(await check(made, how.passphrase)).toBe('content');
-      if (how.passphrase) expect(await check(made)).toBe('hash');
-      const { bytes, fingerprint } = made.file.content;
-      const other = about(made, { content: { ...made.file.content, sha256: sha256('x') } });
-      expect(await told(other, how.passphrase)).toBe('x does not hold the exported content.');
-      const shorter = about(made, { content: { ...made.file.content, bytes: bytes - 1, fingerprint } });
-      expect(await told(shorter, how.passphrase)).toBe('x does not hold the exported content: it is longer.');
-      expect(await told(about(made, { sha256: sha256('x') }), how.passphrase)).toBe('x was changed: its SHA-256 differs.');
+      const storedFile = await stored(how);
+      expect(await check(storedFile, how.passphrase)).toBe('content');
+      if (how.passphrase) expect(await check(storedFile)).toBe('hash');
+      const { bytes, fingerprint } = storedFile.file.content;
+      const other = about(storedFile, { content: { ...storedFile.file.content, sha256: sha256('x') } });
+      expect(await verifyMessage(other, how.passphrase)).toBe('x does not hold the exported content.');
+      const shorter = about(storedFile, { content: { ...storedFile.file.content, bytes: bytes - 1, fingerprint } });
+      expect(await verifyMessage(shorter, how.passphrase)).toBe('x does not hold the exported content: it is longer.');
+      expect(await verifyMessage(about(storedFile, { sha256: sha256('x') }), how.passphrase)).toBe('x was changed: its SHA-256 differs.');
     }
   });
 
   it('says what is wrong', async () => {
     const plain = await stored({ content: '<configuration><a></configuration>' });
-    expect(await told(plain)).toMatch(/^x is not a complete configuration: .+\.$/);
+    expect(await verifyMessage(plain)).toMatch(/^x is not a complete configuration: .+\.$/);
     const cut = await stored();
     rewrite(cut, (bytes) => bytes.subarray(0, -1));
-    expect(await told(cut)).toMatch(/^x is not a complete configuration: .+\.$/);
+    expect(await verifyMessage(cut)).toMatch(/^x is not a complete configuration: .+\.$/);
     const packed = await stored({ gzip: true });
     rewrite(packed, (bytes) => Buffer.concat([bytes.subarray(0, 20), Buffer.alloc(20), bytes.subarray(40)]));
-    expect(await told(packed)).toBe('x is damaged: it cannot be decompressed.');
+    expect(await verifyMessage(packed)).toBe('x is damaged: it cannot be decompressed.');
     const none = await stored({ gzip: true });
     rewrite(none, () => Buffer.from('no archive'));
-    expect(await told(none)).toBe('x is damaged: it cannot be decompressed.');
+    expect(await verifyMessage(none)).toBe('x is damaged: it cannot be decompressed.');
     const other = await stored({ gzip: true });
     rewrite(other, () => gzipSync(CONTENT.replace('j.doe', 'j.doo')));
-    expect(await told(other)).toBe('x was changed: its SHA-256 differs.');
+    expect(await verifyMessage(other)).toBe('x was changed: its SHA-256 differs.');
   });
 
   it('requires with a passphrase that the passphrase made the file', async () => {
     for (const gzip of [true, false]) {
-      const made = await stored({ gzip, passphrase: PASSPHRASE });
-      expect(await told(made, 'another')).toContain(DECRYPTION_FAILED);
-      expect(await told(about(made, { 'hmac-sha256': '0'.repeat(64) }), PASSPHRASE)).toContain(DECRYPTION_FAILED);
-      const bytes = readFileSync(made.path);
+      const storedFile = await stored({ gzip, passphrase: PASSPHRASE });
+      expect(await verifyMessage(storedFile, 'another')).toContain(DECRYPTION_FAILED);
+      expect(await verifyMessage(about(storedFile, { 'hmac-sha256': '0'.repeat(64) }), PASSPHRASE)).toContain(DECRYPTION_FAILED);
+      const bytes = readFileSync(storedFile.path);
       for (const where of [20, bytes.length - 5]) {
-        rewrite(made, () => Buffer.from(bytes).fill((bytes[where] ?? 0) ^ 1, where, where + 1));
-        expect(await told(made, PASSPHRASE)).toContain(DECRYPTION_FAILED);
-        expect(await told(made)).toBe('x was changed: its SHA-256 differs.');
+        rewrite(storedFile, () => Buffer.from(bytes).fill((bytes[where] ?? 0) ^ 1, where, where + 1));
+        expect(await verifyMessage(storedFile, PASSPHRASE)).toContain(DECRYPTION_FAILED);
+        expect(await verifyMessage(storedFile)).toBe('x was changed: its SHA-256 differs.');
       }
     }
   });
@@ -200,11 +200,11 @@ describe('verifyFile', () => {
 });
 
 describe('openCheckedContent', () => {
-  const sent = async ({ path, file }: Made, passphrase?: string): Promise<string> =>
+  const readContent = async ({ path, file }: Made, passphrase?: string): Promise<string> =>
     (await buffer(openCheckedContent(await opened(path), file, passphrase))).toString();
 
   it.each([{}, { gzip: true }, { gzip: true, passphrase: PASSPHRASE }])('returns the exported content: %j', async (how) => {
-    expect(await sent(await stored(how), how.passphrase)).toBe(CONTENT);
+    expect(await readContent(await stored(how), how.passphrase)).toBe(CONTENT);
   });
 
   it.each<[string, { gzip?: boolean; passphrase?: string }, (bytes: Buffer) => Buffer]>([
@@ -215,10 +215,10 @@ describe('openCheckedContent', () => {
     ['what cannot be unpacked', { gzip: true }, (bytes) => Buffer.from(bytes.fill(0, 12, 40))],
     ['what cannot be decrypted', { passphrase: PASSPHRASE }, (bytes) => Buffer.from(bytes.fill(0, 20, 40))],
   ])('ends before the last byte if the file becomes %s', async (_what, how, change) => {
-    const made = await stored(how);
-    const file = await opened(made.path);
-    writeFileSync(made.path, change(readFileSync(made.path)));
-    const content = openCheckedContent(file, made.file, how.passphrase);
+    const storedFile = await stored(how);
+    const file = await opened(storedFile.path);
+    writeFileSync(storedFile.path, change(readFileSync(storedFile.path)));
+    const content = openCheckedContent(file, storedFile.file, how.passphrase);
     let bytes = 0;
     const read = async (): Promise<void> => {
       for await (const part of content as AsyncIterable<Buffer>) bytes += part.length;
@@ -226,23 +226,23 @@ describe('openCheckedContent', () => {
     const error = await expectFailure(read());
     expect([error.code, error.message]).toEqual([
       'BAD_INPUT',
-      `${made.path} was changed while it was sent, so it was not sent to its end. Nothing was restored.`,
+      `${storedFile.path} was changed while it was sent, so it was not sent to its end. Nothing was restored.`,
     ]);
     expect(bytes).toBeLessThan(CONTENT.length);
   });
 
   it.each([{}, { gzip: true }])('reports a read error: %j', async (how) => {
-    const made = await stored(how);
-    const file = await opened(made.path);
+    const storedFile = await stored(how);
+    const file = await opened(storedFile.path);
     const broken = () => Promise.reject(Object.assign(new Error('broken disk'), { code: 'EIO' }));
     await withPatchedFileHandles({ read: broken }, async () => {
-      const error = await expectFailure(buffer(openCheckedContent(file, made.file, undefined)));
-      expect([error.code, error.message]).toEqual(['BAD_INPUT', `${made.path} cannot be read: the disk does not answer (EIO).`]);
+      const error = await expectFailure(buffer(openCheckedContent(file, storedFile.file, undefined)));
+      expect([error.code, error.message]).toEqual(['BAD_INPUT', `${storedFile.path} cannot be read: the disk does not answer (EIO).`]);
     });
-    const again = await opened(made.path);
+    const again = await opened(storedFile.path);
     await withPatchedFileHandles({ read: () => Promise.reject(new Error('odd')) }, async () => {
-      expect((await expectFailure(buffer(openCheckedContent(again, made.file, undefined)))).message).toBe(
-        `${made.path} cannot be read: odd.`,
+      expect((await expectFailure(buffer(openCheckedContent(again, storedFile.file, undefined)))).message).toBe(
+        `${storedFile.path} cannot be read: odd.`,
       );
     });
   });
@@ -250,8 +250,8 @@ describe('openCheckedContent', () => {
 
 describe('verifyBackups', () => {
   it('reports every backup, and files without one', async () => {
-    const made = await stored();
-    const place = made.path.replace(/\/[^/]+$/, '');
+    const storedFile = await stored();
+    const place = storedFile.path.replace(/\/[^/]+$/, '');
     const time = '2020-01-01T00:00:00.000Z';
     const manifest = {
       format: 'gateway-backup/1',
@@ -263,14 +263,14 @@ describe('verifyBackups', () => {
       release: null,
       time,
       'password-protected': false,
-      files: [made.file],
+      files: [storedFile.file],
     } satisfies BackupManifest;
     writeFileSync(join(place, `${NAME}.json`), JSON.stringify(manifest));
-    // Of two more, one is encrypted, and the other has lost its file.
+    // Of two further files, one is encrypted and the other is missing.
     const secret = await stored({ passphrase: PASSPHRASE });
     for (const [year, file] of [
       ['2016', secret.file],
-      ['2017', made.file],
+      ['2017', storedFile.file],
     ] as const) {
       const backup = NAME.replace('2020', year);
       const files = [{ ...file, file: `${backup}.xml` }];
@@ -304,7 +304,7 @@ describe('verifyBackups', () => {
     expect((await expectFailure(verifyBackups({ folder: place }, call(AbortSignal.abort())))).code).toBe('ABORTED');
     const plain = await expectFailure(verify({ backup: NAME, passphrase: PASSPHRASE }));
     expect(plain.message).toContain('was made without a passphrase');
-    rmSync(made.path);
+    rmSync(storedFile.path);
     expect((await expectFailure(verify({ backup: NAME }))).message).toContain(`${NAME}.xml cannot be read`);
   });
 });

@@ -8,7 +8,7 @@ import { createTemporaryFolder, listNames } from '../../helpers/transfer';
 
 const FUTURE = { time: '2099-01-01T00:00:00.000Z', stamp: '20990101T000000.000Z' };
 
-/** As if it had been made under a clock that was set back since. */
+/** As if the clock had been set back since. */
 function postdate({ backup, folder: path, time, files }: BackupResult): void {
   const stamp = time.replaceAll(/[-:]/g, '');
   const manifest = readFileSync(join(path, `${backup}.json`), 'utf8')
@@ -25,11 +25,11 @@ it.each([{ keep: 1 }, { keep: 1, 'keep-days': 1 }])('a clock that is set back do
   postdate(await takeBackup(gateway, { folder: path }));
   for (let night = 0; night < 2; night++) {
     changeUserFullname(simulator, `Night ${night}`);
-    const made = await takeBackup(gateway, { folder: path, ...keep });
-    expect([made.changed, made.rotated.includes(made.backup), existsSync(made.manifest)]).toEqual([true, false, true]);
-    expect(listNames(path)).toEqual([`${made.backup}.json`, `${made.backup}.xml`]);
+    const created = await takeBackup(gateway, { folder: path, ...keep });
+    expect([created.changed, created.rotated.includes(created.backup), existsSync(created.manifest)]).toEqual([true, false, true]);
+    expect(listNames(path)).toEqual([`${created.backup}.json`, `${created.backup}.xml`]);
   }
-  // It is compared with the one before it, not with what claims to be younger.
+  // It is compared with the previous backup, not with the one of a later time.
   expect((await takeBackup(gateway, { folder: path, keep: 3 })).changed).toBe(false);
 });
 
@@ -61,7 +61,7 @@ it('a restore sends the password only with a backup that needs it, and reports t
   const { envelope } = await gateway.run('backup.restore', input);
   expect(envelope).toMatchObject({ ok: true, request: { method: 'POST', path: expect.stringContaining('import-xml') as string } });
   expect(listRequestLines(simulator).filter((line) => line.includes('import-xml'))).toHaveLength(1);
-  // The form has the part in any case.
+  // The form always has this part.
   const { body = '' } = simulator.requests.at(-1) ?? {};
   expect(body).toMatch(/name="password"\r\n\r\n\r\n--/);
   expect(body).not.toContain('later');

@@ -20,19 +20,19 @@ describe('backup.run', () => {
   it('writes files and a manifest, named after appliance, serial number and time', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
-    expect(made.backup).toMatch(BACKUP_NAME_PATTERN);
-    expect(listNames(path)).toEqual([`${made.backup}.bin`, `${made.backup}.json`, `${made.backup}.xml`]);
-    expect(made).toMatchObject({ folder: path, appliance: 'vpn-1', changed: true, previous: null, rotated: [], cleaned: [] });
-    expect(made.bytes).toBe(made.files.reduce((sum, { file }) => sum + statSync(join(path, file)).size, 0));
-    const manifest = readManifestFile(made);
-    expect(manifest).toMatchObject({ backup: made.backup, time: made.time, 'password-protected': true, format: 'gateway-backup/1' });
+    const created = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
+    expect(created.backup).toMatch(BACKUP_NAME_PATTERN);
+    expect(listNames(path)).toEqual([`${created.backup}.bin`, `${created.backup}.json`, `${created.backup}.xml`]);
+    expect(created).toMatchObject({ folder: path, appliance: 'vpn-1', changed: true, previous: null, rotated: [], cleaned: [] });
+    expect(created.bytes).toBe(created.files.reduce((sum, { file }) => sum + statSync(join(path, file)).size, 0));
+    const manifest = readManifestFile(created);
+    expect(manifest).toMatchObject({ backup: created.backup, time: created.time, 'password-protected': true, format: 'gateway-backup/1' });
     expect([manifest['serial-number'], manifest.release]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
     expect(manifest.files.map(({ kind, content }) => [kind, content.verified])).toEqual([
       ['xml', 'xml'],
       ['binary', 'zip'],
     ]);
-    expect(readFileSync(made.manifest, 'utf8')).not.toContain(JSON.stringify(AWKWARD_PASSWORD).slice(1, 8));
+    expect(readFileSync(created.manifest, 'utf8')).not.toContain(JSON.stringify(AWKWARD_PASSWORD).slice(1, 8));
     expect(listRequestLines(simulator)).toHaveLength(3);
     expect((await gateway.run('backup.verify', { folder: path })).data).toMatchObject({ total: 1, ok: 1 });
   });
@@ -43,7 +43,7 @@ describe('backup.run', () => {
     const { bytes } = await takeBackup(gateway, { folder: path, what: 'binary' });
     const before = listNames(path);
     const abort = new AbortController();
-    // In every turn of the event loop: closing the file takes some, and the comparison comes after it. Exports differ by a few bytes.
+    // Tries every turn of the event loop, because the comparison starts after the file is closed. Exports differ by a few bytes.
     let looking = true;
     const look = (): void => {
       const written = listNames(path).filter((name) => name.endsWith('.partial') && statSync(join(path, name)).size > bytes - 64);
@@ -63,7 +63,7 @@ describe('backup.run', () => {
     const path = createTemporaryFolder();
     const first = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
     const same = await takeBackup(gateway, { folder: path, what: 'both', password: AWKWARD_PASSWORD });
-    // Secrets are encrypted anew: the bytes differ, the configuration does not.
+    // Secrets are encrypted anew, so the bytes differ although the configuration does not.
     expect(same.files.map(({ sha256 }) => sha256)).not.toEqual(first.files.map(({ sha256 }) => sha256));
     expect([same.changed, same.previous]).toEqual([false, first.backup]);
     changeUserFullname(simulator, 'Another');
@@ -81,15 +81,15 @@ describe('backup.run', () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const passphrase = `pass "phrase' & ü`;
-    const made = await takeBackup(gateway, { folder: path, gzip: true, passphrase });
-    const [file] = made.files;
-    expect(file?.file).toBe(`${made.backup}.xml.gz.enc`);
+    const created = await takeBackup(gateway, { folder: path, gzip: true, passphrase });
+    const [file] = created.files;
+    expect(file?.file).toBe(`${created.backup}.xml.gz.enc`);
     const enc = join(path, file?.file ?? '');
     const options = ['enc', '-d', '-aes-256-cbc', '-pbkdf2', '-iter', '600000', '-md', 'sha256', '-in', enc, '-pass', 'env:PASSPHRASE'];
     const opened = execFileSync('openssl', options, { env: { ...process.env, PASSPHRASE: passphrase } });
     const text = execFileSync('gunzip', ['-c'], { input: opened }).toString();
     expect(text).toMatch(/^<\?xml.*<\/configuration>\n$/s);
-    expect(readFileSync(made.manifest, 'utf8')).not.toContain('phrase');
+    expect(readFileSync(created.manifest, 'utf8')).not.toContain('phrase');
     expect((await gateway.run('backup.verify', { folder: path, passphrase })).data).toMatchObject({
       results: [{ ok: true, item: { checked: 'content' } }],
     });
@@ -124,16 +124,16 @@ describe('rotation after a backup', () => {
     const mine = ['vpn-1_notes.xml', 'vpn-1_X_20200101T000000.000Z.xml', 'old.json', 'vpn-1_X_20200101T000000.000Z.json'];
     for (const name of mine) writeFileSync(join(path, name), '{}');
     const binary = await takeBackup(gateway, { folder: path, what: 'binary' });
-    const made: BackupResult[] = [];
-    for (let count = 0; count < 4; count++) made.push(await takeBackup(gateway, { folder: path, keep: 2 }));
-    expect(made.map(({ rotated }) => rotated)).toEqual([[], [], [made[0]?.backup], [made[1]?.backup]]);
-    const left = [binary.backup, made[2]?.backup, made[3]?.backup].flatMap((name) => [
+    const created: BackupResult[] = [];
+    for (let count = 0; count < 4; count++) created.push(await takeBackup(gateway, { folder: path, keep: 2 }));
+    expect(created.map(({ rotated }) => rotated)).toEqual([[], [], [created[0]?.backup], [created[1]?.backup]]);
+    const expectedFiles = [binary.backup, created[2]?.backup, created[3]?.backup].flatMap((name) => [
       `${name}.json`,
       `${name}.${name === binary.backup ? 'bin' : 'xml'}`,
     ]);
-    expect(listNames(path)).toEqual([...mine, ...left].sort());
+    expect(listNames(path)).toEqual([...mine, ...expectedFiles].sort());
     const { data } = await gateway.run('backup.list', { folder: path });
-    expect((data as BackupResult[]).map(({ backup }) => backup)).toEqual([made[3]?.backup, made[2]?.backup, binary.backup]);
+    expect((data as BackupResult[]).map(({ backup }) => backup)).toEqual([created[3]?.backup, created[2]?.backup, binary.backup]);
   });
 
   it('never removes the last good backup by age', async () => {
@@ -141,9 +141,9 @@ describe('rotation after a backup', () => {
     const path = createTemporaryFolder();
     const old = await takeBackup(gateway, { folder: path });
     age(path, old, 10);
-    const made = await takeBackup(gateway, { folder: path, 'keep-days': 7 });
-    expect(made.rotated).toHaveLength(1);
-    expect((await takeBackup(gateway, { folder: path, 'keep-days': 0.000000001 })).rotated).toEqual([made.backup]);
+    const created = await takeBackup(gateway, { folder: path, 'keep-days': 7 });
+    expect(created.rotated).toHaveLength(1);
+    expect((await takeBackup(gateway, { folder: path, 'keep-days': 0.000000001 })).rotated).toEqual([created.backup]);
   });
 
   it('counts only complete backups', async () => {
@@ -168,7 +168,7 @@ describe('rotation after a backup', () => {
   });
 });
 
-/** Makes a backup look as if it had been made so many days before. */
+/** Sets the time of a backup back by a number of days. */
 function age(path: string, { backup }: BackupResult, days: number): void {
   const manifest = join(path, `${backup}.json`);
   const time = new Date(Date.now() - days * 86_400_000).toISOString();
@@ -182,7 +182,7 @@ function age(path: string, { backup }: BackupResult, days: number): void {
 }
 
 describe('changed', () => {
-  const of = (content: string): string => {
+  const readContent = (content: string): string => {
     const fingerprint = new XmlFingerprint();
     const check = new XmlCheck(fingerprint);
     check.write(Buffer.from(`<configuration><a>1</a>${content}</configuration>`));
@@ -199,7 +199,7 @@ describe('changed', () => {
     'last-backup-time',
     'timestamp',
     'password-encrypted',
-  ])('ignores in XML: %s', (name) => expect(of(`<${name}>1</${name}>`)).toBe(of(`<${name}>2</${name}>`)));
+  ])('ignores in XML: %s', (name) => expect(readContent(`<${name}>1</${name}>`)).toBe(readContent(`<${name}>2</${name}>`)));
 
   it.each([
     ['a role named secret', '<role name="secret"><vlan>1</vlan></role>', '<role name="secret"><vlan>2</vlan></role>'],
@@ -207,16 +207,16 @@ describe('changed', () => {
     ['a switch for timestamps', '<include-timestamp>true</include-timestamp>', '<include-timestamp>false</include-timestamp>'],
     ['a switch for encryption', '<traffic-encrypted> yes </traffic-encrypted>', '<traffic-encrypted>no</traffic-encrypted>'],
     ['a switch as an attribute', '<log include-timestamp="on"/>', '<log include-timestamp="off"/>'],
-  ])('includes in XML %s', (_name, one, other) => expect(of(one)).not.toBe(of(other)));
+  ])('includes in XML %s', (_name, one, other) => expect(readContent(one)).not.toBe(readContent(other)));
 
   it.each([
     ['an encrypted value', '<key type="secret">1</key>', '<key type="secret">2</key>'],
     ['what is in an encrypted element', '<x-encrypted><a>true</a>1</x-encrypted>', '<x-encrypted><a>false</a>2</x-encrypted>'],
     ['a time as an attribute', '<log timestamp="1"/>', '<log timestamp="2"/>'],
-  ])('ignores in the binary configuration: %s', (_name, one, other) => expect(of(one)).toBe(of(other)));
+  ])('ignores in the binary configuration: %s', (_name, one, other) => expect(readContent(one)).toBe(readContent(other)));
 
   it.each(['backup-time', 'export-time', 'start-date', 'time-zone', 'last-resort', 'idle-timeout'])(
     'includes in the binary configuration %s',
-    (name) => expect(of(`<${name}>1</${name}>`)).not.toBe(of(`<${name}>2</${name}>`)),
+    (name) => expect(readContent(`<${name}>1</${name}>`)).not.toBe(readContent(`<${name}>2</${name}>`)),
   );
 });

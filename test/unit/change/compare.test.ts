@@ -11,8 +11,8 @@ import {
 import type { JsonObject } from '../../../src/model/json';
 
 const PATH = '/api/v1/configuration/a';
-const given = (body: JsonObject, present?: JsonObject) => compareDesired(PATH, body, present);
-const fields = (body: JsonObject, present?: JsonObject) => given(body, present).diff.map(({ field }) => field);
+const compareBody = (body: JsonObject, present?: JsonObject) => compareDesired(PATH, body, present);
+const fields = (body: JsonObject, present?: JsonObject) => compareBody(body, present).diff.map(({ field }) => field);
 const link = { href: '/api/v1/configuration/a/b' };
 
 describe('compareDesired', () => {
@@ -25,7 +25,7 @@ describe('compareDesired', () => {
     ['null for what is missing', { a: null, b: [], c: {} }, {}],
     ['more in an object of a list', { rule: [{ name: 'x' }] }, { rule: [{ name: 'x', id: '7' }] }],
   ])('treats the values as equal: %s', (_what, body, present) => {
-    expect(given(body, present)).toMatchObject({ diff: [], notCompared: [] });
+    expect(compareBody(body, present)).toMatchObject({ diff: [], notCompared: [] });
   });
 
   it.each<[string, JsonObject, JsonObject, string[]]>([
@@ -50,7 +50,7 @@ describe('compareDesired', () => {
   });
 
   it('reports the current and the desired value of each field', () => {
-    const { diff } = given({ enabled: true, hosts: ['a'], note: null }, { enabled: 'false', note: 'x' });
+    const { diff } = compareBody({ enabled: true, hosts: ['a'], note: null }, { enabled: 'false', note: 'x' });
     expect(diff).toEqual([
       { path: PATH, field: '/enabled', before: 'false', after: true },
       { path: PATH, field: '/hosts', before: null, after: ['a'] },
@@ -66,7 +66,7 @@ describe('compareDesired', () => {
       server: { password: 's3cret', host: 'h', attributes: [{ name: 'api-key', value: 's3cret' }] },
       hosts: [{ name: 'x', 'password-cleartext': 's3cret' }, link],
     };
-    const { diff, notCompared } = given(body, { server: { host: 'h' }, hosts: [{ name: 'x' }, {}] });
+    const { diff, notCompared } = compareBody(body, { server: { host: 'h' }, hosts: [{ name: 'x' }, {}] });
     expect(diff.map(({ field }) => field)).toEqual(['/server/attributes']);
     expect(notCompared.map(({ field }) => field)).toEqual([
       '/users',
@@ -161,8 +161,8 @@ describe('masking in a comparison', () => {
     const empty = { password: '', token: null, secret: false, psk: undefined };
     expect(maskResourceSecrets(empty)).toEqual(empty);
     expect(maskResourceSecrets({ secret: 0 })).toEqual({ secret: '***' });
-    const at = new Date(0);
-    expect(maskResourceSecrets({ at, none: null })).toEqual({ at, none: null });
+    const date = new Date(0);
+    expect(maskResourceSecrets({ at: date, none: null })).toEqual({ at: date, none: null });
   });
 
   it('cuts the name of a long field', () => {
@@ -220,7 +220,7 @@ describe('comparing scalar values', () => {
 
   it('counts hyperlinks in the length of an array, and lists only given hyperlinks as not compared', () => {
     expect(compareResources(PATH, { a: link }, { a: { href: '/other' } })).toEqual([]);
-    expect(given({ a: [link, 'x'] }, { a: [link, 'x'] })).toMatchObject({ diff: [], notCompared: [{ field: '/a/0' }] });
+    expect(compareBody({ a: [link, 'x'] }, { a: [link, 'x'] })).toMatchObject({ diff: [], notCompared: [{ field: '/a/0' }] });
   });
 
   it('compares objects and arrays up to 200 levels and refuses one more', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findNameLists, findUserLists } from '../../../src/change/name-lists';
 import { ensureResource, ensureResourceAbsent, addEnsureResults } from '../../../src/change/ensure';
-import { missingOkField, deleteIfExists, ignoreNotFound } from '../../../src/change/delete-if-exists';
+import { missingOkField, deleteIfExists, ignoreNotFound } from '../../../src/change/if-exists';
 import { readLinkPath, expandLinkedParts } from '../../../src/change/linked-parts';
 import { listDifferences, toResourceMap, restoreState } from '../../../src/change/restore-state';
-import { readIfExists } from '../../../src/change/read-if-exists';
+import { readIfExists } from '../../../src/change/if-exists';
 import { isConfigurationWrite, toItemPaths, readStateBefore, readCurrentState } from '../../../src/change/resource-state';
 import { OrderedTasks } from '../../../src/change/ordered-tasks';
 import { GatewayError } from '../../../src/model/error';
@@ -14,41 +14,41 @@ import type { Simulator } from '../../../src/simulator';
 import { startTestSimulator, listRequests, expectFailure, listRequestLines } from '../../helpers/simulated-appliance';
 import { createRunContext } from '../../helpers/call';
 
-// What a write of the tree is about, and what is there before and after it: read over HTTPS from documents of every form.
+// Affected resources and their states, read over HTTPS from documents of every form.
 
 const TREE = '/api/v1/configuration';
-const at = (path: string): string => `${TREE}/${path}`;
-const link = (path: string, more: object = {}): JsonObject => ({ href: at(path), ...more });
+const toPath = (path: string): string => `${TREE}/${path}`;
+const link = (path: string, more: object = {}): JsonObject => ({ href: toPath(path), ...more });
 
 type Documents = Readonly<Record<string, JsonObject | number>>;
 
-/** An appliance on which nothing else is than these documents, or what it answers with. */
-async function shows(documents: Documents): Promise<{ simulator: Simulator; call: ReturnType<typeof createRunContext> }> {
+/** Starts an appliance that serves only these documents or statuses. */
+async function startServing(documents: Documents): Promise<{ simulator: Simulator; call: ReturnType<typeof createRunContext> }> {
   const simulator = await startTestSimulator();
   for (const [path, document] of Object.entries(documents)) {
     const answer = typeof document === 'number' ? { status: document } : { status: 200, body: JSON.stringify(document) };
-    simulator.fault({ match: (asked) => asked.method === 'GET' && asked.path === at(path), times: Infinity, ...answer });
+    simulator.fault({ match: (listReads) => listReads.method === 'GET' && listReads.path === toPath(path), times: Infinity, ...answer });
   }
   const call = createRunContext(simulator, { shouldCacheReads: true });
   onTestFinished(() => call.end());
   return { simulator, call };
 }
 
-const asked = (simulator: Simulator): string[] => listRequestLines(simulator).map((line) => line.replace(`GET ${TREE}/`, ''));
-/** It takes every write of the tree, whatever it shows afterwards. */
-const takes = (simulator: Simulator): void =>
+const listReads = (simulator: Simulator): string[] => listRequestLines(simulator).map((line) => line.replace(`GET ${TREE}/`, ''));
+/** Accepts every write to the tree, whatever it serves afterwards. */
+const acceptWrites = (simulator: Simulator): void =>
   simulator.fault({
     match: ({ method, path }) => method !== 'GET' && path.startsWith(TREE),
     status: 200,
     body: '{"result":{"info":[],"warnings":[],"errors":[]}}',
     times: Infinity,
   });
-/** What was written, in the order in which it was. */
-const sent = (simulator: Simulator): unknown[] =>
+/** All writes in their order. */
+const listWrites = (simulator: Simulator): unknown[] =>
   listRequests(simulator)
     .filter(({ method }) => method !== 'GET')
     .map(({ method, path, body }) => [`${method} ${path.replace(`${TREE}/`, '')}`, body ? (JSON.parse(body) as unknown) : '']);
-const put = (path: string, body: JsonObject): Request => ({ method: 'PUT', path: at(path), body });
+const createPut = (path: string, body: JsonObject): Request => ({ method: 'PUT', path: toPath(path), body });
 
 describe('findNameLists and findUserLists', () => {
   it.each<[string, JsonObject, [string, string[]][]]>([
@@ -97,13 +97,13 @@ describe('findNameLists and findUserLists', () => {
 describe('the subject of a write', () => {
   it('is tracked only for writes to the configuration tree', () => {
     const tracked = (method: Request['method'], path: string): boolean => isConfigurationWrite({ method, path });
-    expect([tracked('PUT', at('x')), tracked('DELETE', at('x')), tracked('POST', at('x'))]).toEqual([true, true, true]);
-    expect([tracked('GET', at('x')), tracked('PUT', TREE), tracked('PUT', '/api/v1/system/x'), tracked('PUT', `/x${at('x')}`)]).toEqual([
-      false,
-      false,
-      false,
-      false,
-    ]);
+    expect([tracked('PUT', toPath('x')), tracked('DELETE', toPath('x')), tracked('POST', toPath('x'))]).toEqual([true, true, true]);
+    expect([
+      tracked('GET', toPath('x')),
+      tracked('PUT', TREE),
+      tracked('PUT', '/api/v1/system/x'),
+      tracked('PUT', `/x${toPath('x')}`),
+    ]).toEqual([false, false, false, false]);
   });
 
   it('is the item of a collection, found by the key in its body', () => {
@@ -113,163 +113,177 @@ describe('the subject of a write', () => {
   });
 
   it('is found from a link only if it leads below the interface', () => {
-    expect(readLinkPath({ href: `https://vpn/base${at('x/y/')}` })).toBe(at('x/y'));
-    expect(readLinkPath({ href: at('x') })).toBe(at('x'));
+    expect(readLinkPath({ href: `https://vpn/base${toPath('x/y/')}` })).toBe(toPath('x/y'));
+    expect(readLinkPath({ href: toPath('x') })).toBe(toPath('x'));
     for (const none of [{ href: '/api/v1/system' }, { href: TREE }, { href: 7 }, {}, 'x', null]) expect(readLinkPath(none)).toBeUndefined();
   });
 });
 
 describe('readStateBefore and readCurrentState', () => {
   it('read everything below a deleted resource once, and nothing elsewhere', async () => {
-    const { simulator, call } = await shows({
+    const { simulator, call } = await startServing({
       a: { name: 'a', one: link('a/one', { name: 'one' }), again: link('a/one'), away: link('b'), up: link('a'), near: link('ab') },
       'a/one': { value: '1', items: [link('a/one/x'), link('a/one/y'), 'text'] },
       'a/one/x': { value: 'x' },
       'a/one/y': 404,
     });
-    const found = await readStateBefore({ method: 'DELETE', path: at('a/') }, call);
-    expect(found?.subject).toEqual({ paths: [at('a')], deep: true });
-    expect(Object.keys(found?.before ?? {})).toEqual(['a', 'a/one', 'a/one/x'].map(at));
-    expect(asked(simulator).toSorted()).toEqual(['a', 'a/one', 'a/one/x', 'a/one/y']);
-    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
+    const baseline = await readStateBefore({ method: 'DELETE', path: toPath('a/') }, call);
+    expect(baseline?.subject).toEqual({ paths: [toPath('a')], deep: true });
+    expect(Object.keys(baseline?.before ?? {})).toEqual(['a', 'a/one', 'a/one/x'].map(toPath));
+    expect(listReads(simulator).toSorted()).toEqual(['a', 'a/one', 'a/one/x', 'a/one/y']);
+    expect(await readCurrentState(baseline?.subject ?? { paths: [], deep: true }, call)).toEqual(baseline?.before);
   });
 
   it('read the items of name lists that exist, and ignore odd responses', async () => {
-    const { simulator, call } = await shows({
+    const { simulator, call } = await startServing({
       a: { name: 'a', user: [{ name: 'u' }, { name: 'v' }], role: [{ name: 'r' }], tag: [{ name: 't' }], site: [{ name: 's' }] },
       'a/user/u': { fullname: 'U' },
       'a/user/v': { fullname: 'V' },
       'a/role/r': 422,
       'a/site/s': 400,
     });
-    const found = await readStateBefore({ method: 'DELETE', path: at('a') }, call);
-    expect(Object.keys(found?.before ?? {})).toEqual(['a', 'a/user/u', 'a/user/v'].map(at));
-    // Of each list the first tells.
-    expect(asked(simulator)).toEqual(expect.arrayContaining(['a/role/r', 'a/tag/t', 'a/site/s']));
-    simulator.fault({ match: ({ path }) => path === at('c'), status: 200, body: '{"name":"c","user":[{"name":"u"}]}', times: Infinity });
-    simulator.fault({ match: ({ path }) => path === at('c/user/u'), status: 403, times: Infinity });
-    expect(await readStateBefore({ method: 'DELETE', path: at('c') }, call)).toBeUndefined();
+    const baseline = await readStateBefore({ method: 'DELETE', path: toPath('a') }, call);
+    expect(Object.keys(baseline?.before ?? {})).toEqual(['a', 'a/user/u', 'a/user/v'].map(toPath));
+    // The first item decides for each list.
+    expect(listReads(simulator)).toEqual(expect.arrayContaining(['a/role/r', 'a/tag/t', 'a/site/s']));
+    simulator.fault({
+      match: ({ path }) => path === toPath('c'),
+      status: 200,
+      body: '{"name":"c","user":[{"name":"u"}]}',
+      times: Infinity,
+    });
+    simulator.fault({ match: ({ path }) => path === toPath('c/user/u'), status: 403, times: Infinity });
+    expect(await readStateBefore({ method: 'DELETE', path: toPath('c') }, call)).toBeUndefined();
   });
 
   it('return nothing before a creation, and the first existing path after it', async () => {
-    const { simulator, call } = await shows({ 'c/u': { username: 'u' }, 'c/1.2.3.4': { address: '1.2.3.4' } });
-    const found = await readStateBefore({ method: 'POST', path: at('c/'), body: { name: 'n', username: 'u', address: '1.2.3.4' } }, call);
-    expect(found).toEqual({ subject: { paths: ['c/n', 'c/u', 'c/1.2.3.4'].map(at), deep: true }, before: {} });
-    expect(asked(simulator)).toEqual([]);
-    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual({ [at('c/u')]: { username: 'u' } });
-    expect(asked(simulator)).toEqual(['c/n', 'c/u']);
-    expect(await readCurrentState({ paths: [at('c/n')], deep: true }, call)).toEqual({});
-    expect((await readStateBefore({ method: 'POST', path: at('c') }, call))?.subject.paths).toEqual([]);
+    const { simulator, call } = await startServing({ 'c/u': { username: 'u' }, 'c/1.2.3.4': { address: '1.2.3.4' } });
+    const baseline = await readStateBefore(
+      { method: 'POST', path: toPath('c/'), body: { name: 'n', username: 'u', address: '1.2.3.4' } },
+      call,
+    );
+    expect(baseline).toEqual({ subject: { paths: ['c/n', 'c/u', 'c/1.2.3.4'].map(toPath), deep: true }, before: {} });
+    expect(listReads(simulator)).toEqual([]);
+    expect(await readCurrentState(baseline?.subject ?? { paths: [], deep: true }, call)).toEqual({ [toPath('c/u')]: { username: 'u' } });
+    expect(listReads(simulator)).toEqual(['c/n', 'c/u']);
+    expect(await readCurrentState({ paths: [toPath('c/n')], deep: true }, call)).toEqual({});
+    expect((await readStateBefore({ method: 'POST', path: toPath('c') }, call))?.subject.paths).toEqual([]);
   });
 
   it('return nothing for a missing resource, and later everything below it', async () => {
-    const { call } = await shows({});
-    expect(await readStateBefore(put('users/none', { value: '1' }), call)).toEqual({
-      subject: { paths: [at('users/none')], deep: true },
+    const { call } = await startServing({});
+    expect(await readStateBefore(createPut('users/none', { value: '1' }), call)).toEqual({
+      subject: { paths: [toPath('users/none')], deep: true },
       before: {},
     });
-    // A field by itself, whose resource nobody has read: what was there is not known.
-    expect(await readStateBefore(put('users/none/value', { value: '1' }), call)).toBeUndefined();
+    // Nobody has read the resource of the field, so the earlier value is unknown.
+    expect(await readStateBefore(createPut('users/none/value', { value: '1' }), call)).toBeUndefined();
     for (const body of [{}, { value: '1', other: '2' }])
-      expect((await readStateBefore(put('users/none/value', body), call))?.subject).toEqual({
-        paths: [at('users/none/value')],
+      expect((await readStateBefore(createPut('users/none/value', body), call))?.subject).toEqual({
+        paths: [toPath('users/none/value')],
         deep: true,
       });
   });
 
   it('read a resource with the linked parts that the body contains', async () => {
-    const { simulator, call } = await shows({
+    const { simulator, call } = await startServing({
       r: { name: 'r', general: link('r/general'), other: link('r/other'), value: '1' },
       'r/general': { deeper: link('r/general/deeper'), text: 'x' },
       'r/general/deeper': { text: 'y' },
     });
     const body = { value: '2', general: { deeper: { text: 'z' } }, other: link('r/other'), more: { text: 'x' } };
-    const found = await readStateBefore(put('r', body), call);
-    const paths = ['r', 'r/general', 'r/general/deeper'].map(at);
-    expect(found?.subject).toEqual({ paths, deep: false });
-    expect(Object.keys(found?.before ?? {})).toEqual(paths);
-    expect(asked(simulator)).toEqual(['r', 'r/general', 'r/general/deeper']);
-    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
-    // What was not given is not looked at.
-    expect(asked(simulator)).not.toContain('r/other');
-    const { resource, parts } = await expandLinkedParts(await call.read({ method: 'GET', path: at('r') }), body, call);
+    const baseline = await readStateBefore(createPut('r', body), call);
+    const paths = ['r', 'r/general', 'r/general/deeper'].map(toPath);
+    expect(baseline?.subject).toEqual({ paths, deep: false });
+    expect(Object.keys(baseline?.before ?? {})).toEqual(paths);
+    expect(listReads(simulator)).toEqual(['r', 'r/general', 'r/general/deeper']);
+    expect(await readCurrentState(baseline?.subject ?? { paths: [], deep: true }, call)).toEqual(baseline?.before);
+    // Links that the body does not contain are not read.
+    expect(listReads(simulator)).not.toContain('r/other');
+    const { resource, parts } = await expandLinkedParts(await call.read({ method: 'GET', path: toPath('r') }), body, call);
     expect(resource).toEqual({ name: 'r', general: { deeper: { text: 'y' }, text: 'x' }, other: link('r/other'), value: '1' });
     expect(Object.keys(parts)).toEqual(paths.slice(1));
   });
 
   it('do not read links that are broken, that lead elsewhere or that the body does not contain', async () => {
-    const { simulator, call } = await shows({ 'r/there': { x: '1' } });
+    const { simulator, call } = await startServing({ 'r/there': { x: '1' } });
     const present = { none: link('r/none'), there: link('r/there'), more: link('r/there', { text: 'x' }), text: 'x', plain: { x: '1' } };
-    const given = { none: { x: '2' }, there: 'text', more: { x: '2' }, text: { x: '2' }, plain: { x: '2' } };
-    expect(await expandLinkedParts(present, given, call)).toEqual({ resource: present, parts: {} });
-    expect(asked(simulator)).toEqual(['r/none']);
+    const desired = { none: { x: '2' }, there: 'text', more: { x: '2' }, text: { x: '2' }, plain: { x: '2' } };
+    expect(await expandLinkedParts(present, desired, call)).toEqual({ resource: present, parts: {} });
+    expect(listReads(simulator)).toEqual(['r/none']);
     await expandLinkedParts(present, { there: { x: '2' } }, call);
     await expandLinkedParts(present, { there: { x: '2' } }, call);
     await expandLinkedParts(present, { there: { x: '2' } }, call, true);
-    expect(asked(simulator)).toEqual(['r/none', 'r/there', 'r/there']);
+    expect(listReads(simulator)).toEqual(['r/none', 'r/there', 'r/there']);
   });
 
   it('read the item when it is written at its collection', async () => {
-    const { call } = await shows({
+    const { call } = await startServing({
       c: { item: [link('c/a')] },
       'c/a': { name: 'a', value: '1' },
       d: { item: [], more: '1' },
       e: { only: 'x' },
     });
-    expect(await readStateBefore(put('c', { name: 'a', value: '2' }), call)).toEqual({
-      subject: { paths: [at('c/a')], deep: false },
-      before: { [at('c/a')]: { name: 'a', value: '1' } },
+    expect(await readStateBefore(createPut('c', { name: 'a', value: '2' }), call)).toEqual({
+      subject: { paths: [toPath('c/a')], deep: false },
+      before: { [toPath('c/a')]: { name: 'a', value: '1' } },
     });
-    expect(await readStateBefore(put('c', { name: 'b' }), call)).toEqual({ subject: { paths: [at('c/b')], deep: true }, before: {} });
-    // The list itself is given, or the body has no key: it is no item.
+    expect(await readStateBefore(createPut('c', { name: 'b' }), call)).toEqual({
+      subject: { paths: [toPath('c/b')], deep: true },
+      before: {},
+    });
+    // The body contains the list itself or has no key, so it is not an item.
     for (const [place, body] of [
       ['c', { item: [] }],
       ['c', { value: '1' }],
       ['d', { name: 'a' }],
       ['e', { name: 'a' }],
     ] as const)
-      expect((await readStateBefore(put(place, body), call))?.subject).toEqual({ paths: [at(place)], deep: false });
+      expect((await readStateBefore(createPut(place, body), call))?.subject).toEqual({ paths: [toPath(place)], deep: false });
   });
 
   it('read a field from its resource if the run has just read that resource', async () => {
-    const { simulator, call } = await shows({
+    const { simulator, call } = await startServing({
       r: { name: 'r', 'a b': 'x', part: link('r/part') },
       'r/a%20b': { 'a b': 'x' },
       'r/part': { part: 'y' },
     });
-    const field = put('r/a%20b', { 'a b': 'z' });
-    // Nobody has read it.
+    const field = createPut('r/a%20b', { 'a b': 'z' });
+    // The resource was not read.
     expect(await readStateBefore(field, call, true)).toEqual({
-      subject: { paths: [at('r/a%20b')], deep: false },
-      before: { [at('r/a%20b')]: { 'a b': 'x' } },
+      subject: { paths: [toPath('r/a%20b')], deep: false },
+      before: { [toPath('r/a%20b')]: { 'a b': 'x' } },
     });
-    await readIfExists(at('r'), call);
+    await readIfExists(toPath('r'), call);
     simulator.requests.length = 0;
-    const found = await readStateBefore(field, call, true);
-    expect(found).toEqual({
-      subject: { paths: [at('r/a%20b')], deep: false, owner: at('r') },
-      before: { [at('r/a%20b')]: { 'a b': 'x' } },
+    const baseline = await readStateBefore(field, call, true);
+    expect(baseline).toEqual({
+      subject: { paths: [toPath('r/a%20b')], deep: false, owner: toPath('r') },
+      before: { [toPath('r/a%20b')]: { 'a b': 'x' } },
     });
-    expect(asked(simulator)).toEqual([]);
-    expect(await readCurrentState(found?.subject ?? { paths: [], deep: true }, call)).toEqual(found?.before);
-    expect(asked(simulator)).toEqual(['r']);
-    // What is a resource of its own is read as one.
-    expect((await readStateBefore(put('r/part', { part: 'z' }), call, true))?.subject).toEqual({ paths: [at('r/part')], deep: false });
-    expect(await readCurrentState({ paths: [at('r/none')], deep: false, owner: at('r') }, call)).toEqual({});
-    expect(await readCurrentState({ paths: [at('none/x')], deep: false, owner: at('none') }, call)).toEqual({});
+    expect(listReads(simulator)).toEqual([]);
+    expect(await readCurrentState(baseline?.subject ?? { paths: [], deep: true }, call)).toEqual(baseline?.before);
+    expect(listReads(simulator)).toEqual(['r']);
+    // A separate resource is read as one.
+    expect((await readStateBefore(createPut('r/part', { part: 'z' }), call, true))?.subject).toEqual({
+      paths: [toPath('r/part')],
+      deep: false,
+    });
+    expect(await readCurrentState({ paths: [toPath('r/none')], deep: false, owner: toPath('r') }, call)).toEqual({});
+    expect(await readCurrentState({ paths: [toPath('none/x')], deep: false, owner: toPath('none') }, call)).toEqual({});
   });
 
   it('return undefined for an unreadable state, but throw after an error that prevents the write', async () => {
-    const { simulator, call } = await shows({ a: 403, b: 500 });
-    for (const path of ['a', 'b']) expect(await readStateBefore(put(path, { x: '1' }), call)).toBeUndefined();
-    simulator.fault({ match: ({ path }) => path === at('c'), cut: 'before-headers', times: Infinity });
-    expect((await expectFailure(readStateBefore(put('c', { x: '1' }), call))).code).toBe('CONNECTION');
-    simulator.fault({ match: ({ path }) => path === at('d'), status: 401, times: Infinity });
-    expect((await expectFailure(readStateBefore(put('d', { x: '1' }), call))).code).toBe('UNAUTHORIZED');
+    const { simulator, call } = await startServing({ a: 403, b: 500 });
+    for (const path of ['a', 'b']) expect(await readStateBefore(createPut(path, { x: '1' }), call)).toBeUndefined();
+    simulator.fault({ match: ({ path }) => path === toPath('c'), cut: 'before-headers', times: Infinity });
+    expect((await expectFailure(readStateBefore(createPut('c', { x: '1' }), call))).code).toBe('CONNECTION');
+    simulator.fault({ match: ({ path }) => path === toPath('d'), status: 401, times: Infinity });
+    expect((await expectFailure(readStateBefore(createPut('d', { x: '1' }), call))).code).toBe('UNAUTHORIZED');
     const codeWith = async (
       ...[options, settings]: [Parameters<typeof createRunContext>[1], Parameters<typeof createRunContext>[2]]
     ): Promise<string> =>
-      (await expectFailure(readStateBefore(put('users/x', { x: '1' }), createRunContext(simulator, options, settings)))).code;
+      (await expectFailure(readStateBefore(createPut('users/x', { x: '1' }), createRunContext(simulator, options, settings)))).code;
     expect(await codeWith({ signal: AbortSignal.abort() }, {})).toBe('ABORTED');
     expect(await codeWith({}, { tls: {} })).toBe('TLS');
     for (const code of ['LOGIN_REJECTED', 'LOGIN_PAUSED']) expect(await codeWith({}, { username: 'nobody', password: 'x' })).toBe(code);
@@ -277,20 +291,20 @@ describe('readStateBefore and readCurrentState', () => {
 
   it('throw LIMIT for more resources than anybody would restore', async () => {
     const items = Array.from({ length: 10_001 }, (_, index) => link(`a/${index}`));
-    const { simulator, call } = await shows({ a: { items } });
-    const error = await expectFailure(readCurrentState({ paths: [at('a')], deep: true }, call));
-    expect([error.code, error.message]).toEqual(['LIMIT', `There are more than 10000 resources below ${at('a')}.`]);
-    expect(await readStateBefore({ method: 'DELETE', path: at('a') }, call)).toBeUndefined();
-    expect(asked(simulator)).toEqual(['a', 'a']);
+    const { simulator, call } = await startServing({ a: { items } });
+    const error = await expectFailure(readCurrentState({ paths: [toPath('a')], deep: true }, call));
+    expect([error.code, error.message]).toEqual(['LIMIT', `There are more than 10000 resources below ${toPath('a')}.`]);
+    expect(await readStateBefore({ method: 'DELETE', path: toPath('a') }, call)).toBeUndefined();
+    expect(listReads(simulator)).toEqual(['a', 'a']);
   });
 
   it('read again unless cached reads are allowed', async () => {
-    const { simulator, call } = await shows({ a: { x: '1' } });
-    for (const known of [false, true, true, false]) await readCurrentState({ paths: [at('a')], deep: false }, call, known);
-    expect(asked(simulator)).toEqual(['a', 'a']);
-    for (const known of [undefined, true, undefined]) await readStateBefore(put('a', { x: '2' }), call, known);
-    expect(asked(simulator)).toHaveLength(4);
-    expect(await readIfExists(at('none'), call)).toBeUndefined();
+    const { simulator, call } = await startServing({ a: { x: '1' } });
+    for (const known of [false, true, true, false]) await readCurrentState({ paths: [toPath('a')], deep: false }, call, known);
+    expect(listReads(simulator)).toEqual(['a', 'a']);
+    for (const known of [undefined, true, undefined]) await readStateBefore(createPut('a', { x: '2' }), call, known);
+    expect(listReads(simulator)).toHaveLength(4);
+    expect(await readIfExists(toPath('none'), call)).toBeUndefined();
   });
 
   it('give two states whose differences show changed, removed and added resources without secrets', () => {
@@ -309,45 +323,45 @@ describe('readStateBefore and readCurrentState', () => {
 });
 
 describe('restoreState', () => {
-  const subject = (path: string, deep = false) => ({ paths: [at(path)], deep });
+  const subject = (path: string, deep = false) => ({ paths: [toPath(path)], deep });
 
   it('sends nothing and reports no change if the state is already restored', async () => {
-    const { simulator, call } = await shows({});
+    const { simulator, call } = await startServing({});
     expect(await restoreState({ subject: subject('r'), before: {} }, {}, call)).toEqual([]);
-    const state = { [at('r')]: { x: '1' } };
+    const state = { [toPath('r')]: { x: '1' } };
     expect(await restoreState({ subject: subject('r'), before: state, body: { x: '2' } }, state, call)).toEqual([]);
     expect([listRequestLines(simulator), call.record.changed]).toEqual([[], false]);
   });
 
   it('deletes a created resource with everything below it, and reports no lost password', async () => {
-    const { simulator, call } = await shows({});
-    takes(simulator);
-    const now = { [at('c')]: { name: 'c' }, [at('c/below')]: { x: '1' } };
+    const { simulator, call } = await startServing({});
+    acceptWrites(simulator);
+    const now = { [toPath('c')]: { name: 'c' }, [toPath('c/below')]: { x: '1' } };
     expect(await restoreState({ subject: subject('c', true), before: {}, body: { 'shared-secret': 's3cret' } }, now, call)).toEqual([]);
-    expect([asked(simulator), call.record.changed]).toEqual([[`DELETE ${at('c')}`, 'c'], true]);
+    expect([listReads(simulator), call.record.changed]).toEqual([[`DELETE ${toPath('c')}`, 'c'], true]);
   });
 
   it('reports fields that the appliance added, and is planned without a second read', async () => {
-    const { simulator, call } = await shows({ r: { x: '1', y: '3' } });
-    takes(simulator);
-    const found = { subject: subject('r'), before: { [at('r')]: { x: '1' } }, body: { x: '2' } };
-    const now = { [at('r')]: { x: '2', y: '3' } };
+    const { simulator, call } = await startServing({ r: { x: '1', y: '3' } });
+    acceptWrites(simulator);
+    const baseline = { subject: subject('r'), before: { [toPath('r')]: { x: '1' } }, body: { x: '2' } };
+    const now = { [toPath('r')]: { x: '2', y: '3' } };
     const planned = createRunContext(simulator, { dryRun: true });
-    expect(await restoreState(found, now, planned)).toEqual([]);
+    expect(await restoreState(baseline, now, planned)).toEqual([]);
     expect([listRequestLines(simulator), planned.record.hasWrite]).toEqual([[], true]);
-    expect(await restoreState(found, now, call)).toEqual([{ path: at('r'), field: '/y' }]);
-    expect(sent(simulator)).toEqual([['PUT r', { x: '1' }]]);
+    expect(await restoreState(baseline, now, call)).toEqual([{ path: toPath('r'), field: '/y' }]);
+    expect(listWrites(simulator)).toEqual([['PUT r', { x: '1' }]]);
   });
 
   it.each<[JsonObject, object[]]>([
-    [{ x: '1' }, [{ path: at('r'), field: '/shared-secret' }]],
+    [{ x: '1' }, [{ path: toPath('r'), field: '/shared-secret' }]],
     [{ x: '1', 'shared-secret': 'old', y: '1' }, []],
   ])('sends the earlier state after a written secret, and reports secrets that were not shown: %j', async (resource, incomplete) => {
-    const { simulator, call } = await shows({ r: resource });
-    takes(simulator);
-    const before = { [at('r')]: resource };
+    const { simulator, call } = await startServing({ r: resource });
+    acceptWrites(simulator);
+    const before = { [toPath('r')]: resource };
     expect(await restoreState({ subject: subject('r'), before, body: { 'shared-secret': 's3cret' } }, before, call)).toEqual(incomplete);
-    expect(sent(simulator)).toEqual([['PUT r', resource]]);
+    expect(listWrites(simulator)).toEqual([['PUT r', resource]]);
   });
 
   it('omits links and collection items, which come back with their own resources', async () => {
@@ -356,11 +370,11 @@ describe('restoreState', () => {
       'r/user/a': { fullname: 'A' },
       'r/below': { more: link('x') },
     };
-    const { simulator, call } = await shows(documents);
-    takes(simulator);
-    const before = Object.fromEntries(Object.entries(documents).map(([path, document]) => [at(path), document]));
+    const { simulator, call } = await startServing(documents);
+    acceptWrites(simulator);
+    const before = Object.fromEntries(Object.entries(documents).map(([path, document]) => [toPath(path), document]));
     expect(await restoreState({ subject: subject('r', true), before }, {}, call)).toEqual([]);
-    expect(sent(simulator)).toEqual([
+    expect(listWrites(simulator)).toEqual([
       ['PUT r', { name: 'r', tag: [{ name: 't' }] }],
       ['PUT r/user/a', { fullname: 'A' }],
     ]);
@@ -372,12 +386,12 @@ describe('restoreState', () => {
     ['s/local/users/user/u/more', { username: 'u' }, false],
     ['s/users/user/u', { username: 'u' }, false],
   ])('gives a restored user who needs a password a random one: %s %j', async (path, resource, made) => {
-    const { simulator, call } = await shows({ [path]: resource });
-    takes(simulator);
-    const incomplete = await restoreState({ subject: subject(path, true), before: { [at(path)]: resource } }, {}, call);
+    const { simulator, call } = await startServing({ [path]: resource });
+    acceptWrites(simulator);
+    const incomplete = await restoreState({ subject: subject(path, true), before: { [toPath(path)]: resource } }, {}, call);
     const password = { 'password-cleartext': expect.stringMatching(/^aA1![\w-]{43}$/) as string };
-    expect(incomplete).toEqual(made ? [{ path: at(path), field: '/password-cleartext' }] : []);
-    expect(sent(simulator)).toEqual([[`PUT ${path}`, { ...resource, ...(made && password) }]]);
+    expect(incomplete).toEqual(made ? [{ path: toPath(path), field: '/password-cleartext' }] : []);
+    expect(listWrites(simulator)).toEqual([[`PUT ${path}`, { ...resource, ...(made && password) }]]);
   });
 });
 
@@ -385,47 +399,47 @@ describe('ensureResource', () => {
   const none = { hasDifferences: false, diff: [], notCompared: [], implicit: [] };
 
   it('sends nothing and reports no change if the resource is already as desired or absent', async () => {
-    const { simulator, call } = await shows({ r: { x: '1' } });
-    expect(await ensureResource({ path: at('r'), body: { x: 1 } }, call)).toEqual({ ...none, resource: { x: '1' } });
-    expect(await ensureResourceAbsent(at('none'), call)).toEqual({ ...none, resource: undefined });
-    expect([asked(simulator), call.record.changed]).toEqual([['r', 'none'], false]);
+    const { simulator, call } = await startServing({ r: { x: '1' } });
+    expect(await ensureResource({ path: toPath('r'), body: { x: 1 } }, call)).toEqual({ ...none, resource: { x: '1' } });
+    expect(await ensureResourceAbsent(toPath('none'), call)).toEqual({ ...none, resource: undefined });
+    expect([listReads(simulator), call.record.changed]).toEqual([['r', 'none'], false]);
     addEnsureResults([], call);
     expect(call.record.envelopeFields).toEqual({});
   });
 
   it('reads once in a dry run and plans the write', async () => {
-    const { simulator } = await shows({ r: { x: '1' } });
+    const { simulator } = await startServing({ r: { x: '1' } });
     const planned = createRunContext(simulator, { dryRun: true });
-    const diff = [{ path: at('r'), field: '/x', before: '1', after: '2' }];
-    expect(await ensureResource({ path: at('r'), body: { x: '2' } }, planned)).toEqual({
+    const diff = [{ path: toPath('r'), field: '/x', before: '1', after: '2' }];
+    expect(await ensureResource({ path: toPath('r'), body: { x: '2' } }, planned)).toEqual({
       ...none,
       hasDifferences: true,
       diff,
       resource: { x: '1' },
     });
-    expect([asked(simulator), planned.record.request?.body]).toEqual([['r'], { x: '2' }]);
+    expect([listReads(simulator), planned.record.request?.body]).toEqual([['r'], { x: '2' }]);
   });
 
   it('sends create-only keys only when it creates the resource', async () => {
-    const { simulator, call } = await shows({ r: { x: '1' } });
-    takes(simulator);
+    const { simulator, call } = await startServing({ r: { x: '1' } });
+    acceptWrites(simulator);
     const body = { x: '1', 'password-cleartext': 's3cret' };
     for (const createOnlyKeys of [['password-cleartext'], []])
-      await ensureResource({ path: at('r'), body, createOnlyKeys, alwaysWrite: true }, call);
-    expect(sent(simulator)).toEqual([
+      await ensureResource({ path: toPath('r'), body, createOnlyKeys, alwaysWrite: true }, call);
+    expect(listWrites(simulator)).toEqual([
       ['PUT r', { x: '1' }],
       ['PUT r', body],
     ]);
   });
 
   it('reports changes of the appliance that nobody asked for', async () => {
-    const { simulator, call } = await shows({});
-    const shown = (times: number, document: JsonObject): void =>
+    const { simulator, call } = await startServing({});
+    const serveOnce = (times: number, document: JsonObject): void =>
       simulator.fault({ match: ({ method }) => method === 'GET', times, status: 200, body: JSON.stringify(document) });
-    shown(2, { note: 'day', notes: 'a', deep: { x: '1', y: '1' } });
-    shown(Infinity, { note: 'night', notes: 'b', deep: { x: '2', y: '1' } });
-    takes(simulator);
-    const { diff, implicit } = await ensureResource({ path: at('r'), body: { note: 'night' } }, call);
+    serveOnce(2, { note: 'day', notes: 'a', deep: { x: '1', y: '1' } });
+    serveOnce(Infinity, { note: 'night', notes: 'b', deep: { x: '2', y: '1' } });
+    acceptWrites(simulator);
+    const { diff, implicit } = await ensureResource({ path: toPath('r'), body: { note: 'night' } }, call);
     expect([diff, implicit].map((all) => all.map(({ field }) => field))).toEqual([['/note'], ['/notes', '/deep/x']]);
   });
 
@@ -445,9 +459,9 @@ describe('ensureResource', () => {
     [{ item: [item] }, { item: [] }, false],
     [{}, { name: 'a' }, false],
   ])('decides whether %j is a collection: %j', async (document, body, refused) => {
-    const { simulator } = await shows({ c: document });
+    const { simulator } = await startServing({ c: document });
     const planned = createRunContext(simulator, { dryRun: true });
-    const done = await ensureResource({ path: at('c'), body }, planned).then(
+    const done = await ensureResource({ path: toPath('c'), body }, planned).then(
       () => 'planned',
       (error: GatewayError) => error.code,
     );
@@ -465,12 +479,12 @@ describe('missing-ok', () => {
   });
 
   it('treats a missing resource as deleted, and still throws other errors', async () => {
-    const { simulator, call } = await shows({});
-    const gone = new GatewayError('NOT_FOUND', 'It is not there.');
-    expect(await ignoreNotFound(call, () => Promise.reject(gone))).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    const { simulator, call } = await startServing({});
+    const notFound = new GatewayError('NOT_FOUND', 'It is not there.');
+    expect(await ignoreNotFound(call, () => Promise.reject(notFound))).toEqual({ result: { info: [], warnings: [], errors: [] } });
     const other = new GatewayError('NOT_FOUND', 'No login is there.', { login: true });
     await expect(ignoreNotFound(call, () => Promise.reject(other))).rejects.toBe(other);
-    const request = { method: 'DELETE' as const, path: at('users/user-roles/user-role/Unused') };
+    const request = { method: 'DELETE' as const, path: toPath('users/user-roles/user-role/Unused') };
     await deleteIfExists(request, call);
     await deleteIfExists(request, call);
     expect(listRequestLines(simulator)).toEqual([request, request].map(({ path }) => `DELETE ${path}`));
@@ -479,14 +493,17 @@ describe('missing-ok', () => {
   it('makes a dry run check whether a configuration path exists', async () => {
     const simulator = await startTestSimulator();
     const planned = createRunContext(simulator, { dryRun: true });
-    const sent: string[] = [];
-    const send = () => (sent.push('x'), Promise.resolve('sent'));
+    const listWrites: string[] = [];
+    const send = () => (listWrites.push('x'), Promise.resolve('sent'));
     const remove = (path: string) => deleteIfExists({ method: 'DELETE', path }, planned, send);
-    expect(await remove(at('users/none'))).toEqual({ result: { info: [], warnings: [], errors: [] } });
-    expect([sent, planned.record.envelopeFields['wouldChange']]).toEqual([[], false]);
-    expect(await remove(at('users/user-roles/user-role/Unused'))).toBe('sent');
+    expect(await remove(toPath('users/none'))).toEqual({ result: { info: [], warnings: [], errors: [] } });
+    expect([listWrites, planned.record.envelopeFields['wouldChange']]).toEqual([[], false]);
+    expect(await remove(toPath('users/user-roles/user-role/Unused'))).toBe('sent');
     expect(await remove('/api/v1/system/certificates/x')).toBe('sent');
-    expect(listRequestLines(simulator).map((line) => line.slice(4))).toEqual([at('users/none'), at('users/user-roles/user-role/Unused')]);
+    expect(listRequestLines(simulator).map((line) => line.slice(4))).toEqual([
+      toPath('users/none'),
+      toPath('users/user-roles/user-role/Unused'),
+    ]);
   });
 });
 
@@ -503,7 +520,7 @@ describe('OrderedTasks', () => {
     expect(await turns.run('a', work('a'))).toBe('a');
     await expect(middle).rejects.toBe(fault);
     expect([await last, done]).toEqual(['c', ['a', 'b', 'c']]);
-    // One that takes no part waits for nobody.
+    // An item that does not wait does not block others.
     await turns.waitForPrevious('d');
     turns.markDone('d');
   });

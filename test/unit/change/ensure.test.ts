@@ -9,7 +9,7 @@ const ROLE_PATH = `/api/v1/configuration/${ROLE}`;
 const TRIAL = 'system/trial/Ä & 1';
 const TRIAL_PATH = '/api/v1/configuration/system/trial/%C3%84%20%26%201';
 
-/** Of every kind that a body can be made of, as an appliance shows it. */
+/** A value of every kind that a body can contain, as an appliance shows it. */
 const everything: JsonObject = {
   name: 'Ä & 1',
   note: 'day',
@@ -23,8 +23,8 @@ const everything: JsonObject = {
   rules: [{ name: 'r1', roles: ['A'], stop: 'true' }],
 };
 
-/** The same as somebody would write it down, with what cannot be compared. */
-const wanted = {
+/** The same values as a person would write them, with parts that cannot be compared. */
+const desired = {
   ...everything,
   enabled: true,
   switch: 'false',
@@ -39,17 +39,17 @@ const wanted = {
 
 /** An appliance with a collection whose resources hold everything. */
 async function trial(options: SimulatorOptions = {}): Promise<{ simulator: Simulator; gateway: AnyGateway; items: Collection }> {
-  const found = await startSimulatorWithGateway(options);
+  const running = await startSimulatorWithGateway(options);
   const anything = { check: () => undefined };
   const shape = { 'shared-secret': { ...anything, secret: true }, rules: anything };
   const values = { ...(everything as Record<string, never>), extra: 'kept' };
   const items = new Collection('trial', 'name', () => new Resource(values, toChildMap({ below: new Resource({ x: 'y' }) }), shape));
-  const system = found.simulator.state.configuration.resource('system');
+  const system = running.simulator.state.configuration.resource('system');
   (system.children as Map<string, Collection>).set('trial', items);
-  return { ...found, items };
+  return { ...running, items };
 }
 
-/** What is written by whoever comes second. */
+/** The write of the second person. */
 const set = (simulator: Simulator, field: string, value: string, ...path: string[]): void =>
   void simulator.state.configuration.resource(...path).values.set(field, value);
 
@@ -66,8 +66,8 @@ describe('config.ensure', () => {
       diff: [{ path: ROLE_PATH, field: '/description', before: 'night', after: 'day' }],
       notCompared: [],
     });
-    const put = simulator.requests.find(({ method }) => method === 'PUT');
-    expect(JSON.parse(put?.body ?? '')).toMatchObject({ name: 'Users', description: 'day' });
+    const putRequest = simulator.requests.find(({ method }) => method === 'PUT');
+    expect(JSON.parse(putRequest?.body ?? '')).toMatchObject({ name: 'Users', description: 'day' });
     simulator.requests.length = 0;
     const second = await gateway.run('config.ensure', { path: ROLE, body: { description: 'day' } });
     expect(second.envelope).toMatchObject({ ok: true, changed: false, requests: 1, diff: [] });
@@ -77,18 +77,18 @@ describe('config.ensure', () => {
 
   it.each([true, false])('sends nothing the second time for any body, also if a PUT merges: %s', async (putMerges) => {
     const { simulator, gateway, items } = await trial({ variants: { putMerges } });
-    // What is new is written in the kinds that it is given in, truth values as text: there is nothing yet that shows others.
+    // A new resource is written as given, with truth values as text.
     const fresh = Object.entries(everything).filter(([, value]) => typeof value !== 'boolean');
-    const body = { ...Object.fromEntries(fresh), 'shared-secret': 's3cret-value', below: wanted.below };
+    const body = { ...Object.fromEntries(fresh), 'shared-secret': 's3cret-value', below: desired.below };
     const created = await gateway.run('config.ensure', { path: TRIAL, body });
     expect(created.envelope).toMatchObject({ changed: true });
     expect(created.envelope.notCompared).toEqual(['/shared-secret', '/below'].map((field) => ({ path: TRIAL_PATH, field })));
     expect(items.items.get('Ä & 1')?.values.get('shared-secret')).toBe('s3cret-value');
     simulator.requests.length = 0;
-    expect((await gateway.run('config.ensure', { path: TRIAL, body: wanted })).envelope).toMatchObject({ changed: false, diff: [] });
+    expect((await gateway.run('config.ensure', { path: TRIAL, body: desired })).envelope).toMatchObject({ changed: false, diff: [] });
     expect(listWriteLines(simulator)).toEqual([]);
     const other = {
-      ...wanted,
+      ...desired,
       note: 'night',
       port: 21,
       switch: true,
@@ -243,8 +243,8 @@ describe('an ensure with concurrent changes', () => {
       match: ({ method, path }) => method === 'GET' && path.endsWith('/New'),
       sideEffect: () => roles(simulator).add({ name: 'New', description: 'theirs' }),
     });
-    const came = await expectFailure(gateway.run('config.ensure', created));
-    expect(came.cause?.diff).toMatchObject([{ field: '', before: null, after: { name: 'New', description: 'theirs' } }]);
+    const reappearedError = await expectFailure(gateway.run('config.ensure', created));
+    expect(reappearedError.cause?.diff).toMatchObject([{ field: '', before: null, after: { name: 'New', description: 'theirs' } }]);
   });
 
   it('throws CONFLICT if the resource is deleted meanwhile or reappears after a deletion', async () => {
@@ -254,9 +254,12 @@ describe('an ensure with concurrent changes', () => {
       skip: 1,
       sideEffect: () => void roles(simulator).items.delete('Unused'),
     });
-    const gone = await absent(gateway);
-    expect(asBulkResult(gone.data)).toMatchObject({ ok: 1 });
-    expect(gone.envelope).toMatchObject({ changed: false, diff: [{ path: unused, field: '', before: { name: 'Unused' }, after: null }] });
+    const goneError = await absent(gateway);
+    expect(asBulkResult(goneError.data)).toMatchObject({ ok: 1 });
+    expect(goneError.envelope).toMatchObject({
+      changed: false,
+      diff: [{ path: unused, field: '', before: { name: 'Unused' }, after: null }],
+    });
     roles(simulator).add({ name: 'Unused' });
     simulator.fault({ match: ({ method }) => method === 'DELETE', sideEffect: () => roles(simulator).add({ name: 'Unused' }) });
     const again = await expectFailure(absent(gateway));
@@ -514,7 +517,7 @@ describe('groups.ensure', () => {
     const { data, envelope } = await gateway.run('groups.ensure', { ...catalog, groups });
     expect(names(data)).toEqual(['Staff', 'vpn users']);
     expect(envelope).toMatchObject({ changed: true });
-    // The identity that the directory gave it stays.
+    // The id from the directory stays.
     expect((data as { sid: string }[])[1]?.sid).toBe(before.find(({ name }) => name === 'VPN Users')?.sid);
     simulator.requests.length = 0;
     expect((await gateway.run('groups.ensure', { ...catalog, groups: groups.reverse() })).envelope.changed).toBe(false);
@@ -523,7 +526,7 @@ describe('groups.ensure', () => {
     const nowhere = gateway.run('groups.ensure', { ...catalog, server: 'Nowhere', groups });
     expect((await expectFailure(nowhere)).code).toBe('NOT_FOUND');
     expect(listWriteLines(simulator)).toEqual([]);
-    // As many, of which one is there already.
+    // One of them already exists.
     const other = await gateway.run('groups.ensure', { ...catalog, groups: [group('Staff'), group('Other')] });
     expect([names(other.data), other.envelope.changed]).toEqual([['Staff', 'Other'], true]);
   });

@@ -38,7 +38,7 @@ describe('the lock-out guard', () => {
     expect(envelope).toMatchObject({ ok: true, changed: true });
     expect(simulator.logins).toBe(logins + 1);
     await gateway.run('system.info');
-    // The key that all share is the one of before.
+    // The shared key is still the earlier one.
     expect(simulator.logins).toBe(logins + 1);
   });
 
@@ -50,7 +50,7 @@ describe('the lock-out guard', () => {
     expect(error).toMatchObject({ code: 'LOCKED_OUT', cause: { ok: false, restored: true, changed: false, refused: 'FORBIDDEN' } });
     expect((await gateway.run('config.get', { path: `${REALM}/authentication-policy/source-ip` })).data).toEqual(before);
     expect(listWriteLines(simulator).slice(-2)).toEqual(new Array(2).fill(`PUT ${REALM}/authentication-policy/source-ip/customized`));
-    // Logins do not pause because of the one that was refused.
+    // The refused login does not pause later logins.
     await gateway.run('login.forget');
     await gateway.run('system.info');
   });
@@ -139,7 +139,7 @@ describe('the lock-out guard', () => {
 
   it('never uses a one-time code twice: the proof takes the next one', async () => {
     const step = Math.ceil(Date.now() / 30_000) * 30_000;
-    // The clock stands a third of a second before the next step, the waiting is real.
+    // The clock is a third of a second before the next step. The wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
     onTestFinished(() => void vi.useRealTimers());
     const { simulator, gateway } = await startSimulatorWithGateway(
@@ -175,9 +175,9 @@ describe('the lock-out guard', () => {
     simulator.fault({ match: ({ path }) => path.endsWith('/realm_auth'), status: 401, body: quoted });
     const error = await expectFailure(gateway.run('administrators.add-source-ip', ONE));
     expect(error.code).toBe('LOCKED_OUT');
-    const told = JSON.stringify([error.message, error.cause]);
-    expect(told).not.toContain(keys[0]?.key);
-    expect(told).not.toContain('nor simulator');
+    const errorText = JSON.stringify([error.message, error.cause]);
+    expect(errorText).not.toContain(keys[0]?.key);
+    expect(errorText).not.toContain('nor simulator');
     simulator.fault({ match: ({ path }) => path.endsWith('/system-information'), status: 422, body: quoted });
     expect((await expectFailure(gateway.run('system.info'))).message).not.toContain(keys[0]?.key);
   });
@@ -223,8 +223,8 @@ it('runs for every operation that may lock out unless the author turns it off', 
 
 const DONE = '{"result":{"info":[{"message":"done"}]}}';
 
-/** An appliance that lets nobody in after the first login; `before` is what it answers to each GET. */
-async function shut(before: string) {
+/** An appliance that refuses every login after the first. `before` answers each GET. */
+async function startLockedAppliance(before: string) {
   let logins = 0;
   const server = await startRawServer(
     ({ method, path }) => {
@@ -234,9 +234,9 @@ async function shut(before: string) {
     { forwardsLogins: true },
   );
   const gateway = gatewayFor(server, {}, { coordination: new ProcessCoordination() });
-  const sent = (): string[] =>
+  const listWrites = (): string[] =>
     server.requests.flatMap(({ method, path, body }) => (/GET|realm_auth/.test(method + path) ? [] : [`${method} ${body}`]));
-  return { gateway, sent, logins: () => logins };
+  return { gateway, sent: listWrites, logins: () => logins };
 }
 
 describe('a change that locks the account out', () => {
@@ -244,8 +244,8 @@ describe('a change that locks the account out', () => {
   const refused = /^After this change the account can no longer log in \(The appliance forbids this login \(403\)\. .*\)/;
 
   it('reports the reason of the refused login and what to check', async () => {
-    // This one shows after the write what it showed before: nothing is to be put back.
-    const { gateway, sent, logins } = await shut(httpResponse(200, '{"a":"before"}'));
+    // This appliance shows the earlier value after the write, so nothing needs to be restored.
+    const { gateway, sent: listWrites, logins } = await startLockedAppliance(httpResponse(200, '{"a":"before"}'));
     const error = await expectFailure(gateway.run('config.update', update));
     expect(error).toMatchObject({
       code: 'LOCKED_OUT',
@@ -256,14 +256,14 @@ describe('a change that locks the account out', () => {
     expect(error.message).toMatch(
       /The earlier state was restored\. Check that the change still admits the account and the address of this machine\.$/,
     );
-    expect([sent(), logins()]).toEqual([['PUT {"a":"b"}'], 2]);
+    expect([listWrites(), logins()]).toEqual([['PUT {"a":"b"}'], 2]);
   });
 
   it('restores a secret as far as it was shown, because no response proves it', async () => {
-    const { gateway, sent } = await shut(httpResponse(200, '{"a":"before"}'));
+    const { gateway, sent: listWrites } = await startLockedAppliance(httpResponse(200, '{"a":"before"}'));
     const body = { 'shared-secret': 'correct horse' };
     expect((await expectFailure(gateway.run('config.update', { ...update, body }))).code).toBe('LOCKED_OUT');
-    expect(sent()).toEqual(['PUT {"shared-secret":"correct horse"}', 'PUT {"a":"before"}']);
+    expect(listWrites()).toEqual(['PUT {"shared-secret":"correct horse"}', 'PUT {"a":"before"}']);
   });
 
   it.each<[string, string, string, Record<string, unknown>]>([
@@ -275,7 +275,7 @@ describe('a change that locks the account out', () => {
       { path: `configuration/${update.path}`, body: { a: 'b' } },
     ],
   ])('reports that it must be restored manually %s', async (_where, before, operation, input) => {
-    const { gateway, sent } = await shut(before);
+    const { gateway, sent: listWrites } = await startLockedAppliance(before);
     const error = await expectFailure(gateway.run(operation, input));
     expect(error).toMatchObject({
       code: 'LOCKED_OUT',
@@ -286,7 +286,7 @@ describe('a change that locks the account out', () => {
     expect(error.message).toMatch(
       /The earlier state could not be restored: it could not be read before the write\. Restore it manually while the current key is still valid\.$/,
     );
-    expect(sent()).toHaveLength(1);
+    expect(listWrites()).toHaveLength(1);
   });
 
   it('restores the state that another run left while this one waited', async () => {
@@ -307,7 +307,7 @@ describe('a change that locks the account out', () => {
     await first;
     expect(await second).toMatchObject({ code: 'LOCKED_OUT', details: { extra: { restored: true } } });
     expect((await gateway.run('config.get', { path: REALM })).data).toMatchObject({ description: 'of somebody else' });
-    // Small exchanges: whoever dies holds up nobody for long.
+    // Short requests, so that a killed process delays others only briefly.
     const key = coordinationKey('exclusive', simulator.url, 'administrators');
     expect(exclusive.mock.calls.map(([name, , options]) => [name, options?.leaseMs])).toEqual([
       [key, 25_000],
@@ -320,7 +320,7 @@ describe('the login after a change', () => {
   const CODES = ['CONNECTION', 'TIMEOUT', 'BAD_RESPONSE', 'APPLIANCE_ERROR', 'FORBIDDEN', 'LOGIN_REJECTED'] as const;
   const passing = CODES.slice(0, 4);
 
-  /** A write after which so many logins fail. */
+  /** Writes, and lets a number of logins fail afterwards. */
   async function after(code: ErrorCode, times: number): Promise<[outcome: string, logins: number]> {
     const server = await startRawServer(({ method }) => httpResponse(200, method === 'GET' ? '{"a":1}' : DONE));
     let logins = 0;

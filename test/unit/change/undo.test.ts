@@ -10,8 +10,8 @@ import { createMixedWrites } from '../../helpers/mixed-writes';
 const ROLES = 'users/user-roles/user-role';
 const ROLE = `${ROLES}/Users`;
 
-/** The id of the one write of a run. */
-async function idOf(run: ReturnType<AnyGateway['run']>): Promise<string> {
+/** Returns the journal id of a run with one write. */
+async function readJournalId(run: ReturnType<AnyGateway['run']>): Promise<string> {
   return (await run).envelope.journal as string;
 }
 
@@ -20,8 +20,8 @@ const role = ({ state }: Simulator) => state.configuration.resource('users', 'us
 describe('journal.undo', () => {
   it('undoes an undo', async () => {
     const { simulator, gateway } = await startWithJournal();
-    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
-    const [undone] = [await idOf(gateway.run('journal.undo', { id }))].flat();
+    const id = await readJournalId(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    const [undone] = [await readJournalId(gateway.run('journal.undo', { id }))].flat();
     expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(true);
     await gateway.run('journal.undo', { id: undone });
     expect(simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.has('Unused')).toBe(false);
@@ -30,7 +30,7 @@ describe('journal.undo', () => {
   it.each([true, false])('removes a field that the write added, also if a PUT merges: %s', async (putMerges) => {
     const { simulator, gateway } = await startWithJournal({ variants: { putMerges } });
     const before = serializeConfiguration(simulator);
-    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     expect(asBulkResult((await gateway.run('journal.undo', { id })).data)).toMatchObject({
       total: 1,
       ok: 1,
@@ -41,7 +41,7 @@ describe('journal.undo', () => {
 
   it('throws CONFLICT with the difference if somebody else has written since', async () => {
     const { simulator, gateway } = await startWithJournal();
-    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
+    const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     role(simulator).values.set('description', 'theirs');
     simulator.requests.length = 0;
     const error = await expectFailure(gateway.run('journal.undo', { id }));
@@ -58,7 +58,7 @@ describe('journal.undo', () => {
   it('keeps what somebody else has created below a created resource', async () => {
     const { simulator, gateway } = await startWithJournal();
     const server = 'authentication/auth-servers/auth-server/Extra';
-    const id = await idOf(gateway.run('config.update', { path: server, body: { 'auth-server-type': 'local' } }));
+    const id = await readJournalId(gateway.run('config.update', { path: server, body: { 'auth-server-type': 'local' } }));
     const users = simulator.state.configuration.collection(...server.split('/'), 'local', 'users', 'user');
     users.add({ username: 'theirs', fullname: '' });
     const error = await expectFailure(gateway.run('journal.undo', { id }));
@@ -72,8 +72,8 @@ describe('journal.undo', () => {
     const { simulator, gateway } = await startWithJournal();
     const before = serializeConfiguration(simulator);
     const server = 'authentication/auth-servers/auth-server/System Local';
-    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
-    const users = await idOf(gateway.run('users.delete', { server: 'System Local', username: 'jürgen.müller' }));
+    const id = await readJournalId(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    const users = await readJournalId(gateway.run('users.delete', { server: 'System Local', username: 'jürgen.müller' }));
     expect(serializeConfiguration(simulator)).not.toBe(before);
     const { envelope } = await gateway.run('journal.undo', { id: [id, users] });
     expect(serializeConfiguration(simulator)).toBe(before);
@@ -98,7 +98,7 @@ describe('journal.undo', () => {
     const input = { server: 'Extra', 'password-cleartext': 's3cret-word' };
     for (const username of ['one', 'two']) await gateway.run('users.create', { ...input, username });
     const before = serializeConfiguration(simulator);
-    const id = await idOf(gateway.run('config.delete', { path }));
+    const id = await readJournalId(gateway.run('config.delete', { path }));
     expect(serializeConfiguration(simulator)).not.toBe(before);
     await gateway.run('journal.undo', { id });
     expect(serializeConfiguration(simulator)).toBe(before);
@@ -109,7 +109,7 @@ describe('journal.undo', () => {
     const before = serializeConfiguration(simulator);
     const body = { description: 'x', general: { 'session-options': { 'idle-timeout': '33' } } };
     for (const operation of ['config.update', 'config.ensure']) {
-      const id = await idOf(gateway.run(operation, { path: ROLE, body }));
+      const id = await readJournalId(gateway.run(operation, { path: ROLE, body }));
       expect(serializeConfiguration(simulator)).not.toBe(before);
       const [entry] = await fetchJournalEntries(gateway, { 'operation-name': operation });
       expect(entry?.diff?.map(({ field }) => field)).toEqual(['/description', '/idle-timeout']);
@@ -121,7 +121,7 @@ describe('journal.undo', () => {
   it('reports an earlier password that cannot come back', async () => {
     const { gateway } = await startWithJournal();
     const input = { server: 'System Local', username: 'contractor1', 'password-cleartext': 's3cret-word', fullname: 'New' };
-    const id = await idOf(gateway.run('users.update', input));
+    const id = await readJournalId(gateway.run('users.update', input));
     const { envelope } = await gateway.run('journal.undo', { id });
     expect(envelope.incomplete).toMatchObject([{ field: '/password-cleartext' }]);
     expect(JSON.stringify(await fetchJournalEntries(gateway))).not.toContain('s3cret');
@@ -156,10 +156,10 @@ describe('journal.undo', () => {
     const { simulator, gateway } = await startWithJournal();
     const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
-    const place = ['authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user', 'contractor1'];
-    const id = await idOf(gateway.run('config.update', { path: place.join('/'), body: { enabled: 'false' } }));
+    const segments = ['authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user', 'contractor1'];
+    const id = await readJournalId(gateway.run('config.update', { path: segments.join('/'), body: { enabled: 'false' } }));
     simulator.clearFaults();
-    const { values } = simulator.state.configuration.resource(...place);
+    const { values } = simulator.state.configuration.resource(...segments);
     const fullname = values.get('fullname');
     values.set('fullname', 'theirs');
     const error = await expectFailure(gateway.run('journal.undo', { id }));
@@ -188,14 +188,14 @@ describe('journal.undo', () => {
       expect((await expectFailure(gateway.run('journal.undo', { id: [id] }))).message).toBe(
         'id has to be the id of an entry, an entry, or an array of them.',
       );
-    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     const other = gatewayFor(simulator, { name: 'vpn-2', journal });
     expect((await expectFailure(other.run('journal.undo', { id }))).message).toContain(
       `${id} is an entry of the appliance "vpn-1": undo it there.`,
     );
-    // What was kept is believed only as it was written.
-    const kept = join(journal, 'undo', listJournalFiles(journal)[0] ?? '');
-    writeFileSync(kept, readFileSync(kept, 'utf8').replaceAll('"description":""', '"description":"forged"'));
+    // Changed undo data is refused.
+    const undoFile = join(journal, 'undo', listJournalFiles(journal)[0] ?? '');
+    writeFileSync(undoFile, readFileSync(undoFile, 'utf8').replaceAll('"description":""', '"description":"forged"'));
     expect((await expectFailure(gateway.run('journal.undo', { id }))).message).toContain('was changed');
   });
 
@@ -217,7 +217,7 @@ describe('journal.undo', () => {
       const { envelope } = await gateway.run('journal.undo', { id: cause?.journal });
       expect(envelope.changed).toBe(afterEffect);
       expect(serializeConfiguration(simulator)).toBe(before);
-      // By now it is neither what it left nor, if somebody writes, what was before it.
+      // The current state is neither the one after the write nor the one before it.
       role(simulator).values.set('description', 'theirs');
       if (operation === 'config.update' && input['path'] === ROLE) {
         const error = await expectFailure(gateway.run('journal.undo', { id: cause?.journal }));
@@ -232,7 +232,7 @@ describe('journal.undo', () => {
     const roles = simulator.state.configuration.collection(...ROLES.split('/'));
     const close = () => simulator.fault({ match: ({ method }) => method === 'GET', status: 403, times: Infinity });
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
-    const id = await idOf(gateway.run('config.update', { path, body: { description: 'x' } }));
+    const id = await readJournalId(gateway.run('config.update', { path, body: { description: 'x' } }));
     simulator.clearFaults();
     roles.items.get('New')?.values.set('description', 'theirs');
     const error = await expectFailure(gateway.run('journal.undo', { id }));
@@ -241,13 +241,15 @@ describe('journal.undo', () => {
     );
     expect(error.cause?.diff).toMatchObject([{ field: '/description', before: 'x', after: 'theirs' }]);
     roles.items.delete('New');
-    const gone = await expectFailure(gateway.run('journal.undo', { id }));
-    expect(gone.cause?.diff).toEqual([{ path: `/api/v1/configuration/${path}`, field: '', before: { description: 'x' }, after: null }]);
+    const missingError = await expectFailure(gateway.run('journal.undo', { id }));
+    expect(missingError.cause?.diff).toEqual([
+      { path: `/api/v1/configuration/${path}`, field: '', before: { description: 'x' }, after: null },
+    ]);
   });
 
   it('does not overwrite a resource that was created after the deletion', async () => {
     const { simulator, gateway } = await startWithJournal();
-    const id = await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
+    const id = await readJournalId(gateway.run('config.delete', { path: `${ROLES}/Unused` }));
     simulator.state.configuration.collection(...ROLES.split('/')).add({ name: 'Unused', description: 'theirs' });
     const error = await expectFailure(gateway.run('journal.undo', { id }));
     expect(error.code).toBe('CONFLICT');
@@ -257,25 +259,28 @@ describe('journal.undo', () => {
 
   it('sends only what differs', async () => {
     const { simulator, gateway } = await startWithJournal();
-    const sent = async (id: string): Promise<[string[], unknown]> => {
+    const undoEntry = async (id: string): Promise<[string[], unknown]> => {
       simulator.requests.length = 0;
       const { envelope } = await gateway.run('journal.undo', { id });
       return [listWriteLines(simulator).map((line) => line.replace('/api/v1/configuration/', '')), envelope.incomplete];
     };
-    // Of a resource and its parts, the part that was changed.
+    // Changes a linked part of the resource.
     const body = { description: '', general: { 'session-options': { 'idle-timeout': '33' } } };
-    expect(await sent(await idOf(gateway.run('config.update', { path: ROLE, body })))).toEqual([
+    expect(await undoEntry(await readJournalId(gateway.run('config.update', { path: ROLE, body })))).toEqual([
       [`PUT ${ROLE}/general/session-options`],
       undefined,
     ]);
-    // What only links comes with what is above it.
-    const [deleted] = await sent(await idOf(gateway.run('config.delete', { path: `${ROLES}/Unused` })));
+    // A resource that only links comes back with its parent.
+    const [deleted] = await undoEntry(await readJournalId(gateway.run('config.delete', { path: `${ROLES}/Unused` })));
     expect(deleted).toEqual(['', '/general/overview', '/general/session-options'].map((part) => `PUT ${ROLES}/Unused${part}`));
-    // A secret may be another one although nothing that is shown is.
+    // A written secret may have changed although no shown value differs.
     const path = 'authentication/auth-servers/auth-server/System Local/local/users/user/contractor1';
-    const secret = await idOf(gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } }));
-    const place = encodeURI(path);
-    expect(await sent(secret)).toEqual([[`PUT ${place}`], [{ path: `/api/v1/configuration/${place}`, field: '/password-cleartext' }]]);
+    const secret = await readJournalId(gateway.run('config.update', { path, body: { 'password-cleartext': 's3cret-word' } }));
+    const encodedPath = encodeURI(path);
+    expect(await undoEntry(secret)).toEqual([
+      [`PUT ${encodedPath}`],
+      [{ path: `/api/v1/configuration/${encodedPath}`, field: '/password-cleartext' }],
+    ]);
   });
 
   it('gives a restored user a random password', async () => {
@@ -283,7 +288,7 @@ describe('journal.undo', () => {
     const server = { server: 'System Local', 'password-cleartext': 's3cret-word' };
     for (const username of ['one', 'two']) await gateway.run('users.create', { ...server, username });
     const ids = [];
-    for (const username of ['one', 'two']) ids.push(await idOf(gateway.run('users.delete', { server: 'System Local', username })));
+    for (const username of ['one', 'two']) ids.push(await readJournalId(gateway.run('users.delete', { server: 'System Local', username })));
     await gateway.run('journal.undo', { id: ids });
     const users = simulator.state.configuration.collection(
       'authentication',
@@ -301,7 +306,7 @@ describe('journal.undo', () => {
 
   it('throws CONFLICT if the restored state differs', async () => {
     const { simulator, gateway } = await startWithJournal();
-    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
+    const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'ours' } }));
     const theirs = (): void => void role(simulator).values.set('description', 'theirs');
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: theirs });
     const error = await expectFailure(gateway.run('journal.undo', { id }));
@@ -332,19 +337,21 @@ describe('journal.undo', () => {
   it('gives the reason why an entry has no undo', async () => {
     const { simulator, gateway } = await startWithJournal({ sessions: 1 });
     const kill = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } });
-    const of = async (id: unknown): Promise<string> => (await expectFailure(gateway.run('journal.undo', { id }))).message;
+    const undoMessage = async (id: unknown): Promise<string> => (await expectFailure(gateway.run('journal.undo', { id }))).message;
     const killed = (await kill).envelope.journal as string;
-    expect(await of(killed)).toContain(`${killed} (sessions.kill-matching) has no undo: only writes to the configuration can be undone.`);
+    expect(await undoMessage(killed)).toContain(
+      `${killed} (sessions.kill-matching) has no undo: only writes to the configuration can be undone.`,
+    );
     const refused = (await expectFailure(gateway.run('config.update', { path: ROLE, body: { nonsense: 'x' } }))).cause?.journal as string;
-    expect(await of(refused)).toContain(`${refused} (config.update) failed and changed nothing, so there is nothing to undo.`);
+    expect(await undoMessage(refused)).toContain(`${refused} (config.update) failed and changed nothing, so there is nothing to undo.`);
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('configuration'), status: 403 });
-    const unread = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
-    expect(await of(unread)).toContain(`${unread} (config.update) has no undo: the earlier state could not be read.`);
+    const unread = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    expect(await undoMessage(unread)).toContain(`${unread} (config.update) has no undo: the earlier state could not be read.`);
   });
 
   it('can be planned', async () => {
     const { simulator, gateway } = await startWithJournal();
-    const id = await idOf(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
+    const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     simulator.requests.length = 0;
     const { envelope } = await gateway.run('journal.undo', { id }, { dryRun: true });
     expect(envelope.plan).toMatchObject([{ method: 'PUT', body: { description: '' } }]);
@@ -363,7 +370,7 @@ describe('journal.undo', () => {
     expect(asBulkResult(data).results.filter((result) => 'ok' in result && !result.ok)).toEqual([]);
     expect(serializeConfiguration(simulator)).toBe(before);
     expect(envelope).toMatchObject({ ok: true, changed: true });
-    // The passwords of users that were deleted.
+    // The passwords of deleted users.
     expect(new Set((envelope.incomplete as FieldLocation[]).map(({ field }) => field))).toEqual(new Set(['/password-cleartext']));
     expect((await fetchJournalEntries(gateway, { 'operation-name': 'journal.undo' })).length).toBeGreaterThanOrEqual(200);
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });

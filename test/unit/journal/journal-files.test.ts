@@ -12,33 +12,33 @@ import { getThrownCode, expectFailure } from '../../helpers/simulated-appliance'
 import { listJournalFiles, createTemporaryFolder, readAllJournalLines, withPatchedFileHandles } from '../../helpers/journal';
 import { listOpenFiles } from '../../helpers/open-files';
 
-// The files of a journal by themselves: what is written, what is read of them, and what is believed. No appliance takes part.
+// Journal files without an appliance.
 
 const AT = '2026-11-20T08:00:00.000Z';
 const ENTRY = { at: AT, appliance: 'vpn-1', 'serial-number': null, node: null, flow: null, actor: null, operation: 'config.update' };
 const DONE = { status: 200, ok: true, code: null, changed: true, diff: null, undo: false };
-const told: EntryFields = { ...ENTRY, request: { method: 'PUT', path: '/' }, ...DONE };
+const entryFields: EntryFields = { ...ENTRY, request: { method: 'PUT', path: '/' }, ...DONE };
 
-/** A file of a process of another machine, which is taken for gone. */
-const nameOf = (count: number, day = '20261120', host = '00000000', pid = 4711): string =>
+/** A file of a process on another machine, which counts as gone. */
+const toFileName = (count: number, day = '20261120', host = '00000000', pid = 4711): string =>
   `${day}-${host}-${pid}-${String(count).padStart(12, '0')}.jsonl`;
 
 type Some = Readonly<Record<string, unknown>>;
 
-/** Lines as a writer chains them, each with what is special about it. */
+/** Chains lines like a writer, with special fields for each. */
 function chain(...entries: readonly Some[]): { text: string; hash: string }[] {
   let prev = '';
   return entries.map((entry, index) => {
-    const line = sealLine({ id: `e-${index + 1}`, ...told, ...(index === 0 && { follows: [] }), prev, ...entry });
+    const line = sealLine({ id: `e-${index + 1}`, ...entryFields, ...(index === 0 && { follows: [] }), prev, ...entry });
     prev = line.hash;
     return line;
   });
 }
 
-/** A folder with one file of these lines. */
-function journalOf(lines: readonly { text: string }[] | string, name = nameOf(1), place = createTemporaryFolder()): string {
-  writeFileSync(join(place, name), typeof lines === 'string' ? lines : lines.map(({ text }) => text).join(''));
-  return place;
+/** Creates a folder with one file of these lines. */
+function createJournal(lines: readonly { text: string }[] | string, name = toFileName(1), folder = createTemporaryFolder()): string {
+  writeFileSync(join(folder, name), typeof lines === 'string' ? lines : lines.map(({ text }) => text).join(''));
+  return folder;
 }
 
 const NO_LINE = 'it is not a journal line';
@@ -48,12 +48,12 @@ const ALIVE = 'it is incomplete, but its process is running';
 
 const garbage = { text: 'garbage\n', hash: '' };
 
-/** Lines of which the second is no entry, whatever its hash says. */
+/** The second line is not an entry, although its hash is valid. */
 const withOdd = (odd: Some): { text: string }[] => chain({}, odd, {});
 
-/** What is wrong with a folder, as line and reason. */
-async function wrongIn(place: string): Promise<[number, string][]> {
-  const { ok, broken } = await verifyJournal(place);
+/** The problems in a folder, as line and reason. */
+async function wrongIn(folder: string): Promise<[number, string][]> {
+  const { ok, broken } = await verifyJournal(folder);
   expect(ok).toBe(broken.length === 0);
   return broken.map(({ line, why }) => [line, why]);
 }
@@ -133,109 +133,115 @@ describe('verifyJournal', () => {
     ['that the first line is not that of a file', chain({ follows: undefined }, {}), [[1, ELSEWHERE]]],
     ['that a later line is the first of a file', chain({}, { follows: [] }), [[2, ELSEWHERE]]],
   ])('reports %s', async (_what, lines, expected) => {
-    expect(await wrongIn(journalOf(lines))).toEqual(expected);
+    expect(await wrongIn(createJournal(lines))).toEqual(expected);
   });
 
   it('reports an incomplete line of a running process unless it becomes complete', async () => {
     const [first, second] = chain({}, {});
-    const lives = nameOf(1, '20261120', HOST_HASH, process.ppid);
+    const lives = toFileName(1, '20261120', HOST_HASH, process.ppid);
     const half = second?.text.slice(0, 40) ?? '';
-    const place = journalOf(`${first?.text}${half}`, lives);
-    expect(await wrongIn(place)).toEqual([[2, ALIVE]]);
-    const checked = verifyJournal(place);
-    setTimeout(() => appendFileSync(join(place, lives), second?.text.slice(40) ?? ''), 30);
+    const folder = createJournal(`${first?.text}${half}`, lives);
+    expect(await wrongIn(folder)).toEqual([[2, ALIVE]]);
+    const checked = verifyJournal(folder);
+    setTimeout(() => appendFileSync(join(folder, lives), second?.text.slice(40) ?? ''), 30);
     expect(await checked).toEqual({ files: 1, entries: 2, ok: true, broken: [] });
     const ours = createTemporaryFolder();
-    await JournalWriter.forFolder(ours).announce(told, undefined);
+    await JournalWriter.forFolder(ours).announce(entryFields, undefined);
     appendFileSync(join(ours, listJournalFiles(ours)[0] ?? ''), '{"id"');
     expect(await wrongIn(ours)).toEqual([[2, ALIVE]]);
-    // Half a day later the number is that of another process.
-    writeFileSync(join(place, lives), `${first?.text}${half}`);
-    utimesSync(join(place, lives), 0, 0);
-    expect(await wrongIn(place)).toEqual([]);
+    // After half a day the number belongs to another process.
+    writeFileSync(join(folder, lives), `${first?.text}${half}`);
+    utimesSync(join(folder, lives), 0, 0);
+    expect(await wrongIn(folder)).toEqual([]);
   });
 
   it('reports each missing file or line once, and nothing else about a damaged file', async () => {
     const [first, second, third] = chain({}, {}, {});
-    const link = { file: nameOf(1), hash: third?.hash };
-    const place = journalOf([first, second, third] as { text: string }[]);
-    journalOf(chain({ id: 'f-1', follows: [link] }), nameOf(2, '20261121'), place);
-    expect(await verifyJournal(place)).toEqual({ files: 2, entries: 4, ok: true, broken: [] });
-    const behind = `lines are missing after it: ${nameOf(2, '20261121')} follows another line`;
-    journalOf([first, second] as { text: string }[], nameOf(1), place);
-    expect(await wrongIn(place)).toEqual([[2, behind]]);
-    journalOf([first, garbage] as { text: string }[], nameOf(1), place);
-    expect(await wrongIn(place)).toEqual([[2, NO_LINE]]);
-    // Two that follow what is not there.
-    const gone = { file: nameOf(9), hash: 'x' };
-    for (const count of [3, 4]) journalOf(chain({ id: `g-${count}`, follows: [gone] }), nameOf(count, '20261121'), place);
-    journalOf([first, second, third] as { text: string }[], nameOf(1), place);
-    const { broken, ok, files: count } = await verifyJournal(place);
+    const link = { file: toFileName(1), hash: third?.hash };
+    const folder = createJournal([first, second, third] as { text: string }[]);
+    createJournal(chain({ id: 'f-1', follows: [link] }), toFileName(2, '20261121'), folder);
+    expect(await verifyJournal(folder)).toEqual({ files: 2, entries: 4, ok: true, broken: [] });
+    const behind = `lines are missing after it: ${toFileName(2, '20261121')} follows another line`;
+    createJournal([first, second] as { text: string }[], toFileName(1), folder);
+    expect(await wrongIn(folder)).toEqual([[2, behind]]);
+    createJournal([first, garbage] as { text: string }[], toFileName(1), folder);
+    expect(await wrongIn(folder)).toEqual([[2, NO_LINE]]);
+    // Two files follow a missing one.
+    const missingLink = { file: toFileName(9), hash: 'x' };
+    for (const count of [3, 4]) createJournal(chain({ id: `g-${count}`, follows: [missingLink] }), toFileName(count, '20261121'), folder);
+    createJournal([first, second, third] as { text: string }[], toFileName(1), folder);
+    const { broken, ok, files: count } = await verifyJournal(folder);
     expect([ok, count]).toEqual([false, 4]);
-    expect(broken).toEqual([{ file: nameOf(9), line: 0, why: `it is missing, but ${nameOf(4, '20261121')} follows it` }]);
+    expect(broken).toEqual([{ file: toFileName(9), line: 0, why: `it is missing, but ${toFileName(4, '20261121')} follows it` }]);
   });
 });
 
 describe('listJournalEntries', () => {
-  const at = (minute: number): string => `2026-11-20T08:0${minute}:00.000Z`;
+  const toTime = (minute: number): string => `2026-11-20T08:0${minute}:00.000Z`;
   const filter = { appliance: 'vpn-1' };
-  const idsIn = async (place: string, more: object = {}): Promise<string[]> =>
-    (await listJournalEntries(place, { ...filter, ...more })).map(({ id }) => id);
+  const idsIn = async (folder: string, more: object = {}): Promise<string[]> =>
+    (await listJournalEntries(folder, { ...filter, ...more })).map(({ id }) => id);
 
   it('returns the newest entry first, also of one moment, within the given times', async () => {
-    const place = journalOf(
-      chain({ at: at(1) }, { at: at(2) }, { at: at(2) }, { at: at(0) }, { at: at(3), actor: 'j.doe', operation: 'x.y' }),
+    const folder = createJournal(
+      chain(
+        { at: toTime(1) },
+        { at: toTime(2) },
+        { at: toTime(2) },
+        { at: toTime(0) },
+        { at: toTime(3), actor: 'j.doe', operation: 'x.y' },
+      ),
     );
-    expect(await idsIn(place)).toEqual(['e-5', 'e-3', 'e-2', 'e-1', 'e-4']);
-    expect(await idsIn(place, { since: new Date(at(1)), until: new Date(at(2)) })).toEqual(['e-3', 'e-2', 'e-1']);
-    expect(await idsIn(place, { limit: 2 })).toEqual(['e-5', 'e-3']);
-    expect(await idsIn(place, { actor: 'j.doe' })).toEqual(['e-5']);
-    expect(await idsIn(place, { operation: 'x.y' })).toEqual(['e-5']);
-    expect(await idsIn(place, { appliance: 'vpn-2' })).toEqual([]);
+    expect(await idsIn(folder)).toEqual(['e-5', 'e-3', 'e-2', 'e-1', 'e-4']);
+    expect(await idsIn(folder, { since: new Date(toTime(1)), until: new Date(toTime(2)) })).toEqual(['e-3', 'e-2', 'e-1']);
+    expect(await idsIn(folder, { limit: 2 })).toEqual(['e-5', 'e-3']);
+    expect(await idsIn(folder, { actor: 'j.doe' })).toEqual(['e-5']);
+    expect(await idsIn(folder, { operation: 'x.y' })).toEqual(['e-5']);
+    expect(await idsIn(folder, { appliance: 'vpn-2' })).toEqual([]);
   });
 
   it('returns each entry once, completed, with the time of its announcement and without chain fields', async () => {
-    const place = journalOf(chain({ at: at(1), ok: null, kept: 'k1' }, { id: 'e-1', at: at(2), kept: 'k2' }, { ok: null }));
-    const [entry, other] = await listJournalEntries(place, filter);
+    const folder = createJournal(chain({ at: toTime(1), ok: null, kept: 'k1' }, { id: 'e-1', at: toTime(2), kept: 'k2' }, { ok: null }));
+    const [entry, other] = await listJournalEntries(folder, filter);
     expect(other).toMatchObject({ id: 'e-3', ok: null });
-    expect(entry).toMatchObject({ id: 'e-1', at: at(1), ok: true });
+    expect(entry).toMatchObject({ id: 'e-1', at: toTime(1), ok: true });
     for (const own of ['follows', 'kept']) expect(entry).not.toHaveProperty(own);
-    const found = await findJournalEntries(place, ['e-3', 'nonsense', 'e-1']);
-    const kept = ['k1', 'k2'].map((hash) => ({ file: nameOf(1), hash }));
-    expect(found.map((one) => one && [one.entry.id, one.undoParts])).toEqual([['e-3', []], undefined, ['e-1', kept]]);
+    const foundEntries = await findJournalEntries(folder, ['e-3', 'nonsense', 'e-1']);
+    const kept = ['k1', 'k2'].map((hash) => ({ file: toFileName(1), hash }));
+    expect(foundEntries.map((one) => one && [one.entry.id, one.undoParts])).toEqual([['e-3', []], undefined, ['e-1', kept]]);
   });
 
   it('skips files of earlier days, but no line of the others', async () => {
-    const place = journalOf('garbage\n', nameOf(1, '20261119'));
-    journalOf(chain({}), nameOf(2), place);
-    writeFileSync(join(place, `x${nameOf(3)}`), 'garbage\n');
-    writeFileSync(join(place, `${nameOf(3)}.bak`), 'garbage\n');
-    expect(await idsIn(place, { since: new Date('2026-11-20T00:00:00Z') })).toEqual(['e-1']);
-    const error = await expectFailure(listJournalEntries(place, { ...filter, since: new Date('2026-11-19T23:00:00Z') }));
+    const folder = createJournal('garbage\n', toFileName(1, '20261119'));
+    createJournal(chain({}), toFileName(2), folder);
+    writeFileSync(join(folder, `x${toFileName(3)}`), 'garbage\n');
+    writeFileSync(join(folder, `${toFileName(3)}.bak`), 'garbage\n');
+    expect(await idsIn(folder, { since: new Date('2026-11-20T00:00:00Z') })).toEqual(['e-1']);
+    const error = await expectFailure(listJournalEntries(folder, { ...filter, since: new Date('2026-11-19T23:00:00Z') }));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
-    expect(error.message).toBe(`Line 1 of ${nameOf(1, '20261119')} is invalid: ${NO_LINE}. Verify the journal.`);
+    expect(error.message).toBe(`Line 1 of ${toFileName(1, '20261119')} is invalid: ${NO_LINE}. Verify the journal.`);
   });
 
   it('throws BAD_CONFIG for a changed line', async () => {
     const [first, second] = chain({}, {});
     const changed = (second?.text ?? '').replace('vpn-1', 'vpn-2');
-    const error = await expectFailure(idsIn(journalOf(`${first?.text}${changed}`)));
-    expect(error.message).toBe(`Line 2 of ${nameOf(1)} is invalid: it was changed. Verify the journal.`);
+    const error = await expectFailure(idsIn(createJournal(`${first?.text}${changed}`)));
+    expect(error.message).toBe(`Line 2 of ${toFileName(1)} is invalid: it was changed. Verify the journal.`);
   });
 
   it('reads a last line without line end, and skips an incomplete one', async () => {
     const [first, second] = chain({}, {});
-    expect(await idsIn(journalOf(`${first?.text}${second?.text.trimEnd()}`))).toEqual(['e-2', 'e-1']);
-    expect(await idsIn(journalOf(`${first?.text}${second?.text.slice(0, -9)}`))).toEqual(['e-1']);
-    expect((await expectFailure(idsIn(journalOf(`${first?.text}garbage`)))).message).toContain('Line 2 of');
+    expect(await idsIn(createJournal(`${first?.text}${second?.text.trimEnd()}`))).toEqual(['e-2', 'e-1']);
+    expect(await idsIn(createJournal(`${first?.text}${second?.text.slice(0, -9)}`))).toEqual(['e-1']);
+    expect((await expectFailure(idsIn(createJournal(`${first?.text}garbage`)))).message).toContain('Line 2 of');
   });
 
   it('returns nothing from a new folder, and throws for an unreadable one', async () => {
     expect(await idsIn(join(createTemporaryFolder(), 'none'))).toEqual([]);
-    const place = join(createTemporaryFolder(), 'file');
-    writeFileSync(place, '');
-    const error = await expectFailure(idsIn(place));
-    expect(error).toMatchObject({ code: 'BAD_INPUT', details: { extra: { system: 'ENOTDIR', file: place } } });
+    const folder = join(createTemporaryFolder(), 'file');
+    writeFileSync(folder, '');
+    const error = await expectFailure(idsIn(folder));
+    expect(error).toMatchObject({ code: 'BAD_INPUT', details: { extra: { system: 'ENOTDIR', file: folder } } });
     expect(error.message).toContain('cannot be read');
   });
 
@@ -256,14 +262,14 @@ describe('listJournalEntries', () => {
 describe('findChainEnds', () => {
   it.each([10, 40_000, 70_000, 300_000, 1_200_000])('reads both ends of a file with lines of any size: %s bytes', async (length) => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(length) } } };
-    const earlier = { file: nameOf(7), hash: 'f'.repeat(64) };
+    const earlier = { file: toFileName(7), hash: 'f'.repeat(64) };
     const lines = chain({ ...long, follows: [earlier] }, long, long);
-    const place = journalOf(lines);
-    expect(await findChainEnds(place)).toEqual([{ file: nameOf(1), hash: lines[2]?.hash }]);
-    // A first line that is long alone, and one that is followed by half of another.
+    const folder = createJournal(lines);
+    expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[2]?.hash }]);
+    // A long first line alone, and one followed by an incomplete line.
     for (const count of [1, 2]) {
-      journalOf([...lines.slice(0, count), { text: '{"id":"half' }], nameOf(1), place);
-      expect(await findChainEnds(place)).toEqual([{ file: nameOf(1), hash: lines[count - 1]?.hash }]);
+      createJournal([...lines.slice(0, count), { text: '{"id":"half' }], toFileName(1), folder);
+      expect(await findChainEnds(folder)).toEqual([{ file: toFileName(1), hash: lines[count - 1]?.hash }]);
     }
   });
 
@@ -271,53 +277,55 @@ describe('findChainEnds', () => {
     const long = { request: { method: 'PUT', path: '/', body: { x: 'x'.repeat(200_000) } } };
     for (const entries of [Array.from({ length: 400 }, () => ({})), [{}, {}, {}, long]]) {
       const lines = chain(...entries);
-      expect(await findChainEnds(journalOf(lines))).toEqual([{ file: nameOf(1), hash: lines.at(-1)?.hash }]);
-      const torn = journalOf([...lines, { text: `{"id":"${'x'.repeat(100_000)}` }]);
-      expect(await findChainEnds(torn)).toEqual([{ file: nameOf(1), hash: lines.at(-1)?.hash }]);
+      expect(await findChainEnds(createJournal(lines))).toEqual([{ file: toFileName(1), hash: lines.at(-1)?.hash }]);
+      const torn = createJournal([...lines, { text: `{"id":"${'x'.repeat(100_000)}` }]);
+      expect(await findChainEnds(torn)).toEqual([{ file: toFileName(1), hash: lines.at(-1)?.hash }]);
     }
     const [first] = chain({});
-    const [second] = chain({ ...long, follows: [{ file: nameOf(1), hash: first?.hash }] });
-    const place = journalOf([first ?? garbage]);
-    expect(await findChainEnds(journalOf([second ?? garbage], nameOf(2), place))).toEqual([{ file: nameOf(2), hash: second?.hash }]);
-    expect(listOpenFiles().filter((file) => file.startsWith(place))).toEqual([]);
+    const [second] = chain({ ...long, follows: [{ file: toFileName(1), hash: first?.hash }] });
+    const folder = createJournal([first ?? garbage]);
+    expect(await findChainEnds(createJournal([second ?? garbage], toFileName(2), folder))).toEqual([
+      { file: toFileName(2), hash: second?.hash },
+    ]);
+    expect(listOpenFiles().filter((file) => file.startsWith(folder))).toEqual([]);
   });
 
   it('returns the ends of files that no other file follows', async () => {
     const [first] = chain({});
-    const place = journalOf([first] as { text: string }[]);
-    const [second] = chain({ follows: [{ file: nameOf(1), hash: first?.hash }] });
-    journalOf([second] as { text: string }[], nameOf(2), place);
-    journalOf('', nameOf(3), place);
-    journalOf('{"id":"half', nameOf(4), place);
-    expect(await findChainEnds(place)).toEqual([{ file: nameOf(2), hash: second?.hash }]);
+    const folder = createJournal([first] as { text: string }[]);
+    const [second] = chain({ follows: [{ file: toFileName(1), hash: first?.hash }] });
+    createJournal([second] as { text: string }[], toFileName(2), folder);
+    createJournal('', toFileName(3), folder);
+    createJournal('{"id":"half', toFileName(4), folder);
+    expect(await findChainEnds(folder)).toEqual([{ file: toFileName(2), hash: second?.hash }]);
   });
 });
 
 describe('UndoStore', () => {
-  /** What is kept in parts, and where. */
+  /** Undo data in parts, and their location. */
   function keep(...parts: readonly object[]): { place: string; parts: { file: string; hash: string }[]; path: string } {
-    const place = createTemporaryFolder();
-    mkdirSync(join(place, 'undo'));
+    const folder = createTemporaryFolder();
+    mkdirSync(join(folder, 'undo'));
     const texts = parts.map((part) => JSON.stringify(part));
-    const path = join(place, 'undo', nameOf(1));
+    const path = join(folder, 'undo', toFileName(1));
     writeFileSync(path, texts.map((text) => `${text}\n`).join(''));
-    return { place, path, parts: texts.map((text) => ({ file: nameOf(1), hash: sha256(text) })) };
+    return { place: folder, path, parts: texts.map((text) => ({ file: toFileName(1), hash: sha256(text) })) };
   }
 
   const subject = { paths: ['/x'], deep: false };
 
   it('joins the parts of the undo data and reads each file once', async () => {
-    const { place, parts, path } = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: { '/x': { a: 'ä' } } });
-    const store = new UndoStore(place);
+    const { place: folder, parts, path } = keep({ subject, before: { '/x': { a: '1' } }, method: 'PUT' }, { after: { '/x': { a: 'ä' } } });
+    const store = new UndoStore(folder);
     const whole = { subject, method: 'PUT', before: { '/x': { a: '1' } }, after: { '/x': { a: 'ä' } } };
     expect(await store.read('e-1', parts)).toEqual(whole);
     writeFileSync(path, '');
     expect(await store.read('e-1', parts)).toEqual(whole);
-    expect((await expectFailure(new UndoStore(place).read('e-1', parts))).code).toBe('BAD_INPUT');
+    expect((await expectFailure(new UndoStore(folder).read('e-1', parts))).code).toBe('BAD_INPUT');
   });
 
   it.each<[string, (kept: ReturnType<typeof keep>) => void]>([
-    ['is not there any more', ({ parts }) => parts.splice(0, 1, { file: nameOf(2), hash: 'x' })],
+    ['is not there any more', ({ parts }) => parts.splice(0, 1, { file: toFileName(2), hash: 'x' })],
     ['was changed', ({ path }) => writeFileSync(path, readFileSync(path, 'utf8').replace('"1"', '"2"'))],
     ['is the end alone', ({ parts }) => parts.shift()],
   ])('refuses undo data that %s', async (_what, spoil) => {
@@ -334,79 +342,79 @@ describe('JournalWriter', () => {
   const broken = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
 
   it('is one per folder however the path is written, gives each entry an id, and chains its lines', async () => {
-    const place = createTemporaryFolder();
-    const writer = JournalWriter.forFolder(place);
-    expect(JournalWriter.forFolder(`${place}/x/..`)).toBe(writer);
-    expect(JournalWriter.forFolder(`${place}/y`)).not.toBe(writer);
-    const ids = [await writer.announce(told, { before: {} }), await writer.announce(told, undefined)];
-    await writer.complete(ids[0] ?? '', told, { after: {} });
-    const [name = ''] = listJournalFiles(place);
+    const folder = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(folder);
+    expect(JournalWriter.forFolder(`${folder}/x/..`)).toBe(writer);
+    expect(JournalWriter.forFolder(`${folder}/y`)).not.toBe(writer);
+    const ids = [await writer.announce(entryFields, { before: {} }), await writer.announce(entryFields, undefined)];
+    await writer.complete(ids[0] ?? '', entryFields, { after: {} });
+    const [name = ''] = listJournalFiles(folder);
     expect(ids).toEqual([1, 2].map((count) => `${name.replace('.jsonl', '')}-${count}`));
     expect(name).toMatch(new RegExp(`^\\d{8}-${HOST_HASH}-${process.pid}-[0-9a-f]{12}\\.jsonl$`));
-    const lines = readAllJournalLines(place);
+    const lines = readAllJournalLines(folder);
     expect(lines.map(({ id, kept }) => [id, typeof kept])).toEqual([
       [ids[0], 'string'],
       [ids[1], 'undefined'],
       [ids[0], 'string'],
     ]);
     expect(lines.map(({ follows }) => follows)).toEqual([[], undefined, undefined]);
-    const apart = readFileSync(join(place, 'undo', name), 'utf8');
+    const apart = readFileSync(join(folder, 'undo', name), 'utf8');
     expect(apart).toBe(`${JSON.stringify({ id: ids[0], before: {} })}\n${JSON.stringify({ id: ids[0], after: {} })}\n`);
-    expect(await verifyJournal(place)).toEqual({ files: 1, entries: 2, ok: true, broken: [] });
+    expect(await verifyJournal(folder)).toEqual({ files: 1, entries: 2, ok: true, broken: [] });
   });
 
   it.each([
     ['ends where it ended', {}, 1],
     ['is left to lie where that cannot be', { truncate: broken }, 2],
   ])('reports a full disk, and its file %s', async (_what, more, count) => {
-    const place = createTemporaryFolder();
-    const writer = JournalWriter.forFolder(place);
-    await writer.announce(told, undefined);
-    // It takes all of it, and then says that it did not.
+    const folder = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(folder);
+    await writer.announce(entryFields, undefined);
+    // Writes everything and then reports a failure.
     await withPatchedFileHandles({ write: async (own) => (await own(), broken()), ...more }, async () => {
-      const error = await expectFailure(writer.announce(told, undefined));
+      const error = await expectFailure(writer.announce(entryFields, undefined));
       expect(error).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false } });
       expect(error.message).toContain('The journal cannot be written, so nothing was sent:');
-      expect(error.message).toContain(`${place} cannot be written: there is no room left on the disk (ENOSPC)`);
+      expect(error.message).toContain(`${folder} cannot be written: there is no room left on the disk (ENOSPC)`);
     });
-    const [name = ''] = listJournalFiles(place);
-    expect(readAllJournalLines(place)).toHaveLength(count);
-    expect(await writer.announce(told, undefined)).toMatch(/-\d+$/);
-    expect(listJournalFiles(place)).toHaveLength(count);
-    expect((await verifyJournal(place)).ok).toBe(true);
-    // One file and what is kept with it.
-    expect(listOpenFiles().filter((file) => file.startsWith(place))).toHaveLength(2);
-    if (count === 2) expect(readAllJournalLines(place).filter(({ follows }) => follows?.[0]?.file === name)).toHaveLength(1);
+    const [name = ''] = listJournalFiles(folder);
+    expect(readAllJournalLines(folder)).toHaveLength(count);
+    expect(await writer.announce(entryFields, undefined)).toMatch(/-\d+$/);
+    expect(listJournalFiles(folder)).toHaveLength(count);
+    expect((await verifyJournal(folder)).ok).toBe(true);
+    // One journal file with its undo file.
+    expect(listOpenFiles().filter((file) => file.startsWith(folder))).toHaveLength(2);
+    if (count === 2) expect(readAllJournalLines(folder).filter(({ follows }) => follows?.[0]?.file === name)).toHaveLength(1);
   });
 
   it.each<[string, Parameters<typeof withPatchedFileHandles>[0]['write']]>([
-    ['nothing at first', (own, [bytes, at, length, position]) => own(bytes, at, times++ < 3 ? 0 : length, position)],
-    ['half of the rest', (own, [bytes, at, length, position]) => own(bytes, at, Math.ceil(Number(length) / 2), position)],
+    ['nothing at first', (own, [bytes, toTime, length, position]) => own(bytes, toTime, times++ < 3 ? 0 : length, position)],
+    ['half of the rest', (own, [bytes, toTime, length, position]) => own(bytes, toTime, Math.ceil(Number(length) / 2), position)],
   ])('continues if the disk takes a line in pieces: %s', async (_what, write = (own) => own()) => {
-    const place = createTemporaryFolder();
+    const folder = createTemporaryFolder();
     times = 0;
     await withPatchedFileHandles({ write }, async () => {
-      for (let count = 0; count < 2; count++) await JournalWriter.forFolder(place).announce(told, { before: { count } });
+      for (let count = 0; count < 2; count++) await JournalWriter.forFolder(folder).announce(entryFields, { before: { count } });
     });
-    expect(readAllJournalLines(place)).toHaveLength(2);
-    expect((await verifyJournal(place)).ok).toBe(true);
-    const apart = readFileSync(join(place, 'undo', listJournalFiles(place)[0] ?? ''), 'utf8')
+    expect(readAllJournalLines(folder)).toHaveLength(2);
+    expect((await verifyJournal(folder)).ok).toBe(true);
+    const apart = readFileSync(join(folder, 'undo', listJournalFiles(folder)[0] ?? ''), 'utf8')
       .trimEnd()
       .split('\n');
     expect(apart.map((line) => (JSON.parse(line) as { before: unknown }).before)).toEqual([{ count: 0 }, { count: 1 }]);
   });
 
   it('chains lines that arrive during a write, each with its own undo data', async () => {
-    const place = createTemporaryFolder();
-    const writer = JournalWriter.forFolder(place);
+    const folder = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(folder);
     const ids: Promise<string>[] = [];
     for (let turn = 0; turn < 20; turn++) {
-      for (const count of [0, 1]) ids.push(writer.announce(told, { turn, count }));
+      for (const count of [0, 1]) ids.push(writer.announce(entryFields, { turn, count }));
       await new Promise((resolve) => setTimeout(resolve, turn % 3));
     }
     expect(new Set(await Promise.all(ids)).size).toBe(40);
-    expect(await verifyJournal(place)).toEqual({ files: 1, entries: 40, ok: true, broken: [] });
-    const kept = readFileSync(join(place, 'undo', listJournalFiles(place)[0] ?? ''), 'utf8')
+    expect(await verifyJournal(folder)).toEqual({ files: 1, entries: 40, ok: true, broken: [] });
+    const kept = readFileSync(join(folder, 'undo', listJournalFiles(folder)[0] ?? ''), 'utf8')
       .trimEnd()
       .split('\n');
     const all = await Promise.all(ids.map(async (id, index) => ({ id: await id, turn: Math.floor(index / 2), count: index % 2 })));
@@ -414,31 +422,31 @@ describe('JournalWriter', () => {
   });
 
   it('starts a new file when its own was removed', async () => {
-    const place = createTemporaryFolder();
-    const writer = JournalWriter.forFolder(place);
-    await writer.announce(told, undefined);
-    rmSync(join(place, listJournalFiles(place)[0] ?? ''));
-    await writer.announce(told, undefined);
-    expect(readAllJournalLines(place)).toHaveLength(1);
-    expect((await verifyJournal(place)).ok).toBe(true);
+    const folder = createTemporaryFolder();
+    const writer = JournalWriter.forFolder(folder);
+    await writer.announce(entryFields, undefined);
+    rmSync(join(folder, listJournalFiles(folder)[0] ?? ''));
+    await writer.announce(entryFields, undefined);
+    expect(readAllJournalLines(folder)).toHaveLength(1);
+    expect((await verifyJournal(folder)).ok).toBe(true);
   });
 
   it('reports a folder that cannot be created, and writes once it can', async () => {
-    const place = join(createTemporaryFolder(), 'journal');
-    writeFileSync(place, '');
-    const writer = JournalWriter.forFolder(place);
-    expect((await expectFailure(writer.announce(told, undefined))).message).toContain('The journal cannot be written');
-    writeFileSync(`${place}x`, '');
-    const other = JournalWriter.forFolder(`${place}-2`);
-    await other.announce(told, undefined);
-    expect(readAllJournalLines(`${place}-2`)).toHaveLength(1);
+    const folder = join(createTemporaryFolder(), 'journal');
+    writeFileSync(folder, '');
+    const writer = JournalWriter.forFolder(folder);
+    expect((await expectFailure(writer.announce(entryFields, undefined))).message).toContain('The journal cannot be written');
+    writeFileSync(`${folder}x`, '');
+    const other = JournalWriter.forFolder(`${folder}-2`);
+    await other.announce(entryFields, undefined);
+    expect(readAllJournalLines(`${folder}-2`)).toHaveLength(1);
   });
 
   it('starts one file per day, which follows the ends of the earlier files', async () => {
     const lines = chain({}, {});
-    const place = journalOf(lines);
-    await JournalWriter.forFolder(place).announce(told, undefined);
-    expect(readAllJournalLines(place).at(-1)?.follows).toEqual([{ file: nameOf(1), hash: lines[1]?.hash }]);
-    expect(await verifyJournal(place)).toMatchObject({ files: 2, entries: 3, ok: true });
+    const folder = createJournal(lines);
+    await JournalWriter.forFolder(folder).announce(entryFields, undefined);
+    expect(readAllJournalLines(folder).at(-1)?.follows).toEqual([{ file: toFileName(1), hash: lines[1]?.hash }]);
+    expect(await verifyJournal(folder)).toMatchObject({ files: 2, entries: 3, ok: true });
   });
 });

@@ -31,8 +31,8 @@ const GROUPS = `${TREE}/authentication/auth-servers/auth-server/Corp%20AD/ad/ser
 const user = { server: 'System Local', username: 'contractor1' };
 const group = { server: 'Corp AD', directory: 'ad', groups: [{ name: 'New', group: 'CORP\\New' }] };
 
-/** Requests for the tree; what the appliance is, is asked once. */
-const asked = (all: readonly string[]): string[] => all.filter((line) => line.includes(TREE));
+/** Requests to the tree. The identity of the appliance is read once. */
+const listTreeRequests = (all: readonly string[]): string[] => all.filter((line) => line.includes(TREE));
 
 describe('a write with a journal', () => {
   it.each([
@@ -59,9 +59,9 @@ describe('a write with a journal', () => {
   ])('reads nothing twice for %s: %s', async (_what, operation, input, expected) => {
     const { simulator, gateway } = await startWithJournal();
     const { envelope } = await gateway.run(operation, input);
-    // What was created is looked at with all that is below it.
-    expect(asked(listRequestLines(simulator)).slice(0, expected.length)).toEqual(expected);
-    const below = asked(listRequestLines(simulator)).slice(expected.length);
+    // A created resource is read with everything below it.
+    expect(listTreeRequests(listRequestLines(simulator)).slice(0, expected.length)).toEqual(expected);
+    const below = listTreeRequests(listRequestLines(simulator)).slice(expected.length);
     expect(below.filter((line) => !line.startsWith(`${expected.at(-1)}/`))).toEqual([]);
     const [entry] = await fetchJournalEntries(gateway);
     expect(entry).toMatchObject({ ok: true, changed: true, undo: true });
@@ -74,13 +74,13 @@ describe('a write with a journal', () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const other = same ? gateway : gatewayFor(simulator, { name: 'vpn-1', journal });
-    // The first looks at what is there; it has not written yet.
+    // The first write has only read the state so far.
     simulator.fault({ match: ({ path }) => path === USER, until: held });
     const path = decodeURIComponent(USER.slice(TREE.length + 1));
     const first = other.run('config.update', { path, body: { enabled: 'false', fullname: 'First' } });
-    await expect.poll(() => asked(listRequestLines(simulator)), PATIENTLY).toHaveLength(1);
+    await expect.poll(() => listTreeRequests(listRequestLines(simulator)), PATIENTLY).toHaveLength(1);
     const second = gateway.run('users.disable', user);
-    await expect.poll(() => asked(listRequestLines(simulator)), PATIENTLY).toHaveLength(2);
+    await expect.poll(() => listTreeRequests(listRequestLines(simulator)), PATIENTLY).toHaveLength(2);
     release();
     await Promise.all([first, second]);
     const [later] = await fetchJournalEntries(gateway);
@@ -101,7 +101,7 @@ describe('a write with a journal', () => {
     await expect.poll(() => listWriteLines(simulator).length, PATIENTLY).toBe(1);
     const changed = gateway.run('config.update', { path: `${roles}/New`, body: { description: 'y' } });
     await gateway.run('config.update', { path: ROLE, body: { description: 'z' } });
-    expect(asked(listRequestLines(simulator)).filter((line) => line.endsWith('/New'))).toEqual([]);
+    expect(listTreeRequests(listRequestLines(simulator)).filter((line) => line.endsWith('/New'))).toEqual([]);
     release();
     await Promise.all([created, changed]);
     expect((await fetchJournalEntries(gateway)).map(({ operation, diff }) => [operation, diff?.[0]?.before])).toEqual([
@@ -122,7 +122,7 @@ describe('a write with a journal', () => {
     const { envelope } = await gateway.run('config.update', { path, body: { 'auth-server-type': 'local' } });
     const [entry] = await fetchJournalEntries(gateway);
     expect(entry?.diff).toEqual([expect.objectContaining({ field: '/description', before: 'of before', after })]);
-    // What the appliance sets at each write cannot be put back.
+    // A field that the appliance sets at each write cannot be restored.
     if (after !== '') return;
     await gateway.run('journal.undo', { id: envelope.journal });
     expect(server.values.get('description')).toBe('of before');
@@ -175,7 +175,7 @@ describe('a write with a journal', () => {
     expect(removed?.changed).toBe(true);
     expect(removed?.diff?.length).toBeGreaterThan(0);
     expect(removed?.diff?.every(({ before, after }) => before !== null && after === null)).toBe(true);
-    // That it is gone need not be looked at.
+    // A deleted resource need not be read.
     expect(listRequestLines(simulator).at(-1)).toBe(`DELETE ${TREE}/users/user-roles/user-role/Unused`);
     expect(Object.keys(removed?.request ?? {})).toEqual(['method', 'path']);
     expect(posted).toMatchObject({ actor: null, undo: false, diff: null, request: { query: { action: 'x' }, body: { a: '1' } } });
@@ -233,7 +233,7 @@ describe('a write with a journal', () => {
 
   it.each([ROLE, 'users/user-roles/user-role/New'])('that cannot be read afterwards records the intended change: %s', async (path) => {
     const { simulator, gateway } = await startWithJournal();
-    const there = path === ROLE;
+    const isExisting = path === ROLE;
     const isRead = ({ method }: { method: string }): boolean => method === 'GET';
     const close = () => simulator.fault({ match: isRead, status: 403, times: Infinity });
     simulator.fault({ match: ({ method }) => method === 'PUT', sideEffect: close });
@@ -241,7 +241,7 @@ describe('a write with a journal', () => {
     simulator.clearFaults();
     const [entry] = await fetchJournalEntries(gateway);
     expect(entry?.diff).toMatchObject([
-      there
+      isExisting
         ? { path: `${TREE}/${path}`, field: '/description', before: '', after: 'x' }
         : { path: `${TREE}/${path}`, field: '', before: null, after: { description: 'x' } },
     ]);
@@ -291,7 +291,7 @@ describe('a write with a journal', () => {
     expect(
       (await fetchJournalEntries(gateway)).map(({ request }) => (request.body as { description: string }).description).slice(-1),
     ).toEqual(['a']);
-    // A line that goes from the end of the day before is missed.
+    // The line at the end of the previous day is missing.
     const lines = readFileSync(join(journal, first), 'utf8').split('\n').slice(0, -2);
     writeFileSync(join(journal, first), `${lines.join('\n')}\n`);
     expect(await checkJournal(gateway)).toMatchObject({ ok: false, broken: [{ file: first, line: 1 }] });
@@ -315,15 +315,15 @@ describe('a write with a journal', () => {
 
   it('shares one flush with all writes of the same turn', async () => {
     const writer = JournalWriter.forFolder(createTemporaryFolder());
-    const told = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as EntryFields;
-    const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(told, undefined)));
+    const entryFields = { at: '', appliance: 'vpn-1', operation: 'x', request: { method: 'PUT', path: '/' } } as EntryFields;
+    const announce = (count: number) => Promise.all(Array.from({ length: count }, () => writer.announce(entryFields, undefined)));
     await announce(1);
     let flushes = 0;
     const count = (flush: () => Promise<void>) => (flushes++, flush());
     await withPatchedFileHandles({ datasync: count }, async () => {
       expect(new Set(await announce(50)).size).toBe(50);
-      // Nobody waits for a flush who only completes.
-      await Promise.all((await announce(1)).map((id) => writer.complete(id, told)));
+      // Only announcements wait for a flush.
+      await Promise.all((await announce(1)).map((id) => writer.complete(id, entryFields)));
     });
     expect(flushes).toBe(2);
   });

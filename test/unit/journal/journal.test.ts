@@ -97,19 +97,19 @@ describe('a journal', () => {
       .join('');
     expect(journalText).toContain('"password-cleartext":"***"');
     expect(journalText).not.toMatch(/s3cret-(other|third)/);
-    const kept = readdirSync(join(journal, 'undo'))
+    const undoTexts = readdirSync(join(journal, 'undo'))
       .map((name) => readFileSync(join(journal, 'undo', name), 'utf8'))
       .join('');
-    expect(kept).not.toMatch(/password-cleartext":"s3cret|s3cret-third/);
+    expect(undoTexts).not.toMatch(/password-cleartext":"s3cret|s3cret-third/);
   });
 
   it.each([
-    ['is a file', (place: string) => writeFileSync(place, 'x')],
-    ['has a file where what is kept belongs', (place: string) => (mkdirSync(place), writeFileSync(join(place, 'undo'), 'x'))],
+    ['is a file', (folder: string) => writeFileSync(folder, 'x')],
+    ['has a file where what is kept belongs', (folder: string) => (mkdirSync(folder), writeFileSync(join(folder, 'undo'), 'x'))],
   ])('that cannot be written because it %s stops writes before they are sent, but not reads', async (_what, spoil) => {
-    const place = join(createTemporaryFolder(), 'journal');
-    spoil(place);
-    const { simulator, gateway } = await startWithJournal({}, { journal: place });
+    const folder = join(createTemporaryFolder(), 'journal');
+    spoil(folder);
+    const { simulator, gateway } = await startWithJournal({}, { journal: folder });
     const error = await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     expect(error.code).toBe('BAD_CONFIG');
     expect(error.message).toContain('journal');
@@ -154,9 +154,9 @@ describe('a journal', () => {
 describe('journal.verify', () => {
   /** A journal of some writes, in two files by two writers. */
   async function some(): ReturnType<typeof startWithJournal> {
-    const made = await startWithJournal();
-    for (const description of ['a', 'ä', 'c']) await made.gateway.run('config.update', { path: ROLE, body: { description } });
-    return made;
+    const running = await startWithJournal();
+    for (const description of ['a', 'ä', 'c']) await running.gateway.run('config.update', { path: ROLE, body: { description } });
+    return running;
   }
 
   it('finds and names every changed byte', async () => {
@@ -166,7 +166,7 @@ describe('journal.verify', () => {
     const bytes = readFileSync(path);
     let line = 1;
     for (let at = 0; at < bytes.length; at++) {
-      // Each line's beginning, its hash and its end are of a kind of their own; of the rest, some do.
+      // The start, the hash and the end of a line are separate cases; of the rest, a sample is enough.
       const special = at < 20 || bytes[at] === 0x0a || bytes[at + 1] === 0x0a || at > bytes.length - 100;
       if (special || at % 29 === 0) {
         const flipped = Buffer.from(bytes);
@@ -189,8 +189,8 @@ describe('journal.verify', () => {
     const { gateway, journal } = await some();
     const path = join(journal, listJournalFiles(journal)[0] ?? '');
     const whole = readFileSync(path, 'utf8').split('\n').slice(0, -1);
-    const broken = async (...kept: (string | undefined)[]): Promise<number[]> => {
-      writeFileSync(path, kept.map((line) => `${line}\n`).join(''));
+    const broken = async (...undoTexts: (string | undefined)[]): Promise<number[]> => {
+      writeFileSync(path, undoTexts.map((line) => `${line}\n`).join(''));
       return (await checkJournal(gateway)).broken.map(({ line }) => line);
     };
     const [a, b, c, d, e, f] = whole;
@@ -204,7 +204,7 @@ describe('journal.verify', () => {
   it('finds a missing file, and a cut end if another file follows', async () => {
     const { gateway, journal } = await some();
     const [first = ''] = listJournalFiles(journal);
-    // As if another process had come: this one begins a file anew when its own is gone.
+    // Acts like a second process: a new file is started when the old one is gone.
     renameSync(join(journal, first), join(journal, `${first}.aside`));
     const aside = join(journal, `${first}.aside`);
     const name = first.replace(/-\d+-(\w+)\.jsonl$/, '-999999999-$1.jsonl');
@@ -217,7 +217,7 @@ describe('journal.verify', () => {
     const bytes = readFileSync(path);
     truncateSync(path, bytes.lastIndexOf('\n', bytes.length - 2) + 1);
     expect(await checkJournal(gateway)).toMatchObject({ ok: false, broken: [{ file: name, line: 5 }] });
-    // Half of a line is what a process leaves that was killed, but another file knows that there was more.
+    // A killed process leaves an incomplete line, but another file proves that there was more.
     truncateSync(path, bytes.lastIndexOf('\n', bytes.length - 2) + 1);
     writeFileSync(path, bytes.subarray(0, bytes.length - 30));
     expect((await checkJournal(gateway)).ok).toBe(false);
@@ -236,13 +236,13 @@ describe('journal.verify', () => {
     writeFileSync(path, half);
     expect(await checkJournal(gateway)).toMatchObject({ ok: false, broken: [{ file: name, line: 6 }] });
     rmSync(path);
-    const gone = name.replace(/-\d+-(\w+)\.jsonl$/, '-999999999-$1.jsonl');
-    writeFileSync(join(journal, gone), half);
+    const goneName = name.replace(/-\d+-(\w+)\.jsonl$/, '-999999999-$1.jsonl');
+    writeFileSync(join(journal, goneName), half);
     expect(await checkJournal(gateway)).toMatchObject({ ok: true, entries: 3 });
     expect(await fetchJournalEntries(gateway)).toHaveLength(3);
-    // Not in the middle.
-    writeFileSync(join(journal, gone), Buffer.concat([half, Buffer.from('\n'), bytes]));
-    expect((await checkJournal(gateway)).broken[0]).toMatchObject({ file: gone, line: 6 });
+    // An incomplete line in the middle is an error.
+    writeFileSync(join(journal, goneName), Buffer.concat([half, Buffer.from('\n'), bytes]));
+    expect((await checkJournal(gateway)).broken[0]).toMatchObject({ file: goneName, line: 6 });
     expect((await expectFailure(gateway.run('journal.list'))).code).toBe('BAD_CONFIG');
   });
 });

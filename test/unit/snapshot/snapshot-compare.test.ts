@@ -32,7 +32,7 @@ async function compare(gateway: AnyGateway, input: Record<string, unknown>): Pro
   return { ...(data as TreeComparison), text: envelope.text as string };
 }
 
-/** One of each kind. */
+/** One difference of each kind. */
 function drift(simulator: Simulator): void {
   getClockValues(simulator).set('ntp-server', 'ntp.example.com');
   getUserRoles(simulator).items.delete('Unused');
@@ -115,11 +115,11 @@ describe('snapshot.compare with a snapshot', () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const users = () =>
       simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user');
-    const kept = [...users().items];
+    const savedUsers = [...users().items];
     users().items.clear();
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
-    for (const [name, user] of kept) users().items.set(name, user);
+    for (const [name, user] of savedUsers) users().items.set(name, user);
     expect(await compare(gateway, { folder })).toMatchObject({ removed: [], changed: [], added: { length: 3 } });
     await writeSnapshot(gateway, folder);
     users().items.clear();

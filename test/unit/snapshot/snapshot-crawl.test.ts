@@ -20,11 +20,11 @@ import {
 import { eventually } from '../../helpers/eventually';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
-// What a crawl makes of any tree: of links that lead anywhere, of lists of names, and of what goes or comes while it is read.
+// Trees with links to anywhere, lists of names, and resources that appear or vanish during the crawl.
 
 const SAYS_GONE = { result: { errors: [{ message: 'The resource does not exist.' }] } };
 
-/** A snapshot in a message of it, with places below the root, and what the envelope tells. */
+/** Takes a snapshot into a message, and returns relative paths and the envelope. */
 async function taken(tree: ServedTree, input: object = {}) {
   const server = await serveTree(tree);
   const { data, envelope } = await gatewayFor(server).run('snapshot.take', { ...input });
@@ -59,21 +59,26 @@ describe('a crawl of links', () => {
     expect((await taken(tree)).asked.filter((path) => path === '/uac')).toHaveLength(1);
     expect((await taken({ ...tree, '': { v: 1 } }, { ignore: ['/uac'] })).asked).toEqual(['']);
     expect((await taken({ ...tree, '': { v: 1 } })).places).toEqual({ '': { v: 1 }, '/uac': { u: 1 } });
-    // That it is not there is nothing to tell.
+    // A missing root has nothing to report.
     const { places, envelope } = await taken({ '': { v: 1 } });
     expect([places, 'missing' in envelope]).toEqual([{ '': { v: 1 } }, false]);
     expect((await taken(tree, { path: 'a' })).asked).toEqual(['/a']);
   });
 
   it('reports links to other places once, at most a thousand, and does not follow them', async () => {
-    const odd = ['https://other.example.com/x', '/api/v1/system', `${T}/a/../b`, '/elsewhere'];
+    const invalidLinks = ['https://other.example.com/x', '/api/v1/system', `${T}/a/../b`, '/elsewhere'];
     const deep = `/${Array(64).fill('x').join('/')}`;
     const { envelope, asked: paths } = await taken({
-      '': { odd: odd.map((href) => ({ href })), again: { href: odd[0] }, deep: [linkTo(deep), linkTo(`${deep}/x`)], up: linkTo('/a') },
-      '/a': { href: `${T}/b`, name: 'a', more: { href: odd[3] } },
+      '': {
+        odd: invalidLinks.map((href) => ({ href })),
+        again: { href: invalidLinks[0] },
+        deep: [linkTo(deep), linkTo(`${deep}/x`)],
+        up: linkTo('/a'),
+      },
+      '/a': { href: `${T}/b`, name: 'a', more: { href: invalidLinks[3] } },
       '/b': { href: '/elsewhere', name: 'b', root: { href: `${T}/`, name: 'root' } },
     });
-    expect(envelope).toMatchObject({ refused: [...odd, `${T}${deep}/x`], missing: [T + deep] });
+    expect(envelope).toMatchObject({ refused: [...invalidLinks, `${T}${deep}/x`], missing: [T + deep] });
     expect(new Set(paths)).toEqual(new Set(['', '/a', '/b', deep, '/uac']));
     const many = Array.from({ length: 1001 }, (_, index) => ({ href: `/x/${index}` }));
     expect((await taken({ '': { many } })).envelope.refused).toHaveLength(1000);
@@ -145,12 +150,12 @@ describe('a crawl of a list', () => {
 
 describe('a crawl during deletions', () => {
   it('reads the list again for a missing resource, and reports it if it stays linked', async () => {
-    for (const gone of [404, SAYS_GONE]) {
+    for (const notFound of [404, SAYS_GONE]) {
       const {
         asked: paths,
         envelope,
         places,
-      } = await taken({ '/a': { x: linkTo('/a/x'), y: linkTo('/a/y'), v: 1 }, '/a/x': gone, '/a/y': { y: 1 } }, { path: 'a' });
+      } = await taken({ '/a': { x: linkTo('/a/x'), y: linkTo('/a/y'), v: 1 }, '/a/x': notFound, '/a/y': { y: 1 } }, { path: 'a' });
       expect([envelope.missing, places]).toEqual([[`${T}/a/x`], { '/a': { v: 1 }, '/a/y': { y: 1 } }]);
       expect(['/a', '/a/x', '/a/y'].map((place) => paths.filter((path) => path === place).length)).toEqual([4, 4, 1]);
     }
@@ -160,7 +165,7 @@ describe('a crawl during deletions', () => {
     expect([places, 'missing' in envelope]).toEqual([{ '/a': { v: 1 }, '/a/z': { z: 1 } }, false]);
   });
 
-  /** What was there once, with all below it. */
+  /** A resource that existed once, with everything below it. */
   const vanishing = (): ServedTree => {
     let reads = 0;
     const once = () => (reads++ === 0 ? { v: 1, q: linkTo('/a/p/q'), r: linkTo('/a/p/r') } : 404);
@@ -187,7 +192,7 @@ describe('a crawl during deletions', () => {
       removed: 0,
     });
     expect(listFiles(folder)).toEqual([SNAPSHOT_MANIFEST_FILE, 'a/pp.json', 'a/s.json']);
-    // What an earlier run had of it is removed.
+    // Files of an earlier run are removed.
     mkdirSync(join(folder, 'a/p'));
     for (const name of ['a/p.json', 'a/p/r.json']) writeFileSync(join(folder, name), '{}');
     expect(await takeSnapshot({ path: 'a', folder }, createRunContext(await serveTree(vanishing())))).toMatchObject({
@@ -200,13 +205,13 @@ describe('a crawl during deletions', () => {
 
   it('throws if the requested resource is deleted', async () => {
     const call = createRunContext(await serveTree({ '/a': 404, '/b': 403, '/c': 500 }));
-    const told = async (path: string) => {
+    const takeAndReport = async (path: string) => {
       const { code, message, details } = await expectFailure(takeSnapshot({ path }, call));
       return [code, message.slice(0, `${T}/a could not be read: `.length), details.extra?.path, details.status];
     };
-    expect(await told('a')).toEqual(['NOT_FOUND', `${T}/a could not be read: `, `${T}/a`, 404]);
-    expect(await told('b')).toEqual(['FORBIDDEN', `${T}/b could not be read: `, `${T}/b`, 403]);
-    expect(await told('c')).toEqual(['APPLIANCE_ERROR', `${T}/c could not be read: `, `${T}/c`, 500]);
+    expect(await takeAndReport('a')).toEqual(['NOT_FOUND', `${T}/a could not be read: `, `${T}/a`, 404]);
+    expect(await takeAndReport('b')).toEqual(['FORBIDDEN', `${T}/b could not be read: `, `${T}/b`, 403]);
+    expect(await takeAndReport('c')).toEqual(['APPLIANCE_ERROR', `${T}/c could not be read: `, `${T}/c`, 500]);
   });
 });
 

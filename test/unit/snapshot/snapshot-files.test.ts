@@ -14,23 +14,23 @@ import { withPatchedFileHandles } from '../../helpers/journal';
 import { listFiles, SNAPSHOT_MANIFEST_FILE } from '../../helpers/snapshot';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
-// The files of a snapshot, and whose turn it is to be put back, without an appliance.
+// Snapshot files and the order of a revert, without an appliance.
 
-const at = (path: string): string => `${CONFIGURATION_ROOT}/${path}`;
+const toPath = (path: string): string => `${CONFIGURATION_ROOT}/${path}`;
 const NONE: ReadonlySet<string> = new Set();
 const origin = { appliance: 'vpn', 'serial-number': 'S', release: null, path: CONFIGURATION_ROOT, ignore: [] };
 
-function put(folder: string, files: Record<string, string>): void {
+function writeFiles(folder: string, files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
 }
 
-/** A folder with these files, and a manifest that says so much of them. */
+/** A folder with these files and a matching manifest. */
 function folderOf(files: Record<string, string> = {}, more: Partial<SnapshotManifest> = {}): string {
   const folder = createTemporaryFolder();
-  put(folder, { ...files, [SNAPSHOT_MANIFEST_FILE]: serializeManifest({ ...origin, roots: ['users'], names: {}, ...more }) });
+  writeFiles(folder, { ...files, [SNAPSHOT_MANIFEST_FILE]: serializeManifest({ ...origin, roots: ['users'], names: {}, ...more }) });
   return folder;
 }
 
@@ -41,19 +41,27 @@ describe('SnapshotFolder', () => {
     let synced = 0;
     await withPatchedFileHandles({ sync: (own) => (synced++, own()) }, async () => {
       const text = '{\n  "a": "grün",\n  "b": 1\n}\n';
-      expect(await open.write(at('users/a/b'), { b: 1, a: 'grün' }, NONE)).toEqual({ change: 'added', bytes: Buffer.byteLength(text) });
+      expect(await open.write(toPath('users/a/b'), { b: 1, a: 'grün' }, NONE)).toEqual({ change: 'added', bytes: Buffer.byteLength(text) });
       expect(readFileSync(join(folder, 'users/a/b.json'), 'utf8')).toBe(text);
     });
-    // After a crash the next run mends what is left.
+    // The next run repairs the folder after a crash.
     expect([synced, statSync(join(folder, 'users/a')).mode & 0o777]).toEqual([0, 0o700]);
     const again = await SnapshotFolder.open(folder);
-    const told = async (name: string, resource: object): Promise<string> => (await again.write(at(name), { ...resource }, NONE)).change;
-    expect([await told('users/a/b', { a: 'grün', b: 1 }), await told('users/a/b', { a: 'rot' })]).toEqual(['same', 'changed']);
-    // Git may have written other ends of lines.
-    expect([await told('users/x', {}), await told('users/y', { a: 1 }), await told('users/z', {})]).toEqual(['same', 'same', 'added']);
+    const readOutcome = async (name: string, resource: object): Promise<string> =>
+      (await again.write(toPath(name), { ...resource }, NONE)).change;
+    expect([await readOutcome('users/a/b', { a: 'grün', b: 1 }), await readOutcome('users/a/b', { a: 'rot' })]).toEqual([
+      'same',
+      'changed',
+    ]);
+    // Git may have changed the line ends.
+    expect([await readOutcome('users/x', {}), await readOutcome('users/y', { a: 1 }), await readOutcome('users/z', {})]).toEqual([
+      'same',
+      'same',
+      'added',
+    ]);
     expect(readFileSync(join(folder, 'users/x.json'), 'utf8')).toBe('{}\r\n');
-    expect(await told('users/y', { a: 2 })).toBe('changed');
-    expect(await told('users/y', { password: 'planted' })).toBe('changed');
+    expect(await readOutcome('users/y', { a: 2 })).toBe('changed');
+    expect(await readOutcome('users/y', { password: 'planted' })).toBe('changed');
     expect(readFileSync(join(folder, 'users/y.json'), 'utf8')).toBe('{\n  "password": "***"\n}\n');
   });
 
@@ -61,31 +69,31 @@ describe('SnapshotFolder', () => {
     const folder = folderOf({ 'users/x.json/y': '', 'users/f': '' });
     const open = await SnapshotFolder.open(folder);
     const before = listFiles(folder);
-    const told = async (name: string): Promise<string> => (await expectFailure(open.write(at(name), {}, NONE))).message;
-    expect(await told('users/x')).toBe(`${join(folder, 'users/x.json')} cannot be written: it is a folder (EISDIR).`);
-    expect(await told('users/f/g')).toMatch(/users\/f\/g\.json cannot be written: .*\(E(?:EXIST|NOTDIR)\)\.$/);
+    const readOutcome = async (name: string): Promise<string> => (await expectFailure(open.write(toPath(name), {}, NONE))).message;
+    expect(await readOutcome('users/x')).toBe(`${join(folder, 'users/x.json')} cannot be written: it is a folder (EISDIR).`);
+    expect(await readOutcome('users/f/g')).toMatch(/users\/f\/g\.json cannot be written: .*\(E(?:EXIST|NOTDIR)\)\.$/);
     const broken = () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' }));
     await withPatchedFileHandles({ write: broken }, async () => {
-      expect(await told('users/new')).toBe(`${join(folder, 'users/new.json')} cannot be written: the disk does not answer (EIO).`);
+      expect(await readOutcome('users/new')).toBe(`${join(folder, 'users/new.json')} cannot be written: the disk does not answer (EIO).`);
     });
     expect(listFiles(folder)).toEqual(before);
     const loop = join(folder, 'users/loop.json');
     symlinkSync('loop.json', loop);
-    expect(await told('users/loop')).toBe(`${loop} cannot be written: it is a symbolic link, or links lead in a circle (ELOOP).`);
+    expect(await readOutcome('users/loop')).toBe(`${loop} cannot be written: it is a symbolic link, or links lead in a circle (ELOOP).`);
   });
 
   it('reads its files, and names those that are damaged', async () => {
     const folder = folderOf({ 'users/x.json': '\ufeff{"a":1}', 'users/y.json': '{', 'users/z.json': '[]' });
     const open = await SnapshotFolder.openExisting(folder);
-    const told = async (name: string): Promise<string> => {
+    const readOutcome = async (name: string): Promise<string> => {
       const error = await expectFailure(open.read(['users', name]));
       expect(error.code).toBe('BAD_INPUT');
       return error.message.replace(join(folder, 'users', name), 'x');
     };
     expect(await open.read(['users', 'x.json'])).toEqual({ a: 1 });
-    expect(await told('none.json')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
-    expect(await told('y.json')).toBe('x is damaged: it is not JSON. Restore the file from Git or a backup, or remove it.');
-    expect(await told('z.json')).toBe('x is damaged: it is not an object. Restore the file from Git or a backup, or remove it.');
+    expect(await readOutcome('none.json')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
+    expect(await readOutcome('y.json')).toBe('x is damaged: it is not JSON. Restore the file from Git or a backup, or remove it.');
+    expect(await readOutcome('z.json')).toBe('x is damaged: it is not an object. Restore the file from Git or a backup, or remove it.');
     const other = createTemporaryFolder();
     expect((await SnapshotFolder.open(other)).manifest).toBeUndefined();
     expect(await (await SnapshotFolder.open(other)).entries(CONFIGURATION_ROOT)).toEqual([]);
@@ -106,24 +114,24 @@ describe('SnapshotFolder', () => {
       'users/un%~named.json',
     ];
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
-    const left = [`users/a%20b/c.json.${HOST_HASH}-${ended}-1.partial`, `users/y.json.${HOST_HASH}-${ended}-1.partial`];
+    const partials = [`users/a%20b/c.json.${HOST_HASH}-${ended}-1.partial`, `users/y.json.${HOST_HASH}-${ended}-1.partial`];
     const foreign = [`other/x.json.${HOST_HASH}-${ended}-1.partial`, `users/z.json.${HOST_HASH}-${process.ppid}-1.partial`];
-    const files = Object.fromEntries([...ours, named, ...others, ...left, ...foreign].map((name) => [name, '{}']));
-    const folder = folderOf(files, { roots: ['users', 'system'], names: { [named]: at('users/long') } });
+    const files = Object.fromEntries([...ours, named, ...others, ...partials, ...foreign].map((name) => [name, '{}']));
+    const folder = folderOf(files, { roots: ['users', 'system'], names: { [named]: toPath('users/long') } });
     mkdirSync(join(folder, 'users/folder.json'));
     symlinkSync(join(folder, 'users/x.json'), join(folder, 'users/link.json'));
     const open = await SnapshotFolder.openExisting(folder);
-    const found = async (place: string): Promise<string[]> => (await open.entries(place)).map(([, names]) => names.join('/')).sort();
-    expect(await found(CONFIGURATION_ROOT)).toEqual([...ours, named].sort());
-    expect(await found(at('users'))).toEqual([named, ...ours.slice(0, 3)].sort());
-    expect(await found(at('users/long'))).toEqual([named]);
-    expect((await open.entries(at('users/a%20b/c'))).map(([place]) => place)).toEqual([at('users/a%20b/c')]);
-    // What a killed run has left is swept, where it is ours.
+    const listEntries = async (place: string): Promise<string[]> => (await open.entries(place)).map(([, names]) => names.join('/')).sort();
+    expect(await listEntries(CONFIGURATION_ROOT)).toEqual([...ours, named].sort());
+    expect(await listEntries(toPath('users'))).toEqual([named, ...ours.slice(0, 3)].sort());
+    expect(await listEntries(toPath('users/long'))).toEqual([named]);
+    expect((await open.entries(toPath('users/a%20b/c'))).map(([place]) => place)).toEqual([toPath('users/a%20b/c')]);
+    // Partial files of a killed run are removed.
     expect(listFiles(folder).filter((name) => name.endsWith('.partial'))).toEqual([...foreign].sort());
-    const part = await SnapshotFolder.openExisting(folderOf(files, { path: at('users/a%20b') }));
-    expect((await part.entries(CONFIGURATION_ROOT)).map(([place]) => place)).toEqual([at('users/a%20b/c')]);
-    const gone = await SnapshotFolder.openExisting(folder);
-    expect(gone.manifest.roots).toEqual(['system', 'users']);
+    const part = await SnapshotFolder.openExisting(folderOf(files, { path: toPath('users/a%20b') }));
+    expect((await part.entries(CONFIGURATION_ROOT)).map(([place]) => place)).toEqual([toPath('users/a%20b/c')]);
+    const emptied = await SnapshotFolder.openExisting(folder);
+    expect(emptied.manifest.roots).toEqual(['system', 'users']);
   });
 
   it('removes files of deleted resources and empty folders', async () => {
@@ -140,7 +148,7 @@ describe('SnapshotFolder', () => {
     expect(() => statSync(join(folder, 'users/a'))).toThrow('ENOENT');
     // The folder itself stays.
     const empty = createTemporaryFolder();
-    put(empty, { 'x.json': '' });
+    writeFiles(empty, { 'x.json': '' });
     await (await SnapshotFolder.open(empty)).remove(['x.json']);
     expect(statSync(empty).isDirectory()).toBe(true);
     await open.renameFile(['users', 'e'], ['users', 'E']);
@@ -150,12 +158,12 @@ describe('SnapshotFolder', () => {
   it('has a manifest with the paths of files whose names do not contain them', async () => {
     const folder = createTemporaryFolder();
     const open = await SnapshotFolder.open(folder);
-    const alike = new Set([at('users/x'), at('users/X')]);
-    for (const name of ['x', 'X', 'y']) await open.write(at(`users/${name}`), {}, alike);
-    await open.writeManifest({ ...origin, appliance: 'größe', roots: ['users'] }, [['users/old%~1.json', at('users/old')]]);
+    const alike = new Set([toPath('users/x'), toPath('users/X')]);
+    for (const name of ['x', 'X', 'y']) await open.write(toPath(`users/${name}`), {}, alike);
+    await open.writeManifest({ ...origin, appliance: 'größe', roots: ['users'] }, [['users/old%~1.json', toPath('users/old')]]);
     const { manifest } = await SnapshotFolder.openExisting(folder);
     expect(manifest.appliance).toBe('größe');
-    expect(Object.values(manifest.names).sort()).toEqual([at('users/X'), at('users/old'), at('users/x')]);
+    expect(Object.values(manifest.names).sort()).toEqual([toPath('users/X'), toPath('users/old'), toPath('users/x')]);
     for (const [name, place] of Object.entries(manifest.names).filter(([, place]) => !place.endsWith('old'))) {
       expect(name).toMatch(/^users\/x%~[0-9a-f]{12}\.json$/i);
       expect((await (await SnapshotFolder.open(folder)).entries(place)).map(([, names]) => names.join('/'))).toEqual([name]);
@@ -171,7 +179,7 @@ describe('DependencyScheduler with refusals', () => {
   const refuse = (code: ErrorCode): Promise<void> => Promise.reject(new GatewayError(code, 'It refers to nothing.'));
   const settled = (): Promise<void> => new Promise(setImmediate);
 
-  /** Takes these at once; each is refused until what it needs is done. Gives what was tried, in order. */
+  /** Runs all items at once. Each is refused until its dependencies are done. Returns the attempts in order. */
   async function tried(needs: Record<string, string | undefined>, code: ErrorCode = 'REJECTED', atOnce = 9): Promise<string[]> {
     const turns = new DependencyScheduler(Object.keys(needs), atOnce);
     const done = new Set<string>();
@@ -228,7 +236,7 @@ describe('DependencyScheduler with refusals', () => {
   });
 
   it('continues when all running items wait', async () => {
-    // Two at a time: while both wait, nobody else comes, and so they are tried again.
+    // Two at a time: when both wait, they are tried again.
     const turns = new DependencyScheduler(['/a', '/b', '/c'], 2);
     const waiting = ['/a', '/b'].map((place) => expectFailure(turns.run(place, () => refuse('REJECTED'))));
     expect((await waiting[0])?.code).toBe('REJECTED');

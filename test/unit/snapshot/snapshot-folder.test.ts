@@ -70,10 +70,10 @@ describe('snapshot.take into a folder', () => {
     getUserRoles(simulator).items.delete('Unused');
     const taken = await writeSnapshot(gateway, folder);
     expect(taken.removed).toBe(3);
-    const left = listFiles(folder);
-    expect(left.filter((name) => name.includes('Unused'))).toEqual([]);
-    expect(left).toEqual(expect.arrayContaining(foreign));
-    expect(taken.resources).toBe(left.length - foreign.length - 1);
+    const remaining = listFiles(folder);
+    expect(remaining.filter((name) => name.includes('Unused'))).toEqual([]);
+    expect(remaining).toEqual(expect.arrayContaining(foreign));
+    expect(taken.resources).toBe(remaining.length - foreign.length - 1);
   });
 
   it('runs one at a time per folder', async () => {
@@ -124,7 +124,7 @@ describe('snapshot.take into a folder', () => {
       writeFileSync(join(folder, SNAPSHOT_MANIFEST_FILE), text);
       expect((await expectFailure(writeSnapshot(gateway, folder, { path: 'users' }))).message).toContain('damaged');
     }
-    // The same appliance under another name is known by its serial number.
+    // An appliance with another name is recognized by its serial number.
     writeFileSync(join(folder, SNAPSHOT_MANIFEST_FILE), JSON.stringify(other));
     expect(await writeSnapshot(gatewayFor(simulator, { name: 'renamed' }), folder, { path: 'users' })).toMatchObject({
       added: 0,

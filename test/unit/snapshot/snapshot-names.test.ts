@@ -16,8 +16,8 @@ import {
 } from '../../helpers/snapshot';
 
 const NONE = new Set<string>();
-const place = (...names: string[]): string => joinResourcePath(names.map(encodeSegment));
-const file = (...names: string[]): string => toFileSegments(place(...names), NONE).join('/');
+const toPath = (...names: string[]): string => joinResourcePath(names.map(encodeSegment));
+const file = (...names: string[]): string => toFileSegments(toPath(...names), NONE).join('/');
 
 describe('the file name of a resource', () => {
   it.each([
@@ -25,20 +25,20 @@ describe('the file name of a resource', () => {
     [['.Staff #1/EU'], '%2EStaff%20%231%2FEU.json'],
     [['Büro'], 'B%C3%BCro.json'],
     [['*/admin/'], '%2A%2Fadmin%2F.json'],
-    // What Windows takes for a device, and what it cuts off.
+    // Names that Windows treats as devices, or shortens.
     [['CON'], '%43ON.json'],
     [['nul.txt', 'com1'], '%6Eul.txt/%63om1.json'],
     [['console'], 'console.json'],
     [['ends.', 'ends.'], 'ends%2E/ends%2E.json'],
-    // What Git takes for its own.
+    // Names that Git reserves.
     [['git~1'], 'git%7E1.json'],
-    // A folder that has the name of the file beside it.
+    // A folder with the name of the file beside it.
     [['a', 'b.json', 'c'], 'a/b%2Ejson/c.json'],
     [['a', 'b.JSON', 'c.json'], 'a/b%2EJSON/c.json.json'],
     [[], '%.json'],
   ])('of %j is %s and can be parsed back', (names, expected) => {
     expect(file(...names)).toBe(expected);
-    expect(parseFileSegments(expected.split('/'))).toBe(place(...names));
+    expect(parseFileSegments(expected.split('/'))).toBe(toPath(...names));
   });
 
   it('is short and unique for any name', () => {
@@ -97,7 +97,7 @@ describe('the file name of a resource', () => {
     getUserRoles(simulator).add({ name: 'staff', description: 'It is there' });
     await writeSnapshot(gateway, folder, { path: 'users' });
     const roleFile = join(folder, 'users/user-roles/user-role/staff.json');
-    // Where case is nothing, the file is found under either name, and listed under the old one.
+    // A case-insensitive file system finds the file by either name and lists the old one.
     renameSync(roleFile, roleFile.replace('staff.json', 'Staff.json'));
     await writeSnapshot(gateway, folder, { path: 'users' });
     expect(listFiles(folder).filter((name) => /role\/staff\.json$/i.test(name))).toEqual(['users/user-roles/user-role/staff.json']);
@@ -130,19 +130,19 @@ describe('IgnoreRules', () => {
     const test = compileWildcard(`${'a*'.repeat(200)}b`);
     const begin = performance.now();
     expect(test('a'.repeat(1_000_000))).toBe(false);
-    // Without a bound it would be years.
+    // An unbounded match would take years.
     expect(performance.now() - begin).toBeLessThan(60_000);
   });
 
   it('match a name at any depth, also in arrays, or a pointer at one place', () => {
     const ignore = new IgnoreRules(['time-*', '/users/a~1b/rules/*/name', '/users/*/list/0', '/users/x/deep/er']);
     const resource = { 'time-zone': 1, rules: [{ name: 'x', id: 1, 'time-out': 2 }], list: ['a', 'b'], deep: { er: 1, kept: 2 } };
-    expect(ignore.filterResource(place('users', 'a/b'), resource)).toEqual({
+    expect(ignore.filterResource(toPath('users', 'a/b'), resource)).toEqual({
       rules: [{ name: 'x', id: 1 }],
       list: ['b'],
       deep: { er: 1, kept: 2 },
     });
-    expect(ignore.filterResource(place('users', 'x'), resource)).toMatchObject({ deep: { kept: 2 } });
-    expect(ignore.filterResource(place('system'), resource)).toMatchObject({ list: ['a', 'b'], deep: { er: 1 } });
+    expect(ignore.filterResource(toPath('users', 'x'), resource)).toMatchObject({ deep: { kept: 2 } });
+    expect(ignore.filterResource(toPath('system'), resource)).toMatchObject({ list: ['a', 'b'], deep: { er: 1 } });
   });
 });

@@ -26,15 +26,15 @@ import { compareSerializedTrees } from '../../../src/snapshot/serialized-tree';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
 
 const ROOT = CONFIGURATION_ROOT;
-const at = (path: string): string => `${ROOT}/${path}`;
+const toPath = (path: string): string => `${ROOT}/${path}`;
 
 describe('the path of a resource', () => {
   it('has one canonical form, whatever the link looked like', () => {
     expect(normalizePath('/', '')).toBe(ROOT);
-    expect(normalizePath('users/a%2fb/', '')).toBe(at('users/a%2Fb'));
-    expect(normalizePath(['users', 'a b'], '')).toBe(at('users/a%20b'));
-    expect(normalizePath(`/gw${ROOT}/users/x/`, '/gw')).toBe(at('users/x'));
-    expect([splitResourcePath(ROOT), splitResourcePath(at('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
+    expect(normalizePath('users/a%2fb/', '')).toBe(toPath('users/a%2Fb'));
+    expect(normalizePath(['users', 'a b'], '')).toBe(toPath('users/a%20b'));
+    expect(normalizePath(`/gw${ROOT}/users/x/`, '/gw')).toBe(toPath('users/x'));
+    expect([splitResourcePath(ROOT), splitResourcePath(toPath('a/b%20c'))]).toEqual([[], ['a', 'b%20c']]);
   });
 
   it('is within another by whole segments', () => {
@@ -48,10 +48,12 @@ describe('the path of a resource', () => {
   });
 
   it('is recognized among other values', () => {
-    expect([ROOT, at('a'), at('a%20b')].map(isResourcePath)).toEqual([true, true, true]);
-    expect([at('a/'), at('a b'), at('a%2fb'), at('../x'), '/etc/passwd', 'users', `x${ROOT}/a`, 7, undefined].map(isResourcePath)).toEqual(
-      Array(9).fill(false),
-    );
+    expect([ROOT, toPath('a'), toPath('a%20b')].map(isResourcePath)).toEqual([true, true, true]);
+    expect(
+      [toPath('a/'), toPath('a b'), toPath('a%2fb'), toPath('../x'), '/etc/passwd', 'users', `x${ROOT}/a`, 7, undefined].map(
+        isResourcePath,
+      ),
+    ).toEqual(Array(9).fill(false));
   });
 });
 
@@ -60,7 +62,7 @@ describe('the manifest of a snapshot', () => {
     appliance: 'vpn',
     'serial-number': 'S',
     release: null,
-    path: at('users'),
+    path: toPath('users'),
     ignore: [],
     roots: ['b', 'a'],
     names: {},
@@ -76,10 +78,10 @@ describe('the manifest of a snapshot', () => {
 
   it('has the same text for the same content, sorted, without empty fields', () => {
     expect(serializeManifest(manifest)).toBe(
-      `{\n  "format": "gateway-snapshot/1",\n  "appliance": "vpn",\n  "serial-number": "S",\n  "release": null,\n  "path": "${at('users')}",\n  "roots": [\n    "a",\n    "b"\n  ]\n}\n`,
+      `{\n  "format": "gateway-snapshot/1",\n  "appliance": "vpn",\n  "serial-number": "S",\n  "release": null,\n  "path": "${toPath('users')}",\n  "roots": [\n    "a",\n    "b"\n  ]\n}\n`,
     );
     const more = JSON.parse(
-      serializeManifest({ ...manifest, ignore: ['x'], names: { 'b.json': at('users/b'), 'a.json': at('users/a') } }),
+      serializeManifest({ ...manifest, ignore: ['x'], names: { 'b.json': toPath('users/b'), 'a.json': toPath('users/a') } }),
     ) as JsonObject;
     expect(more['ignore']).toEqual(['x']);
     expect(Object.keys(more['names'] as object)).toEqual(['a.json', 'b.json']);
@@ -87,7 +89,7 @@ describe('the manifest of a snapshot', () => {
 
   it('is read as it was written', async () => {
     expect(await read({})).toEqual({ ...manifest, roots: ['a', 'b'] });
-    const full = { ...manifest, release: '9', ignore: ['x'], roots: ['a'], names: { 'a.json': at('users/a') } };
+    const full = { ...manifest, release: '9', ignore: ['x'], roots: ['a'], names: { 'a.json': toPath('users/a') } };
     expect(await readSnapshotManifest(folderWith(serializeManifest(full)))).toEqual(full);
     expect(await read({ 'serial-number': 7, release: {} })).toMatchObject({ 'serial-number': null, release: null });
     const empty = mkdtempSync(join(tmpdir(), 'manifest-'));
@@ -105,7 +107,7 @@ describe('the manifest of a snapshot', () => {
     { roots: [7] },
     { names: [] },
     { names: { 'a.json': '/etc/passwd' } },
-    { names: { 'a.json': at('system') } },
+    { names: { 'a.json': toPath('system') } },
     { names: { 'a.json': 7 } },
   ])('is named when it is damaged: %j', async (more) => {
     const error = await expectFailure(read(more));
@@ -203,12 +205,12 @@ describe('formatComparison', () => {
     expect(text([], [], [])).toEqual(['vpn does not differ from the last check.']);
     expect(
       text(
-        [at('a'), ROOT],
-        [at('b')],
+        [toPath('a'), ROOT],
+        [toPath('b')],
         [
-          { path: at('c'), field: '/x', before: 'a', after: null },
-          { path: at('c'), field: '/y/0', before: undefined, after: { z: 1 } },
-          { path: at('d'), field: '/x', before: 1, after: '2' },
+          { path: toPath('c'), field: '/x', before: 'a', after: null },
+          { path: toPath('c'), field: '/y/0', before: undefined, after: { z: 1 } },
+          { path: toPath('d'), field: '/x', before: 1, after: '2' },
         ],
       ),
     ).toEqual([
@@ -223,15 +225,15 @@ describe('formatComparison', () => {
       '~ d',
       '    x: 1 → "2"',
     ]);
-    expect(text([at('a')], [], [])[0]).toBe('vpn differs from the last check: 1 added.');
-    expect(text([], [], [{ path: at('c'), field: '/x', before: 1, after: 2 }])[0]).toBe('vpn differs from the last check: 1 changed.');
+    expect(text([toPath('a')], [], [])[0]).toBe('vpn differs from the last check: 1 added.');
+    expect(text([], [], [{ path: toPath('c'), field: '/x', before: 1, after: 2 }])[0]).toBe('vpn differs from the last check: 1 changed.');
   });
 
   it('limits the number and the length of lines', () => {
-    const many = (count: number): string[] => Array.from({ length: count }, (_, index) => at(`n${index}`));
+    const many = (count: number): string[] => Array.from({ length: count }, (_, index) => toPath(`n${index}`));
     expect(text(many(500), [], [])).toHaveLength(502);
     expect(text(many(501), [], []).slice(-2)).toEqual(['+ n499', '… and 1 more lines']);
-    const value = (before: string): string | undefined => text([], [], [{ path: at('c'), field: '/x', before, after: 1 }]).at(-1);
+    const value = (before: string): string | undefined => text([], [], [{ path: toPath('c'), field: '/x', before, after: 1 }]).at(-1);
     expect(value('x'.repeat(198))).toBe(`    x: "${'x'.repeat(198)}" → 1`);
     expect(value('x'.repeat(199))).toBe(`    x: "${'x'.repeat(199)}… → 1`);
     expect(value(`${'x'.repeat(198)}🙂`)).toBe(`    x: "${'x'.repeat(198)}\ufffd… → 1`);
@@ -241,37 +243,37 @@ describe('formatComparison', () => {
 it('compareSerializedTrees compares content in order, without unreadable resources', () => {
   const texts = (resources: Record<string, unknown>, ...forbidden: string[]) => ({
     resources: new Map(
-      Object.entries(resources).map(([name, value]) => [at(name), typeof value === 'string' ? value : JSON.stringify(value)]),
+      Object.entries(resources).map(([name, value]) => [toPath(name), typeof value === 'string' ? value : JSON.stringify(value)]),
     ),
-    forbidden: new Set(forbidden.map(at)),
+    forbidden: new Set(forbidden.map(toPath)),
   });
   const before = texts({ c: { x: 1 }, b: { x: 1 }, a: { x: 1 }, same: 'no JSON', 'f/in': { x: 1 }, bare: { list: [] } }, 'g');
   const after = texts({ d: { x: 1 }, b: { x: 2 }, a: { x: 3 }, same: 'no JSON', 'g/in': { x: 1 }, empty: {} }, 'f');
   expect(compareSerializedTrees(before, after)).toEqual({
     equal: false,
-    added: [at('d')],
-    removed: [at('c')],
+    added: [toPath('d')],
+    removed: [toPath('c')],
     changed: [
-      { path: at('a'), field: '/x', before: 1, after: 3 },
-      { path: at('b'), field: '/x', before: 1, after: 2 },
+      { path: toPath('a'), field: '/x', before: 1, after: 3 },
+      { path: toPath('b'), field: '/x', before: 1, after: 2 },
     ],
   });
   expect(compareSerializedTrees(texts({ a: { list: [] } }), texts({ a: { list: [1] } })).changed).toHaveLength(1);
 });
 
 describe('createMessageReference', () => {
-  const snapshot = { format: 'gateway-snapshot/1', appliance: 'vpn', path: at('users'), resources: { [at('users/a')]: { x: 1 } } };
+  const snapshot = { format: 'gateway-snapshot/1', appliance: 'vpn', path: toPath('users'), resources: { [toPath('users/a')]: { x: 1 } } };
 
   it('reads the resources of the snapshot', async () => {
     const reference = createMessageReference({ ...snapshot, time: 'noon', ignore: ['x'] });
     expect([reference.label.text(), reference.path, reference.ignore, [...reference.paths], [...reference.unreadable]]).toEqual([
       'the snapshot of vpn at noon',
-      at('users'),
+      toPath('users'),
       ['x'],
-      [at('users/a')],
+      [toPath('users/a')],
       [],
     ]);
-    expect([await reference.read(at('users/a')), await reference.read(at('users/b'))]).toEqual([{ x: 1 }, undefined]);
+    expect([await reference.read(toPath('users/a')), await reference.read(toPath('users/b'))]).toEqual([{ x: 1 }, undefined]);
     expect(createMessageReference({ ...snapshot, time: 7 }).label.text()).toBe('the snapshot of vpn');
   });
 
@@ -279,8 +281,8 @@ describe('createMessageReference', () => {
     [{ format: 'x' }, 'with is not a snapshot. It must be the result of Take a snapshot, with the format gateway-snapshot/1.'],
     [{ resources: [] }, 'with is not a snapshot. It must be the result of Take a snapshot, with the format gateway-snapshot/1.'],
     [{ resources: { '/etc': {} } }, 'with is damaged: /etc is not one of its resources.'],
-    [{ resources: { [at('system')]: {} } }, `with is damaged: ${at('system')} is not one of its resources.`],
-    [{ resources: { [at('users/a')]: 7 } }, `with is damaged: ${at('users/a')} is not one of its resources.`],
+    [{ resources: { [toPath('system')]: {} } }, `with is damaged: ${toPath('system')} is not one of its resources.`],
+    [{ resources: { [toPath('users/a')]: 7 } }, `with is damaged: ${toPath('users/a')} is not one of its resources.`],
   ])('refuses the snapshot as %j', (more, words) => {
     expect(getThrownError(() => createMessageReference({ ...snapshot, ...more }))).toMatchObject({ code: 'BAD_INPUT', message: words });
   });
@@ -318,7 +320,7 @@ describe('ignore patterns', () => {
   });
 
   it('ignore a resource that a name or a pointer matches, with everything below it', () => {
-    const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(at);
+    const places = ['users', 'users/a%2Fb', 'users/a%2Fb/general', 'system/users', 'system/log', 'user'].map(toPath);
     const ignored = (...words: string[]): string[] =>
       places.filter((one) => new IgnoreRules(words).ignoresPath(one)).map((one) => one.slice(ROOT.length + 1));
     expect(ignored()).toEqual([]);
@@ -335,7 +337,7 @@ describe('ignore patterns', () => {
 
   it('ignore a field that a name matches at any depth, or a pointer at its place', () => {
     const resource = { a: 1, 'x/y': 2, list: [{ a: 1, b: 2 }, 'text', { b: 3 }], deep: { a: { b: 1 }, c: 2 } };
-    const left = (...words: string[]): unknown => new IgnoreRules(words).filterResource(at('users/x'), resource);
+    const left = (...words: string[]): unknown => new IgnoreRules(words).filterResource(toPath('users/x'), resource);
     expect(left()).toBe(resource);
     expect(left('other')).toEqual(resource);
     expect(left('a')).toEqual({ 'x/y': 2, list: [{ b: 2 }, 'text', { b: 3 }], deep: { c: 2 } });
@@ -345,14 +347,14 @@ describe('ignore patterns', () => {
     expect(left('/users/x/list/1', '/users/x/list/0/a')).toMatchObject({ list: [{ b: 2 }, { b: 3 }] });
     expect(left('/users/x/list/*/b')).toMatchObject({ list: [{ a: 1 }, 'text', {}] });
     expect(left('/users/x/deep/a/b/c')).toEqual(resource);
-    expect(new IgnoreRules(['/users/a b/x']).filterResource(at('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
+    expect(new IgnoreRules(['/users/a b/x']).filterResource(toPath('users/a%20b'), { x: 1, y: 2 })).toEqual({ y: 2 });
   });
 
   it('are sorted, unique and extensible', () => {
     const ignore = new IgnoreRules(['b', 'a', 'b']);
     expect([ignore.patterns, ignore.extend(['c', 'a']).patterns, new IgnoreRules().patterns]).toEqual([['a', 'b'], ['a', 'b', 'c'], []]);
     expect([ignore.extend(), ignore.extend([])]).toEqual([ignore, ignore]);
-    expect(ignore.extend(['c']).ignoresPath(at('c'))).toBe(true);
+    expect(ignore.extend(['c']).ignoresPath(toPath('c'))).toBe(true);
   });
 
   it('must not match everything or be too many', () => {
@@ -372,7 +374,7 @@ describe('ignore patterns', () => {
 
 describe('the safe file name of a segment', () => {
   const none = new Set<string>();
-  const name = (path: string, alike = none): string => toFileSegments(at(path), alike).join('/');
+  const name = (path: string, alike = none): string => toFileSegments(toPath(path), alike).join('/');
 
   it('is not one that a file system confuses', () => {
     for (const reserved of ['con', 'PRN', 'aux.x', 'nul', 'com1', 'lpt9', 'conin%24', 'conout%24']) {
@@ -380,7 +382,7 @@ describe('the safe file name of a segment', () => {
       expect(name(`x${reserved}`)).toBe(`x${reserved}.json`);
     }
     expect(name('a.json.b/c')).toBe('a.json.b/c.json');
-    const alike = new Set([at('Staff')]);
+    const alike = new Set([toPath('Staff')]);
     expect(name('Staff', alike)).toMatch(/^Staff%~[0-9a-f]{12}\.json$/);
     expect(name('Staff/x', alike)).toMatch(/^Staff%~[0-9a-f]{12}\/x\.json$/);
     expect(name('staff', alike)).toBe('staff.json');
@@ -397,7 +399,7 @@ describe('the safe file name of a segment', () => {
   it('can be parsed back to its path, or is foreign', () => {
     expect(
       [['%.json'], ['a', 'b%20c.json'], ['a', '%.json'], [], ['json'], ['%zz.json'], ['a', '', 'b.json']].map(parseFileSegments),
-    ).toEqual([ROOT, at('a/b%20c'), undefined, undefined, undefined, undefined, undefined]);
+    ).toEqual([ROOT, toPath('a/b%20c'), undefined, undefined, undefined, undefined, undefined]);
     expect(findCaseCollisions(['/a', '/A', '/b'])).toEqual(['/a', '/A']);
     expect(findCaseCollisions(['/a', '/A'])).toEqual(['/a', '/A']);
     expect(findCaseCollisions(['/a'])).toEqual([]);

@@ -38,7 +38,7 @@ async function resources(gateway: AnyGateway): Promise<unknown> {
 describe('DependencyScheduler', () => {
   const refused = (): Promise<void> => Promise.reject(new GatewayError('REJECTED', 'It refers to nothing.'));
 
-  /** What each of them came to, in the order in which they did; those in `needs` are refused until what they need is done. */
+  /** Results in the order of completion. Items in `needs` are refused until their dependencies are done. */
   async function run(places: readonly string[], needs: Record<string, string>, atOnce = 4): Promise<string[]> {
     const turns = new DependencyScheduler(places, atOnce);
     const log: string[] = [];
@@ -95,7 +95,7 @@ describe('snapshot.revert', () => {
     expect(asBulkResult(data).results).toContainEqual({ item: CLOCK, ok: true, status: 200 });
     expect(envelope).toMatchObject({ ok: true, changed: true });
     expect(envelope.diff).toContainEqual({ path: CLOCK, field: '/ntp-server', before: 'ntp.example.com', after: 'pool.ntp.org' });
-    // Neither is above the other: they go out at once.
+    // Neither is a parent of the other, so both start at once.
     expect(listWriteLines(simulator).sort()).toEqual([`PUT ${CLOCK}`, `PUT ${CONFIGURATION_PATH}/system/log/events`]);
     expect(await resources(gateway)).toEqual(before);
     expect((await revert(gateway, folder, '/')).envelope).toMatchObject({ ok: true, changed: false });
@@ -120,7 +120,7 @@ describe('snapshot.revert', () => {
     const folder = createTemporaryFolder();
     await writeSnapshot(gateway, folder);
     const before = await resources(gateway);
-    // A realm refers to roles, which stand behind it.
+    // A realm refers to roles that come later.
     simulator.state.configuration.collection('users', 'user-realms', 'realm').items.delete('Contractors');
     getUserRoles(simulator).items.delete('Contractors');
     const { data } = await revert(gateway, folder, 'users');
@@ -204,7 +204,7 @@ describe('snapshot.revert', () => {
     expect(envelope).toMatchObject({ ok: false, changed: true });
     const error = await expectFailure(revert(gateway, folder, CLOCK));
     expect(error).toMatchObject({ code: 'REJECTED', cause: { results: [{ item: CLOCK, ok: false }] } });
-    // Not again and again.
+    // It is not tried forever.
     expect(listWriteLines(simulator).filter((line) => line === `PUT ${CLOCK}`).length).toBeLessThan(5);
   });
 

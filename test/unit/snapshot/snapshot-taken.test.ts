@@ -19,14 +19,14 @@ import {
 } from '../../helpers/snapshot';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
-// A snapshot of any tree in a folder, and compared with what is there.
+// Takes a snapshot of a tree into a folder and compares it.
 
 describe('snapshot.take', () => {
   it('works for an account that cannot read the system information', async () => {
-    const told = async (status: number): Promise<unknown> =>
+    const readSerial = async (status: number): Promise<unknown> =>
       (await gatewayFor(await serveTree({ '/a': { v: 1 }, [SYSTEM_INFORMATION_PATH]: status })).run('snapshot.take', { path: 'a' })).data;
-    for (const status of [403, 404]) expect(await told(status)).toMatchObject({ 'serial-number': null, release: null });
-    expect((await expectFailure(told(422))).code).toBe('REJECTED');
+    for (const status of [403, 404]) expect(await readSerial(status)).toMatchObject({ 'serial-number': null, release: null });
+    expect((await expectFailure(readSerial(422))).code).toBe('REJECTED');
   });
 
   it('keeps unreadable resources in the folder, and removes deleted ones', async () => {
@@ -54,7 +54,7 @@ describe('snapshot.take', () => {
       appliance: 'vpn-1',
       'serial-number': 'S1',
     });
-    // A part is taken anew, with what the whole does not count.
+    // A partial snapshot inherits the ignored patterns.
     expect(await take({ '/a': { v: 1 } }, 'a')).toMatchObject({ resources: 1, changed: 0, removed: 1 });
     expect(readResourceFile(folder, SNAPSHOT_MANIFEST_FILE)).toMatchObject({ roots: ['a', 'b'], path: T });
     expect(await take({ '': { b: linkTo('/b') }, '/b': { v: 1 } }, '/', { ignore: ['v'] })).toMatchObject({
@@ -107,11 +107,11 @@ describe('snapshot.take', () => {
       `${folder} holds the snapshot of ${T}/a. Use another folder for ${T}/b.`,
     );
     expect(await takeSnapshot({ path: 'a/x', folder }, call)).toMatchObject({ added: 1, removed: 0 });
-    for (const [place, why] of [
+    for (const [relativePath, why] of [
       [join(folder, 'none/x'), 'cannot be written: it, or its folder, does not exist'],
       [join(folder, 'a.json'), 'is no folder'],
     ] as const)
-      expect((await expectFailure(takeSnapshot({ path: 'a', folder: place }, call))).message).toContain(`${place} ${why}`);
+      expect((await expectFailure(takeSnapshot({ path: 'a', folder: relativePath }, call))).message).toContain(`${relativePath} ${why}`);
   });
 
   it('compares with a current state in which empty equals missing', async () => {
@@ -119,7 +119,7 @@ describe('snapshot.take', () => {
       format: 'gateway-snapshot/1',
       appliance: 'vpn',
       path: `${T}/a`,
-      resources: Object.fromEntries(Object.entries(resources).map(([place, resource]) => [T + place, resource])),
+      resources: Object.fromEntries(Object.entries(resources).map(([relativePath, resource]) => [T + relativePath, resource])),
       ...more,
     });
     const compare = async (tree: ServedTree, resources: Record<string, object>, input: object = {}, more: object = {}) =>
@@ -166,9 +166,9 @@ describe('snapshot.take', () => {
     expect((await expectFailure(compare(tree, same, { path: 'b' }))).message).toBe(
       `path is ${T}/b, but the snapshot of vpn begins at ${T}/a.`,
     );
-    const wanted = 'Enter exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).';
-    expect((await expectFailure(compare(tree, same, { folder: '/tmp' }))).message).toBe(wanted);
-    expect((await expectFailure(compare(tree, same, { other: 'x' }))).message).toBe(wanted);
+    const expectedMessage = 'Enter exactly one of with (a snapshot), folder (of a snapshot) and other (the name of another appliance).';
+    expect((await expectFailure(compare(tree, same, { folder: '/tmp' }))).message).toBe(expectedMessage);
+    expect((await expectFailure(compare(tree, same, { other: 'x' }))).message).toBe(expectedMessage);
   });
 
   function vanishingOf(): ServedTree {
@@ -182,14 +182,16 @@ describe('snapshot.take', () => {
 });
 
 describe('a reverted resource', () => {
-  /** An appliance whose resources can be written, and a snapshot of it as these files tell it. */
+  /** An appliance with writable resources, and a snapshot folder with these files. */
   async function reverted(tree: Record<string, JsonObject>, files: Record<string, JsonObject>, path: string) {
-    const server = await startRawServer(({ method, path: asked, body }) => {
-      if (asked === SYSTEM_INFORMATION_PATH) return httpResponse(200, '{"system-information":{"serial-number":"S1"}}');
-      const place = asked.slice(T.length + 1);
-      if (method === 'PUT') tree[place] = JSON.parse(body) as JsonObject;
+    const server = await startRawServer(({ method, path: requestPath, body }) => {
+      if (requestPath === SYSTEM_INFORMATION_PATH) return httpResponse(200, '{"system-information":{"serial-number":"S1"}}');
+      const relativePath = requestPath.slice(T.length + 1);
+      if (method === 'PUT') tree[relativePath] = JSON.parse(body) as JsonObject;
       if (method === 'PUT') return httpResponse(200, '{"result":{"info":[{"message":"Done."}]}}');
-      return tree[place] ? httpResponse(200, JSON.stringify(tree[place])) : httpResponse(404, '{"result":{"errors":[{"message":"No."}]}}');
+      return tree[relativePath]
+        ? httpResponse(200, JSON.stringify(tree[relativePath]))
+        : httpResponse(404, '{"result":{"errors":[{"message":"No."}]}}');
     });
     const folder = createTemporaryFolder();
     const manifest = { appliance: 'vpn', 'serial-number': 'S1', release: null, path: T, ignore: [], roots: ['a', 'b'], names: {} };
@@ -218,7 +220,7 @@ describe('a reverted resource', () => {
       links: [],
       none: [],
       mixed: ['x'],
-      // Not every three stars stand for a secret.
+      // Three stars are not always a masked secret.
       note: '***',
     };
     const present = {
@@ -259,17 +261,17 @@ describe('a reverted resource', () => {
     const same = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: '***' }, a: { v: 1 }, 'a/none': { list: [] }, 'a/full': { list: [] } };
     const tree = { 'a/z': { v: 1 }, 'a/b': { v: 1, password: 'p' }, a: { v: 1 }, 'a/full': { list: [] } };
     const { items, envelope, puts } = await reverted({ ...tree }, same, 'a');
-    expect(items).toEqual(['a', 'a/b', 'a/full', 'a/none', 'a/z'].map((place) => `${T}/${place}`));
+    expect(items).toEqual(['a', 'a/b', 'a/full', 'a/none', 'a/z'].map((relativePath) => `${T}/${relativePath}`));
     expect([envelope.changed, puts]).toEqual([false, []]);
     expect(envelope).not.toHaveProperty('incomplete');
     const places = ['a', ...Array.from({ length: 20 }, (_, index) => `a/x${(index * 7) % 20}`)];
-    const all = (v: number) => Object.fromEntries(places.map((place) => [place, { v }]));
-    // Two at a time: what lies in another comes after it, the rest as it may.
-    const { puts: written, items: told } = await reverted(all(2), all(1), 'a');
+    const all = (v: number) => Object.fromEntries(places.map((relativePath) => [relativePath, { v }]));
+    // Two at a time: a child waits for its parent, others do not.
+    const { puts: written, items: readSerial } = await reverted(all(2), all(1), 'a');
     expect([written[0], written.toSorted()]).toEqual(['a', places.toSorted()]);
-    // They are told in the order of places all the same.
-    expect(told).toEqual(places.toSorted().map((place) => `${T}/${place}`));
-    // A list of nothing that has something now is one of nothing again.
+    // Results are still in path order.
+    expect(readSerial).toEqual(places.toSorted().map((relativePath) => `${T}/${relativePath}`));
+    // An empty list in the snapshot empties the current one.
     expect((await reverted({ ...tree, 'a/full': { list: [1] } }, same, 'a')).puts).toEqual(['a/full']);
     const error = await expectFailure(reverted(tree, same, 'b'));
     expect(error.message).toMatch(/ has no resource at or below \/api\/v1\/configuration\/b\. Nothing was sent\.$/);

@@ -81,7 +81,7 @@ describe('snapshot.take into a message', () => {
   ] as const)('gives the same result if an appliance has %o', async (variants) => {
     const { gateway: plain } = await startSimulatorWithGateway({ variants: variants.uac ? { uac: 'absent' } : {} });
     const { gateway } = await startSimulatorWithGateway({ variants });
-    // A list with nothing in it stands here or there.
+    // An empty list on one side only.
     const filled = ({ resources }: Snapshot) => Object.entries(resources).filter(([, resource]) => !isEmptyResource(resource));
     expect(filled(await readSnapshot(gateway))).toEqual(filled(await readSnapshot(plain)));
   });
@@ -93,7 +93,7 @@ describe('snapshot.take into a message', () => {
       const [one, other] = [await readSnapshot(gateway, { path }), await readSnapshot(plain, { path })];
       expect(one.resources).toEqual(other.resources);
     }
-    // What is a list of texts and nothing else is asked for once, and stays one.
+    // A list of texts alone is checked once and stays a list.
     simulator.fault({
       match: ({ path }) => path === `${CONFIGURATION_PATH}/system/log/events`,
       body: '{"servers":["10.0.0.1","10.0.0.2"]}',
@@ -116,7 +116,7 @@ describe('snapshot.take into a message', () => {
     expect(paths.filter((path) => /\/log\/|\/uac|user-role\/[^/]*\/general/.test(path))).toEqual([]);
     expect(paths.filter((path) => 'description' in (resources[path] ?? {}))).toEqual([]);
     expect(listRequestLines(simulator).filter((line) => /\/log|\/uac/.test(line))).toEqual([]);
-    // A name that is told whole is no part of another.
+    // A complete name does not match part of another.
     expect(paths.some((path) => path.includes('/catalog') || path.includes('admin-role'))).toBe(true);
   });
 
@@ -142,15 +142,15 @@ describe('the crawl', () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 60, vanishing: 7 } });
     const folder = createTemporaryFolder();
     const { envelope, data } = await gateway.run('snapshot.take', { path: 'users/resource-policies', folder });
-    const left = [...getResourcePolicies(simulator).items.keys()];
-    expect(left).toHaveLength(59 - 8);
-    expect(data).toMatchObject({ resources: left.length + 1 });
+    const remaining = [...getResourcePolicies(simulator).items.keys()];
+    expect(remaining).toHaveLength(59 - 8);
+    expect(data).toMatchObject({ resources: remaining.length + 1 });
     expect(envelope).not.toHaveProperty('missing');
     const set = `${CONFIGURATION_PATH}/users/resource-policies/policy-set/Set%200000`;
     // Once for all of them.
     expect(listRequestLines(simulator).filter((line) => line === `GET ${set}`)).toHaveLength(2);
 
-    // One that comes while another one goes.
+    // One resource appears while another vanishes.
     simulator.state.variants.vanishing = 0;
     simulator.fault({
       match: ({ path }) => path.endsWith('Policy%20000001'),
@@ -165,8 +165,8 @@ describe('the crawl', () => {
 
   it('names resources that are linked but do not exist', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeTree: 3 } });
-    const gone = { match: ({ path }: { path: string }) => path.endsWith('Policy%20000001'), status: 404, times: 99 };
-    simulator.fault(gone);
+    const notFound = { match: ({ path }: { path: string }) => path.endsWith('Policy%20000001'), status: 404, times: 99 };
+    simulator.fault(notFound);
     const { envelope } = await gateway.run('snapshot.take', { path: 'users/resource-policies' });
     expect(envelope).toMatchObject({ ok: true, missing: [`${POLICIES}/Policy%20000001`] });
     expect(listRequestLines(simulator).length).toBeLessThan(20);

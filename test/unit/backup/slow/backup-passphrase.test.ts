@@ -13,7 +13,7 @@ const PASSPHRASE = 'of the nightly backup';
 const imports = (simulator: Simulator): string[] => listRequestLines(simulator).filter((line) => line.includes('import'));
 const fileOf = ({ folder: path, files }: BackupResult): string => join(path, files[0]?.file ?? '');
 
-/** A backup under another name and time, by somebody who can write to the folder and knows the format. */
+/** A backup under another name and time, made by somebody who can write to the folder and knows the format. */
 function relabel(
   { backup, folder: path, time, files }: BackupResult,
   year: string,
@@ -43,7 +43,7 @@ describe('a restore with a passphrase', () => {
     const message = await restoreFails(gateway, path);
     expect(message).toContain(`${plain.backup}.xml was made without a passphrase`);
     expect(imports(simulator)).toEqual([]);
-    // Without one it is as it always was.
+    // Without a passphrase nothing changes.
     await gateway.run('backup.restore', { folder: path, backup: plain.backup, 'backup-first': false });
     expect(imports(simulator)).toHaveLength(1);
   });
@@ -51,26 +51,26 @@ describe('a restore with a passphrase', () => {
   it('refuses a plain file in place of the encrypted one, whatever the manifest says', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
+    const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
     const plain = await takeBackup(gateway, { folder: path });
-    copyFileSync(fileOf(plain), fileOf(made));
-    const [{ bytes, sha256, content } = readManifestFile(made).files[0]!] = readManifestFile(plain).files;
-    const manifest = readManifestFile(made);
+    copyFileSync(fileOf(plain), fileOf(created));
+    const [{ bytes, sha256, content } = readManifestFile(created).files[0]!] = readManifestFile(plain).files;
+    const manifest = readManifestFile(created);
     const forged = { ...manifest.files[0], bytes, sha256, content };
-    writeFileSync(made.manifest, JSON.stringify({ ...manifest, files: [forged] }));
-    expect(await restoreFails(gateway, path, made.backup)).toContain('manifest was changed');
-    writeFileSync(made.manifest, JSON.stringify({ ...manifest, files: [{ ...forged, encryption: null }] }));
-    expect(await restoreFails(gateway, path, made.backup)).toContain('without a passphrase');
+    writeFileSync(created.manifest, JSON.stringify({ ...manifest, files: [forged] }));
+    expect(await restoreFails(gateway, path, created.backup)).toContain('manifest was changed');
+    writeFileSync(created.manifest, JSON.stringify({ ...manifest, files: [{ ...forged, encryption: null }] }));
+    expect(await restoreFails(gateway, path, created.backup)).toContain('without a passphrase');
     expect(imports(simulator)).toEqual([]);
   });
 
   it('refuses a backup of another passphrase or with the MAC of another backup', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
+    const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
     const foreign = await takeBackup(gateway, { folder: path, passphrase: 'mine' });
     expect(await restoreFails(gateway, path)).toContain('passphrase is wrong');
-    const { authentication } = readManifestFile(made);
+    const { authentication } = readManifestFile(created);
     writeFileSync(foreign.manifest, JSON.stringify({ ...readManifestFile(foreign), authentication }));
     expect(await restoreFails(gateway, path)).toContain('manifest was changed');
     expect(imports(simulator)).toEqual([]);
@@ -83,7 +83,7 @@ describe('a restore with a passphrase', () => {
     const other = relabel(old, '2099');
     expect(await restoreFails(gateway, path)).toContain(`${other}.json`);
     expect(await restoreFails(gateway, path, other)).toContain('manifest was changed');
-    // Renamed alone, it is none even without a passphrase.
+    // A renamed backup is invalid even without a passphrase.
     renameSync(old.manifest, join(path, `${other}.json`));
     const error = await expectFailure(gateway.run('backup.restore', { folder: path, backup: other }));
     expect(error.message).toContain('another backup name');
@@ -93,21 +93,21 @@ describe('a restore with a passphrase', () => {
   it('refuses a backup of another appliance with the serial number of this one', async () => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
-    const text = readFileSync(made.manifest, 'utf8');
-    writeFileSync(made.manifest, text.replace(/"serial-number": "[^"]*"/, '"serial-number": "FOREIGN"'));
-    expect(await restoreFails(gateway, path, made.backup, { 'any-appliance': true })).toContain('manifest was changed');
+    const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
+    const text = readFileSync(created.manifest, 'utf8');
+    writeFileSync(created.manifest, text.replace(/"serial-number": "[^"]*"/, '"serial-number": "FOREIGN"'));
+    expect(await restoreFails(gateway, path, created.backup, { 'any-appliance': true })).toContain('manifest was changed');
     expect(imports(simulator)).toEqual([]);
   });
 
   it.each(['hmac-sha256', 'authentication'])('refuses a backup of an earlier version without %s, and says what to do', async (name) => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
-    const made = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
-    const { authentication, ...manifest } = readManifestFile(made);
+    const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
+    const { authentication, ...manifest } = readManifestFile(created);
     const files = manifest.files.map((file) => ({ ...file, 'hmac-sha256': undefined }));
     const old = name === 'authentication' ? { ...manifest, format: 'gateway-backup/1' } : { ...manifest, authentication, files };
-    writeFileSync(made.manifest, JSON.stringify(old));
+    writeFileSync(created.manifest, JSON.stringify(old));
     expect(await restoreFails(gateway, path)).toMatch(/earlier version.*openssl.*transfer node/);
     expect(imports(simulator)).toEqual([]);
   });
@@ -144,7 +144,7 @@ describe('a restore with a passphrase', () => {
     const second = await night();
     expect(second).toMatchObject({ changed: false, previous: first.backup });
     changeUserFullname(simulator, 'By an intruder');
-    // Who would hide it writes into the last manifest that the configuration was so already.
+    // An attacker would record the current configuration in the last manifest to hide a change.
     const { content } = readManifestFile(await takeBackup(gateway, { folder: path })).files[0]!;
     const manifest = readManifestFile(second);
     writeFileSync(second.manifest, JSON.stringify({ ...manifest, files: [{ ...manifest.files[0], content }] }));
@@ -155,14 +155,14 @@ describe('a restore with a passphrase', () => {
 describe('an import from a backup', () => {
   const SECRET = { passphrase: PASSPHRASE };
 
-  /** The same file, replaced in some way as soon as the export of the backup before it has begun. */
+  /** Replaces the file as soon as the export of the new backup has begun. */
   async function swapped(options: Record<string, unknown>, swap: (wanted: string, other: string) => void): Promise<string> {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const { backup, ...wanted } = await takeBackup(gateway, { folder: path, ...options });
     changeUserFullname(simulator, 'Of the other');
     const other = await takeBackup(gateway, { folder: path, ...options });
-    // A time that can be set again to the nanosecond.
+    // A time that can be restored to the nanosecond.
     utimesSync(fileOf({ backup, ...wanted }), 1e9, 1e9);
     let exports = 0;
     const match = ({ path: asked, method }: { path: string; method: string }): boolean => {
@@ -175,7 +175,7 @@ describe('an import from a backup', () => {
     const passphrase = options.passphrase !== undefined && SECRET;
     const error = await expectFailure(gateway.run('backup.restore', { folder: path, backup, ...passphrase }));
     expect([error.code, exports]).toEqual(['BAD_INPUT', 1]);
-    // A request that never got its last byte has no answer, and changes nothing.
+    // A request without its last byte gets no response and changes nothing.
     const imports = simulator.requests.filter(({ path: asked, method }) => asked.includes('import-xml') || method === 'PUT');
     expect(imports.filter(({ status, body }) => status !== 0 || body !== '')).toEqual([]);
     expect(listOpenFiles().filter((file) => file.startsWith(path))).toEqual([]);
@@ -200,11 +200,11 @@ describe('an import from a backup', () => {
     expect(await swapped(options, writeUnseen)).toMatch(/changed while it was sent.*Nothing was restored/);
   });
 
-  /** Changes one byte in the middle, in place, with the time of the last change as before. */
+  /** Changes one byte in the middle, in place, and restores the modification time. */
   function writeUnseen(file: string): void {
     const bytes = readFileSync(file);
-    const at = Math.max(bytes.indexOf('fullname'), bytes.length >> 1);
-    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    const offset = Math.max(bytes.indexOf('fullname'), bytes.length >> 1);
+    bytes[offset] = (bytes[offset] ?? 0) ^ 1;
     writeFileSync(file, bytes);
     utimesSync(file, 1e9, 1e9);
   }

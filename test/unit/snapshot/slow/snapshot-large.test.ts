@@ -7,7 +7,7 @@ import { listFiles, runGit, SNAPSHOT_MANIFEST_FILE, createTemporaryFolder, write
 import { startChild, readOutput } from '../../../helpers/transfer';
 
 const POLICIES = 20_000;
-/** All resources together are longer than what a process may use. */
+/** All resources together need more memory than the process may use. */
 const HEAP_MIB = 96;
 const LENGTH = 6000;
 

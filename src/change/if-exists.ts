@@ -1,9 +1,19 @@
 import type { WriteResult } from '../model/envelope';
 import { asGatewayError } from '../model/error';
+import type { JsonObject } from '../model/json';
 import { booleanField, type OperationContext } from '../model/operation';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
-import { readIfExists } from './read-if-exists';
+
+/** Reads a resource; undefined if it does not exist. `allowCached` accepts a read of the same run since the last write to the path. */
+export async function readIfExists(path: string, call: OperationContext, allowCached = false): Promise<JsonObject | undefined> {
+  try {
+    return await ((allowCached && call.cachedRead(path)) || call.read({ method: 'GET', path }));
+  } catch (thrown) {
+    if (asGatewayError(thrown).requestCode === 'NOT_FOUND') return undefined;
+    throw thrown;
+  }
+}
 
 /** Field of every operation that deletes something. `Gateway` applies it to all operations that are a single request. */
 export const missingOkField = booleanField('Missing is fine', 'A missing resource counts as success, with `msg.envelope.changed` false.', {
