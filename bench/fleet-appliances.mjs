@@ -1,5 +1,5 @@
 // @ts-check
-// Many appliances in a process of its own; told over IPC how many, asked for what they saw.
+// Runs many appliances in a separate process. It gets their number as an argument and reports their counts over IPC.
 import process from 'node:process';
 import { loadBenchmarkServer } from './server/load.mjs';
 

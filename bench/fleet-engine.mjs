@@ -1,6 +1,6 @@
 // @ts-check
-// node bench/fleet-engine.mjs [--items <n>]: what the engine of fleet/ costs by itself, on the PostgreSQL that comes by npm. The appliances
-// answer at once, or after a delay, without a network: what is measured is the engine. Linux only.
+// node bench/fleet-engine.mjs [--items <n>] measures the cost of the engine of fleet/, on the PostgreSQL from npm. The appliances respond at
+// once or after a delay, without a network, so only the engine is measured. Linux only.
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, loadavg, tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const { Engine } = require(join(root, 'fleet', 'dist', 'engine', 'index.js'));
 /** @type {{ createEmbeddedPostgres(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
 const { createEmbeddedPostgres } = require(join(root, 'fleet', 'dist', 'engine', 'npm-postgres.js'));
 
-/** What appliances do, by their operation. @type {Record<string, Work>} */
+/** Simulated work of each operation. @type {Record<string, Work>} */
 const works = {
   'sessions.list': async () => done(false),
   'config.ensure': async ({ beforeWrite }) => {
@@ -49,7 +49,7 @@ const works = {
 };
 const done = (/** @type {boolean} */ changed) => ({ data: {}, envelope: { ok: true, changed, requests: 1, retries: 0, logins: 0 } });
 
-/** CPU of PostgreSQL so far, in ms: the first process and all that it has started. @param {string} folder */
+/** CPU time of PostgreSQL in ms: the main process and its children. @param {string} folder */
 function postgresCpu(folder) {
   const [main = ''] = readFileSync(join(folder, 'gateway-fleet-postgres', 'data', 'postmaster.pid'), 'utf8').split('\n');
   const fields = readdirSync('/proc')
@@ -88,13 +88,13 @@ async function run(engine, operation, items, more = {}) {
       },
     });
   });
-  const begun = performance.now();
+  const startedAt = performance.now();
   await engine.startRun({
     ...{ id, kind: 'operation', operation, input: {}, selection: '*', dryRun: false, urgent: false, withData: false, repeats: true },
     ...{ canary: 0, ends: [items], maxFailures: Infinity, node: id, initiator: {}, ...more },
     items: Array.from({ length: items }, (_, index) => ({ appliance: `vpn-${index}` })),
   });
-  return ((await reported) - begun) / 1000;
+  return ((await reported) - startedAt) / 1000;
 }
 
 /** @param {string} folder @param {() => Promise<unknown>} work */

@@ -1,5 +1,5 @@
 // @ts-check
-// What appliances of an inventory cost: made, and used once. Run with --expose-gc; told the addresses, tells bytes for each.
+// Measures the memory of an inventory, unused and after one use. Run it with --expose-gc. It gets addresses and reports bytes.
 import { createRequire } from 'node:module';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -21,7 +21,7 @@ async function settled() {
   return { rss, held: heapUsed + external };
 }
 
-// What is loaded once is no cost of an appliance.
+// Load modules before the measurement, because they are not a cost of an appliance.
 const warm = new Inventory(settings);
 await warm.loadEntries(entries.slice(0, 1));
 await runOnMany(warm.appliances, 'sessions.list', {});
@@ -38,6 +38,6 @@ const bytes = (/** @type {typeof before} */ now, /** @type {typeof before} */ th
   held: now.held - then.held,
 });
 process.send?.({ id: 0, value: { readMs, ok: data.ok, unused: bytes(unused, before), used: bytes(used, unused) } });
-// So that the sockets are given back by whoever holds them.
+// Keep the process alive, so that the benchmark can see it close idle sockets.
 process.on('disconnect', () => process.exit());
 setInterval(() => undefined, 1000);

@@ -1,4 +1,4 @@
-// Loaded into the Node-RED that is measured: tells over IPC what its process has spent, and how long its event loop stood still.
+// Loaded into the measured Node-RED. It reports the CPU time and the event-loop delay of the process over IPC.
 'use strict';
 
 const { monitorEventLoopDelay } = require('node:perf_hooks');

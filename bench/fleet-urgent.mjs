@@ -18,7 +18,7 @@ import { node24 } from '../scripts/node24.mjs';
 import { root } from '../scripts/tools.mjs';
 
 /** @typedef {import('../src/model/coordination.js').Coordination} Coordination */
-/** Not by its own types: what the second package depends on may not be installed yet. */
+/** The types are written here, because the dependencies of the second package may not be installed yet. */
 /** @typedef {{ coordination: Coordination, start(): Promise<void>, startRun(order: object): Promise<void>, addListener(listener: object): () => void }} Engine */
 
 const require = createRequire(import.meta.url);
@@ -28,7 +28,7 @@ const USER = 'j.doe';
 const SECTION = '\n## A user is ended everywhere\n';
 const fromDist = (/** @type {string[]} */ ...path) => require(join(root, 'dist', 'src', ...path));
 
-/** Many appliances, with one session of the user in each. @param {{ count: number }} options */
+/** Starts appliances with one session of the user each. @param {{ count: number }} options */
 async function appliances({ count }) {
   /** @type {typeof import('../src/simulator/index.js')} */
   const { startSimulatedFleet } = fromDist('simulator', 'index.js');

@@ -1,6 +1,6 @@
 // @ts-check
-// The second package, `fleet/`: installed at first need with a lock file of its own, so that the root's `npm ci` stays as quick as it is,
-// and built. `node scripts/fleet.mjs [test …]` runs its tests besides, on a Node.js that pg-boss runs on.
+// Installs and builds the second package, `fleet/`. It has its own lock file and is installed on first use, so that `npm ci` in the root
+// stays fast. `node scripts/fleet.mjs test [file]` also runs its tests, on a Node.js that pg-boss supports.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,12 +12,12 @@ import { installedFolder, root } from './tools.mjs';
 
 const folder = join(root, 'fleet');
 
-/** A program of the root's, by its file: under npm the word could be another one. @param {string} name */
+/** Path of a program of the root package. Under npm, its name could mean another one. @param {string} name */
 const program = (name) => createRequire(import.meta.url).resolve(name);
 
-/** Folder of the package with what it depends on; the package that it builds on is this repository. @returns {string} */
+/** Installs the dependencies and gives the folder of the package. @returns {string} */
 export function installFleet() {
-  // Its peer is this repository.
+  // The peer dependency is this repository, so npm must not install it.
   installedFolder(folder, 'fleet', ['--legacy-peer-deps']);
   const scope = join(folder, 'node_modules', '@gateway-admin');
   if (!existsSync(join(scope, 'node-red', 'package.json'))) {
@@ -28,7 +28,7 @@ export function installFleet() {
   return folder;
 }
 
-/** Builds it into fleet/dist; the root has been built before. @returns {string} */
+/** Builds the package into fleet/dist. The root package must be built before. @returns {string} */
 export function buildFleet() {
   installFleet();
   rmSync(join(folder, 'dist'), { recursive: true, force: true });

@@ -7,11 +7,11 @@ const STEP_INTERVAL_MS = 250;
 export interface CoordinatorOptions {
   readonly database: Database;
   readonly store: RunStore;
-  /** Jobs may have been sent, or a run may be over. */
+  /** Called after each step: it may have sent jobs or finished the run. */
   readonly onStep: (isOver: boolean) => void;
 }
 
-/** Leads runs from part to part. It keeps nothing itself: whoever takes its job next reads the ledger and goes on. */
+/** Leads runs from batch to batch. It has no state, so another process can continue from the run store. */
 export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #stop = new AbortController();

@@ -8,7 +8,7 @@ import {
 } from '@gateway-admin/node-red';
 import type { ItemRow, RunRow } from '../store/rows';
 
-/** As of a run on many appliances in one Node-RED; a write of which nobody knows whether it happened is told apart. */
+/** Same format as a run on many appliances in one Node-RED, with unknown outcomes counted separately. */
 export interface FleetReport {
   run: string;
   total: number;

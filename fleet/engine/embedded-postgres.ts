@@ -7,21 +7,21 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const DATABASE_USER = 'fleet';
-/** PostgreSQL does not run as root: it runs as this one then. */
+/** PostgreSQL refuses to run as root. Under root, it runs as this user. */
 const SERVICE_USER = 'postgres';
 
 export interface EmbeddedPostgresOptions {
-  /** Where `initdb`, `postgres` and `pg_ctl` are. */
+  /** Folder with `initdb`, `postgres` and `pg_ctl`. */
   readonly binaries: string;
-  /** What it keeps, and its password. */
+  /** Folder for its data and its password. */
   readonly folder: string;
 }
 
-/** A PostgreSQL of our own in a folder: made at the first start, found running again after its starter has died. */
+/** A PostgreSQL in a folder. It is created at the first start, and found again if it still runs after its starter died. */
 export class EmbeddedPostgres {
   readonly #binaries: string;
   readonly #folder: string;
-  /** Whom it runs as. */
+  /** User that runs it; undefined for the current user. */
   #runAs: { uid: number; gid: number } | undefined;
 
   constructor({ binaries, folder }: EmbeddedPostgresOptions) {
@@ -29,7 +29,7 @@ export class EmbeddedPostgres {
     this.#folder = folder;
   }
 
-  /** Gives its address; the port is any that is free, unless one is wanted. It answers this machine alone, and whoever knows the password in its folder. */
+  /** Starts it and gives its address, on a free port by default. It accepts only connections from this machine, with the password in its folder. */
   async start(preferredPort?: number): Promise<string> {
     await mkdir(this.#folder, { recursive: true, mode: 0o755 });
     if (!(await exists(join(this.#dataFolder, 'PG_VERSION')))) await this.#initialize();
@@ -38,7 +38,7 @@ export class EmbeddedPostgres {
     return `postgresql://${DATABASE_USER}:${encodeURIComponent(password.trim())}@127.0.0.1:${port}/postgres`;
   }
 
-  /** `immediate`: without a word, as if the power had failed; what was committed is there again at the next start. */
+  /** Stops it. `immediate` works like a power failure: committed data is there at the next start. */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     await this.#runCommand('pg_ctl', ['-D', this.#dataFolder, '-m', mode, '-w', 'stop']).catch(() => undefined);
   }
@@ -47,7 +47,7 @@ export class EmbeddedPostgres {
     return (await this.#findRunningPort()) !== undefined;
   }
 
-  /** How a process that ends has it end too, without waiting for it. */
+  /** Command that stops it without waiting, for a process that exits. */
   get stopCommand(): { command: string; args: string[]; options: { cwd: string; uid?: number; gid?: number } } {
     const args = ['-D', this.#dataFolder, '-m', 'fast', '-W', 'stop'];
     return { command: join(this.#binaries, 'pg_ctl'), args, options: { cwd: this.#folder, ...this.#runAs } };
@@ -66,7 +66,7 @@ export class EmbeddedPostgres {
   }
 
   async #initialize(): Promise<void> {
-    // What another start has left half made is of no use.
+    // Remove an incomplete data folder of an earlier start.
     await rm(this.#dataFolder, { recursive: true, force: true });
     await mkdir(this.#dataFolder, { mode: 0o700 });
     await writeFile(this.#passwordFile, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
@@ -83,7 +83,7 @@ export class EmbeddedPostgres {
     await chmod(this.#dataFolder, 0o700);
   }
 
-  /** Port of the one that runs already. */
+  /** Port of a running server. */
   async #findRunningPort(): Promise<number | undefined> {
     const isUp = await this.#runCommand('pg_ctl', ['-D', this.#dataFolder, 'status']).then(
       () => true,
@@ -94,7 +94,7 @@ export class EmbeddedPostgres {
     return Number(lines[3]);
   }
 
-  /** On the port that it had: whoever has lost it finds it there again. */
+  /** Starts on the previous port if possible, so that existing addresses stay valid. */
   async #launch(preferredPort?: number): Promise<number> {
     const previousPort = preferredPort ?? Number(await readFile(this.#portFile, 'utf8').catch(() => ''));
     if (previousPort > 0) {
@@ -129,11 +129,11 @@ export class EmbeddedPostgres {
   async #runCommand(command: string, args: readonly string[]): Promise<void> {
     const owner = (this.#runAs ??= await findServiceUser());
     try {
-      // Its messages are read: they have to be in one language.
+      // The messages are parsed, so they must be in English.
       await run(join(this.#binaries, command), args, { cwd: this.#folder, env: { ...process.env, LC_ALL: 'C' }, ...owner });
     } catch (thrown) {
       const { stderr = '', message } = thrown as { stderr?: string; message: string };
-      throw new Error(`PostgreSQL could not be used (${command}): ${stderr.trim().split('\n').at(-1) ?? message}`, { cause: thrown });
+      throw new Error(`${command} of the embedded PostgreSQL failed: ${stderr.trim().split('\n').at(-1) ?? message}`, { cause: thrown });
     }
   }
 }
@@ -145,7 +145,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Undefined where we are not root. */
+/** Undefined if the process does not run as root. */
 async function findServiceUser(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const ids = async (flag: string): Promise<number> => Number((await run('id', [flag, SERVICE_USER])).stdout);
@@ -153,7 +153,7 @@ async function findServiceUser(): Promise<{ uid: number; gid: number } | undefin
     return { uid: await ids('-u'), gid: await ids('-g') };
   } catch {
     throw new Error(
-      `PostgreSQL does not run as root, and there is no user ${SERVICE_USER}. Run Node-RED as another user, or enter the address of a database.`,
+      `PostgreSQL does not run as root, and this machine has no user ${SERVICE_USER}. Run Node-RED as another user, or enter the address of a database.`,
     );
   }
 }

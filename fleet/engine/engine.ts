@@ -15,12 +15,12 @@ import { ReportDelivery, type ReportListener, type RunWithReport } from './repor
 
 const MAINTENANCE_MS = 10_000;
 const REPORT_POLL_MS = 1000;
-/** Runs led at the same time. */
+/** Number of runs that one engine coordinates at the same time. */
 const MAX_LED_RUNS = 64;
-/** So long a database that is away is waited for before whoever orders is told. */
+/** Limits the wait for an unavailable database at the start of a run. */
 const MAX_START_WAIT_MS = 10_000;
 const RETAIN_RUNS_DAYS = 30;
-/** Of one node: a run each minute would fill the disk. */
+/** Limit per node, because a run every minute would fill the disk. */
 const MAX_RETAINED_RUNS = 1000;
 /** Node-RED waits fifteen seconds for a node that closes. */
 const MAX_CLOSE_MS = 11_000;
@@ -34,15 +34,15 @@ export interface EngineOptions {
   readonly inFlight?: number | undefined;
   readonly urgentInFlight?: number | undefined;
   readonly translate?: RunOptions['translate'];
-  /** Something went wrong that has no run to be told of: the database is away, say. */
+  /** Called for errors without a run, for example if the database is away. */
   readonly onFault?: ((fault: GatewayError) => void) | undefined;
-  /** It works again. */
+  /** Called when the engine works, also after an error. */
   readonly onRecovered?: (() => void) | undefined;
 }
 
 export type NewRun = Omit<RunRequest, 'token' | 'origin'>;
 
-/** One process of a fleet: takes orders, leads runs, works on items, and delivers reports. */
+/** One process of a fleet. It starts and coordinates runs, works on items, and delivers reports. */
 export class Engine {
   readonly id = randomUUID();
   readonly database: Database;
@@ -90,7 +90,7 @@ export class Engine {
     });
   }
 
-  /** Waits for the database as long as it takes. Errors: `BAD_CONFIG` for one that is there but cannot be used. */
+  /** Starts the engine. The wait for the database has no limit. Errors: `BAD_CONFIG` if the database responds but cannot be used. */
   async start(): Promise<void> {
     try {
       await this.database.retryUntilAvailable(
@@ -125,7 +125,7 @@ export class Engine {
     }
   }
 
-  /** Errors: `CONFLICT` for a second run of the same identity; `CONNECTION`. */
+  /** Starts a run. Errors: `CONFLICT` if a run with this id exists; `CONNECTION`. */
   async startRun(newRun: NewRun): Promise<void> {
     const request = { ...newRun, token: randomUUID(), origin: this.id };
     const deadline = performance.now() + MAX_START_WAIT_MS;
@@ -140,7 +140,7 @@ export class Engine {
     if (!isCreated) {
       throw new GatewayError(
         'CONFLICT',
-        safeMessage`The run ${newRun.id} has been started before. Nothing was started again: give msg.run a name that is new.`,
+        safeMessage`A run with the name ${newRun.id} already exists. Nothing was started. Set msg.run to a new name.`,
         {
           sent: false,
         },
@@ -150,54 +150,55 @@ export class Engine {
     this.#wakeAll();
   }
 
-  /** Tells a node of runs that were ordered under its name, until the answer is called. */
+  /** Sends reports and progress to a node. The returned function ends this. */
   addListener(listener: ReportListener): () => void {
     return this.#reportDelivery.listen(listener);
   }
 
-  /** Works on the items of a flow that somebody has drawn, until the answer is called. Errors: `CONFLICT` where another flow has that name. */
+  /** Works on the items of a *fleet task*. The returned function ends this. Errors: `CONFLICT` if another node has this name. */
   async serveTask(task: string, concurrency: number, work: (key: ItemKey) => Promise<JobResult>): Promise<() => Promise<void>> {
     const queue = toTaskQueueName(task);
     await this.#queues.createQueue(queue);
     if (this.#queueWorkers.has(queue)) {
       throw new GatewayError(
         'CONFLICT',
-        safeMessage`Another fleet task of this Node-RED is called ${task} too, and each would get what is the other's: give one of them another name.`,
+        safeMessage`This Node-RED has two fleet task nodes with the name ${task}. Rename one of them, because each would get items of the other.`,
         { sent: false },
       );
     }
     const queueWorker = this.#startQueueWorker(queue, concurrency, work);
     return async () => {
-      // At once: it takes nothing more, and one that is made anew need not wait until a database that is away has answered.
+      // Free the name at once, so that a redeployed node does not wait for an unavailable database.
       this.#queueWorkers.delete(queue);
       await queueWorker.stop();
       queueWorker.stopHeartbeat();
     };
   }
 
-  /** Orders what failed, is unknown or was not begun of a run that is over, as a run of its own. Gives how many that are. Errors: `CONFLICT`, `NOT_FOUND`. */
+  /** Starts a new run with the items of a finished run that are not ok, and gives their number. Errors: `CONFLICT`, `NOT_FOUND`. */
   async repeatFailed(id: string, newId: string): Promise<number> {
     const run = await this.#requireRun(id);
-    if (run.state !== 'done') throw createConflict(safeMessage`The run ${id} is not over yet: cancel it, or wait.`);
+    if (run.state !== 'done') throw createConflict(safeMessage`The run ${id} is not over yet. Nothing was started. Cancel it, or wait.`);
     const remaining = (await this.store.listItems(id)).filter(({ state }) => state !== 'ok');
-    if (remaining.length === 0) throw createConflict(safeMessage`In the run ${id} nothing failed: there is nothing to repeat.`);
+    if (remaining.length === 0) throw createConflict(safeMessage`All items of the run ${id} are ok, so there is nothing to repeat.`);
     await this.startRun({ ...copyRun(run, remaining), id: newId, canary: 0, ends: [remaining.length], repeatOf: id });
     return remaining.length;
   }
 
   /**
-   * Orders what a dry run has planned, as a run of its own that does nothing beyond that, over the same appliances at the same pace. Gives how
-   * many those are. Errors: `CONFLICT` for what is no whole plan, `NOT_FOUND`.
+   * Starts a run that sends at most what a dry run planned, on the same appliances with the same rollout options. Gives the number of
+   * appliances. Errors: `CONFLICT` if the plan is not complete, `NOT_FOUND`.
    */
   async approve(id: string, newId: string, by: string | null): Promise<number> {
     const run = await this.#requireRun(id);
-    if (!run.dry_run) throw createConflict(safeMessage`The run ${id} is no plan: approve one that was started as a dry run.`);
-    if (run.state !== 'done') throw createConflict(safeMessage`The plan ${id} is not over yet: wait until its report has come.`);
+    if (!run.dry_run)
+      throw createConflict(safeMessage`The run ${id} is not a plan. Nothing was started. Approve a run that was started as a dry run.`);
+    if (run.state !== 'done') throw createConflict(safeMessage`The plan ${id} is not over yet. Nothing was started. Wait for its report.`);
     if (run.stopped !== null)
-      throw createConflict(safeMessage`The plan ${id} was stopped before it was whole: nothing was started. Plan again.`);
+      throw createConflict(safeMessage`The plan ${id} was stopped before it was complete. Nothing was started. Plan again.`);
     const items = await this.store.listItems(id);
     if (!items.some(({ state }) => state === 'ok'))
-      throw createConflict(safeMessage`The plan ${id} has nothing that could be done: none of its appliances could be planned for.`);
+      throw createConflict(safeMessage`The plan ${id} failed on all its appliances, so there is nothing to start.`);
     await this.startRun({ ...copyRun(run, items), id: newId, dryRun: false, approved: { plan: id, by, at: new Date().toISOString() } });
     return items.length;
   }
@@ -205,7 +206,7 @@ export class Engine {
   /** Errors: `NOT_FOUND`. */
   async #requireRun(id: string): Promise<RunRow> {
     const run = await this.store.findRun(id);
-    if (!run) throw new GatewayError('NOT_FOUND', safeMessage`There is no run ${id}.`, { sent: false });
+    if (!run) throw new GatewayError('NOT_FOUND', safeMessage`The run ${id} does not exist.`, { sent: false });
     return run;
   }
 
@@ -214,7 +215,7 @@ export class Engine {
     return run && { run, ...createReport(run, await this.store.listItems(id), this.#options.translate) };
   }
 
-  /** Ends what can be ended: reads and what has not been sent is given back, writes under way end, what is left then others look at. */
+  /** Returns reads and unsent writes to the queue and waits for writes in flight. Other processes recover what is left. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -225,7 +226,7 @@ export class Engine {
     await Promise.race([idle, new Promise((resolve) => setTimeout(resolve, MAX_CLOSE_MS).unref())]);
     for (const queueWorker of this.#queueWorkers.values()) queueWorker.stopHeartbeat();
     await this.#queues.stop().catch(() => undefined);
-    // Before this process counts as gone: whoever gives a report says so.
+    // Finish deliveries while this process still counts as alive.
     await this.#reportDelivery.whenIdle();
     await this.#heartbeat.end();
     await this.database.close();
@@ -266,7 +267,7 @@ export class Engine {
   }
 }
 
-/** Of the same, for these of its appliances. */
+/** The same run for these of its items. */
 function copyRun(run: RunRow, items: readonly ItemRow[]): Omit<NewRun, 'id'> {
   return {
     kind: run.kind,

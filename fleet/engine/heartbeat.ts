@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RunStore } from '../store/run-store';
 import { ElapsedTime } from '../store/elapsed-time';
 
-/** Seconds after its last sign of life in which a process counts as alive. */
+/** A process counts as alive for this many seconds after its last heartbeat. */
 const ALIVE_SECONDS = 10;
 const RENEWAL_MS = 2500;
-/** Less than that after the last sign of life nobody else can have taken over what is held here. */
+/** Within this time after its last heartbeat, no other process can have taken over work of this one. */
 export const FRESH_MS = 7000;
 
-/** That this process is alive, as the others see it. */
+/** Tells other processes that this one is alive. */
 export class Heartbeat {
   readonly #store: RunStore;
   readonly #holder: string;
@@ -27,12 +27,12 @@ export class Heartbeat {
     this.#timer = setInterval(() => void this.#renew().catch(() => undefined), RENEWAL_MS).unref();
   }
 
-  /** Whether nobody can take this process for dead. */
+  /** Whether no other process can consider this one dead. */
   get isFresh(): boolean {
     return this.#sinceRenewal !== undefined && this.#sinceRenewal.ms < FRESH_MS;
   }
 
-  /** When it is sure again. */
+  /** Resolves when `isFresh` is true again. */
   async whenFresh(): Promise<void> {
     while (!this.isFresh && !this.#ended) {
       await this.#renew().catch(() => undefined);
@@ -48,7 +48,7 @@ export class Heartbeat {
   }
 
   #renew(): Promise<void> {
-    // One at a time: a slow database is not asked for more.
+    // One request at a time, so that a slow database gets no further load.
     this.#renewing ??= (async () => {
       const sinceRequest = new ElapsedTime();
       try {

@@ -5,17 +5,17 @@ import type { ItemJob, JobSender } from '../store/run-store';
 import type { RunRow } from '../store/rows';
 import { BOSS_SCHEMA } from '../store/schema';
 
-/** Seconds without a sign of life after which a job is given to somebody else; pg-boss takes no less. */
+/** Seconds without a heartbeat after which pg-boss gives a job to another worker. This is the minimum of pg-boss. */
 export const HEARTBEAT_SECONDS = 10;
 const SUPERVISE_SECONDS = 2;
-/** The ledger says when an item is done with: a job is never given up before. */
+/** The run store decides when an item is finished, so the queue must not give up its job. */
 const MAX_RETRIES = 1_000_000;
 const DAY_SECONDS = 86_400;
 
-/** The lanes of items, and that of the coordinators. */
+/** Queues for items, urgent items and coordinators. */
 export const QUEUE_NAMES = { normal: 'items', urgent: 'urgent', runs: 'runs' } as const;
 
-/** Items of a drawn flow go to those who have that flow. */
+/** Each *fleet task* has its own queue, so that only engines with its flow get its items. */
 export function toTaskQueueName(name: string): string {
   return `task_${createHash('sha256').update(name).digest('hex').slice(0, 24)}`;
 }
@@ -25,7 +25,7 @@ export function toQueueName({ kind, operation, urgent }: Pick<RunRow, 'kind' | '
   return urgent ? QUEUE_NAMES.urgent : QUEUE_NAMES.normal;
 }
 
-/** What pg-boss does here: it keeps the jobs, notices those whose worker has died, and gives them to another one. */
+/** The queues of pg-boss. It stores jobs and gives jobs of dead workers to other workers. */
 export class JobQueues implements JobSender {
   readonly boss: PgBoss;
   readonly #database: Database;
@@ -58,7 +58,7 @@ export class JobQueues implements JobSender {
       retryLimit: MAX_RETRIES,
       retryDelay: 1,
       heartbeatSeconds: HEARTBEAT_SECONDS,
-      // As long as heartbeats come a job may take; drawn flows wait for people.
+      // A job with heartbeats may take this long, because flows may wait for people.
       expireInSeconds: DAY_SECONDS - 1,
       retentionSeconds: 30 * DAY_SECONDS,
       deleteAfterSeconds: 3600,

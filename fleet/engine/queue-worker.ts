@@ -5,22 +5,22 @@ const HEARTBEAT_MS = (HEARTBEAT_SECONDS * 1000) / 4;
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 
-/** `later`: it is not its time yet, or somebody else has it. `lost`: somebody else has taken it over while we worked, and the job with it. */
+/** `later`: the job must not run now, or another worker has it. `lost`: another worker took over the item and its job. */
 export type JobResult = 'done' | 'later' | 'lost';
 
 export interface QueueWorkerOptions<T> {
   readonly boss: PgBoss;
   readonly queue: string;
-  /** Jobs at the same time. */
+  /** Number of jobs that run at the same time. */
   readonly concurrency: number;
   readonly work: (data: T) => Promise<JobResult>;
   readonly onFault: (fault: unknown) => void;
 }
 
-/** A lane, whatever its jobs are. */
+/** A queue worker with any type of job. */
 export type AnyQueueWorker = Pick<QueueWorker<object>, 'busy' | 'wake' | 'stop' | 'stopHeartbeat' | 'flush'>;
 
-/** Takes jobs of one queue as fast as they are done: the `work` of pg-boss sleeps between jobs. */
+/** Fetches jobs of one queue as soon as it has capacity. It replaces the `work` of pg-boss, which sleeps between jobs. */
 export class QueueWorker<T extends object> {
   readonly #options: QueueWorkerOptions<T>;
   readonly #inFlight = new Set<string>();
@@ -43,19 +43,19 @@ export class QueueWorker<T extends object> {
     this.#ended = this.#loop();
   }
 
-  /** There may be something to do. */
+  /** Checks the queue now. */
   wake(): void {
     this.#endSleep?.();
   }
 
-  /** Takes nothing more. What is in flight goes on. */
+  /** Stops fetching. Jobs in flight continue. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.wake();
     await this.#ended;
   }
 
-  /** No sign of life any more. */
+  /** Stops the heartbeats of jobs in flight. */
   stopHeartbeat(): void {
     clearInterval(this.#heartbeatTimer);
   }
@@ -81,7 +81,7 @@ export class QueueWorker<T extends object> {
     await this.flush();
   }
 
-  /** Tells the ends that have not been told. */
+  /** Reports finished jobs to pg-boss. */
   async flush(): Promise<void> {
     await this.#complete().catch(this.#options.onFault);
   }
@@ -94,7 +94,7 @@ export class QueueWorker<T extends object> {
       if (result === 'done') this.#finished.push(job.id);
       else if (result === 'later') await boss.fail(queue, job.id);
     } catch (fault) {
-      // Without heartbeats it is given to somebody else, us perhaps.
+      // Without heartbeats, pg-boss gives the job to a worker again.
       onFault(fault);
     } finally {
       this.#inFlight.delete(job.id);
@@ -102,7 +102,7 @@ export class QueueWorker<T extends object> {
     }
   }
 
-  /** The ledger has the outcome already: a job whose end is not told is begun again and found to be over. */
+  /** The run store already has the outcome, so a job that is not reported as complete starts again and ends at once. */
   async #complete(): Promise<void> {
     if (this.#finished.length === 0) return;
     const ids = this.#finished;
@@ -114,7 +114,7 @@ export class QueueWorker<T extends object> {
     if (this.#inFlight.size > 0) await this.#options.boss.touch(this.#options.queue, [...this.#inFlight]).catch(() => undefined);
   }
 
-  /** Until a job has ended, or for so long. */
+  /** Waits until a job ends, at most this long. */
   #sleep(ms: number): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     return new Promise((resolve) => {

@@ -11,17 +11,17 @@ export interface RunWithReport {
   readonly envelope: ReturnType<typeof createReport>['envelope'];
 }
 
-/** What is over, and goes out here. */
+/** A report that this process delivers. */
 export interface DeliveredReport extends RunWithReport {
-  /** A process that died may have given it before. */
+  /** Whether a dead process may have delivered it before. */
   readonly isRedelivery: boolean;
 }
 
-/** What a node that starts runs is told. */
+/** A node that receives the reports and the progress of its runs. */
 export interface ReportListener {
-  /** Runs that were ordered under this name are reported here, */
+  /** The listener receives reports of runs that were started under this name. */
   readonly name: string;
-  /** and before that those of this node, whatever it was called then. */
+  /** Reports of runs that this node started take precedence, even after it was renamed. */
   readonly id?: string | undefined;
   report(delivered: DeliveredReport): void;
   progress?(progress: RunProgress): void;
@@ -35,16 +35,16 @@ export interface ReportDeliveryOptions {
 }
 
 /**
- * Runs whose report has gone out in this process, by token, until the database knows that: an engine that a deploy ends while that is away
- * leaves them to its successor.
+ * Tokens of runs whose report this process delivered, until the database records it. They outlive an engine, because a deploy may replace the
+ * engine during an outage.
  */
 const deliveredTokens = new Set<string>();
 
-/** Tells the nodes of a process what has come of their runs. */
+/** Delivers reports and progress to the nodes of this process. */
 export class ReportDelivery {
   readonly #options: ReportDeliveryOptions;
   readonly #listeners = new Set<ReportListener>();
-  /** Runs whose progress is told here, to whom, and what was told last. */
+  /** Runs with progress messages: their recipient and the last progress sent. */
   readonly #trackedRuns = new Map<string, ReportRecipient & { lastProgress: string }>();
   #delivering: Promise<void> | undefined;
 
@@ -57,19 +57,19 @@ export class ReportDelivery {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** A run that came in here. */
+  /** Sends progress of this run from now on. */
   trackRun({ id, node, nodeId = null }: Pick<RunRequest, 'id' | 'node'> & { nodeId?: string | null | undefined }): void {
     this.#trackedRuns.set(id, { node, node_id: nodeId, lastProgress: '' });
   }
 
-  /** What is over goes out, and how far the others are. */
+  /** Delivers reports of finished runs and progress of the others. */
   deliverPending(): Promise<void> {
     return (this.#delivering ??= this.#deliver().finally(() => (this.#delivering = undefined)));
   }
 
-  /** When nothing is on its way any more. */
+  /** Resolves when no delivery is in progress. */
   async whenIdle(): Promise<void> {
-    // Whoever looked is told what went wrong with that.
+    // The caller of `deliverPending` gets the error.
     await this.#delivering?.catch(() => undefined);
   }
 
@@ -83,10 +83,10 @@ export class ReportDelivery {
     for (const endedRun of await store.findUnreportedRuns(holder, names, ids)) await this.#deliverReport(endedRun);
   }
 
-  /** Taken, given, and noted as given: whoever dies in between, another one gives it again. */
+  /** Claims a report, delivers it, and records the delivery. If this process dies in between, another one delivers it again. */
   async #deliverReport({ id, ...recipient }: ReportRecipient & { readonly id: string }): Promise<void> {
     const { store, holder, loadReport, retryUntilAvailable } = this.#options;
-    // Read before it is taken: between taking and telling there is nothing that takes time or could fail.
+    // Load the report before the claim, so that nothing slow or fallible happens between claim and delivery.
     const runWithReport = await loadReport(id);
     if (!runWithReport) return;
     let sinceClaim = new ElapsedTime();
@@ -97,10 +97,10 @@ export class ReportDelivery {
     if (!claimed) return;
     const { token } = runWithReport.run;
     if (!deliveredTokens.has(token)) {
-      // Whoever stood still asks again: another one may have taken it for dead.
+      // After a suspension, another process may consider this one dead. The next poll claims again.
       if (sinceClaim.ms > FRESH_MS) return;
       const recipientNode = this.#findListener(recipient);
-      // A deploy has closed it meanwhile.
+      // A deploy has closed the node meanwhile.
       if (!recipientNode) return retryUntilAvailable(() => store.releaseReport(id, holder));
       this.#trackedRuns.delete(id);
       deliveredTokens.add(token);
@@ -120,7 +120,7 @@ export class ReportDelivery {
     for (const progress of await this.#options.store.listProgress([...this.#trackedRuns.keys()])) {
       const text = JSON.stringify(progress);
       const trackedRun = this.#trackedRuns.get(progress.run);
-      // Its report may go out elsewhere, or never.
+      // Another process may deliver its report, or no node may be left.
       if (progress.state === 'done') this.#trackedRuns.delete(progress.run);
       if (!trackedRun || trackedRun.lastProgress === text) continue;
       trackedRun.lastProgress = text;

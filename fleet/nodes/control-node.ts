@@ -26,7 +26,7 @@ const MAX_LIST_LIMIT = 10_000;
 
 interface NodeConfig {
   readonly engine: string;
-  /** Undefined: the message says it. */
+  /** Undefined if the message selects it. */
   readonly operation: ControlAction | undefined;
   readonly limit: number;
 }
@@ -79,13 +79,13 @@ async function performAction(engine: Engine, action: ControlAction, message: Mes
   if (!report)
     throw new GatewayError(
       'NOT_FOUND',
-      safeMessage`There is no run ${run}. Runs are kept for 30 days, of a node that begins very many for one.`,
+      safeMessage`The run ${run} does not exist. Runs are stored for 30 days, or for one day if a node starts more than a thousand.`,
       { sent: false },
     );
   if (action === 'get') return { run, payload: { ...report.data, ...toRunState(report.run) }, envelope: report.envelope };
   const { as } = message as { as?: unknown };
   if (action === 'approve') {
-    // The same for each answer: a plan is approved once.
+    // The default id is the same each time, so a plan can be approved only once.
     const id = readRunId(as, () => `${run}~approved`);
     return { run: id, payload: { run: id, planOf: run, total: await engine.approve(run, id, readActor(message).actor ?? null) } };
   }
@@ -94,7 +94,7 @@ async function performAction(engine: Engine, action: ControlAction, message: Mes
     return { run: id, payload: { run: id, repeatOf: run, total: await engine.repeatFailed(run, id) } };
   }
   if (!(await engine.store.controlRun(run, action)))
-    throw new GatewayError('CONFLICT', safeMessage`The run ${run} is over: there is nothing to ${action}.`, { sent: false });
+    throw new GatewayError('CONFLICT', safeMessage`The run ${run} is over, so it cannot ${action}.`, { sent: false });
   return { run, payload: { run, ...toRunState((await engine.store.findRun(run)) ?? report.run) } };
 }
 
@@ -114,18 +114,18 @@ function toListedRun(row: Awaited<ReturnType<Engine['store']['listRuns']>>[numbe
   return { run: id, operation, selection, ...toRunState(row), total, ok, failed, unknown, skipped, open };
 }
 
-/** A run by its identity: `msg.run`, or a payload that is a text. */
+/** Reads the id of a run from `msg.run`, or from a text payload. */
 function requireRunId({ payload, ...message }: Message): string {
   const value = (message as { run?: unknown }).run ?? (typeof payload === 'string' ? payload : undefined);
   return readRunId(value, () => {
-    throw badInput('msg.run is missing: the identity of the run, as it was started or as list tells it.');
+    throw badInput('msg.run is missing. Set it to the name of a run. The operation list shows all names.');
   });
 }
 
 function parseAction(value: unknown): ControlAction {
   const found = CONTROL_ACTIONS.find((one) => one === value);
   if (found) return found;
-  throw badInput(`msg.operation has to be one of ${CONTROL_ACTIONS.join(', ')}.`);
+  throw badInput(`msg.operation must be one of ${CONTROL_ACTIONS.join(', ')}.`);
 }
 
 function readConfig(definition: Readonly<Record<string, unknown>>): NodeConfig | GatewayError {
@@ -135,7 +135,7 @@ function readConfig(definition: Readonly<Record<string, unknown>>): NodeConfig |
     if (engine === undefined) throw badConfig('No engine is chosen. Open the node and choose one.');
     const limit = properties.number('limit') ?? DEFAULT_LIST_LIMIT;
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIST_LIMIT)
-      throw badConfig(`limit has to be a whole number from 1 to ${MAX_LIST_LIMIT}.`);
+      throw badConfig(`limit must be a whole number from 1 to ${MAX_LIST_LIMIT}.`);
     const operation = properties.choice('operation', [...CONTROL_ACTIONS, 'msg']);
     return { engine, operation: operation === 'msg' ? undefined : operation, limit };
   } catch (thrown) {

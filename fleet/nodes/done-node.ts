@@ -6,7 +6,7 @@ import { getTitle } from './i18n';
 
 export const DONE_TYPE = 'gateway-fleet-done';
 
-/** The runtime of one `gateway-fleet-done` node: ends the task of the message that comes, well or, with an error on it, not. */
+/** Runtime of a `gateway-fleet-done` node. It ends the task of a message; the task failed if the message has an error. */
 export class DoneNode {
   constructor(red: NodeAPI, node: Node) {
     onInput(node, (message, _send, done) => {
@@ -23,7 +23,7 @@ export class DoneNode {
   }
 }
 
-/** Errors: those of `noTask`. */
+/** Errors: `BAD_INPUT` if the message does not belong to an open task. */
 function endTaskOfMessage(message: Message & { task?: unknown }): void {
   const { task } = message;
   if (typeof task !== 'string' || !endTask(task, toTaskOutcome(message))) throw createUnknownTaskError();

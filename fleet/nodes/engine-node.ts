@@ -20,9 +20,9 @@ export const ENGINE_CREDENTIALS = { url: { type: 'password' } } as const;
 
 type StatusAppearance = Pick<NodeStatus, 'fill' | 'shape'>;
 
-/** Every engine that is deployed. */
+/** All deployed engines by id. */
 const deployedEngines = new Map<string, EngineNode>();
-/** PostgreSQL that was started here, by folder: it ends with the process, not with a deploy. */
+/** Embedded servers of this process by user folder. They stop with the process, not with a deploy. */
 const embeddedServers = new Map<string, { server: EmbeddedPostgres; url: Promise<string> }>();
 
 const ERROR_APPEARANCE: StatusAppearance = { fill: 'red', shape: 'ring' };
@@ -31,16 +31,16 @@ const APPEARANCES: Partial<Record<StatusKey, StatusAppearance>> = {
   starting: { fill: 'grey', shape: 'ring' },
 };
 
-/** The runtime of one `gateway-fleet-engine` node. */
+/** Runtime of a `gateway-fleet-engine` node. */
 export class EngineNode {
   readonly id: string;
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
-  /** Rejects where it is not set up. */
+  /** Rejects if the engine is not configured or cannot start. */
   readonly ready: Promise<Engine>;
   #engine: Engine | undefined;
   #inventory = '';
-  /** Which database it is, once it runs. */
+  /** Host and name of the database, after the start. */
   #database: string | undefined;
   #stopSharing: (() => void) | undefined;
   #closed = false;
@@ -61,20 +61,20 @@ export class EngineNode {
       this.#show(error.code === 'BAD_CONFIG' ? 'not-configured' : 'not-started');
       node.error(error.message);
     });
-    // Node-RED counts the parameters: exactly two, or it does not wait.
+    // Node-RED waits only for close handlers with exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => {
       this.#close().then(done, done);
     });
   }
 
-  /** The inventory whose appliances it works on. Errors: `BAD_CONFIG`. */
+  /** Inventory of the engine. Errors: `BAD_CONFIG`. */
   get inventory(): InventoryNode {
     const found = inventoryById(this.#inventory);
     if (!found) throw badConfig('The inventory of the engine is missing or disabled. Open the engine and choose one.');
     return found;
   }
 
-  /** As they are at the time: an inventory may be deployed anew. */
+  /** Appliances of the current inventory, which a deploy may replace. */
   get appliances(): ApplianceSource {
     return { findAppliance: (name) => this.inventory.findAppliance(name), getSecret: (set) => this.inventory.getPassword(set) };
   }
@@ -86,17 +86,17 @@ export class EngineNode {
   async #start(properties: NodeProperties): Promise<Engine> {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
     if (major < 22 || (major === 22 && minor < 12))
-      throw badConfig(`The fleet needs Node.js 22.12 or newer; this is ${process.versions.node}.`);
+      throw badConfig(`The fleet engine needs Node.js 22.12 or newer. This Node-RED runs on ${process.versions.node}.`);
     this.#inventory = properties.text('inventory') ?? '';
     if (this.#inventory === '') throw badConfig('No inventory is chosen. Open the engine and choose one.');
     const inFlight = requireInFlight('inFlight', properties.number('inFlight'));
     const urgentInFlight = requireInFlight('urgentInFlight', properties.number('urgentInFlight'));
-    // The nodes that it refers to may start after this one.
+    // The inventory may start after this node.
     await new Promise((resolve) => setImmediate(resolve));
     await this.inventory.ready;
     const url = new NodeProperties({ ...this.#node.credentials }).secret('url') ?? (await this.#startEmbedded());
     if (!/^postgres(ql)?:\/\//.test(url))
-      throw badConfig('The address of the database has to begin with postgresql://. Open the engine and enter it.');
+      throw badConfig('The address of the database must start with postgresql://. Open the engine and enter it again.');
     const engine = new Engine({
       url,
       appliances: this.appliances,
@@ -109,9 +109,9 @@ export class EngineNode {
     this.#engine = engine;
     if (this.#closed) throw createClosedError();
     await engine.start();
-    // A deploy may have ended it meanwhile.
+    // A deploy may have closed the node meanwhile.
     if (this.#closed as boolean) throw createClosedError();
-    // By its id, which is the same wherever this flow runs.
+    // The id is the same in every Node-RED with this flow.
     this.#stopSharing = shareBetweenProcesses(engine.coordination, this.id);
     this.#database = toDatabaseKey(url);
     this.#warnAboutOtherDatabases();
@@ -135,7 +135,7 @@ export class EngineNode {
     }
   }
 
-  /** Two databases know nothing of each other. */
+  /** Warns if engines of this Node-RED have different databases, because locks work only within one. */
   #warnAboutOtherDatabases(): void {
     const others = [...deployedEngines.values()].filter((one) => one.#database !== undefined && one.#database !== this.#database);
     if (others.length === 0) return;
@@ -149,7 +149,7 @@ export class EngineNode {
     if (this.#isEmbedded && !this.#closed) this.#restartEmbedded();
   }
 
-  /** One of our own that has ended is started again, where it was. */
+  /** Restarts an embedded server that has ended. */
   #restartEmbedded(): void {
     if (this.#isRestarting) return;
     this.#isRestarting = true;
@@ -168,7 +168,7 @@ export class EngineNode {
 
   async #close(): Promise<void> {
     this.#closed = true;
-    // A node of the same id may be there already.
+    // A redeployed node with the same id may already exist.
     if (deployedEngines.get(this.id) === this) deployedEngines.delete(this.id);
     try {
       await this.#engine?.stop();
@@ -185,11 +185,11 @@ export async function getEngine(id: string): Promise<{ node: EngineNode; engine:
   return { node, engine: await node.ready };
 }
 
-/** Listens at an engine as soon as it runs, until the answer is called. */
+/** Adds a listener to an engine when it runs. The returned function removes it. */
 export function listenToEngine(id: string, listener: ReportListener): () => void {
   let unlisten: (() => void) | undefined;
   let isStopped = false;
-  // The engine may start after the node.
+  // The engine node may be created after the listening node.
   setImmediate(() => {
     void deployedEngines.get(id)?.ready.then(
       (engine) => {
@@ -206,19 +206,19 @@ export function listenToEngine(id: string, listener: ReportListener): () => void
 
 function requireInFlight(name: string, number: number | undefined): number | undefined {
   if (number === undefined || (Number.isInteger(number) && number >= 1 && number <= 256)) return number;
-  throw badConfig(safeMessage`${trusted(name)} has to be a whole number from 1 to 256. Open the engine and enter it again.`);
+  throw badConfig(safeMessage`${trusted(name)} must be a whole number from 1 to 256. Open the engine and enter it again.`);
 }
 
-/** Without whoever uses it. */
+/** Host and name of a database, without the user. */
 function toDatabaseKey(url: string): string {
   return URL.canParse(url) ? new URL(url).host + new URL(url).pathname : url;
 }
 
 function createClosedError(): GatewayError {
-  return new GatewayError('ABORTED', trusted('The engine was closed while it started.'), { sent: false });
+  return new GatewayError('ABORTED', trusted('The engine was closed while it started. Nothing was sent.'), { sent: false });
 }
 
-/** While a process ends nothing can be waited for. */
+/** Stops the server synchronously, because a process that exits cannot wait for a promise. */
 function stopNow(server: EmbeddedPostgres): void {
   const { command, args, options } = server.stopCommand;
   spawnSync(command, args, options);

@@ -8,7 +8,7 @@ import { TASK_TYPE, TaskNode } from './task-node';
 
 type AnyNode = Node<Record<string, unknown>>;
 
-/** Registers the five nodes; called by Node-RED once. */
+/** Registers the five nodes. Node-RED calls it once. */
 export default function fleetNodes(red: NodeAPI): void {
   red.nodes.registerType(
     ENGINE_TYPE,

@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { translateText } from '@gateway-admin/node-red/nodes';
 
-/** As the English catalogue has them; texts of a status stay below 20 characters. */
+/** Default texts of node statuses, the same as in the English catalog. They have fewer than 20 characters. */
 export const STATUS_TEXTS = {
   starting: 'starting',
   ready: 'ready',
@@ -19,7 +19,7 @@ export const STATUS_TEXTS = {
   ok: 'ok',
 } as const;
 
-/** What people call a node, and what it is asked for: with what failed before any appliance was involved. */
+/** Default titles of nodes and operations, for failures before any appliance was involved. */
 export const TITLES = {
   'run.title': 'fleet run',
   'task.title': 'fleet task',
@@ -31,16 +31,16 @@ export const TITLES = {
   'control.operation.pause': 'Pause a run',
   'control.operation.resume': 'Resume a run',
   'control.operation.cancel': 'Cancel a run',
-  'control.operation.repeat-failed': 'Repeat what failed',
+  'control.operation.repeat-failed': 'Repeat failed items',
 } as const;
 
-/** Sentences that nodes say by themselves. */
+/** Default texts of warnings. */
 export const SENTENCES = {
-  'fleet.said.redelivered': 'This report may have been given before: the Node-RED that was giving it ended at that moment.',
+  'fleet.said.redelivered': 'This report may have been sent before, because the Node-RED that sent it stopped at that moment.',
   'fleet.said.databases':
-    'This Node-RED has engines with different databases. What only one may do at a time is agreed on by the database of one of them, __engine__: give all the same.',
+    'This Node-RED has engines with different databases. Locks use only the database of the engine __engine__. Give all engines the same database.',
   'fleet.said.same-name':
-    'Another fleet task of this Node-RED is called __name__ too, and each would get what is the other’s: give one of them another name.',
+    'This Node-RED has two fleet tasks with the name __name__, and each would get items of the other. Rename one of them.',
 } as const;
 
 export type StatusKey = keyof typeof STATUS_TEXTS;

@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import type { DeliveredReport } from '../engine';
 import { getSentence } from './i18n';
 
-/** What a message has that brings a report. One that may have come before says so, for programs and for people. */
+/** Properties of a report message. A report that may be repeated says so in `redelivered` and in the text. */
 export interface ReportMessage {
   run: string;
   payload: DeliveredReport['data'];

@@ -27,7 +27,7 @@ import { RunStatus } from './run-status';
 import { getTitle } from './i18n';
 
 export const RUN_TYPE = 'gateway-fleet-run';
-/** As of an action node: a destroying operation reaches no more unless the dialog says so. */
+/** Default limit for destructive operations, the same as in action nodes. */
 const MAX_DESTROYED_APPLIANCES = 25;
 
 interface NodeConfig {
@@ -42,14 +42,14 @@ interface NodeConfig {
   readonly credentials: string | undefined;
 }
 
-/** A message whose run is under way, for the node of its id, which a deploy may have made anew. */
+/** A message whose run is not over. It outlives its node, because a deploy may recreate the node. */
 interface WaitingMessage {
   readonly message: Message;
   readonly done: DoneCallback;
 }
 const waitingMessages = new Map<string, WaitingMessage>();
 
-/** The runtime of one `gateway-fleet-run` node. */
+/** Runtime of a `gateway-fleet-run` node. */
 export class RunNode {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -79,7 +79,7 @@ export class RunNode {
     });
   }
 
-  /** Reports go to a node of that name: those who have the same flow have the same ids, too. */
+  /** Name under which the node receives reports. Without a name, its id, which is the same in every Node-RED with this flow. */
   get #name(): string {
     return this.#node.name || this.#node.id;
   }
@@ -116,7 +116,7 @@ export class RunNode {
     }
   }
 
-  /** What people call an operation; before one is chosen, the node. */
+  /** Title of the operation, or of the node if no operation is chosen. */
   #getOperationTitle(name: string): string {
     const operation = operations.get(name);
     return operation
@@ -137,7 +137,7 @@ export class RunNode {
     if (targets.length > maxAppliances && !dryRun) {
       throw new GatewayError(
         'LIMIT',
-        safeMessage`${targets.length} appliances fit the selection; at most ${maxAppliances} may be reached by this operation (maxAppliances). Nothing was started.`,
+        safeMessage`The selection has ${targets.length} appliances, but this node allows at most ${maxAppliances} (Max appliances). Nothing was started.`,
         { sent: false },
       );
     }
@@ -205,7 +205,7 @@ export class RunNode {
   }
 }
 
-/** What each appliance is given: kept once where it is the same for all. */
+/** Inputs of the appliances, stored once if all are the same. */
 async function readInputs(
   chosen: SelectedOperation,
   message: Message,

@@ -17,12 +17,12 @@ import { toStorableJson, toStorableText } from '../store/storable-text';
 type JsonRecord = Readonly<Record<string, unknown>>;
 
 const MAX_RUN_ID_LENGTH = 200;
-/** More belongs into a file that all of them can read. */
+/** Larger inputs belong in a file that every Node-RED can read. */
 const MAX_INPUT_LENGTH = 1_000_000;
-/** Stands for a secret while an input is checked. */
+/** Replaces a secret while an input is validated. */
 const PLACEHOLDER_SECRET = 'a-stand-in-for-a-secret-0';
 
-/** How a run goes over its appliances, as a dialog has it; shares are worked out for each run. */
+/** Rollout options of a dialog. Percentages are resolved for each run. */
 export interface RolloutConfig {
   readonly canary: number | undefined;
   readonly batch: string | undefined;
@@ -39,23 +39,23 @@ export function planRolloutParts(rollout: RolloutConfig, total: number): Pick<Ne
   return { canary, ends, maxFailures };
 }
 
-/** Identity of a run: what the message says, else one that is new. Errors: `BAD_INPUT`. */
+/** Id of a run from a message, or a new one. Errors: `BAD_INPUT`. */
 export function readRunId(value: unknown, createId: () => string): string {
   if (value === undefined || value === null || value === '') return createId();
   const id = typeof value === 'number' ? String(value) : value;
   if (typeof id === 'string' && id.length <= MAX_RUN_ID_LENGTH && toStorableText(id) === id) return id;
   throw badInput(
-    safeMessage`msg.run has to be a text of at most ${MAX_RUN_ID_LENGTH} characters: the name of this run, such as backup-2026-11-20.`,
+    safeMessage`msg.run must be a text of at most ${MAX_RUN_ID_LENGTH} characters, such as backup-2026-11-20. Nothing was started.`,
   );
 }
 
 /**
- * What is kept of an input: all of it, as JSON, and nothing secret. Errors: `BAD_INPUT` for what the operation cannot take, for a secret, and
- * for what is no JSON.
+ * Validates an input and converts it to JSON. Errors: `BAD_INPUT` if the operation rejects it, or if it contains a secret or a value that is
+ * not JSON.
  */
 export function toStorableInput(name: string, input: JsonRecord, credentials: string | undefined): JsonRecord {
   const operation = operations.get(name);
-  if (!operation) throw badInput(safeMessage`There is no operation ${name}.`);
+  if (!operation) throw badInput(safeMessage`The operation ${name} does not exist.`);
   const secrets = getSecretFields(operation);
   for (const field of secrets) if (input[field] !== undefined) throw createSecretError(field);
   const neededSecrets = credentials === undefined ? [] : secrets;
@@ -63,11 +63,13 @@ export function toStorableInput(name: string, input: JsonRecord, credentials: st
   return toPlainInput(input);
 }
 
-/** The same for a flow that somebody has drawn: any JSON. */
+/** The same for a *fleet task*, which accepts any JSON. */
 export function toPlainInput(input: JsonRecord): JsonRecord {
   for (const [field, value] of Object.entries(input)) {
     if (Buffer.isBuffer(value))
-      throw badInput(safeMessage`${field} is a Buffer, which a run does not keep: name a file that every Node-RED can read.`);
+      throw badInput(
+        safeMessage`${field} is a Buffer, which a run cannot store. Use a file that every Node-RED can read. Nothing was started.`,
+      );
     if (isSecretName(field) && (typeof value === 'string' || typeof value === 'number')) throw createSecretError(field);
   }
   if (!findSecrets(input).next().done) throw createSecretError('the input');
@@ -75,11 +77,14 @@ export function toPlainInput(input: JsonRecord): JsonRecord {
   try {
     text = JSON.stringify(input);
   } catch {
-    throw badInput('The input is no JSON: it holds itself, or a number too large for it.');
+    throw badInput('The input cannot be converted to JSON: it is circular, or it has a BigInt. Nothing was started.');
   }
   if (toStorableJson(text) !== text)
-    throw badInput('The input holds U+0000, or half of a character, which a database does not keep: check where that comes from.');
-  if (text.length > MAX_INPUT_LENGTH) throw badInput('The input is larger than a megabyte: name a file that every Node-RED can read.');
+    throw badInput(
+      'The input contains U+0000 or half of a character, which PostgreSQL cannot store. Check its source. Nothing was started.',
+    );
+  if (text.length > MAX_INPUT_LENGTH)
+    throw badInput('The input is larger than 1 MB. Use a file that every Node-RED can read. Nothing was started.');
   return JSON.parse(text) as JsonRecord;
 }
 
@@ -89,14 +94,14 @@ export function getSecretFields({ fields }: Operation): string[] {
 
 function createSecretError(field: string): Error {
   return badInput(
-    safeMessage`${trusted(field)} is secret, and a run keeps no secrets: give the name of a credential set of the inventory in its place (Secrets from).`,
+    safeMessage`${trusted(field)} is secret, and a run stores no secrets. Choose a credential set of the inventory instead (Credential set). Nothing was started.`,
   );
 }
 
-/** An error that is kept for every message must not carry the cause of another one. */
+/** Copies a configuration error, so that one message does not get the cause of another. */
 export const copyError = ({ code, safeMessage: message, details }: GatewayError): GatewayError => new GatewayError(code, message, details);
 
-/** Who asks for it, as the message says. */
+/** The person who asked for the change, from `msg.actor`. */
 export function readActor(message: Message): { actor?: string } {
   const { actor } = message as { actor?: unknown };
   return typeof actor === 'string' && actor !== '' ? { actor } : {};

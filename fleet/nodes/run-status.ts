@@ -2,7 +2,7 @@ import type { Node, NodeAPI } from 'node-red';
 import type { FleetReport, RunProgress } from '../engine';
 import { getStatusText, type StatusKey } from './i18n';
 
-/** The line below a node that starts runs: how far the latest one is, and what came of it. */
+/** Status of a node that starts runs. It shows the progress or the result of the latest run. */
 export class RunStatus {
   readonly #red: NodeAPI;
   readonly #node: Node;
@@ -28,7 +28,7 @@ export class RunStatus {
   }
 
   showProgress({ run, state, total, ok, failed, unknown, skipped }: RunProgress): void {
-    // One that was started by another node: what an approval or a repeat has begun.
+    // The run was started by an approval or a repeat.
     if (this.#run === '') this.#run = run;
     if (run !== this.#run) return;
     const done = ok + failed + unknown + skipped;

@@ -26,7 +26,7 @@ import { getSentence, getTitle } from './i18n';
 export const TASK_TYPE = 'gateway-fleet-task';
 const DEFAULT_CONCURRENCY = 4;
 const DEFAULT_MINUTES = 60;
-/** Longer a timer cannot be. */
+/** Limit of a timer of Node.js. */
 const MAX_MINUTES = 35_000;
 
 interface NodeConfig {
@@ -40,7 +40,7 @@ interface NodeConfig {
   readonly withData: boolean;
 }
 
-/** The runtime of one `gateway-fleet-task` node: begins a run, and begins its flow for each appliance that this Node-RED gets. */
+/** Runtime of a `gateway-fleet-task` node. It starts runs, and starts its flow for each appliance that this Node-RED gets. */
 export class TaskNode {
   readonly #red: NodeAPI;
   readonly #node: Node<Record<string, unknown>>;
@@ -48,7 +48,7 @@ export class TaskNode {
   readonly #status: RunStatus;
   #stopServing: (() => Promise<void>) | undefined;
   #closed = false;
-  /** Another node has its name. */
+  /** Set if another node has the same name. */
   #nameConflict: GatewayError | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
@@ -62,7 +62,7 @@ export class TaskNode {
     else {
       const report = (delivered: DeliveredReport): void => this.#report(delivered);
       unlisten = listenToEngine(config.engine, { name: this.#name, id: node.id, report, progress: (progress) => this.#progress(progress) });
-      // The engine may start after this node; what keeps it from starting, it tells itself.
+      // The engine may start after this node. It reports its own errors.
       setImmediate(() => {
         this.#serve(config).catch((thrown: unknown) => {
           this.#status.showNotConfigured();
@@ -89,7 +89,7 @@ export class TaskNode {
     return safeMessage`${trusted(getSentence(this.#red, 'fleet.said.same-name', { name: this.#name }))}`;
   }
 
-  /** Takes the items of this flow, of whomever has ordered them. */
+  /** Works on the items of this task, whichever Node-RED started the run. */
   async #serve({ engine: id, concurrency, minutes }: NodeConfig): Promise<void> {
     const { engine, node } = await getEngine(id);
     if (this.#closed) return;
@@ -180,10 +180,10 @@ export class TaskNode {
       const engine = properties.text('engine');
       if (engine === undefined) throw badConfig('No engine is chosen. Open the node and choose one.');
       const minutes = properties.number('minutes') ?? DEFAULT_MINUTES;
-      if (!(minutes > 0 && minutes <= MAX_MINUTES)) throw badConfig(`minutes has to be a number above 0, at most ${MAX_MINUTES}.`);
+      if (!(minutes > 0 && minutes <= MAX_MINUTES)) throw badConfig(`minutes must be a number above 0 and at most ${MAX_MINUTES}.`);
       const concurrency = properties.number('atOnce') ?? DEFAULT_CONCURRENCY;
       if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 256)
-        throw badConfig('atOnce has to be a whole number from 1 to 256.');
+        throw badConfig('atOnce must be a whole number from 1 to 256.');
       return {
         engine,
         properties,

@@ -2,16 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError, trusted, safeMessage } from '@gateway-admin/node-red';
 import { Pool, TypeOverrides, type PoolClient, type QueryResultRow } from 'pg';
 
-/** Counts are small: a bigint is a number here. */
+/** PostgreSQL's type of `count(*)`. Counts are small enough for a JavaScript number. */
 const BIGINT_OID = 20;
 const CONNECT_TIMEOUT_MS = 5000;
-/** A connection that died without a word is given up after this. */
+/** Limits the wait for a connection that died without closing. */
 const QUERY_TIMEOUT_MS = 20_000;
 const MAX_PAUSE_MS = 1000;
-/** A process that stands still in the middle of a transaction keeps what that has locked from nobody for longer. */
+/** A suspended process must not hold the locks of its transaction for longer. */
 const BEGIN_TRANSACTION = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '8s'`;
 
-/** Something that takes SQL: the pool, or the client of a transaction. */
+/** Runs SQL: the pool, or the client of a transaction. */
 export interface SqlExecutor {
   query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<{ rows: R[]; rowCount: number | null }>;
 }
@@ -20,12 +20,12 @@ interface Rows {
   readonly rows: unknown[];
 }
 
-/** As pg-boss wants it. */
+/** The database interface of pg-boss. */
 export interface BossExecutor {
   executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** One pool for the ledger and for pg-boss. */
+/** The connection pool that the run store and pg-boss share. */
 export class Database {
   readonly #pool: Pool;
   #closing: Promise<void> | undefined;
@@ -51,7 +51,7 @@ export class Database {
     return (await this.#pool.query<R>(text, [...values])).rows;
   }
 
-  /** All of it or nothing. */
+  /** Commits the work as a whole, or rolls it back if it throws. */
   async transaction<T>(work: (sql: SqlExecutor) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     let connectionError: Error | undefined;
@@ -71,18 +71,18 @@ export class Database {
     }
   }
 
-  /** What pg-boss sends its own SQL by; with a client, inside of that one's transaction. */
+  /** Lets pg-boss run its SQL; with `sql`, inside the transaction of that client. */
   createBossExecutor(sql?: SqlExecutor): BossExecutor {
     return {
       executeSql: async (text, values = []) => {
-        // Without values a text may hold several commands; pg-boss then wants the rows of them all.
+        // A text without values may hold several commands. pg-boss expects the rows of all of them.
         const result: Rows | Rows[] = await (sql ?? this.#pool).query(text, values);
         return { rows: [result].flat().flatMap(({ rows }) => rows) };
       },
     };
   }
 
-  /** Does some work until the database is there to do it, however long that takes; `stopped` ends the wait with the fault. */
+  /** Repeats the work until the database is available. The wait has no limit; `isStopped` ends it, and the last error is thrown. */
   async retryUntilAvailable<T>(work: () => Promise<T>, isStopped: () => boolean = () => false): Promise<T> {
     for (let pauseMs = 50; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
       try {
@@ -120,24 +120,24 @@ const UNAVAILABLE_CODES = new Set([
   'ENETUNREACH',
 ]);
 
-/** Of those that are there but can keep nothing: no space on its disk, a disk that fails. */
+/** The database responds but cannot store anything: its disk is full or fails. */
 const DISK_ERROR = /^(53100|58)/;
 
-/** Whether the database cannot do it at the moment, rather than that something is wrong with what was asked of it. */
+/** Whether the database is unavailable at the moment. False if it responded and rejected the command. */
 export function isDatabaseUnavailable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   const code = getErrorCode(thrown);
-  // 08: connection, 57P: it shuts down or starts, 53: no space, memory or connection left, 58: its disk fails, 40: to be tried again,
-  // 25006: only to be read, a standby before it takes over; 25P03: it stood still in a transaction.
+  // 08: connection; 57P: shutdown or start; 53: no disk space, memory or connection left; 58: disk error; 40: serialization, try again;
+  // 25006: read-only, such as a standby before its promotion; 25P03: idle in a transaction for too long.
   if (UNAVAILABLE_CODES.has(code) || /^(08|57P|53|58|40|25006|25P03)/.test(code)) return true;
   if (thrown instanceof AggregateError) return thrown.errors.some(isDatabaseUnavailable);
   return /terminated|timeout|Connection ended|not queryable|connection error/i.test(thrown.message);
 }
 
-/** Details of errors with which nothing was sent, for want of the database or of a lease: a gateway makes new errors of what it fails with. */
+/** Marks interruptions by their details object, because a gateway wraps the errors that it rethrows but keeps their details. */
 const interruptionDetails = new WeakSet<object>();
 
-/** An error after which the same may be begun again. */
+/** Creates an error for work that sent nothing and may start again: the database or a lease was lost. */
 export function createInterruption(code: 'ABORTED' | 'CONNECTION', message: GatewayError['safeMessage']): GatewayError {
   const error = new GatewayError(code, message, { sent: false });
   interruptionDetails.add(error.details);
@@ -148,15 +148,15 @@ export function isInterruption(thrown: unknown): boolean {
   return thrown instanceof GatewayError && interruptionDetails.has(thrown.details);
 }
 
-/** A fault of the database as flows know it. Where it is stays out of it: it may hold a password. */
+/** Converts an error of the database into one for flows. It omits the address, which may contain a password. */
 export function toDatabaseError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const code = getErrorCode(thrown);
   const codeSuffix = /^[A-Z0-9_]{2,30}$/.test(code) ? trusted(` (${code})`) : trusted('');
   if (isDatabaseUnavailable(thrown)) {
     const message = DISK_ERROR.test(code)
-      ? safeMessage`The database of the fleet cannot write${codeSuffix}. Check the disk of PostgreSQL and the space that is left there.`
-      : safeMessage`The database of the fleet cannot be reached${codeSuffix}. Check that PostgreSQL runs.`;
+      ? safeMessage`The database of the fleet cannot write${codeSuffix}. Nothing was sent. Check that the disk of PostgreSQL has free space.`
+      : safeMessage`The database of the fleet cannot be reached${codeSuffix}. Nothing was sent. Check that PostgreSQL runs and that its address is right.`;
     return createInterruption('CONNECTION', message);
   }
   const message = thrown instanceof Error ? thrown.message.slice(0, 200) : 'unknown';

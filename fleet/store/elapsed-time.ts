@@ -1,12 +1,12 @@
 /**
- * A moment by both clocks: the one that nobody sets may stand still while a machine sleeps, the other one is set. What is longer ago by
- * either of them counts, since whoever takes a process for dead has a third one, that of the database.
+ * Time since its creation, by the monotonic clock and the wall clock. The monotonic clock may stop while a machine sleeps, and the wall
+ * clock can be set. The longer time counts, because other processes judge this one by the clock of the database.
  */
 export class ElapsedTime {
   readonly #monotonicStart = performance.now();
   readonly #wallClockStart = Date.now();
 
-  /** Milliseconds since then. */
+  /** Elapsed time in milliseconds. */
   get ms(): number {
     return Math.max(performance.now() - this.#monotonicStart, Date.now() - this.#wallClockStart);
   }

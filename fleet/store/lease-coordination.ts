@@ -12,12 +12,12 @@ import { toDatabaseError, createInterruption, type Database } from './database';
 import { ElapsedTime } from './elapsed-time';
 import { SCHEMA } from './schema';
 
-/** A place in a queue is given up so long after the last sign of life of whoever waits. */
+/** A waiting process loses its position in the queue this long after its last poll. */
 const WAITER_TTL_MS = 10_000;
 const LEASE_TTL_MS = 60_000;
-/** Prolonged four times in a lease, and at least this often: another one may begin soon after the holder died. */
+/** A lease is renewed four times in its duration, and at least this often. */
 const MAX_RENEWAL_INTERVAL_MS = 5000;
-/** For so much of a lease after it was prolonged nobody is asked whether it is still held: what leaves then arrives before it is over. */
+/** The holder trusts its lease for this fraction of its duration after a renewal. A write that is sent then arrives before the lease expires. */
 const ASSUMED_HELD_FRACTION = 0.5;
 const MIN_POLL_MS = 20;
 const MAX_POLL_MS = 500;
@@ -27,7 +27,7 @@ interface QueuePosition {
   readonly is_held: boolean;
 }
 
-/** What is exclusive or remembered in all processes that have the same database: rows with an expiry, by the database's own clock. */
+/** Locks and values that all processes with the same database share. They are rows that expire by the clock of the database. */
 export class LeaseCoordination implements Coordination {
   readonly #database: Database;
   readonly #holder: string;
@@ -40,7 +40,7 @@ export class LeaseCoordination implements Coordination {
   async runExclusive<T>(key: string, work: (assertHeld: AssertHeld) => Promise<T>, options: ExclusiveOptions = {}): Promise<T> {
     const { leaseMs = LEASE_TTL_MS } = options;
     const lease = await this.#acquire(key, leaseMs, options);
-    // A database that is away for a moment does not end a lease: the next renewal comes, and the expiry is longer than the work.
+    // A short database outage does not end a lease: the next renewal follows, and the lease is longer than the interval.
     const renew = (): void => void lease.renew().catch(() => undefined);
     const renewal = setInterval(renew, Math.min(MAX_RENEWAL_INTERVAL_MS, leaseMs / 4)).unref();
     try {
@@ -88,7 +88,7 @@ export class LeaseCoordination implements Coordination {
     }
   }
 
-  /** What nobody needs any more goes. */
+  /** Deletes expired leases and values. */
   async deleteExpired(): Promise<void> {
     await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE ${SCHEMA}.is_over(expires)`);
   }
@@ -98,7 +98,9 @@ export class LeaseCoordination implements Coordination {
     for (let pollMs = MIN_POLL_MS; ; pollMs = Math.min(MAX_POLL_MS, pollMs * 1.5)) {
       if (signal?.aborted) {
         if (ticket !== undefined) await this.#release(key, ticket);
-        throw new GatewayError('ABORTED', trusted(abortMessage ?? 'Cancelled while it waited for its turn.'), { sent: false });
+        throw new GatewayError('ABORTED', trusted(abortMessage ?? 'Canceled while it waited for a lock. Nothing was sent.'), {
+          sent: false,
+        });
       }
       const isFirst = ticket === undefined;
       const sinceRequest = new ElapsedTime();
@@ -117,7 +119,7 @@ export class LeaseCoordination implements Coordination {
     return row as QueuePosition;
   }
 
-  /** What cannot be given back now runs out by itself. */
+  /** A lease that cannot be released now expires later. */
   async #release(key: string, ticket: number): Promise<void> {
     await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1 AND ticket = $2`, [key, ticket]).catch(() => undefined);
   }
@@ -135,11 +137,11 @@ interface LeaseOptions {
   readonly key: string;
   readonly ticket: number;
   readonly leaseMs: number;
-  /** When the database was asked for it. */
+  /** Time since the request for the lease. */
   readonly sinceRequest: ElapsedTime;
 }
 
-/** A key that is held: as far as this process knows, which may have stood still since. */
+/** A held lease, as far as this process knows. The process may have been suspended since the last renewal. */
 class Lease {
   readonly ticket: number;
   readonly #database: Database;
@@ -164,7 +166,7 @@ class Lease {
     else this.#sinceRenewal = sinceRequest;
   }
 
-  /** Errors: `ABORTED` where somebody else may hold it by now, `CONNECTION` where nobody can tell. */
+  /** Errors: `ABORTED` if another process may hold the lease by now; `CONNECTION` if the database cannot tell. */
   async assertHeld(): Promise<void> {
     if (!this.#isLost && this.#sinceRenewal.ms < this.#options.leaseMs * ASSUMED_HELD_FRACTION) return;
     try {
@@ -176,7 +178,9 @@ class Lease {
   }
 }
 
-const LEASE_LOST = trusted('This process stood still for so long that another one has its turn by now: nothing more was sent.');
+const LEASE_LOST = trusted(
+  'This process stood still for longer than its lock lasts, so another process may work now. Nothing more was sent.',
+);
 
 const UPSERT_VALUE = `
   INSERT INTO ${SCHEMA}.lease (key, ticket, value, expires) VALUES ($1, 0, $2::jsonb, clock_timestamp() + $3 * interval '1 ms')

@@ -5,54 +5,54 @@ export type RunState = 'running' | 'paused' | 'done';
 export type StopReason = 'canary' | 'failures' | 'cancelled';
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** What a run is of: one operation, or a flow that somebody has drawn. */
+/** What a run executes: one operation, or the flow behind a *fleet task* node. */
 export type RunKind = 'operation' | 'task';
 
-/** A run as it is ordered. Nothing in it is secret, and no address. */
+/** A new run. It contains no secrets and no addresses. */
 export interface RunRequest {
-  /** Its identity: a second one of the same is refused. */
+  /** Identity of the run. A second run with the same id is rejected. */
   readonly id: string;
-  /** Of this very order, so that whoever does not know whether it was taken can order again. */
+  /** Identifies this request, so that it can be repeated after a lost response. */
   readonly token: string;
   readonly kind: RunKind;
-  /** Full name of an operation, or the name of a task. */
+  /** Full name of an operation, or the name of a *fleet task* node. */
   readonly operation: string;
   readonly input: JsonRecord;
-  /** Appliances by name, in order; with an input of its own where that differs. */
+  /** Names of appliances in their order, each with its own input if inputs differ. */
   readonly items: readonly { readonly appliance: string; readonly input?: JsonRecord | undefined }[];
   readonly selection: string;
-  /** Credential set that a secret field is taken from. */
+  /** Credential set whose password fills secret fields. */
   readonly credentials?: string | undefined;
   readonly dryRun: boolean;
   readonly urgent: boolean;
-  /** Whether the results keep what was read. */
+  /** Whether results include the data that was read. */
   readonly withData: boolean;
-  /** Of a task: whether it may be begun again when nobody knows how far it came. */
+  /** Whether the flow of a task may start again after its Node-RED died. */
   readonly repeats: boolean;
   readonly canary: number;
   readonly ends: readonly number[];
-  /** Infinity: any number. */
+  /** `Infinity` for no limit. */
   readonly maxFailures: number;
-  /** Name of the node that the report goes to. */
+  /** Name of the node that receives the report. */
   readonly node: string;
-  /** Its id: it goes before the name, where there is a node of that id. */
+  /** Id of that node. A node with this id takes precedence over a node with the name. */
   readonly nodeId?: string | undefined;
-  /** The process where the message came in. */
+  /** Id of the engine that received the message. */
   readonly origin: string;
   readonly initiator: JsonRecord;
   readonly repeatOf?: string | undefined;
   readonly approved?: ApprovedPlan | undefined;
 }
 
-/** A dry run that somebody has approved: its items do nothing beyond what it planned for their appliances. */
+/** An approved dry run. Items send at most the requests that it planned for their appliance. */
 export interface ApprovedPlan {
-  /** Its identity. */
+  /** Id of the dry run. */
   readonly plan: string;
   readonly by: string | null;
   readonly at: string;
 }
 
-/** A run as the table has it. */
+/** A row of the table `run`. */
 export interface RunRow {
   readonly id: string;
   readonly token: string;
@@ -80,13 +80,13 @@ export interface RunRow {
   readonly approved: ApprovedPlan | null;
   readonly created: Date;
   readonly ended: Date | null;
-  /** When its report had gone out. */
+  /** When its report had been delivered. */
   readonly reported: Date | null;
-  /** Who has set about giving it. */
+  /** Id of the engine that claimed the delivery. */
   readonly reported_by: string | null;
 }
 
-/** Where a report goes to. */
+/** The node that receives a report. */
 export type ReportRecipient = Pick<RunRow, 'node' | 'node_id'>;
 
 export interface ItemRow {
@@ -97,7 +97,7 @@ export interface ItemRow {
   readonly state: ItemState;
   readonly attempt: number;
   readonly holder: string | null;
-  readonly begun: Date | null;
+  readonly claimed: Date | null;
   readonly sending: Date | null;
   readonly ended: Date | null;
   readonly changed: boolean | null;
@@ -110,7 +110,7 @@ export interface ItemRow {
   readonly logins: number;
 }
 
-/** What became of an item. */
+/** Outcome of an item. */
 export interface ItemOutcome {
   state: 'ok' | 'failed' | 'unknown';
   readonly changed?: boolean | null | undefined;
@@ -123,7 +123,7 @@ export interface ItemOutcome {
   readonly logins?: number | undefined;
 }
 
-/** That a worker has an item, and which time it was begun: of two that think so only the latest is right. */
+/** The claim of a worker on an item. Only the claim with the latest attempt is valid. */
 export interface Claim {
   readonly run: string;
   readonly index: number;
@@ -131,14 +131,14 @@ export interface Claim {
   readonly attempt: number;
 }
 
-/** What a worker finds that begins an item. */
+/** Result of an attempt to claim an item. */
 export type ClaimResult =
-  /** Nothing is left to do. */
+  /** The item is finished, skipped, or not to be started now. */
   | { readonly kind: 'over' }
-  /** Another worker has it and is alive. */
+  /** Another living worker holds the item. */
   | { readonly kind: 'held' }
   | { readonly kind: 'run'; readonly claim: Claim; readonly item: ItemRow; readonly run: RunRow; readonly age: number }
-  /** Its write may have left before its worker died. */
+  /** The write may have been sent before the previous worker died. */
   | { readonly kind: 'look'; readonly claim: Claim; readonly item: ItemRow; readonly run: RunRow; readonly age: number };
 
 export interface RunProgress {

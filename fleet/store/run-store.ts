@@ -4,24 +4,24 @@ import { BOSS_SCHEMA, SCHEMA } from './schema';
 import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
 import { toStorableJson, toStorableText } from './storable-text';
 
-/** A job that is to be sent for an item. */
+/** The queue job of an item. */
 export interface ItemJob {
   readonly id: string;
   readonly run: string;
   readonly index: number;
 }
 
-/** Sends jobs within a transaction of the ledger. */
+/** Sends jobs inside a transaction of the run store. */
 export interface JobSender {
   sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void>;
   sendCoordinator(sql: SqlExecutor, run: string, job: string): Promise<void>;
 }
 
-/** So long after it was sent a job that is not there any more is sent anew. */
+/** A missing job is replaced when its run is older than this. */
 const ORPHANED_AFTER = '30 s';
 const HEARTBEAT_KEY_PREFIX = 'instance:';
 
-/** The three tables. All SQL about runs and items is here; each method is one transaction. */
+/** Reads and writes runs and items. It has all SQL for them, and each method is one transaction. */
 export class RunStore {
   readonly #database: Database;
   readonly #jobSender: JobSender;
@@ -31,7 +31,7 @@ export class RunStore {
     this.#jobSender = jobSender;
   }
 
-  /** Takes an order, with the job of its coordinator. False: there is a run of that identity. */
+  /** Stores a run with its items and the job of its coordinator. False if another run has this id. */
   async createRun(request: RunRequest): Promise<boolean> {
     return this.#database.transaction((sql) => this.#insertRun(sql, request));
   }
@@ -67,7 +67,7 @@ export class RunStore {
     return true;
   }
 
-  /** A worker takes up an item, or finds that it must not. */
+  /** Claims an item for a worker, unless another worker holds it or it must not start. */
   claimItem(run: string, index: number, holder: string): Promise<ClaimResult> {
     return this.#database.transaction(async (sql) => {
       const locked = await this.#lockItem(sql, run, index);
@@ -77,12 +77,12 @@ export class RunStore {
       if (item.holder !== null && item.holder !== holder && isHolderAlive) return { kind: 'held' };
       if (item.state !== 'sending' && (runRow.stopped !== null || runRow.state !== 'running')) {
         if (runRow.stopped !== null) await this.#moveItem(sql, run, index, 'skipped', 'ended = now(), holder = NULL', []);
-        // The coordinator sends it again when the run goes on.
+        // The coordinator sends a new job when the run resumes.
         else await this.#dropJob(sql, item);
         return { kind: 'over' };
       }
-      const nextState: ItemState = item.state === 'sending' ? 'sending' : 'begun';
-      const set = `holder = $4, attempt = attempt + 1, begun = coalesce(begun, now())`;
+      const nextState: ItemState = item.state === 'sending' ? 'sending' : 'claimed';
+      const set = `holder = $4, attempt = attempt + 1, claimed = coalesce(claimed, now())`;
       const moved = await this.#moveItem(sql, run, index, nextState, set, [holder]);
       if (!moved) return { kind: 'over' };
       const claim = { run, index, holder, attempt: moved.attempt };
@@ -107,24 +107,24 @@ export class RunStore {
   }
 
   #dropJob(sql: SqlExecutor, { run, index, state }: ItemRow): Promise<unknown> {
-    if (state === 'begun') return this.#moveItem(sql, run, index, 'waiting', 'holder = NULL, job = NULL', []);
+    if (state === 'claimed') return this.#moveItem(sql, run, index, 'waiting', 'holder = NULL, job = NULL', []);
     return sql.query(`UPDATE ${SCHEMA}.item SET job = NULL WHERE run = $1 AND index = $2`, [run, index]);
   }
 
-  /** Before the first write of an item leaves. False: somebody else has it by now, and nothing may leave. */
+  /** Records that the first write is about to be sent. False if the claim is no longer valid: then nothing may be sent. */
   async markSending(claim: Claim): Promise<boolean> {
     return this.#database.transaction(
       async (sql) => (await this.#moveClaimed(sql, claim, 'sending', 'sending = coalesce(sending, now())')) !== undefined,
     );
   }
 
-  /** Whether it is still the claim's, whatever happened meanwhile. */
+  /** Whether the claim is still valid. */
   async isHeld({ run, index, holder, attempt }: Claim): Promise<boolean> {
-    const sql = `SELECT FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 AND holder = $3 AND attempt = $4 AND state IN ('begun', 'sending')`;
+    const sql = `SELECT FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 AND holder = $3 AND attempt = $4 AND state IN ('claimed', 'sending')`;
     return (await this.#database.query(sql, [run, index, holder, attempt])).length === 1;
   }
 
-  /** The end of an item. A failure counts in the same transaction, and so stops its run before anybody begins another item. */
+  /** Stores the outcome of an item. A failure counts in the same transaction, so it stops the run before another item starts. */
   finishItem(claim: Claim, outcome: ItemOutcome): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const { changed = null, code = null, message = null, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
@@ -138,7 +138,7 @@ export class RunStore {
     });
   }
 
-  /** Nothing of it was sent, and its worker ends: somebody else begins it. */
+  /** Returns an item of which nothing was sent, so that another worker can claim it. */
   async releaseItem(claim: Claim): Promise<void> {
     await this.#database.transaction((sql) => this.#moveClaimed(sql, claim, 'waiting', 'holder = NULL'));
   }
@@ -155,7 +155,7 @@ export class RunStore {
     return this.#moveItem(sql, run, index, nextState, set, [holder, attempt, ...values], condition);
   }
 
-  /** The only place where the state of one item changes: what may follow what, `states.ts` says. */
+  /** Changes the state of one item, if `item-states.ts` allows the change. */
   async #moveItem(
     sql: SqlExecutor,
     run: string,
@@ -170,7 +170,7 @@ export class RunStore {
     return rows[0];
   }
 
-  /** One step of the coordinator: ends what is to be ended, and lets the next part begin. True: the run is over. */
+  /** One step of the coordinator: skips items of a stopped run and sends jobs for the next batch. True if the run is over. */
   advanceRun(id: string): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const runs = await sql.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE id = $1 FOR UPDATE`, [id]);
@@ -188,7 +188,7 @@ export class RunStore {
     });
   }
 
-  /** Sends a job for each item of this part that has none. */
+  /** Sends a job for each item of this batch that has none. */
   async #sendJobs(sql: SqlExecutor, run: RunRow, end: number): Promise<void> {
     const { rows } = await sql.query<{ job: string; index: number }>(ASSIGN_JOBS, [run.id, end]);
     if (rows.length > 0)
@@ -199,7 +199,7 @@ export class RunStore {
       );
   }
 
-  /** Items and runs that are open though no job of them is left, such as after a restored database, get one again. */
+  /** Sends new jobs for open items and runs whose jobs are gone, for example after a restore of the database. */
   async requeueLostJobs(): Promise<void> {
     await this.#database.query(CLEAR_LOST_JOBS);
     await this.#database.transaction(async (sql) => {
@@ -208,12 +208,12 @@ export class RunStore {
     });
   }
 
-  /** Runs that ended so many days ago go; of a node that begins very many, those too that ended yesterday and are none of its latest. */
+  /** Deletes runs that ended `days` ago. Of a node with more than `maxPerNode` runs, it also deletes older ones that ended a day ago. */
   async deleteOldRuns(days: number, maxPerNode: number): Promise<void> {
     await this.#database.query(DELETE_OLD_RUNS, [days, maxPerNode]);
   }
 
-  /** A sign of life of a process, for so long. */
+  /** Marks a process as alive for this many seconds. */
   async recordHeartbeat(holder: string, seconds: number): Promise<void> {
     await this.#database.query(UPSERT_HEARTBEAT, [HEARTBEAT_KEY_PREFIX + holder, holder, seconds]);
   }
@@ -222,26 +222,26 @@ export class RunStore {
     await this.#database.query(`DELETE FROM ${SCHEMA}.lease WHERE key = $1`, [HEARTBEAT_KEY_PREFIX + holder]);
   }
 
-  /** Runs whose report has to go out here: those that came in here, and those whose process is gone. */
+  /** Finished runs whose report this process may deliver: its own, and those of dead processes. */
   findUnreportedRuns(holder: string, names: readonly string[], ids: readonly string[]): Promise<(ReportRecipient & { id: string })[]> {
     return this.#database.query(SELECT_UNREPORTED, [holder, [...names], [...ids]]);
   }
 
   /**
-   * Whoever takes a report gives it, and says afterwards that it has; if he dies in between, another one takes it. Undefined: somebody else has
-   * it, or it has gone out. Whoever does not know whether he has taken it can take it again.
+   * Claims the delivery of a report. The claim can be repeated after a lost response. `again` means that an earlier claimant died and may have
+   * delivered it. Undefined if the report was delivered, or another living process delivers it.
    */
   async claimReport(id: string, holder: string): Promise<'first' | 'again' | undefined> {
     const [row] = await this.#database.query<{ again: boolean }>(CLAIM_REPORT, [id, holder]);
     return row && (row.again ? 'again' : 'first');
   }
 
-  /** It has gone out: nobody gives it any more. */
+  /** Records that the report was delivered. */
   async markReported(id: string, holder: string): Promise<void> {
     await this.#database.query(`UPDATE ${SCHEMA}.run SET reported = now() WHERE id = $1 AND reported_by = $2`, [id, holder]);
   }
 
-  /** Nobody was there any more to be told. */
+  /** Returns the claim on a report whose node is gone. */
   async releaseReport(id: string, holder: string): Promise<void> {
     const back = `reported_by = NULL, report_takers = report_takers - 1`;
     await this.#database.query(`UPDATE ${SCHEMA}.run SET ${back} WHERE id = $1 AND reported_by = $2 AND reported IS NULL`, [id, holder]);
@@ -257,7 +257,7 @@ export class RunStore {
     );
   }
 
-  /** What a dry run has planned for an appliance; undefined where it could not. */
+  /** The plan of a dry run for an appliance; undefined if planning failed there. */
   async findPlan(run: string, appliance: string): Promise<ItemRow['plan'] | undefined> {
     const sql = `SELECT plan FROM ${SCHEMA}.item WHERE run = $1 AND appliance = $2 AND state = 'ok' ORDER BY index LIMIT 1`;
     return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [run, appliance]))[0]?.plan;
@@ -267,7 +267,7 @@ export class RunStore {
     return this.#database.query<RunProgress & Record<string, unknown>>(SELECT_PROGRESS, [[...runs]]);
   }
 
-  /** The latest first. */
+  /** Latest runs first. */
   listRuns(limit: number): Promise<(RunRow & RunProgress)[]> {
     return this.#withDatabaseErrors(async () => {
       const runs = await this.#database.query<RunRow>(`SELECT * FROM ${SCHEMA}.run ORDER BY created DESC, id LIMIT $1`, [limit]);
@@ -276,7 +276,7 @@ export class RunStore {
     });
   }
 
-  /** Pauses a run, lets it go on, or cancels it; what is in flight ends by itself. False: it is over, or there is none. */
+  /** Pauses, resumes or cancels a run; items in flight finish. False if the run is over or does not exist. */
   controlRun(id: string, action: 'pause' | 'resume' | 'cancel'): Promise<boolean> {
     const set = {
       pause: `state = 'paused'`,
@@ -296,7 +296,7 @@ export class RunStore {
   }
 }
 
-/** Appliances answer with what no table keeps; an outcome that is refused for that would have its item begun again and again. */
+/** Responses may contain text that PostgreSQL rejects. A rejected outcome would start its item again and again. */
 const toJson = (value: unknown): string => toStorableJson(JSON.stringify(value));
 
 const isAliveSql = (holder: string): string =>
@@ -308,7 +308,7 @@ const INSERT_RUN = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, gen_random_uuid())
   ON CONFLICT (id) DO NOTHING RETURNING job`;
 
-/** A canary that fails says more than the number of failures. */
+/** A failed canary takes precedence over the limit of failures. */
 const COUNT_FAILURE = `
   UPDATE ${SCHEMA}.run SET failed = failed + 1,
     stopped = coalesce(stopped, CASE WHEN $2 < canary THEN 'canary' WHEN failed + 1 > max_failures THEN 'failures' END)
@@ -316,11 +316,11 @@ const COUNT_FAILURE = `
 
 const SKIP_REST = `UPDATE ${SCHEMA}.item SET state = 'skipped', ended = now() WHERE run = $1 AND state = ANY ($2)`;
 
-const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE run = $1 AND state IN ('waiting', 'begun', 'sending')`;
+const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE run = $1 AND state IN ('waiting', 'claimed', 'sending')`;
 
 const ASSIGN_JOBS = `
   UPDATE ${SCHEMA}.item SET job = gen_random_uuid()
-  WHERE run = $1 AND index < $2 AND job IS NULL AND state IN ('waiting', 'begun', 'sending') RETURNING job, index`;
+  WHERE run = $1 AND index < $2 AND job IS NULL AND state IN ('waiting', 'claimed', 'sending') RETURNING job, index`;
 
 const DELETE_OLD_RUNS = `
   DELETE FROM ${SCHEMA}.run WHERE state = 'done' AND (ended < now() - $1 * interval '1 day' OR (ended < now() - interval '1 day' AND id IN (
@@ -331,7 +331,7 @@ const hasLiveJobSql = (job: string): string => `EXISTS (SELECT FROM ${BOSS_SCHEM
 
 const CLEAR_LOST_JOBS = `
   UPDATE ${SCHEMA}.item SET job = NULL
-  WHERE state IN ('waiting', 'begun', 'sending') AND job IS NOT NULL AND NOT ${hasLiveJobSql('item.job')}
+  WHERE state IN ('waiting', 'claimed', 'sending') AND job IS NOT NULL AND NOT ${hasLiveJobSql('item.job')}
     AND NOT ${isAliveSql(`coalesce(item.holder, '')`)}
     AND (SELECT created FROM ${SCHEMA}.run WHERE id = item.run) < now() - interval '${ORPHANED_AFTER}'`;
 
@@ -343,7 +343,7 @@ const UPSERT_HEARTBEAT = `
   INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, expires) VALUES ($1, 0, $2, true, clock_timestamp() + $3 * interval '1 s')
   ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires`;
 
-/** A report that somebody may set about giving: nobody else who lives is at it. */
+/** A report that this holder may deliver, because no other living process does. */
 const isReportFreeSql = (holder: string): string =>
   `reported IS NULL AND (reported_by IS NULL OR reported_by = ${holder} OR NOT ${isAliveSql('run.reported_by')})`;
 
@@ -360,5 +360,5 @@ const SELECT_PROGRESS = `
   SELECT run.id AS run, run.state, run.stopped, run.total,
     count(*) FILTER (WHERE item.state = 'ok')::int AS ok, count(*) FILTER (WHERE item.state = 'failed')::int AS failed,
     count(*) FILTER (WHERE item.state = 'unknown')::int AS unknown, count(*) FILTER (WHERE item.state = 'skipped')::int AS skipped,
-    count(*) FILTER (WHERE item.state IN ('begun', 'sending'))::int AS open
+    count(*) FILTER (WHERE item.state IN ('claimed', 'sending'))::int AS open
   FROM ${SCHEMA}.run LEFT JOIN ${SCHEMA}.item ON item.run = run.id WHERE run.id = ANY ($1) GROUP BY run.id`;

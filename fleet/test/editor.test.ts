@@ -58,12 +58,12 @@ const FLOWS = [
     wires: [[], [], []],
   },
   { ...place, id: 'd1', type: 'gateway-fleet-done', name: '' },
-  // As somebody may write it by hand.
+  // A node with missing properties.
   { ...place, id: 'c2', type: 'gateway-fleet-control', engine: 'eng', operation: 'list' },
   { ...place, id: 'c1', type: 'gateway-fleet-control', name: '', engine: 'eng', operation: 'get', limit: 100, wires: [[]] },
 ];
 
-describe.skipIf(skipped)('dialogs', () => {
+describe.skipIf(skipped)('fleet dialogs', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-editor-'));
   let red: NodeRed;
   let editor: Editor;
@@ -73,7 +73,7 @@ describe.skipIf(skipped)('dialogs', () => {
       version: 5,
       nodesDir: [root, join(root, 'fleet')],
       flows: FLOWS,
-      // Nothing answers there: a database that is away is no fault of a dialog.
+      // Nothing listens on this port, because dialogs must work without the database.
       credentials: { eng: { url: 'postgresql://nobody:planted-Secret@127.0.0.1:1/none' } },
     });
     editor = await Editor.open(red.url, 'r1');
@@ -84,19 +84,19 @@ describe.skipIf(skipped)('dialogs', () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
-  it.each(['r1', 't1', 'd1', 'c1', 'eng'])('of %s opens without a complaint, in words, and Done changes nothing', async (id) => {
+  it.each(['r1', 't1', 'd1', 'c1', 'eng'])('open for %s without errors or missing texts, and Done changes nothing', async (id) => {
     const before = await editor.exported(id);
     expect(await editor.verdict(id)).toMatchObject({ valid: true, errors: [] });
     await editor.openNode(id);
     const words = await editor.text('.red-ui-tray .gateway-form');
-    // A key of the catalogue that has no text shows as itself.
+    // A missing text shows its catalog key.
     expect(words).not.toMatch(/\b(common|run|task|done|control|engine)\.[a-zA-Z]+/);
     await editor.done();
     expect(await editor.exported(id)).toEqual(before);
     expect(editor.complaints).toEqual([]);
   });
 
-  it('takes what a flow leaves out for what is usual', async () => {
+  it('use defaults for properties that a flow leaves out', async () => {
     expect(await editor.verdict('c2')).toMatchObject({ valid: true, errors: [] });
     await editor.openNode('c2');
     expect(await editor.text('[data-error="limit"]')).toBe('');
@@ -104,7 +104,7 @@ describe.skipIf(skipped)('dialogs', () => {
     expect(await editor.exported('c2')).toMatchObject({ limit: '100' });
   });
 
-  it('of a run has the fields of its operation, in the words of the operation’s own node, and none that is secret', async () => {
+  it('show the fields of the chosen operation for a run, without secret fields', async () => {
     await editor.openNode('r1');
     expect(await editor.shownFields()).toEqual(['name', 'max']);
     expect(await editor.fields(['name', 'max'])).toEqual(KILL);
@@ -122,7 +122,7 @@ describe.skipIf(skipped)('dialogs', () => {
     expect(editor.complaints).toEqual([]);
   });
 
-  it('tells what is wrong', async () => {
+  it('show an error text for an invalid number', async () => {
     await editor.openNode('t1');
     await editor.page.evaluate(() => $('#node-input-atOnce').val('none').trigger('change'));
     expect(await editor.text('[data-error="atOnce"]')).toBe('Enter a whole number from 1.');
@@ -134,7 +134,7 @@ describe.skipIf(skipped)('dialogs', () => {
     ['de', 'Auswahl', 'Flottenlauf', 'Führt eine Operation auf vielen Appliances aus'],
     ['ja', '選択', 'フリート実行', '1つの操作を多数の機器に実行します'],
     ['zh-CN', '选择', '机群运行', '在多台设备上执行一项操作'],
-  ])('say everything in %s, stick out nowhere, and can be read', async (language, select, palette, help) => {
+  ])('are complete, fit their frame and have enough contrast in %s', async (language, select, palette, help) => {
     const { page } = editor;
     await page.evaluate((wanted) => localStorage.setItem('editor-language', wanted), language);
     await editor.reload('r1');
@@ -159,7 +159,7 @@ describe.skipIf(skipped)('dialogs', () => {
     expect(editor.complaints).toEqual([]);
   });
 
-  it('and exports hold no address of the database', async () => {
+  it('never export or log the address of the database', async () => {
     expect(JSON.stringify(await editor.exported('eng'))).not.toContain('planted');
     expect(red.output()).not.toContain('planted');
   });

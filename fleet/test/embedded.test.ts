@@ -24,8 +24,8 @@ const place = (...parts: string[]): string => join(red.folder, 'user', 'gateway-
 const pid = (): number => Number(readFileSync(place('data', 'postmaster.pid'), 'utf8').split('\n')[0]);
 const runs = async (): Promise<unknown[]> => (await red.post('/control', { operation: 'list' })) as unknown[];
 
-describe('an engine without an address', () => {
-  it('has a PostgreSQL of its own in the user folder, whose password nobody else can read', async () => {
+describe('an engine without a database address', () => {
+  it('starts a PostgreSQL in the user folder and never logs its password', async () => {
     await red.startRun('first');
     await waitUntil(() => red.readReports('first').length > 0, red.output());
     expect(red.readReports('first')).toMatchObject([{ total: 10, ok: 10 }]);
@@ -35,9 +35,9 @@ describe('an engine without an address', () => {
     expect(red.output()).not.toContain(password);
   });
 
-  it('starts it again when it has ended, and goes on', async () => {
+  it('restarts its PostgreSQL after a crash', async () => {
     process.kill(pid(), 'SIGKILL');
-    // Until it is back a run may be refused: then it has not been started.
+    // A run may be rejected until the database is back, so start it again.
     await waitUntil(async () => {
       await red.startRun('second');
       await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -46,7 +46,7 @@ describe('an engine without an address', () => {
     expect(red.readReports('second')).toMatchObject([{ total: 10, ok: 10 }]);
   });
 
-  it('ends it with Node-RED, and finds everything there at the next start', async () => {
+  it('stops its PostgreSQL with Node-RED and finds all runs at the next start', async () => {
     const before = pid();
     await red.stop();
     await waitUntil(() => {

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 type More = Partial<Parameters<TestFleet['createRun']>[1]> & { pace?: Parameters<typeof planRollout>[0] };
 
-/** Orders a run and gives its report. */
+/** Starts a run and gives its report. */
 async function run(operation: string, input: object, { pace = {}, ...more }: More = {}): Promise<DeliveredReport> {
   const id = `run-${runs++}`;
   const total = more.items?.length ?? COUNT;
@@ -41,12 +41,12 @@ async function run(operation: string, input: object, { pace = {}, ...more }: Mor
 }
 
 const isPut = ({ method }: { method: string }): boolean => method === 'PUT';
-const breaks = (...indices: number[]): void => {
+const failWrites = (...indices: number[]): void => {
   for (const index of indices) bench.fleet.appliances[index]?.fault({ match: isPut, status: 500, body: '{}', times: Infinity });
 };
-const written = (): number => [...bench.countWritesByAppliance().values()].filter((count) => count > 0).length;
+const countWritten = (): number => [...bench.countWritesByAppliance().values()].filter((count) => count > 0).length;
 
-describe('a run over a fleet', () => {
+describe('a run of two engines', () => {
   it('writes to each appliance once, by both processes, and reports once', async () => {
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT);
     expect(data).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 });
@@ -59,15 +59,15 @@ describe('a run over a fleet', () => {
     expect(other.delivered).toEqual([]);
   });
 
-  it('is refused a second time, by whomever, and nothing is done', async () => {
+  it('is rejected if its id exists, also by the other engine, and sends nothing', async () => {
     const { run: before } = await run('config.ensure', ENSURE_INPUT);
     bench.reset();
     const again = bench.createRun(before.id, { operation: 'config.ensure', input: ENSURE_INPUT });
     expect(await expectFailure(other.engine.startRun(again))).toMatchObject({ code: 'CONFLICT' });
-    expect(written()).toBe(0);
+    expect(countWritten()).toBe(0);
   });
 
-  it('keeps data only when asked to, and nothing secret then', async () => {
+  it('stores data only with withData', async () => {
     const without = await run('sessions.list', {}, { items: [{ appliance: 'vpn-001' }] });
     expect(without.data.results[0]).not.toHaveProperty('data');
     const items = [{ appliance: 'vpn-002', input: { name: 'nobody' } }];
@@ -75,32 +75,32 @@ describe('a run over a fleet', () => {
     expect(data.results[0]).toMatchObject({ ok: true, data: [] });
   });
 
-  it('touches no more than its canary when that fails', async () => {
-    breaks(1);
+  it('writes at most to its canary when the canary fails', async () => {
+    failWrites(1);
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { canary: 3 } });
     expect(data).toMatchObject({ total: COUNT, failed: 1, skipped: COUNT - 3 });
-    expect(written()).toBeLessThanOrEqual(3);
+    expect(countWritten()).toBeLessThanOrEqual(3);
     expect(envelope).toMatchObject({ ok: false, stopped: 'canary' });
   });
 
-  it('stops when more have failed than may, over all batches and processes', async () => {
-    breaks(...Array.from({ length: 20 }, (_, index) => index * 3));
+  it('stops when more items failed than maxFailures, in all batches and engines', async () => {
+    failWrites(...Array.from({ length: 20 }, (_, index) => index * 3));
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { pace: { maxFailures: 5, batch: 20 } });
     expect(envelope).toMatchObject({ stopped: 'failures' });
-    // Beyond it only what was in flight.
+    // Only items in flight may exceed the limit.
     expect(data.failed).toBeGreaterThan(5);
     expect(data.failed).toBeLessThanOrEqual(5 + 1 + 2 * 16);
     expect(data.ok + data.failed + data.skipped).toBe(COUNT);
-    expect(written()).toBe(data.ok + data.failed);
+    expect(countWritten()).toBe(data.ok + data.failed);
   });
 
-  it('has its urgent items done while a run that fills the usual lane waits', async () => {
+  it('finishes urgent items while another run fills the normal queue', async () => {
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
     for (const appliance of bench.fleet.appliances) appliance.fault({ match: isPut, until: held, times: 1 });
     const slow = bench.createRun('slow', { operation: 'config.ensure', input: ENSURE_INPUT });
     await one.engine.startRun(slow);
-    await waitUntil(() => written() >= 32);
+    await waitUntil(() => countWritten() >= 32);
     const { data } = await run('system.info', {}, { urgent: true });
     expect(data).toMatchObject({ total: COUNT, ok: COUNT });
     expect(one.delivered.some(({ run }) => run.id === 'slow')).toBe(false);
@@ -109,8 +109,8 @@ describe('a run over a fleet', () => {
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
   });
 
-  it('lets one work at an appliance where only one may, of all processes', async () => {
-    // Each makes the same setting something else: two at a time would end in a conflict.
+  it('serializes changes of the same setting across engines', async () => {
+    // Each item sets another value, so two at the same time would end in a conflict.
     const bodies = Array.from({ length: 8 }, (_, index) => ({ path: ROLE_PATH, body: { description: `turn ${index}` } }));
     const items = bodies.map((input) => ({ appliance: 'vpn-009', input }));
     const { data } = await run('config.ensure', {}, { items });
@@ -118,22 +118,22 @@ describe('a run over a fleet', () => {
     expect(bench.countWritesByAppliance().get('vpn-009')).toBe(8);
   });
 
-  it('plans without sending', async () => {
+  it('plans a dry run without sending writes', async () => {
     const { data, envelope } = await run('config.ensure', ENSURE_INPUT, { dryRun: true });
     expect(data.ok).toBe(COUNT);
     expect(envelope).toMatchObject({ dryRun: true, changed: null });
     expect(envelope.plan).toHaveLength(COUNT);
     expect(envelope.plan?.[0]).toMatchObject({ appliance: 'vpn-001', method: 'PUT' });
-    expect(written()).toBe(0);
+    expect(countWritten()).toBe(0);
   });
 
-  it('tells of an appliance that its inventory does not have, by name', async () => {
+  it('fails an item whose appliance is not in the inventory with BAD_CONFIG', async () => {
     const { data } = await run('system.info', {}, { items: [{ appliance: 'nowhere' }, { appliance: 'vpn-001' }] });
     expect(data.results[0]).toMatchObject({ appliance: 'nowhere', ok: false, error: { code: 'BAD_CONFIG' } });
     expect(data.results[1]).toMatchObject({ ok: true });
   });
 
-  it('takes a secret from its credential set, and keeps neither that nor an address in any table', async () => {
+  it('sends a secret from the credential set, and stores neither the secret nor an address in a table', async () => {
     const input = { server: 'System Local', username: 'temp', fullname: 'Temp' };
     const items = [{ appliance: 'vpn-005' }, { appliance: 'vpn-006' }];
     bench.fleet
@@ -151,22 +151,22 @@ describe('a run over a fleet', () => {
   });
 });
 
-describe('a database whose disk is full', () => {
+describe('an engine with a full database disk', () => {
   const DISK = `
     CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$;
     CREATE TRIGGER full_disk BEFORE UPDATE ON gateway_fleet.item FOR EACH ROW WHEN (NEW.state = 'ok') EXECUTE FUNCTION full_disk()`;
 
-  it('is waited for: what was written is noted when there is space again, and is not written anew', async () => {
+  it('records outcomes when there is space again, and does not repeat the writes', async () => {
     await one.engine.database.query(DISK);
     const ended = run('config.ensure', ENSURE_INPUT);
-    await waitUntil(() => written() >= 32);
+    await waitUntil(() => countWritten() >= 32);
     await one.engine.database.query('DROP TRIGGER full_disk ON gateway_fleet.item');
     expect((await ended).data).toMatchObject({ total: COUNT, ok: COUNT });
     expect([...bench.countWritesByAppliance().values()]).toEqual(new Array(COUNT).fill(1));
   });
 });
 
-describe('a plan that is approved', () => {
+describe('an approved plan', () => {
   const four = ['vpn-001', 'vpn-002', 'vpn-003', 'vpn-004'].map((appliance) => ({ appliance }));
   const role = (name: string): Map<string, unknown> =>
     bench.fleet.getAppliance(name).state.configuration.resource('users', 'user-roles', 'user-role', 'Users').values;
@@ -176,7 +176,7 @@ describe('a plan that is approved', () => {
     return one.delivered.find(({ run }) => run.id === `${plan}~approved`) as DeliveredReport;
   };
 
-  it('is what is sent, once; where anything else would be sent by now, nothing is', async () => {
+  it('sends the planned requests once, and nothing to an appliance that would now get other requests', async () => {
     bench.fleet.getAppliance('vpn-004').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
     const { run: plan, data: planned } = await run('config.ensure', ENSURE_INPUT, { items: four, dryRun: true });
     expect(planned).toMatchObject({ total: 4, ok: 3, failed: 1 });
@@ -188,7 +188,7 @@ describe('a plan that is approved', () => {
       { ok: true, changed: true },
       {
         ok: false,
-        error: { code: 'CONFLICT', message: expect.stringMatching(/PUT .* would be sent, but it is not in the plan/) as string },
+        error: { code: 'CONFLICT', message: expect.stringMatching(/PUT .* is not in the approved plan/) as string },
       },
       { ok: true, changed: false },
       { ok: false, error: { code: 'CONFLICT', message: expect.stringContaining('has nothing for vpn-004') as string } },
@@ -196,7 +196,7 @@ describe('a plan that is approved', () => {
     expect([...bench.countWritesByAppliance().values()].slice(0, 4)).toEqual([1, 0, 0, 0]);
     expect(envelope).toMatchObject({ dryRun: false, approved: { by: 'anna' } });
     expect(await expectFailure(one.engine.approve(plan.id, `${plan.id}~approved`, null))).toMatchObject({ code: 'CONFLICT' });
-    // What is repeated is bound to the plan as well.
+    // A repeated run is limited to the plan as well.
     expect(await one.engine.repeatFailed(`${plan.id}~approved`, 'bound')).toBe(2);
     await waitUntil(() => one.delivered.some(({ run }) => run.id === 'bound'));
     expect(one.delivered.find(({ run }) => run.id === 'bound')?.data.results).toMatchObject([
@@ -205,33 +205,33 @@ describe('a plan that is approved', () => {
     ]);
   });
 
-  it('has to be one that was made, is over and was not stopped', async () => {
+  it('is rejected unless it is a finished dry run that was not stopped', async () => {
     const of = (id: string): Promise<unknown> => expectFailure(one.engine.approve(id, 'approved anyhow', null));
     expect(await of('none at all')).toMatchObject({ code: 'NOT_FOUND' });
     const { run: real } = await run('config.ensure', ENSURE_INPUT, { items: four });
-    expect(await of(real.id)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is no plan') as string });
+    expect(await of(real.id)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('is not a plan') as string });
     bench.fleet.getAppliance('vpn-001').fault({ match: ({ path }) => path.includes('user-role'), status: 400, body: '{}', times: 1 });
     const { run: stopped } = await run('config.ensure', ENSURE_INPUT, { items: four, dryRun: true, pace: { canary: 1 } });
     expect(await of(stopped.id)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('was stopped') as string });
   });
 });
 
-describe('a drawn flow', () => {
-  it('has its name for itself in a Node-RED, until it ends', async () => {
+describe('serveTask', () => {
+  it('accepts each name once per engine until the service ends', async () => {
     const serve = (): Promise<() => Promise<void>> => one.engine.serveTask('twice', 1, () => Promise.resolve('done'));
     const end = await serve();
     expect(await expectFailure(serve())).toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringContaining('is called twice too') as string,
+      message: expect.stringContaining('two fleet task nodes with the name twice') as string,
     });
-    // Made anew while the one before it ends.
+    // A new node may start while the previous one still stops.
     const [, endOther] = await Promise.all([end(), serve()]);
     expect(await expectFailure(serve())).toMatchObject({ code: 'CONFLICT' });
     await endOther();
   });
 });
 
-describe('a report', () => {
+describe('ReportDelivery', () => {
   const info = (id: string, more: object): ReturnType<TestFleet['createRun']> =>
     bench.createRun(id, { operation: 'system.info', items: [{ appliance: 'vpn-001' }], ...more });
   const told: string[] = [];
@@ -242,7 +242,7 @@ describe('a report', () => {
       progress: ({ run }) => told.push(`${as} on ${run}`),
     });
 
-  it('and its progress go to the node that the message came in at, though another has its name', async () => {
+  it('sends reports and progress to the node with the id, although another node has the same name', async () => {
     const ends = [listens('first', { name: 'same', id: 'n1' }), listens('second', { name: 'same', id: 'n2' })];
     await one.engine.startRun(info('of the second', { node: 'same', nodeId: 'n2' }));
     await waitUntil(() => told.some((line) => /^\w+ of the second$/.test(line)));
@@ -251,14 +251,14 @@ describe('a report', () => {
     expect(told.filter((line) => line.startsWith('first'))).toEqual([]);
   });
 
-  it('is not asked after for ever where its node is gone', async () => {
+  it('stops reading the progress of a finished run whose node is gone', async () => {
     await one.engine.startRun(info('gone', { node: 'nobody' }));
     await waitUntil(async () => (await one.engine.store.findRun('gone'))?.state === 'done');
-    const unsent = (): Promise<never> => Promise.reject(new Error('Nothing is to be sent.'));
-    const ledger = new RunStore(one.engine.database, { sendItems: unsent, sendCoordinator: unsent });
-    const asked = vi.spyOn(ledger, 'listProgress');
+    const rejectSend = (): Promise<never> => Promise.reject(new Error('Nothing must be sent.'));
+    const store = new RunStore(one.engine.database, { sendItems: rejectSend, sendCoordinator: rejectSend });
+    const listProgress = vi.spyOn(store, 'listProgress');
     const reports = new ReportDelivery({
-      store: ledger,
+      store,
       holder: one.engine.id,
       loadReport: (id) => one.engine.report(id),
       retryUntilAvailable: (work) => work(),
@@ -269,11 +269,11 @@ describe('a report', () => {
     reports.trackRun({ id: 'gone', node: follower.name });
     await reports.deliverPending();
     await reports.deliverPending();
-    expect(asked).toHaveBeenCalledTimes(1);
+    expect(listProgress).toHaveBeenCalledTimes(1);
     expect(told).toEqual(['gone']);
   });
 
-  it('that cannot be read keeps no engine from ending', async () => {
+  it('lets an engine stop although a report cannot be loaded', async () => {
     await one.engine.startRun(info('unread', { node: 'reader' }));
     await waitUntil(async () => (await one.engine.store.findRun('unread'))?.state === 'done');
     const reports = new ReportDelivery({
@@ -283,12 +283,12 @@ describe('a report', () => {
       retryUntilAvailable: (work) => work(),
     });
     reports.listen({ name: 'reader', report: () => undefined });
-    const looked = expect(reports.deliverPending()).rejects.toThrow('on purpose');
+    const delivery = expect(reports.deliverPending()).rejects.toThrow('on purpose');
     await reports.whenIdle();
-    await looked;
+    await delivery;
   });
 
-  it('waits for its node where a deploy closes that in this very moment', async () => {
+  it('keeps a report for the next node if a deploy closes its node during the delivery', async () => {
     await one.engine.startRun(info('closing', { node: 'closing' }));
     await waitUntil(async () => (await one.engine.store.findRun('closing'))?.state === 'done');
     const reports = new ReportDelivery({

@@ -12,7 +12,7 @@ import { dialogs } from '../nodes/dialogs.mjs';
 import { TestFleet, ADMIN_LOGIN, waitUntil } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
-// Every example is imported into a Node-RED with nothing changed but what its comment says, and does what it says.
+// Every example runs in a Node-RED with only the changes that its comment names.
 
 const ROOT = join(__dirname, '..', '..');
 const names = readdirSync(join(__dirname, '..', 'examples')).map((name) => `fleet/examples/${name}`);
@@ -20,7 +20,7 @@ const APPLIANCES = ['berlin-1', 'berlin-2', 'boston-1'];
 const SHARED = ['gateway-fleet-engine', 'gateway-inventory', 'tls-config'];
 /** Properties that name other nodes. */
 const REFERENCES = ['id', 'z', 'engine', 'inventory', 'tls', 'wires', 'scope'];
-/** As the editor has them, for every node. */
+/** Properties that the editor adds to every node. */
 const FRAME = ['id', 'type', 'name', 'z', 'x', 'y', 'wires'];
 
 const propertiesOf = new Map(
@@ -31,16 +31,16 @@ const propertiesOf = new Map(
 );
 const ours = (nodes: FlowNode[]): FlowNode[] => nodes.filter(({ type }) => propertiesOf.has(type));
 
-/** What stands in a node, at any depth. */
+/** All values in a node, at any depth. */
 function* valuesOf(value: unknown): Generator<unknown> {
   if (typeof value !== 'object' || value === null) yield value;
   else for (const inner of Object.values(value)) yield* valuesOf(inner);
 }
 
-describe.each(names)('%s', (name) => {
+describe.each(names)('example %s', (name) => {
   const nodes = readExample(name);
 
-  it('has every property of its nodes, and no other', () => {
+  it('has exactly the properties of its nodes', () => {
     for (const node of ours(nodes)) {
       const frame = node.type === 'gateway-fleet-engine' ? ['id', 'type', 'name'] : FRAME;
       expect(Object.keys(node).sort(), String(node['name'])).toEqual([...frame, ...(propertiesOf.get(node.type) ?? [])].sort());
@@ -48,7 +48,7 @@ describe.each(names)('%s', (name) => {
     expect(ours(nodes).length).toBeGreaterThan(1);
   });
 
-  it('can be imported on its own, beside every other example', () => {
+  it('can be imported alone and together with every other example', () => {
     const ids = new Set(nodes.map(({ id }) => id));
     const references = nodes.flatMap((node) => REFERENCES.map((property) => node[property]));
     for (const id of valuesOf(references)) if (typeof id === 'string' && id !== '') expect(ids).toContain(id);
@@ -58,7 +58,7 @@ describe.each(names)('%s', (name) => {
     for (const node of nodes) for (const other of others) if (node.id === other.id) expect(node).toEqual(other);
   });
 
-  it('holds no id that is a value elsewhere, no credentials, and says what to change', () => {
+  it('has unique ids, no credentials and a comment that says what to change', () => {
     const ids = new Set<unknown>(nodes.map(({ id }) => id));
     expect(ids.size).toBe(nodes.length);
     const rest = nodes.map((node) => Object.entries(node).filter(([property]) => !REFERENCES.includes(property)));
@@ -70,12 +70,12 @@ describe.each(names)('%s', (name) => {
     ]);
   });
 
-  it('has a name that the editor can ask for', () => {
+  it('has a file name that the editor can load', () => {
     expect(name.split('/').at(-1)).toMatch(/^[\w ,()-]+\.json$/);
   });
 });
 
-describe('in a Node-RED', () => {
+describe('examples in a Node-RED', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-examples-'));
   let postgres: TestPostgres;
   let bench: TestFleet;
@@ -89,7 +89,7 @@ describe('in a Node-RED', () => {
     writeFileSync(ca, bench.fleet.ca);
     const list = bench.fleet.entries.map((entry, index) => ({ ...entry, name: APPLIANCES[index] }));
     const credentials: Record<string, Record<string, string>> = {};
-    // Those that they share stand in each of them.
+    // Shared configuration nodes are in each example.
     const flows = [...new Map(names.flatMap(readExample).map((node) => [node.id, node])).values()].map((node) => {
       if (node.type === 'tls-config') return { ...node, ca };
       if (node.type === 'gateway-fleet-engine') credentials[node.id] = { url: bench.url };
@@ -113,14 +113,14 @@ describe('in a Node-RED', () => {
     inject({ nodeRed: red } as Demo, names.find((name) => name.includes(part)) ?? '', button, values);
   const failed = (): unknown[] => debug.shown.filter(({ name }) => name === 'Why it failed').map(({ msg }) => msg);
 
-  it('all start', async () => {
+  it('start without errors', async () => {
     expect(red.output()).not.toMatch(/unknown|missing type|\[error\]/i);
     const types = (await (await fetch(`${red.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as { types: string[] }[];
     const known = types.flatMap((one) => one.types);
     for (const type of propertiesOf.keys()) expect(known).toContain(type);
   });
 
-  it('nightly backup: an appliance that fails is named, whichever it is, and the others are backed up', async () => {
+  it('back up the other appliances and name the failed one (nightly backup)', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     bench.fleet.appliances[0]?.fault({ match: ({ path }) => !path.startsWith(PATH), status: 404, body: '{}', times: Infinity });
     await press('Nightly', 'Every night at 2', { folder: place, run: 'one fails' });
@@ -132,7 +132,7 @@ describe('in a Node-RED', () => {
     bench.reset();
   });
 
-  it('nightly backup: one report; a second timer is passed over', async () => {
+  it('send one report and ignore a second timer (nightly backup)', async () => {
     const place = mkdtempSync(join(folder, 'backups-'));
     await press('Nightly', 'Every night at 2', { folder: place });
     expect(await next('Mail')).toMatchObject({ topic: 'Backup of the fleet', text: expect.stringContaining('3 of 3') as string });
@@ -148,7 +148,7 @@ describe('in a Node-RED', () => {
     ]).toEqual([[], [], files]);
   });
 
-  it('end a user: on all, in the urgent lane', async () => {
+  it('end the sessions of a user on all appliances (end a user)', async () => {
     const all = bench.fleet.appliances.map(({ state }) => state.sessions);
     for (const sessions of all) sessions.endUsers(new Set(['j.doe']));
     const before = all.map((sessions) => sessions.ids());
@@ -158,7 +158,7 @@ describe('in a Node-RED', () => {
     expect(all.map((sessions) => sessions.ids())).toEqual(before);
   });
 
-  it('one setting: nothing before it is approved, then once; repeated when it was not well', async () => {
+  it('write only after the approval, once, and repeat the failed item (one setting)', async () => {
     const part = 'One setting';
     for (const { state } of bench.fleet.appliances) state.configuration.resource('system', 'log', 'syslog').values.set('server', '');
     await press(part, '2. Click: approve it');
@@ -185,7 +185,7 @@ describe('in a Node-RED', () => {
     expect(failed()).toMatchObject([{ code: 'CONFLICT' }]);
   });
 
-  it('sessions: rows of each appliance, and one report', async () => {
+  it('send the rows of each appliance and one report (sessions)', async () => {
     const wanted = bench.fleet.appliances.map(({ state }) => state.sessions.ids().length);
     await press('Sessions', 'Every minute');
     const rows = [await next('Rows of one appliance'), await next('Rows of one appliance'), await next('Rows of one appliance')] as {
@@ -202,7 +202,7 @@ describe('in a Node-RED', () => {
     expect(await next('All appliances')).toContain('3 of 3');
   });
 
-  it('golden one: those that differ, with what', async () => {
+  it('list the appliances that differ with their differences (golden one)', async () => {
     const [, second] = bench.fleet.appliances;
     second?.state.configuration.resource('system', 'log', 'syslog').values.set('server', '192.0.2.99');
     await press('Which', 'Click: who differs?');

@@ -17,11 +17,11 @@ const field = (value: unknown): object => ({
   type: typeof value === 'string' ? 'str' : 'json',
   value: typeof value === 'string' ? value : JSON.stringify(value),
 });
-/** Of a round that took longer it is told what held it up. */
+/** A longer round logs its slowest items. */
 const SLOW_MS = 30_000;
 const ENSURE = { operation: 'config.ensure', fields: { path: field(ENSURE_INPUT.path), body: field(ENSURE_INPUT.body) } };
 
-/** A flow for each appliance with a write of ours in its middle. `repeat`: what becomes of one that its Node-RED has left. */
+/** A task flow with a write in its middle. `repeat` is the setting for flows whose Node-RED died. */
 const drawn = (name: string, repeat: 'ask' | 'begin-again'): FlowNode[] => [
   { id: `${name}-in`, type: 'http in', url: `/${name}`, method: 'post', wires: [[`${name}-read`, 'n-thanks']] },
   { id: `${name}-read`, type: 'function', func: 'return { run: msg.payload.run, payload: {} };', outputs: 1, wires: [[`${name}-task`]] },
@@ -64,7 +64,7 @@ beforeAll(async () => {
   await sql.connect();
 });
 afterEach(async () => {
-  // What failed in one round is that round's alone.
+  // A failed round must not affect the next one.
   await Promise.all(reds.filter((red) => !red.isRunning).map((red) => red.start()));
   bench.reset();
 });
@@ -88,7 +88,7 @@ async function states(run: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
 }
 
-/** So long after a kill what the killed ones had was done by somebody, in seconds by the database's clock. */
+/** Seconds until other engines finished the items of the killed ones, by the clock of the database. */
 async function takenUp(run: string, since: Date): Promise<string> {
   const { rows } = await sql.query<{ n: number; seconds: string | null }>(
     `SELECT count(*)::int AS n, round(extract(epoch FROM max(ended) - $2::timestamptz), 1) AS seconds FROM gateway_fleet.item
@@ -99,11 +99,11 @@ async function takenUp(run: string, since: Date): Promise<string> {
   return n === 0 ? 'it had none in flight' : `the ${n} that it had in flight were done after ${seconds} s`;
 }
 
-/** When the latest items of a run came to what, in seconds after it was ordered, and what their jobs say. */
+/** The last items of a run and their jobs, with times in seconds since the start of the run. */
 async function slowest(run: string): Promise<string> {
   const since = (column: string): string => `round(extract(epoch FROM ${column} - run.created), 1)`;
   const { rows } = await sql.query<{ line: string }>(
-    `SELECT concat_ws(' ', item.appliance, 'attempt', attempt, 'begun', ${since('item.begun')}, 'sending', ${since('item.sending')},
+    `SELECT concat_ws(' ', item.appliance, 'attempt', attempt, 'claimed', ${since('item.claimed')}, 'sending', ${since('item.sending')},
        'ended', ${since('item.ended')}, '| job', job.state, 'retries', job.retry_count, 'fetched', ${since('job.started_on')},
        'after', ${since('job.start_after')}, '| run ended', ${since('run.ended')}, 'reported', ${since('run.reported')}) AS line
      FROM gateway_fleet.item JOIN gateway_fleet.run ON run.id = item.run LEFT JOIN gateway_fleet_jobs.job ON job.id = item.job
@@ -114,15 +114,15 @@ async function slowest(run: string): Promise<string> {
 }
 
 describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
-  it.each(rounds)('are written once each, none twice, none missed: kill %i', async (round) => {
+  it.each(rounds)('are each written exactly once (kill %i)', async (round) => {
     const random = createSeededRandom(SEED + round);
     const run = `killed-${round}`;
     const both = random() < 0.25;
     const victim = random() < 0.5 ? 0 : 1;
     const at = Math.floor(random() * COUNT * 0.9);
     await reds[Math.floor(random() * 2)]?.startRun(run);
-    // Before that there is no run, and the message is gone with its Node-RED.
-    await waitUntil(async () => (await states(run))['waiting'] !== undefined || done() > 0, 'the order was not taken');
+    // Kill only after the run is stored, because a message without a run dies with its Node-RED.
+    await waitUntil(async () => (await states(run))['waiting'] !== undefined || done() > 0, 'the run was not stored');
     await waitUntil(() => done() >= at, 'the run did not get so far');
     const killed = both ? reds : [reds[victim]];
     const [since] = (await sql.query<{ now: Date }>('SELECT now()')).rows;
@@ -142,39 +142,39 @@ describe(`settings under kills (FLEET_SEED=${SEED})`, () => {
     if (gap.all > SLOW_MS) console.log(await slowest(run));
     if (!both) await reds[victim]?.start();
     expect(await states(run)).toEqual({ ok: COUNT });
-    // The appliances tell what they were sent.
+    // The logs of the appliances show the writes.
     expect(counts()).toEqual(new Array(COUNT).fill(1));
     expect(reports(run)).toHaveLength(1);
   });
 });
 
-describe(`drawn flows under kills (FLEET_SEED=${SEED})`, () => {
-  /** How often each appliance was sent the write of a flow. */
+describe(`task flows under kills (FLEET_SEED=${SEED})`, () => {
+  /** Number of writes of a flow that each appliance received. */
   const sent = (name: string): number[] =>
     bench.fleet.appliances.map(
       ({ requests }) => requests.filter(({ method, body }) => method === 'PUT' && body.includes(`by ${name}`)).length,
     );
   const some = (name: string): number => sent(name).filter(Boolean).length;
 
-  it.each(rounds)('ask what became of those that were under way, or begin them again: kill %i', async (round) => {
+  it.each(rounds)('become unknown or start again, as the node is set (kill %i)', async (round) => {
     const random = createSeededRandom(SEED + 500 + round);
     const victim = random() < 0.5 ? 0 : 1;
-    // Later than the order: before that there is no run, and the message is gone with its Node-RED.
+    // Kill only after the run is stored, because a message without a run dies with its Node-RED.
     const at = Math.ceil((0.05 + random() * 0.65) * COUNT);
     const [asking, repeating] = [`asking-${round}`, `repeating-${round}`];
     await reds[0].post('/asking', { run: asking });
     await reds[1].post('/repeating', { run: repeating });
     await waitUntil(() => Math.min(some('asking'), some('repeating')) >= at, 'the runs did not get so far');
     await reds[victim]?.kill();
-    const begun = performance.now();
+    const startedAt = performance.now();
     await waitUntil(() => [asking, repeating].every((run) => reports(run).length > 0), 'no report');
-    console.log(`kill ${round}: one at ${at} of ${COUNT}; over after ${Math.round(performance.now() - begun)} ms`);
+    console.log(`kill ${round}: one at ${at} of ${COUNT}; over after ${Math.round(performance.now() - startedAt)} ms`);
 
     expect(await states(repeating)).toEqual({ ok: COUNT });
     expect(sent('repeating').every((count) => count === 1 || count === 2)).toBe(true);
     const { ok = 0, unknown = 0, ...others } = await states(asking);
     expect([ok + unknown, others]).toEqual([COUNT, {}]);
-    // What was under way in the one that was killed: at most what a node has at once.
+    // At most the concurrency of the killed node.
     expect(unknown).toBeGreaterThan(0);
     expect(unknown).toBeLessThanOrEqual(8);
     expect(Math.max(...sent('asking'))).toBe(1);
@@ -195,9 +195,9 @@ describe(`drawn flows under kills (FLEET_SEED=${SEED})`, () => {
   });
 });
 
-describe('a report under kills', () => {
+describe('reports under kills', () => {
   const LOCK = 4711;
-  /** The database as it is when somebody dies: it cannot note that one report was given, and is long about noting that another was taken. */
+  /** Stops the database from recording one delivery and delays the claim of another report, so that a kill hits both moments. */
   const HELD = `
     CREATE FUNCTION cannot_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'On purpose' USING ERRCODE = '53100'; END $$;
     CREATE TRIGGER cannot_note BEFORE UPDATE OF reported ON gateway_fleet.run FOR EACH ROW WHEN (NEW.id = 'given') EXECUTE FUNCTION cannot_note();
@@ -206,7 +206,7 @@ describe('a report under kills', () => {
     SELECT pg_advisory_lock(${LOCK})`;
   const FREE = `SELECT pg_advisory_unlock(${LOCK}); DROP FUNCTION cannot_note, is_long CASCADE`;
 
-  it('that was taken and not given, or given and not noted, is given again and says so', async () => {
+  it('are delivered again with redelivered if the process died between claim, delivery and record', async () => {
     const told = (run: string): unknown[] =>
       reds.flatMap((red) => red.readLog('report').flatMap((one) => (one.run === run ? [one.redelivered === true] : [])));
     await sql.query(HELD);
@@ -215,12 +215,12 @@ describe('a report under kills', () => {
     const waits = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND NOT granted`;
     await waitUntil(async () => told('given').length > 0 && (await sql.query(waits)).rows.length > 0, 'no report, or none taken');
     await Promise.all(reds.map((red) => red.kill()));
-    // What a dead one has asked for is done all the same.
+    // The database still executes the commands of dead clients.
     await sql.query(FREE);
     expect([told('given'), told('taken')]).toEqual([[false], []]);
     await Promise.all(reds.map((red) => red.start()));
     const noted = `SELECT FROM gateway_fleet.run WHERE id IN ('given', 'taken') AND reported IS NOT NULL`;
-    await waitUntil(async () => (await sql.query(noted)).rows.length === 2, 'the reports were not given again');
+    await waitUntil(async () => (await sql.query(noted)).rows.length === 2, 'the reports were not delivered again');
     expect([told('given').sort(), told('taken')]).toEqual([[false, true], [true]]);
     const [again] = reds.flatMap((red) => red.readLog('report')).filter(({ redelivered }) => redelivered);
     expect(again).toMatchObject({
@@ -231,13 +231,13 @@ describe('a report under kills', () => {
 });
 
 describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
-  it('are one of each appliance at least, all of them whole', async () => {
+  it('exist for each appliance and are all complete', async () => {
     const random = createSeededRandom(SEED + 900);
     const kills = Math.min(KILLS, 4);
     const first = random() < 0.5 ? 0 : 1;
-    const begun = performance.now();
+    const startedAt = performance.now();
     await reds[first].post('/backup', { run: 'backups' });
-    // In turn: one of them leads, the other one only works.
+    // Kill both in turn, because one coordinates and the other only works.
     for (let kill = 0; kill < kills; kill++) {
       const at = Math.floor(((kill + random()) / kills) * COUNT * 0.9);
       await waitUntil(async () => ((await states('backups'))['ok'] ?? -1) >= at, 'the backups did not get so far');
@@ -246,7 +246,7 @@ describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
       await victim?.start();
     }
     await waitUntil(() => reports('backups').length > 0, 'no report of the backups');
-    const seconds = Math.round((performance.now() - begun) / 1000);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
     expect(reports('backups')).toMatchObject([{ total: COUNT, ok: COUNT }]);
     const { ca, entries } = bench.fleet;
     const gateway = new Gateway({ url: entries[0]?.url ?? '', realm: 'Admin Users', ...ADMIN_LOGIN, tls: { ca } });
@@ -259,14 +259,14 @@ describe(`backups under kills (FLEET_SEED=${SEED})`, () => {
     expect(results.filter(({ ok, item }) => !ok || item.checked !== 'content')).toEqual([]);
     const names = new Set(results.map(({ item }) => item.backup.split('_')[0]));
     expect([...names].sort()).toEqual(entries.map(({ name }) => name).sort());
-    // Again at most what was under way in one that was killed.
+    // Only items in flight of a killed process are backed up twice.
     expect(results.length - COUNT).toBeLessThanOrEqual(kills * 16);
   });
 });
 
-/** The longest time in which nothing was written. It is told, never asserted. */
+/** Measures the longest time without a write, for the log only. */
 class Gap {
-  readonly #begun = performance.now();
+  readonly #startedAt = performance.now();
   readonly #count: () => number;
   #last = performance.now();
   #seen = 0;
@@ -290,6 +290,6 @@ class Gap {
   }
 
   get all(): number {
-    return Math.round(performance.now() - this.#begun);
+    return Math.round(performance.now() - this.#startedAt);
   }
 }

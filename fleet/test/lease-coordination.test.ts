@@ -36,38 +36,38 @@ afterAll(async () => {
 
 coordinationSuite('on PostgreSQL', () => ({ one, other, pass: (ms) => pause(ms) }));
 
-/** As if the database had been there for long. */
+/** Removes the grace time after a start of the database. */
 const settle = (): Promise<unknown> =>
   databases[0]!.query(
     `CREATE OR REPLACE FUNCTION gateway_fleet.is_over(expires timestamptz) RETURNS boolean LANGUAGE sql AS 'SELECT expires < clock_timestamp()'`,
   );
 
-describe('a lease', () => {
+describe('LeaseCoordination', () => {
   const expire = (key: string): Promise<unknown> =>
     databases[0]!.query(`UPDATE gateway_fleet.lease SET expires = clock_timestamp() - interval '1 h' WHERE key = $1`, [key]);
-  it('is nobody else’s while its holder lives, and the next one’s when its time is over', async () => {
+  it('gives a lease to the next process only after it expired', async () => {
     await settle();
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     let isIn = false;
     let begin = (): void => undefined;
-    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const isHeld = new Promise<void>((resolve) => (begin = resolve));
     const first = one.runExclusive('place', () => (begin(), held), { leaseMs: 3_600_000 });
-    await begun;
+    await isHeld;
     let waits = (): void => undefined;
     const waiting = new Promise<void>((resolve) => (waits = resolve));
     const second = other.runExclusive('place', () => Promise.resolve((isIn = true)), { onWait: waits });
     await waiting;
     await pause(1200);
     expect(isIn).toBe(false);
-    // Its holder is gone: nobody prolongs it.
+    // Expire the lease, as if its holder were gone.
     await databases[0]!.query(`UPDATE gateway_fleet.lease SET expires = clock_timestamp() - interval '1 h' WHERE key = 'place' AND held`);
     await second;
     release();
     await first;
   });
 
-  it('of whoever waits and dies keeps nobody behind him waiting', async () => {
+  it('skips a dead process in the queue', async () => {
     await databases[0]!.query(
       `INSERT INTO gateway_fleet.lease (key, holder, expires) VALUES ('dead', 'dead', clock_timestamp() - interval '1 h')`,
     );
@@ -75,7 +75,7 @@ describe('a lease', () => {
     expect(await databases[0]!.query(`SELECT FROM gateway_fleet.lease WHERE key = 'dead'`)).toEqual([]);
   });
 
-  it('that nobody needs goes', async () => {
+  it('deletes expired values', async () => {
     await one.set('kept', 1, 3_600_000);
     await one.set('over', 1, 3_600_000);
     await expire('over');
@@ -85,7 +85,7 @@ describe('a lease', () => {
   });
 });
 
-/** Three processes that take turns for ever, and what they have told. */
+/** Three processes that take turns, and the log of their steps. */
 class Turns {
   readonly folder = mkdtempSync(join(tmpdir(), 'fleet-turns-'));
   readonly #file = join(this.folder, 'told');
@@ -121,7 +121,7 @@ class Turns {
     });
   }
 
-  /** Who is in, as the file says. */
+  /** Current holder according to the log. */
   get holder(): string | undefined {
     const last = this.told.findLast(({ what }) => what !== 'lost');
     return last && last.what !== 'out' ? last.name : undefined;
@@ -133,8 +133,8 @@ class Turns {
   }
 }
 
-describe(`processes that take turns (FLEET_SEED=${SEED})`, () => {
-  it('never overlap, though those who hold it are killed, or stand still for longer than their lease', async () => {
+describe(`processes that share a lease (FLEET_SEED=${SEED})`, () => {
+  it('never work at the same time although holders are killed or suspended for longer than their lease', async () => {
     await settle();
     const random = createSeededRandom(SEED);
     const turns = new Turns();
@@ -166,7 +166,7 @@ describe(`processes that take turns (FLEET_SEED=${SEED})`, () => {
     console.log(
       `${told.filter(({ what }) => what === 'in').length} turns, ${killed.length} killed, ${frozen.length} stood still, late: ${late.length}`,
     );
-    // Only who was killed or stood still is followed by another one while he is in; and only what was leaving already leaves after that.
+    // Only killed or suspended holders may be followed early, and each suspended one may have one write that was already sent.
     for (const name of leftOver) expect([...frozen, ...killed]).toContain(name);
     expect(late.filter((name) => !frozen.includes(name))).toEqual([]);
     for (const name of frozen)
@@ -175,7 +175,7 @@ describe(`processes that take turns (FLEET_SEED=${SEED})`, () => {
   });
 });
 
-/** Stops whoever is in, in the middle of it, and says who that is. */
+/** Suspends the current holder and gives its name. */
 async function stopped(turns: Turns, random: () => number): Promise<string> {
   for (;;) {
     await waitUntil(() => turns.holder !== undefined);
@@ -183,14 +183,14 @@ async function stopped(turns: Turns, random: () => number): Promise<string> {
     const victim = turns.holder;
     if (victim === undefined) continue;
     turns.signal(victim, 'SIGSTOP');
-    // A signal takes a moment.
+    // A signal arrives after a moment.
     await pause(30);
     if (turns.holder === victim) return victim;
     turns.signal(victim, 'SIGCONT');
   }
 }
 
-/** Who told of a step after another one was in, and who was followed by another one before he was out. */
+/** Names that logged a step after another process held the lease, and names that were followed before they left. */
 function overlaps(told: Turns['told']): { late: string[]; leftOver: string[] } {
   const late: string[] = [];
   const leftOver: string[] = [];

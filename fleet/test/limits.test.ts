@@ -26,9 +26,9 @@ const report = async (id: string) => {
   return one.delivered.find(({ run }) => run.id === id)!.data;
 };
 
-describe('300 appliances, 20 of them bad, by two processes', () => {
+describe('a run of two engines on 300 appliances with 20 faulty ones', () => {
   it.each([{ ends: [COUNT] }, { ends: [100, 200, COUNT] }])(
-    'end with 10 failures and what was in flight then; parts: $ends',
+    'stops after 10 failures plus the items in flight (batches end at $ends)',
     async ({ ends }) => {
       for (let index = 0; index < 20; index++)
         bench.fleet.appliances[index * 5]?.fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: Infinity });
@@ -43,7 +43,7 @@ describe('300 appliances, 20 of them bad, by two processes', () => {
     },
   );
 
-  it('touch their canary alone when that fails', async () => {
+  it('writes only to its canary when the canary fails', async () => {
     bench.fleet.appliances[2]?.fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: Infinity });
     await one.engine.startRun(bench.createRun('canary', { operation: 'config.ensure', input: ENSURE_INPUT, canary: 5, ends: [5, COUNT] }));
     expect(await report('canary')).toMatchObject({ failed: 1, skipped: COUNT - 5 });

@@ -10,7 +10,7 @@ const field = (value: unknown): object => ({
 });
 const ENSURE = { operation: 'config.ensure', fields: { path: field(ENSURE_INPUT.path), body: field(ENSURE_INPUT.body) } };
 
-/** A flow for each appliance, drawn by hand: reads it, and ends well or, with what the Catch node brings, not. */
+/** A task flow that reads the appliance and ends in a done node, with or without an error. */
 const TASK: FlowNode[] = [
   { id: 'begin', type: 'http in', url: '/task', method: 'post', wires: [['unpack', 'n-thanks']] },
   { id: 'unpack', type: 'function', func: 'return { run: msg.payload.run, payload: { n: 1 } };', outputs: 1, wires: [['n-task']] },
@@ -28,7 +28,7 @@ const TASK: FlowNode[] = [
   { id: 'n-done', type: 'gateway-fleet-done', wires: [] },
 ];
 
-/** What a flow may say of an appliance: a Function node of the task's, by what it ends with. */
+/** Function node that puts secrets of several types into the message. */
 const PLANTED = `
 const own = 'planted-' + msg.appliance;
 msg.payload = { password: own, psk: 81726354, tokens: [own + '-a', { in: own + '-b' }], pair: { name: 'shared-secret', value: own + '-c' },
@@ -49,7 +49,7 @@ const LEAKING: FlowNode[] = [
   { id: 'leak-say', type: 'function', func: PLANTED, outputs: 1, wires: [['n-done']] },
 ];
 
-/** Two tasks of one name, and an engine with a database of its own. */
+/** Two tasks with the same name, and an engine with another database. */
 const clashing = (url: string): FlowNode[] => [
   ...['n-once', 'n-twice'].map((id) => ({
     id,
@@ -81,8 +81,8 @@ afterAll(async () => {
   await postgres?.close();
 });
 
-describe('two Node-REDs', () => {
-  it('do a run together; it is reported once, where the message came in, with progress on the way', async () => {
+describe('two Node-RED instances', () => {
+  it('share a run, and the one that got the message sends progress and one report', async () => {
     await one.startRun('together');
     await waitUntil(() => one.readReports('together').length > 0, one.output());
     expect(one.readReports('together')).toMatchObject([{ run: 'together', total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 }]);
@@ -93,7 +93,7 @@ describe('two Node-REDs', () => {
     expect(one.readLog('progress').some(({ run }) => run === 'together')).toBe(true);
   });
 
-  it('refuse a second start of the same, wherever it comes', async () => {
+  it('reject a second start of the same run in either instance', async () => {
     await one.startRun('nightly');
     await waitUntil(() => one.readReports('nightly').length > 0);
     bench.reset();
@@ -103,7 +103,7 @@ describe('two Node-REDs', () => {
     expect([...bench.countWritesByAppliance().values()].some(Boolean)).toBe(false);
   });
 
-  it('tell it in the language of each: what goes to a mail is written where the message came in', async () => {
+  it('write reports and errors in the language of the instance that got the message', async () => {
     await other.startRun('auf-deutsch');
     await waitUntil(() => other.readReports('auf-deutsch').length > 0, other.output());
     const said = other.readLog('report').find(({ run }) => run === 'auf-deutsch');
@@ -116,15 +116,15 @@ describe('two Node-REDs', () => {
     expect(other.readLog('error').at(-1)?.envelope?.['summary']).toBe('Ressource sicherstellen: fehlgeschlagen (CONFLICT).');
   });
 
-  it('say in the language of each what is wrong with engines and tasks', async () => {
+  it('warn in their own language about engines with different databases and tasks with the same name', async () => {
     const SAID = [
-      /Eine andere Flottenaufgabe dieses Node-RED heißt ebenfalls doubled,/,
-      /Engines mit verschiedenen Datenbanken.* abgestimmt, eng:/,
+      /zwei Flottenaufgaben mit dem Namen doubled,/,
+      /Engines mit verschiedenen Datenbanken.* der Engine eng\./,
     ];
     for (const said of SAID) await waitUntil(() => said.test(other.output()), `${String(said)}\n${other.output()}`);
   });
 
-  it('run a drawn flow for each appliance; the error that a Catch node brings fails it', async () => {
+  it('run a task flow for each appliance, and an error at the done node fails the item', async () => {
     bench.fleet
       .getAppliance('vpn-007')
       .fault({ match: ({ path }) => path.includes('system-information'), status: 404, body: '{}', times: Infinity });
@@ -138,7 +138,7 @@ describe('two Node-REDs', () => {
       expect(appliance.requests.filter(({ path }) => path.includes('system-information'))).toHaveLength(1);
   });
 
-  it('keep of what a drawn flow says all but what is secret, whatever type that has', async () => {
+  it('store the payload of a task flow without secrets of any type', async () => {
     await one.post('/leak', { run: 'leaking' });
     await waitUntil(() => one.readReports('leaking').length > 0, one.output());
     const [report] = one.readReports('leaking');
@@ -151,7 +151,7 @@ describe('two Node-REDs', () => {
     for (const secret of ['planted', '81726354', Buffer.from('planted').toString('base64').slice(0, 9)]) expect(rows).not.toContain(secret);
   });
 
-  it('list runs, pause, resume and cancel them, and repeat what failed', async () => {
+  it('list, pause and cancel runs and repeat failed items', async () => {
     bench.fleet.getAppliance('vpn-003').fault({ match: ({ method }) => method === 'PUT', status: 500, body: '{}', times: 1 });
     await one.startRun('mended');
     await waitUntil(() => one.readReports('mended').length > 0);

@@ -5,7 +5,7 @@ import { startPostgres, type TestPostgres } from './support/postgres';
 
 const COUNT = 80;
 const TURNS = 12;
-/** Longer than a process counts as alive without a sign of life. */
+/** Longer than a process counts as alive without a heartbeat. */
 const OUTAGE_MS = Number(process.env['FLEET_OUTAGE'] ?? 12_000);
 
 let postgres: TestPostgres;
@@ -24,11 +24,11 @@ afterAll(async () => {
   await postgres?.close();
 });
 
-describe('PostgreSQL stopped hard', () => {
-  it('loses and doubles nothing, and everything goes on by itself', async () => {
+describe('an outage of PostgreSQL', () => {
+  it('ends with every write sent exactly once', async () => {
     const names = bench.fleet.entries.map(({ name }) => ({ appliance: name }));
     await one.engine.startRun(bench.createRun('outage', { operation: 'config.ensure', input: ENSURE_INPUT, items: names.slice(1) }));
-    // All of these at the same setting: most of them wait for their turn when the database goes.
+    // All items change the same setting, so most of them wait for the lock when the database stops.
     const appliance = names[0]?.appliance ?? '';
     const turns = Array.from({ length: TURNS }, (_, turn) => ({ path: ROLE_PATH, body: { description: `turn ${turn}` } }));
     const items = turns.map((input) => ({ appliance, input }));
@@ -38,7 +38,7 @@ describe('PostgreSQL stopped hard', () => {
     await postgres.server.stop('immediate');
     await pause(OUTAGE_MS);
     const before = done();
-    // Without the ledger no write begins.
+    // Without the database no write starts.
     expect(before).toBeLessThan(COUNT);
     expect(faults).toBeGreaterThan(0);
     await postgres.restart();

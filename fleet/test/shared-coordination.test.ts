@@ -74,8 +74,8 @@ async function logInTwice(url: string, ca: string): Promise<unknown[]> {
   return Promise.all(ends);
 }
 
-describe('what processes share', () => {
-  it('is which one-time codes were sent: none goes out twice', async () => {
+describe('processes with the same database', () => {
+  it('never send the same one-time code twice', async () => {
     const fleet = await startSimulatedFleet(1, { secondFactor: { totpSecret: SECRET } });
     const simulator = fleet.getAppliance('vpn-001');
     try {
@@ -88,7 +88,7 @@ describe('what processes share', () => {
     }
   });
 
-  it('is that a password was refused: no other process tries it before the pause is over', async () => {
+  it('do not try a rejected password again before the pause of another process is over', async () => {
     const one = await process('wrong');
     expect((await expectFailure(one.run())).code).toBe('LOGIN_REJECTED');
     expect(logins()).toBe(1);
@@ -97,7 +97,7 @@ describe('what processes share', () => {
     expect(logins()).toBe(1);
   });
 
-  it('holds nothing that is secret, and no address', async () => {
+  it('store no secret and no address in shared values', async () => {
     const database = new Database(bench.url);
     const rows = await database.query('SELECT lease::text AS row FROM gateway_fleet.lease');
     await database.close();

@@ -14,14 +14,14 @@ const fault = (work: () => unknown): unknown => {
   }
 };
 
-describe('a moment', () => {
+describe('ElapsedTime', () => {
   afterEach(() => void vi.restoreAllMocks());
 
   it.each([
     ['the machine slept', 0, 5000, 5000],
     ['the clock was set back', 5000, -3_600_000, 5000],
     ['nothing happened', 5000, 5000, 5000],
-  ])('was so long ago as the later of two clocks says: %s', (_what, steady, wall, ago) => {
+  ])('gives the longer time of both clocks when %s', (_what, steady, wall, ago) => {
     const clocks = [vi.spyOn(performance, 'now').mockReturnValue(100), vi.spyOn(Date, 'now').mockReturnValue(1e12)];
     const moment = new ElapsedTime();
     clocks[0]?.mockReturnValue(100 + steady);
@@ -30,8 +30,8 @@ describe('a moment', () => {
   });
 });
 
-describe('an order', () => {
-  it('takes no name and no input that a table would keep as another one', () => {
+describe('run request', () => {
+  it('rejects names and inputs with characters that PostgreSQL cannot store', () => {
     for (const odd of ODD) {
       expect(fault(() => readRunId(odd, () => 'fresh'))).toMatchObject({ code: 'BAD_INPUT' });
       for (const input of [{ body: { description: odd } }, { [odd]: 1 }])
@@ -43,8 +43,8 @@ describe('an order', () => {
   });
 });
 
-describe('what is kept of an outcome', () => {
-  it('names an appliance in place of its address, whatever it is called', () => {
+describe('item outcome', () => {
+  it('replaces addresses with the name of the appliance, even if the name has replacement patterns', () => {
     const clean = createAddressRedactor("$& $' $1 a", 'https://VPN.example.com:8443/gate');
     expect(clean('at https://VPN.example.com:8443/gate, https://vpn.example.com:8443, vpn.example.com:8443 and vpn.example.com')).toBe(
       "at $& $' $1 a, $& $' $1 a, $& $' $1 a and $& $' $1 a",
@@ -52,7 +52,7 @@ describe('what is kept of an outcome', () => {
     expect(createAddressRedactor('vpn', undefined)('as it is')).toBe('as it is');
   });
 
-  it('is of a failure its code and its words, at most 500 characters of them', () => {
+  it('stores the code and at most 500 characters of the message of a failure', () => {
     const thrown = new GatewayError('CONFLICT', 'x'.repeat(501), { sent: false });
     expect(toFailureOutcome(thrown, String)).toEqual({ state: 'failed', changed: null, code: 'CONFLICT', message: `${'x'.repeat(500)}…` });
     expect(toFailureOutcome(new GatewayError('OUTCOME_UNKNOWN', 'y'.repeat(500)), String)).toMatchObject({
@@ -61,7 +61,7 @@ describe('what is kept of an outcome', () => {
     });
   });
 
-  it('holds no address in the words of a failure, of the whole or of a part, and no secret in a plan', () => {
+  it('stores no address in messages of failures and no secret in plans', () => {
     const clean = createAddressRedactor('vpn', 'https://vpn.example.com');
     const thrown = new GatewayError('CONNECTION', 'vpn.example.com refused the connection.', { sent: false });
     expect(toFailureOutcome(thrown, clean)).toMatchObject({ message: 'vpn refused the connection.' });
@@ -78,7 +78,7 @@ describe('what is kept of an outcome', () => {
     expect(toSuccessOutcome({ ...outcome, many: null }, true, clean)).toEqual({ ...parts, state: 'ok', data: { a: 1 } });
   });
 
-  it('is of a flow what its message says, however its error is written', () => {
+  it('is read from the message of a flow, with any form of error', () => {
     expect(toTaskOutcome({ payload: 1, error: null })).toEqual({ state: 'ok', changed: null, data: 1 });
     expect(toTaskOutcome({ payload: 1, error: 'refused' })).toEqual({
       state: 'failed',
@@ -93,7 +93,7 @@ describe('what is kept of an outcome', () => {
     for (const odd of [0, false, { message: 5 }, []]) expect(toTaskOutcome({ error: odd })).toMatchObject({ message: 'The flow failed.' });
   });
 
-  it('is of data no export, no bytes and nothing that holds itself', () => {
+  it('stores the size of XML and binary data, and no circular data or secrets', () => {
     expect(toStorableData(' \n<configuration/>ä')).toEqual({ bytes: 20 });
     const bytes = { bytes: 3 };
     expect(toStorableData({ file: Buffer.from('abc'), all: [Buffer.from('abc')] })).toEqual({ file: bytes, all: [bytes] });

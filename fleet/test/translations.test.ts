@@ -18,17 +18,17 @@ const languagesOf = (place: string): string[] =>
 const textAt = (key: string): unknown =>
   key.split('.').reduce<unknown>((texts, part) => (texts as Record<string, unknown> | undefined)?.[part], catalogue);
 
-describe('the words of the fleet', () => {
-  it('are there in the languages of the package that it builds on', () => {
+describe('fleet texts', () => {
+  it('have the same languages as the main package', () => {
     expect(languagesOf(folder)).toEqual(languagesOf(join(folder, '..')));
   });
 
-  it('of the runtime are those of the catalogue', () => {
+  it('are the same in the runtime and in the catalog', () => {
     expect(textAt('fleet.status')).toEqual(STATUS_TEXTS);
     for (const [key, english] of Object.entries({ ...TITLES, ...SENTENCES })) expect(textAt(key), key).toBe(english);
   });
 
-  it('of the help have no colon within a line of properties, where Node-RED’s reader of such lists ends it', () => {
+  it('have no further colon in property lines of the help, because Node-RED cuts the line there', () => {
     const lines = help.split('\n').filter((line) => line.startsWith(': '));
     expect(lines.length).toBeGreaterThan(15);
     expect(lines.filter((line) => !/^: \S+ \([^)]*\) : [^:]+$/.test(line))).toEqual([]);

@@ -3,8 +3,8 @@ import type { ApprovedPlan } from '../store/rows';
 import { toStorableJson } from '../store/storable-text';
 
 /**
- * Lets an item do nothing beyond what somebody has approved for its appliance: each request as often as it was planned, fewer at will. They
- * are compared as people see them, secrets masked. `planned` is undefined where the plan knows nothing of the appliance.
+ * Limits an item to the approved requests of its appliance. Each planned request may be sent as often as it was planned, or less often.
+ * Requests are compared with masked secrets. `loadPlan` gives undefined if the plan has nothing for the appliance.
  */
 export function limitToPlan(
   { plan: run, by, at }: ApprovedPlan,
@@ -13,9 +13,13 @@ export function limitToPlan(
   return async ({ plan, appliance }) => {
     const approved = await loadPlan();
     if (approved === undefined) {
-      throw new GatewayError('CONFLICT', safeMessage`The plan ${run} has nothing for ${appliance}: nothing was approved. Plan again.`, {
-        sent: false,
-      });
+      throw new GatewayError(
+        'CONFLICT',
+        safeMessage`The plan ${run} has nothing for ${appliance}, so nothing was approved or sent. Plan again.`,
+        {
+          sent: false,
+        },
+      );
     }
     const remaining = (approved ?? []).map(toComparableText);
     for (const request of redactSecrets(plan)) {
@@ -30,12 +34,12 @@ export function limitToPlan(
 function createNotApprovedError(run: string, { method, path }: PlannedRequest): GatewayError {
   return new GatewayError(
     'CONFLICT',
-    safeMessage`This is not what was approved: ${method} ${path} would be sent, but it is not in the plan ${run}, or something has changed since. Plan again, to have it approved as it is now.`,
+    safeMessage`${method} ${path} is not in the approved plan ${run}, or the appliance has changed since. Nothing was sent. Plan again and approve the new plan.`,
     { sent: false },
   );
 }
 
-/** As a table has it: what it cannot keep is something else there, and the names of an object are in an order of its own. */
+/** Text as the database returns it, with sorted keys, so that a stored plan and a new one can be compared. */
 function toComparableText(value: unknown): string {
   return toStorableJson(JSON.stringify(value, sortKeys));
 }

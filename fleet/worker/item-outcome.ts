@@ -10,20 +10,20 @@ import {
 } from '@gateway-admin/node-red';
 import type { ItemOutcome } from '../store/rows';
 
-/** Longer words are of no use in a table of a thousand rows. */
+/** Keeps a table of a thousand rows readable. */
 const MAX_MESSAGE_LENGTH = 500;
 
-/** Takes what must not be kept out of a text. */
+/** Removes text that must not be stored. */
 export type TextRedactor = (text: string) => string;
 
-/** Addresses stay out of the tables: an appliance is told of by its name. */
+/** Replaces the address of an appliance with its name, so that no table contains addresses. */
 export function createAddressRedactor(name: string, url: string | undefined): TextRedactor {
   const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
   const addresses = [url, parsed?.origin, parsed?.host, parsed?.hostname].filter((one): one is string => one !== undefined && one !== '');
   return (text) => addresses.reduce((redacted, address) => redacted.replaceAll(address, () => name), text);
 }
 
-/** What of an outcome is kept. */
+/** The part of an outcome that is stored. */
 type OperationOutcome = Pick<RunOutcome, 'data' | 'many'> & { readonly envelope: EnvelopeCosts & Pick<Envelope, 'changed'> };
 
 export function toSuccessOutcome({ data, many, envelope }: OperationOutcome, shouldKeepData: boolean, redact: TextRedactor): ItemOutcome {
@@ -60,7 +60,7 @@ const toCosts = (envelope: EnvelopeCosts | undefined): Pick<ItemOutcome, 'reques
 export const truncateMessage = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
 
-/** Of what is no JSON, and of an export as a text, only how long it is; nothing at all where it holds itself. */
+/** Data as it is stored: without secrets, with only the size of binary data and XML, and undefined for circular data. */
 export function toStorableData(data: unknown): unknown {
   if (typeof data === 'string' && /^\s*</.test(data)) return { bytes: Buffer.byteLength(data) };
   try {
@@ -72,7 +72,7 @@ export function toStorableData(data: unknown): unknown {
 }
 
 function replaceBuffer(this: unknown, name: string, value: unknown): unknown {
-  // A Buffer comes as the list of its bytes already.
+  // `value` is already the byte list from `Buffer.toJSON`.
   const original = (this as Readonly<Record<string, unknown>>)[name];
   return Buffer.isBuffer(original) ? { bytes: original.length } : value;
 }

@@ -6,14 +6,14 @@ import { limitToPlan } from './approved-plan';
 import { findRecoveryStrategy } from './recovery';
 import { toFailureOutcome, toSuccessOutcome, createAddressRedactor } from './item-outcome';
 
-/** An appliance of the inventory: `url` is for taking it out of what is kept. */
+/** An appliance of the inventory. `url` is used only to remove it from stored text. */
 export interface FleetTarget {
   readonly name: string;
   readonly url?: string;
   gateway(): Gateway;
 }
 
-/** Where a process has its appliances and credential sets from. */
+/** Gives appliances and passwords of credential sets. */
 export interface ApplianceSource {
   findAppliance(name: string): FleetTarget | undefined;
   /** Errors: `BAD_CONFIG`. */
@@ -25,7 +25,7 @@ export interface ItemWorkerOptions {
   readonly store: RunStore;
   readonly appliances: ApplianceSource;
   readonly holder: string;
-  /** Resolves when nobody can have taken this process for dead. */
+  /** Resolves when no other process can consider this one dead. */
   readonly whenFresh: () => Promise<void>;
   readonly isFresh: () => boolean;
   readonly translate?: RunOptions['translate'];
@@ -38,14 +38,14 @@ export interface ItemKey {
 
 type ClaimedItem = Extract<ClaimResult, { kind: 'run' | 'look' }>;
 
-/** What an item has come to while it runs. */
+/** Progress of a running item. */
 interface ItemProgress {
-  /** A write may have left. */
+  /** Whether a write may have been sent. */
   isSent: boolean;
   isInterrupted: boolean;
 }
 
-/** Runs items of operations: each is begun, sent and ended in the ledger before anything else is. */
+/** Runs items of operations. It records each step of an item in the run store before it takes the step. */
 export class ItemWorker {
   readonly #options: ItemWorkerOptions;
   readonly #activeItems = new Set<string>();
@@ -59,14 +59,14 @@ export class ItemWorker {
     return this.#activeItems.size;
   }
 
-  /** Reads are given back, writes that have not begun too; those under way end. */
+  /** Returns reads and unsent writes to the queue. Writes in flight finish. */
   stop(): void {
     this.#stop.abort();
   }
 
   async work({ run, index }: ItemKey): Promise<'done' | 'later' | 'lost'> {
     const key = `${index} ${run}`;
-    // A job that came back although we live: it has it already.
+    // The queue redelivered a job that this process still works on.
     if (this.#activeItems.has(key) || this.#stop.signal.aborted) return 'later';
     this.#activeItems.add(key);
     try {
@@ -89,9 +89,9 @@ export class ItemWorker {
       await this.#retryUntilAvailable(() => store.releaseItem(claimed.claim));
       return 'later';
     }
-    // Once a write may have left, only what can look begins again.
+    // After a write may have been sent, only operations with a recovery strategy start again.
     if (progress.isInterrupted && findRecoveryStrategy(claimed.run.operation)) return 'later';
-    // Nothing has left: it is known that nothing happened.
+    // Nothing was sent, so nothing happened.
     if (outcome.state === 'unknown' && !progress.isSent) outcome.state = 'failed';
     const isRecorded = await this.#retryUntilAvailable(() => store.finishItem(claimed.claim, outcome));
     return isRecorded ? 'done' : 'lost';
@@ -133,13 +133,13 @@ export class ItemWorker {
     };
   }
 
-  /** The first write of an item is announced in the ledger; the further ones leave only while nobody else can have taken the item over. */
+  /** Records the first write of an item before it is sent. Later writes are sent only while no other process can have taken over the item. */
   #beforeWrite({ claim, kind }: ClaimedItem, onFirstWrite: () => void): () => Promise<void> {
     const { store, whenFresh, isFresh } = this.#options;
     let announcement: Promise<boolean> | undefined;
     let isAnnounced = kind === 'look';
     return async () => {
-      // The gateway's own signal may come while this waits for the database.
+      // Parallel writes of the same item wait for the same record.
       if (!isAnnounced) {
         announcement ??= this.#retryUntilAvailable(() => store.markSending(claim));
         if (!(await announcement)) throw createTakenOverError();
@@ -152,7 +152,7 @@ export class ItemWorker {
     };
   }
 
-  /** With what is secret in it, which the ledger does not have. Errors: `BAD_CONFIG` where the set has none. */
+  /** The input with its secret fields, which the run store does not have. Errors: `BAD_CONFIG` if the credential set has no password. */
   #input({ item, run }: ClaimedItem): JsonRecord {
     const input = { ...run.input, ...item.input };
     if (run.credentials === null) return input;
@@ -166,18 +166,19 @@ export class ItemWorker {
   }
 }
 
-/** A person has to decide. */
+/** A person must decide. */
 const UNKNOWN_OUTCOME: Readonly<ItemOutcome> = {
   state: 'unknown',
   changed: null,
   code: 'OUTCOME_UNKNOWN',
-  message: 'Its worker died after the write may have left. Look at the appliance, then repeat it or leave it.',
+  message:
+    'The Node-RED that worked on this item died after it may have sent the write. Check the appliance, then repeat the item or leave it.',
 };
 
 function createMissingApplianceError(name: string): GatewayError {
   return new GatewayError(
     'BAD_CONFIG',
-    safeMessage`The inventory of this Node-RED has no appliance ${name}. Give all of them the same inventory.`,
+    safeMessage`The inventory of this Node-RED has no appliance ${name}. Nothing was sent. Give all Node-RED instances the same inventory.`,
     {
       sent: false,
     },
@@ -185,5 +186,5 @@ function createMissingApplianceError(name: string): GatewayError {
 }
 
 function createTakenOverError(): GatewayError {
-  return new GatewayError('ABORTED', trusted('Another worker has taken this over: nothing was sent.'), { sent: false });
+  return new GatewayError('ABORTED', trusted('Another Node-RED has taken over this item. Nothing was sent.'), { sent: false });
 }

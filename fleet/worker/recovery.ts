@@ -3,25 +3,25 @@ import { hasErrorCode } from './item-outcome';
 import type { JsonRecord } from '../store/rows';
 
 /**
- * What can be done about a write of which nobody knows whether it left. `again`: the operation itself looks before it writes, so it is run
- * again, perhaps with another input. `done`: it was found to have happened.
+ * Decision about a write that may have been sent. An operation and input run again, because they cannot do harm twice. `done` means that the
+ * appliance shows the write.
  */
 export type RecoveryDecision = { readonly operation: string; readonly input: JsonRecord } | { readonly done: true };
 
 interface InterruptedItem {
   readonly operation: string;
   readonly input: JsonRecord;
-  /** Seconds since it was given. */
+  /** Seconds since the run was started. */
   readonly ageSeconds: number;
   readonly gateway: Gateway;
 }
 
 type RecoveryStrategy = (item: InterruptedItem) => Promise<RecoveryDecision | undefined> | RecoveryDecision;
 
-/** They read and compare before they write. */
+/** For operations that read and compare before they write. */
 const rerun: RecoveryStrategy = ({ operation, input }) => ({ operation: operation, input });
 
-/** What is gone already has been deleted. */
+/** For deletions: a missing object counts as deleted. */
 const rerunIgnoringMissing: RecoveryStrategy = ({ operation, input }) => ({
   operation: operation,
   input: { ...input, 'missing-ok': true },
@@ -29,13 +29,13 @@ const rerunIgnoringMissing: RecoveryStrategy = ({ operation, input }) => ({
 
 const SIGN_IN_FIELD = 'sign-in-time-micro';
 
-/** In seconds, whatever its name says; one that is not told is none. */
+/** The field is in seconds, despite its name. A missing time does not count. */
 function hasSignedInBefore(session: JsonObject, ms: number): boolean {
   const time = Number(session[SIGN_IN_FIELD]) * 1000;
   return time > 0 && time < ms;
 }
 
-/** Ends those alone that were there before the order: who has signed in since is not meant. */
+/** Ends only sessions that existed before the run started, so that users who signed in later keep theirs. */
 const endUserSessions: RecoveryStrategy = async ({ input, ageSeconds, gateway }) => {
   const { name, max } = input;
   const { data } = await gateway.run('sessions.list', { name: String(name) });
@@ -46,12 +46,12 @@ const endUserSessions: RecoveryStrategy = async ({ input, ageSeconds, gateway })
 
 const endMatchingSessions: RecoveryStrategy = ({ operation, input, ageSeconds }) => {
   const filter = input['filter'] as JsonRecord;
-  // One that has an age already means no newer ones than it did.
+  // A filter with an age already excludes newer sessions.
   const ageCondition = 'older-than' in filter ? {} : { 'older-than': ageSeconds / 3600 };
   return { operation: operation, input: { ...input, filter: { ...filter, ...ageCondition } } };
 };
 
-/** By their ids: an id is never given to another session. Those that are gone have ended. */
+/** Ends the remaining sessions by id. An appliance never reuses an id, so a missing session has ended. */
 const endSessions: RecoveryStrategy = async ({ operation, input, gateway }) => {
   const sessionInput = input['session-id'];
   const ids = (Array.isArray(sessionInput) ? (sessionInput as unknown[]) : [sessionInput]).map((one) =>
@@ -62,7 +62,7 @@ const endSessions: RecoveryStrategy = async ({ operation, input, gateway }) => {
   return remaining.length === 0 ? { done: true } : { operation: operation, input: { ...input, 'session-id': remaining } };
 };
 
-/** One user alone: of several nobody knows how far it came. */
+/** Finds the user of an operation on one user. With several users, the progress is unknown. */
 async function findUser({ input, gateway }: InterruptedItem): Promise<JsonObject | 'missing' | undefined> {
   const { server, username } = input;
   if (typeof server !== 'string' || typeof username !== 'string') return undefined;
@@ -119,7 +119,7 @@ const RECOVERY_STRATEGIES: Readonly<Record<string, RecoveryStrategy>> = {
   'users.disable': createUserChange(() => ({ enabled: false })),
 };
 
-/** How to look, or nothing where a person has to. */
+/** The strategy of an operation; undefined if a person must check. */
 export function findRecoveryStrategy(operation: string): RecoveryStrategy | undefined {
   return Object.hasOwn(RECOVERY_STRATEGIES, operation) ? RECOVERY_STRATEGIES[operation] : undefined;
 }

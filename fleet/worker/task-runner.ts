@@ -9,12 +9,12 @@ const MAX_CODE_LENGTH = 40;
 
 type ClaimedItem = Extract<ClaimResult, { kind: 'run' | 'look' }>;
 
-/** One appliance of a flow that somebody has drawn. */
+/** One appliance of a *fleet task* run. */
 export interface Task {
   readonly run: string;
   readonly appliance: string;
   readonly input: unknown;
-  /** By which the flow says that it is done. */
+  /** Identifies the task when its flow ends. */
   readonly token: string;
 }
 
@@ -23,7 +23,7 @@ export interface TaskRunnerOptions {
   readonly store: RunStore;
   readonly appliances: ApplianceSource;
   readonly holder: string;
-  /** A task nobody has ended after so long has failed. */
+  /** A task that has not ended after this time has failed. */
   readonly timeLimitMs: number;
   readonly createToken: () => string;
   readonly startFlow: (task: Task) => void;
@@ -33,10 +33,10 @@ interface OpenTask {
   end(outcome: ItemOutcome): void;
 }
 
-/** Those that are under way in this process, by token: a flow may end them in any node. */
+/** Open tasks of this process by token, because any *fleet done* node may end them. */
 const openTasks = new Map<string, OpenTask>();
 
-/** What a flow says of a task. False: it is none that is under way here. */
+/** Ends a task with the outcome of its flow. False if no open task has this token. */
 export function endTask(token: string, outcome: ItemOutcome): boolean {
   const task = openTasks.get(token);
   openTasks.delete(token);
@@ -44,7 +44,7 @@ export function endTask(token: string, outcome: ItemOutcome): boolean {
   return task !== undefined;
 }
 
-/** Hands items to a flow, and notes what that says of each. */
+/** Sends items to a flow and records the outcome of each. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #activeTokens = new Map<string, string>();
@@ -58,7 +58,7 @@ export class TaskRunner {
     return this.#activeTokens.size;
   }
 
-  /** What is under way is given back to be begun again, unless that must not be. */
+  /** Returns open tasks to the queue if their flow may start again; otherwise their outcome is unknown. */
   stop(): void {
     this.#stopped = true;
     for (const token of this.#activeTokens.values()) endTask(token, NODE_CLOSED);
@@ -84,9 +84,9 @@ export class TaskRunner {
     const { appliances, store } = this.#options;
     const { claim, item, run } = claimed;
     if (claimed.kind === 'look') return this.#finish(claimed, { ...ABANDONED });
-    // Nobody knows what a flow does: one that must not be begun twice is taken for a write from its first node on.
+    // A flow may write at any node. One that must not start twice counts as a write from its start.
     if (!run.repeats && !(await this.#retryUntilAvailable(() => store.markSending(claim)))) return 'lost';
-    // Before the flow begins: its end may come when a deploy has closed the inventory.
+    // Read the address before the flow starts, because a deploy may have closed the inventory when it ends.
     const redact = createAddressRedactor(item.appliance, appliances.findAppliance(item.appliance)?.url);
     const outcome = await this.#runFlow(claimed, token);
     const { message } = outcome;
@@ -130,15 +130,15 @@ const NODE_CLOSED = createOutcome('failed', 'ABORTED', 'The node was closed.');
 const TIMED_OUT = createOutcome(
   'failed',
   'TIMEOUT',
-  'The flow has not said in time that it is done. Wire its end, and a Catch node, to a done node.',
+  'The flow did not reach a fleet done node within the time limit. Wire its end and a Catch node to a fleet done node.',
 );
 const ABANDONED = createOutcome(
   'unknown',
   'OUTCOME_UNKNOWN',
-  'Its Node-RED ended while the flow was under way. Look how far it came, then repeat it or leave it.',
+  'The Node-RED that ran the flow stopped before the flow ended. Check the appliance, then repeat the item or leave it.',
 );
 
-/** What the message makes of its task that says that it is done, well or, with an error on it, not. */
+/** The outcome of a task by the message that ended it. The task failed if the message has an error. */
 export function toTaskOutcome(message: { readonly payload?: unknown; readonly error?: unknown }): ItemOutcome {
   const { error, payload } = message;
   if (error === undefined || error === null) return { state: 'ok', changed: null, data: toStorableData(payload) };
@@ -155,7 +155,7 @@ export function toTaskOutcome(message: { readonly payload?: unknown; readonly er
 export function createUnknownTaskError(): GatewayError {
   return new GatewayError(
     'BAD_INPUT',
-    trusted('This message belongs to no task that is under way here: msg.task is missing, or its task has ended already.'),
+    trusted('This message does not belong to an open task of this Node-RED: msg.task is missing, or the task has already ended.'),
     {
       sent: false,
     },

@@ -10,12 +10,12 @@ import { EXAMPLE, OFF } from './fleet.mjs';
 
 /** @import { FleetDemo } from './fleet.mjs' */
 
-/** So many are done when the first Node-RED is killed. */
+/** Number of backups at which the first Node-RED is killed. */
 const KILLED_AT = 60;
 const PATIENCE_MS = 180_000;
 
 /**
- * A night: the button is pressed in one Node-RED, which dies in the middle; the other goes on and reports.
+ * Starts the backup in one Node-RED and kills that in the middle. The other one continues and reports.
  * @param {FleetDemo} demo
  * @param {(line: string) => void} tell
  */
@@ -51,7 +51,7 @@ async function press(url) {
   if (status !== 200) throw new Error(`The button could not be pressed (${status}).`);
 }
 
-/** What whole backups there are, by appliance: one with its manifest is whole. @param {string} folder */
+/** Complete backups by appliance. A backup with a manifest is complete. @param {string} folder */
 function backedUp(folder) {
   /** @type {Map<string, string[]>} */
   const found = new Map();
@@ -63,7 +63,7 @@ function backedUp(folder) {
 }
 
 /**
- * What the tables, the folder and the appliances themselves say, in words; and what of it is wrong.
+ * Compares the tables, the folder and the report, and gives a text and a list of errors.
  * @param {FleetDemo} demo
  * @param {Awaited<ReturnType<typeof spendNight>>} night
  */
@@ -74,26 +74,26 @@ export async function reviewNight({ appliances, database, backups }, { mail, rep
   const wanted = appliances.entries.map(({ name }) => name).filter((name) => name !== OFF);
   const found = backedUp(backups);
   const missing = wanted.filter((name) => !found.get(name)?.some((backup) => isWhole(join(backups, `${backup}.xml.gz`))));
-  const begunTwice = items.filter(({ attempt }) => Number(attempt) > 1).length;
+  const claimedTwice = items.filter(({ attempt }) => Number(attempt) > 1).length;
   const twice = [...found.values()].filter((list) => list.length > 1).length;
   const workers = new Set(items.map(({ holder }) => holder)).size;
   const words = [
-    `The report, once, by the Node-RED that was not asked:\n\n  ${mail.topic}\n  ${mail.text.trim().replaceAll('\n', '\n  ')}\n`,
-    `In the tables:     ${of('ok')} of ${all} well, ${of('failed')} failed, ${of('unknown')} unknown, ${of('skipped')} not begun; ${workers} Node-REDs worked on them`,
-    `In the folder:     whole backups of ${wanted.length - missing.length} appliances`,
-    `In flight then:    ${begunTwice} were begun again by the second; ${twice} of them have two backups, since a backup may be made twice`,
+    `The report, sent once, by the Node-RED that did not start the run:\n\n  ${mail.topic}\n  ${mail.text.trim().replaceAll('\n', '\n  ')}\n`,
+    `In the tables:     ${of('ok')} of ${all} ok, ${of('failed')} failed, ${of('unknown')} unknown, ${of('skipped')} not started; ${workers} Node-REDs worked on them`,
+    `In the folder:     complete backups of ${wanted.length - missing.length} appliances`,
+    `In flight then:    ${claimedTwice} were started again by the second; ${twice} of them have two backups, because a backup may be made twice`,
   ];
   /** @type {string[]} */
   const faults = [];
   const expect = (/** @type {boolean} */ right, /** @type {string} */ fault) => {
     if (!right) faults.push(fault);
   };
-  expect(items.length === all && of('ok') === all - 1 && of('failed') === 1, `All but ${OFF} should be well, and that one failed.`);
-  expect(missing.length === 0, `There is no whole backup of ${missing.join(', ')}.`);
+  expect(items.length === all && of('ok') === all - 1 && of('failed') === 1, `All except ${OFF} should be ok, and that one failed.`);
+  expect(missing.length === 0, `There is no complete backup of ${missing.join(', ')}.`);
   expect(workers === 2, `${workers} Node-REDs have worked, not two.`);
   expect(reports === 1, `There are ${reports} reports.`);
   expect(mail.text.includes(OFF), `The report does not name ${OFF}, which is switched off.`);
-  expect(begunTwice > 0, 'Nothing was in flight when the first Node-RED died: this shows nothing.');
+  expect(claimedTwice > 0, 'Nothing was in flight when the first Node-RED died, so the demo proves nothing.');
   return { words, faults };
 }
 

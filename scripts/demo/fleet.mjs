@@ -11,10 +11,10 @@ import { readExample } from './examples.mjs';
 import { startNodeRed } from './node-red.mjs';
 
 export const EXAMPLE = 'fleet/examples/Nightly backup of a fleet with a report.json';
-/** Nobody answers at this one's address. */
+/** This appliance is switched off. */
 export const OFF = 'vpn-113';
 const COUNT = 200;
-/** How long each answer of an appliance takes. */
+/** Delay of each response of an appliance. */
 const DELAY_MS = 20;
 
 const require = createRequire(import.meta.url);
@@ -22,9 +22,9 @@ const require = createRequire(import.meta.url);
 /** @typedef {Awaited<ReturnType<typeof startFleetDemo>>} FleetDemo */
 
 /**
- * Appliances of which one is switched off, the PostgreSQL that comes by npm, and two Node-REDs with the example of the nightly backup. Ends
- * what it has started if one of them fails.
- * @param {{ onEnd?: (end: () => Promise<void>) => void }} [options] told early how to end everything
+ * Starts appliances of which one is switched off, the PostgreSQL from npm, and two Node-RED instances with the example of the nightly backup.
+ * If one of them fails, it stops all of them.
+ * @param {{ onEnd?: (end: () => Promise<void>) => void }} [options] `onEnd` gets the function that stops everything
  */
 export async function startFleetDemo({ onEnd } = {}) {
   ensureFleetBuilt();
@@ -62,7 +62,7 @@ export async function startFleetDemo({ onEnd } = {}) {
  * @param {Cleanups} cleanups
  */
 async function startDatabase(folder, cleanups) {
-  // Not by their own types: what the second package depends on may not be installed yet.
+  // The types are written here, because the dependencies of the second package may not be installed yet.
   /** @type {{ createEmbeddedPostgres(folder: string): { start(): Promise<string>, stop(): Promise<void> } }} */
   const { createEmbeddedPostgres } = require(join(root, 'fleet', 'dist', 'engine', 'npm-postgres.js'));
   /** @type {{ Database: new (url: string, most: number) => { query(sql: string): Promise<Record<string, unknown>[]>, close(): Promise<void> } }} */
@@ -86,7 +86,7 @@ async function startAppliances(cleanups) {
 }
 
 /**
- * The example as a new user would set it up.
+ * The example flow with the settings of a new user.
  * @param {{ appliances: import('../../src/simulator/index.js').SimulatedFleet, backups: string, folder: string, database: string }} setup
  */
 function setUp({ appliances, backups, folder, database }) {
@@ -106,7 +106,7 @@ function setUp({ appliances, backups, folder, database }) {
         credentials[node.id] = { username, password };
         return { ...node, list: JSON.stringify(appliances.entries) };
       case 'gateway-fleet-run':
-        // All of these are there: one is tried first, to show it.
+        // A canary of one, to show it.
         return { ...node, canary: 1 };
       case 'inject': {
         const props = /** @type {{ p: string }[]} */ (node['props']);

@@ -1,6 +1,6 @@
 import type * as Editor from '../../../nodes/editor/index';
 
-/** The editor half of the main package, which is on the same page: fields, selections and operations have one dialog. */
+/** Editor code of the main package on the same page, for shared fields, selections and operations. */
 declare const gatewayEditor: typeof Editor;
 
 interface Property {
@@ -34,7 +34,7 @@ const findInput = (node: RedNode, name: string): JQuery => $(`#node-${node.type 
 const toTrimmedText = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '');
 const isVariable = (value: string): boolean => /^\$[({].+[)}]$/.test(value);
 
-/** What is wrong with a property, in words. */
+/** Validates a property: `true`, or the error text. */
 export function checkProperty(node: RedNode, value: unknown, name: string, _options?: unknown): Verdict {
   const dialog = getDialog(node);
   const property = dialog.properties.find((one) => one.name === name);
@@ -42,7 +42,7 @@ export function checkProperty(node: RedNode, value: unknown, name: string, _opti
   if (!property || isVariable(text)) return true;
   switch (property.kind) {
     case 'number':
-      // A flow that was written by hand may leave it out: the runtime takes the usual one, and so does the dialog.
+      // A flow without the property gets the default, in the runtime and in the dialog.
       return value === undefined || (text === '' && property.value === '') || /^[1-9]\d{0,8}$/.test(text) || node._('check.count');
     case 'share':
       return /^(\d{1,9}(\.\d+)?\s*%?)?$/.test(text) || node._('check.share');
@@ -115,12 +115,12 @@ export function closeDialog(): void {
 const getAreaOfOperation = (operation: string): string => operation.split('.')[0] ?? '';
 const getShortOperationName = (operation: string): string => operation.split('.').slice(1).join('.');
 
-/** A node of this package as the dialog of an area's own node sees it: that one's table and words. */
+/** A view of the node for the dialog of an action node, with the table and texts of that node. */
 function asActionNode(node: RedNode, operation: string): RedNode {
   const type = `gateway-${getAreaOfOperation(operation)}`;
   const translate = RED.nodes.getType(type)?._ ?? node._;
   const overrides = { type, _: translate, operation: getShortOperationName(operation), operationType: 'op', inventory: '' };
-  // Node-RED hands out a proxy: what is assigned to something that inherits from it would be assigned to the node itself.
+  // Node-RED gives a proxy. An assignment to an inheriting object would change the node itself, so define properties instead.
   return Object.create(node, Object.getOwnPropertyDescriptors(overrides)) as RedNode;
 }
 
@@ -135,7 +135,7 @@ function* collectValueSources(): Generator<[string, { type: string; value: strin
   }
 }
 
-/** One menu of all operations, by area; what destroys is marked. */
+/** Fills the menu with all operations by area. Destructive operations have a mark. */
 function openOperation(node: RedNode): void {
   const menu = $('#fleet-operation');
   const stored = toTrimmedText(node['operation']);
@@ -167,7 +167,7 @@ function showOperation(node: RedNode, operation: string): void {
     .text(info ? actionNode._(`${area}.operation.${getShortOperationName(operation)}.help`).replaceAll('`', '') : '')
     .toggleClass('gateway-destroys', info?.effect === 'destroy');
   const fields = Object.entries(info?.fields ?? {});
-  // What is secret comes from a credential set, never from here.
+  // Secrets come only from a credential set.
   const plainFields = Object.fromEntries(fields.filter(([, { secret }]) => secret !== true));
   for (const row of rows) if (!(row.name in plainFields)) row.hide();
   for (const [name, field] of Object.entries(plainFields)) {
@@ -181,7 +181,7 @@ function showOperation(node: RedNode, operation: string): void {
   RED.tray.resize();
 }
 
-/** The rows of an area: what was entered for one operation is there for the next. */
+/** Creates the rows of an area. Values that were entered for one operation stay for the next one. */
 function createRows(node: RedNode, actionNode: RedNode, newArea: string): void {
   const previousSources = { ...gatewayEditor.readValueSources(node['fields']), ...Object.fromEntries(collectValueSources()) };
   area = newArea;

@@ -1,6 +1,6 @@
 // @ts-check
-// node lease-holder.mjs <name> <file> <key> <lease in ms>: takes turns at a key for ever, and tells of each step in the file. The address
-// of the database comes by the environment, FLEET_URL. Whoever reads the file sees who was in when, whatever a holder thinks itself.
+// node lease-holder.mjs <name> <file> <key> <lease in ms>: acquires a lease again and again and appends each step to the file. FLEET_URL is
+// the address of the database. The file shows which process worked when, independently of what a holder believes.
 import { appendFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import process from 'node:process';
@@ -18,7 +18,7 @@ for (let turn = 0; ; turn++) {
     tell('in');
     for (let step = 0; step < STEPS; step++) {
       await pause(STEP_MS);
-      // As before each write to an appliance.
+      // The same check runs before each write to an appliance.
       await held();
       tell('write');
     }

@@ -21,7 +21,7 @@ interface LoggedMessage {
 
 const root = join(__dirname, '..', '..', '..');
 
-/** A real Node-RED of a fleet, with a run node `run` that a POST to /start begins, and a control node behind /control. */
+/** A real Node-RED with a run node that POST /start triggers, and a control node behind POST /control. */
 export class FleetNodeRed {
   readonly folder = mkdtempSync(join(tmpdir(), 'fleet-red-'));
   readonly #logFile = join(this.folder, 'told.jsonl');
@@ -30,7 +30,7 @@ export class FleetNodeRed {
   readonly #lang: string;
   #running: NodeRed | undefined;
 
-  /** `run` are properties of the run node, `more` further nodes of the tab, which may have credentials; an empty url is the embedded database. */
+  /** An empty `url` selects the embedded database. `moreNodes` may have credentials. */
   constructor(
     url: string,
     fleet: SimulatedFleet,
@@ -125,7 +125,7 @@ export class FleetNodeRed {
     return this.#running !== undefined;
   }
 
-  /** As `kill -9` does. */
+  /** Kills the process with SIGKILL. */
   async kill(): Promise<void> {
     this.#running?.child.kill('SIGKILL');
     await this.#running?.exited;
@@ -148,7 +148,7 @@ export class FleetNodeRed {
     return this.post('/start', { run, payload });
   }
 
-  /** What came out of the nodes, over all its lives. */
+  /** Logged messages, also from before a restart. */
   readLog(what: string): LoggedMessage[] {
     return readFileSync(this.#logFile, 'utf8')
       .split('\n')

@@ -1,6 +1,6 @@
 // @ts-check
-// node one-login.mjs: a process of its own that logs in to an appliance by a one-time code, once it is told when: `{ at }` is the time that
-// its clock shall show then. What it shares with others is in the database alone.
+// node one-login.mjs: a process that logs in to an appliance with a one-time code after the message `{ at }`, which sets its clock. It shares
+// state with other processes only through the database.
 import { createRequire } from 'node:module';
 import process from 'node:process';
 

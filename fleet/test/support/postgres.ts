@@ -6,12 +6,12 @@ import { Client } from 'pg';
 import { EmbeddedPostgres } from '../../engine/embedded-postgres';
 import { createEmbeddedPostgres } from '../../engine/npm-postgres';
 
-/** A real PostgreSQL for a test file: the one that comes by npm, or with `FLEET_POSTGRES=system` the one of the machine. */
+/** A real PostgreSQL for a test file: from npm, or of the machine with `FLEET_POSTGRES=system`. */
 export interface TestPostgres {
   readonly server: EmbeddedPostgres;
-  /** A database of its own, with its address. */
+  /** Creates a database and gives its address. */
   createDatabase(): Promise<string>;
-  /** After it was stopped: where it was before. */
+  /** Starts a stopped server on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }

@@ -9,8 +9,11 @@ export const ENSURE_INPUT = { path: ROLE_PATH, body: { description: 'set by the 
 export const ADMIN_LOGIN = { username: 'api-admin', password: 'simulator' };
 const MAX_WAIT_MS = Number(process.env['FLEET_PATIENCE'] ?? 250_000);
 
-/** Waits until something is so; how long that takes is nobody's business. */
-export async function waitUntil(isReached: () => boolean | Promise<boolean>, failureMessage = 'It did not come about.'): Promise<void> {
+/** Waits for a condition. The limit is so long that it does not depend on the load of the machine. */
+export async function waitUntil(
+  isReached: () => boolean | Promise<boolean>,
+  failureMessage = 'The condition was not reached.',
+): Promise<void> {
   const deadline = performance.now() + MAX_WAIT_MS;
   while (!(await isReached())) {
     if (performance.now() > deadline) throw new Error(failureMessage);
@@ -18,14 +21,14 @@ export async function waitUntil(isReached: () => boolean | Promise<boolean>, fai
   }
 }
 
-/** One process of a fleet, within the test's own. */
+/** One engine, inside the process of the test. */
 export interface FleetMember {
   readonly engine: Engine;
   readonly delivered: DeliveredReport[];
   stop(): Promise<void>;
 }
 
-/** An order as most are: of a write, to all at once, by nobody in particular. */
+/** Default options of a run: one batch without limits. */
 export function createUsualRun(items: NewRun['items']): Omit<NewRun, 'id' | 'operation'> {
   return {
     kind: 'operation',
@@ -44,7 +47,7 @@ export function createUsualRun(items: NewRun['items']): Omit<NewRun, 'id' | 'ope
   };
 }
 
-/** Simulated appliances and what works on them. */
+/** Simulated appliances and the engines that work on them. */
 export class TestFleet {
   readonly #members: FleetMember[] = [];
 
@@ -57,7 +60,7 @@ export class TestFleet {
     return new TestFleet(url, await startSimulatedFleet(count, options));
   }
 
-  /** A process with all appliances; `node` is the name under which it starts runs. */
+  /** Starts an engine with all appliances. `node` is the name under which it starts runs. */
   async startMember(
     overrides: Partial<EngineOptions> & { node?: string; secrets?: Record<string, { password: string }> } = {},
   ): Promise<FleetMember> {
@@ -103,7 +106,7 @@ export class TestFleet {
     return { ...createUsualRun(items), id, ...overrides };
   }
 
-  /** Writes that left, by appliance, as those tell it themselves. */
+  /** Number of writes that each appliance received. */
   countWritesByAppliance(): Map<string, number> {
     return new Map(this.fleet.entries.map(({ name }) => [name, countWrites(this.fleet.getAppliance(name))]));
   }
@@ -128,6 +131,6 @@ export function countWrites(appliance: Simulator): number {
 }
 
 function requireEngine({ engine }: { engine?: Engine }): Engine {
-  if (!engine) throw new Error('There is no engine yet.');
+  if (!engine) throw new Error('The engine does not exist yet.');
   return engine;
 }
