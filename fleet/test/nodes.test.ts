@@ -117,10 +117,7 @@ describe('two Node-RED instances', () => {
   });
 
   it('warn in their own language about engines with different databases and tasks with the same name', async () => {
-    const SAID = [
-      /zwei Flottenaufgaben mit dem Namen doubled,/,
-      /Engines mit verschiedenen Datenbanken.* der Engine eng\./,
-    ];
+    const SAID = [/zwei Flottenaufgaben mit dem Namen doubled,/, /Engines mit verschiedenen Datenbanken.* der Engine eng\./];
     for (const said of SAID) await waitUntil(() => said.test(other.output()), `${String(said)}\n${other.output()}`);
   });
 
