@@ -24,7 +24,7 @@ import type { WriteInterceptor } from './run/write-runner';
 import type { SerializedTree } from './snapshot/serialized-tree';
 import { createWriteInterceptor } from './write-interceptors';
 import type { GatewayOptionsFor, RunOutcome, RunArguments, RunOptions } from './gateway-options';
-import { sessionKey } from './login/account-key';
+import { sessionKey } from './login/account-state';
 import { Session } from './login/session';
 import { checkSettings, type CheckedSettings, type Settings } from './model/settings';
 import type { Handshake } from './http/peer-certificate';

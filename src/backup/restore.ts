@@ -5,7 +5,7 @@ import { trusted, safeMessage } from '../model/safe-message';
 import type { OperationContext } from '../model/operation';
 import type { ConfigurationKind } from '../transfer/content-check';
 import { sendBinary, sendXml, type ConfigurationSource } from '../transfer/import';
-import { runExclusiveImport } from '../transfer/exclusive-import';
+import { runExclusiveImport } from '../transfer/import';
 import { requireAuthentic } from './authenticity';
 import { findLatestBackup, findBackupByName, readBackupManifests } from './backup-index';
 import type { BackupFile, BackupManifest } from './manifest';

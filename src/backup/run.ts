@@ -7,8 +7,8 @@ import { createContentCheck, type ConfigurationKind } from '../transfer/content-
 import { ACCEPT_HEADERS, downloadConfiguration } from '../transfer/export';
 import { readIdentity } from '../run/identity';
 import { toFileError } from '../files/file-error';
-import { checkFolderWritable } from '../files/check-writable';
-import { createProgressReporter } from '../transfer/progress-reporter';
+import { checkFolderWritable } from '../files/file-error';
+import { createProgressReporter } from '../transfer/batching-sink';
 import { BINARY_CONFIGURATION_PATH, MAINTENANCE_PATH } from '../transfer/constants';
 import { ConfigurationReceiver } from '../transfer/configuration-receiver';
 import type { ZipEntry } from '../transfer/zip';

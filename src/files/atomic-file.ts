@@ -5,20 +5,20 @@ import { basename, dirname, join } from 'node:path';
 import { mapConcurrently } from '../model/map-concurrently';
 import { retryWhileLocked, removeFile } from './retry-locked';
 
-/** Files of this process that are being written: never leftovers. */
+/** Files that this process is writing; they are not stale. */
 const openPaths = new Set<string>();
 let count = 0;
 
-/** This machine, as it is called in names of files. */
+/** Identifies this machine in file names. */
 export const HOST_HASH = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const SUFFIX = /\.([0-9a-f]{8})-(\d+)-\d+\.partial$/;
-/** What another machine has not touched for so long, it does not write any more: the next nightly run clears it away. */
+/** Files of another machine count as stale after this time; the next nightly run removes them. */
 const FOREIGN_STALE_MS = 12 * 3_600_000;
 const CHECK_CONCURRENCY = 16;
 
 /**
- * A file that is written beside its target and takes that name only when it is whole: nobody ever sees half of it there, and what had
- * the name before stays until then. Methods reject with the errors of `node:fs`.
+ * A file that is written beside its target and renamed when complete. Readers never see a partial file, and a previous file stays until
+ * then. Methods reject with errors of `node:fs`.
  */
 export class AtomicFile {
   readonly #handle: FileHandle;
@@ -32,7 +32,7 @@ export class AtomicFile {
     this.#handle = handle;
   }
 
-  /** Creates it in the folder of its target, readable for its owner only: configurations hold secrets. */
+  /** Creates the file with access for its owner only, because configurations hold secrets. */
   static async create(target: string): Promise<AtomicFile> {
     const path = `${target}.${HOST_HASH}-${process.pid}-${++count}.partial`;
     openPaths.add(path);
@@ -49,7 +49,7 @@ export class AtomicFile {
       written += (await this.#handle.write(bytes, written, bytes.length - written)).bytesWritten;
   }
 
-  /** Everything is on the disk, not only in the memory of the system; `durable: false` leaves that to the system. */
+  /** `shouldSync` flushes the file to disk first. */
   async close(shouldSync: boolean): Promise<void> {
     if (!this.#isOpen) return;
     if (shouldSync) await this.#handle.sync();
@@ -57,13 +57,13 @@ export class AtomicFile {
     await this.#handle.close();
   }
 
-  /** Takes the name of its target, at once for everyone who looks. `close` comes before. */
+  /** Renames the file to its target atomically. Call `close` first. */
   async commit(): Promise<void> {
     await retryWhileLocked(() => rename(this.path, this.target));
     openPaths.delete(this.path);
   }
 
-  /** Removes what was written; after `commit` there is nothing to remove. Never rejects. */
+  /** Removes the partial file. Does nothing after `commit`. Never rejects. */
   async discard(): Promise<void> {
     if (!openPaths.has(this.path)) return;
     await this.close(false).catch(() => undefined);
@@ -72,32 +72,32 @@ export class AtomicFile {
   }
 }
 
-/** Makes renames durable. Windows cannot sync a folder, and neither can some network shares; there it is left to the system. */
+/** Makes renames durable. Windows and some network shares cannot sync folders. */
 export async function syncFolder(folder: string): Promise<void> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(folder, 'r');
     await handle.sync();
   } catch {
-    // A convenience of the file system, not a condition.
+    // A file system without folder sync is acceptable.
   } finally {
     await handle?.close();
   }
 }
 
-/** The target that a leftover was meant for, or undefined for every other name. */
+/** Returns the target name of a partial file, or undefined for other names. */
 export function parsePartialTarget(name: string): string | undefined {
   return SUFFIX.test(name) ? name.replace(SUFFIX, '') : undefined;
 }
 
-/** Names of the partial files in a folder that nobody writes any more: their process has ended. */
+/** Lists the partial files in a folder whose process has ended. */
 export async function findStalePartials(folder: string): Promise<string[]> {
   const names = await readdir(folder);
   const isStale = await mapConcurrently(names, CHECK_CONCURRENCY, (name) => isStalePartial(folder, name));
   return names.filter((_name, index) => isStale[index]);
 }
 
-/** Removes what a killed process left of this very file. Never rejects: it is not what the caller came for. */
+/** Removes what a killed process left of this target. Never rejects, because cleaning up is optional. */
 export async function removeStalePartials(target: string): Promise<void> {
   const folder = dirname(target);
   const names = await findStalePartials(folder).catch(() => []);
@@ -112,7 +112,7 @@ async function isStalePartial(folder: string, name: string): Promise<boolean> {
   return !openPaths.has(path) && (await isOwnerGone(path, host, Number(pid)));
 }
 
-/** Whether the process that made it has ended; of another machine's, whether it was not touched for half a day. */
+/** True when the writing process has ended. For another machine: when the file has not changed for half a day. */
 export async function isOwnerGone(path: string, host: string, pid: number): Promise<boolean> {
   if (host === HOST_HASH && (pid === process.pid || !isProcessAlive(pid))) return true;
   const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: Date.now() }));

@@ -1,4 +1,5 @@
-import { GatewayError } from '../model/error';
+import { access, constants, stat } from 'node:fs/promises';
+import { badInput, GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 
 const NO_SPACE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
@@ -18,8 +19,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A fault of the file system as a `GatewayError`: `LIMIT` when there is no room left, else `BAD_INPUT`, because it is the file named
- * there that cannot be used. `cause.system` and `cause.file` tell which.
+ * Converts a file system error to a `GatewayError`: `LIMIT` when the disk is full, else `BAD_INPUT`. `cause.system` and `cause.file` hold
+ * the code and the path.
  */
 export function toFileError(thrown: unknown, file: string, action: 'read' | 'written'): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
@@ -39,4 +40,14 @@ export function toFileError(thrown: unknown, file: string, action: 'read' | 'wri
     safeMessage`${file} cannot be ${trusted(action)}: ${reason ? trusted(reason) : message}${system}.`,
     details,
   );
+}
+
+/** Checks that a folder is writable before anything is sent. Errors: `BAD_INPUT`. */
+export async function checkFolderWritable(folder: string): Promise<void> {
+  try {
+    if (!(await stat(folder)).isDirectory()) throw badInput(safeMessage`${folder} is no folder.`);
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw toFileError(error, folder, 'written');
+  }
 }

@@ -9,16 +9,15 @@ const OWN_HOLDER = `${HOST_HASH}-${process.pid}`;
 const heldLocks = new Set<string>();
 const RETRY_MS = 50;
 const MAX_WAIT_MS = 60_000;
-/** Whoever has the turn says so this often; another machine that has been silent for longer is gone. */
+/** A holder touches its lock this often. A lock of another machine expires after HOLDER_TTL_MS. */
 const HEARTBEAT_MS = 10_000;
 const HOLDER_TTL_MS = 120_000;
-/** Its name is written right after it is created: who has not done so by then was killed in between. */
+/** A holder writes its name right after creating the file. An empty lock that is older belongs to a killed process. */
 const EMPTY_LOCK_GRACE_MS = 5_000;
 
 /**
- * Runs `work` while no other process does at this file, on this machine or another one that shares the folder: whoever can create it has
- * the turn. What a killed process leaves is taken over. Where nothing can be created, nothing can be changed either: then it just runs.
- * Errors: `CONFLICT` when a living process does not end; those of `work`.
+ * Runs `work` while no other process does so for this file, on any machine that shares the folder. Takes over the lock of a killed process.
+ * Runs without a lock when the file cannot be created. Errors: `CONFLICT` when a living process keeps the lock; those of `work`.
  */
 export async function withLockFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   if (!(await acquireLock(file))) return work();
@@ -49,13 +48,13 @@ async function acquireLock(file: string): Promise<boolean> {
         { sent: false },
       );
     }
-    // One that cannot be removed is waited for as well.
+    // Waits for a lock that cannot be removed, too.
     if (await isStale(file)) await removeFile(file).catch(() => undefined);
     await wait(RETRY_MS * (0.5 + Math.random()));
   }
 }
 
-/** Whether nobody has it any more. One that was just created may still be empty. */
+/** True when no process holds the lock. A fresh lock may still be empty. */
 async function isStale(file: string): Promise<boolean> {
   const stats = await lstat(file).catch(() => undefined);
   if (!stats) return false;

@@ -5,21 +5,21 @@ import { safeMessage } from '../model/safe-message';
 import { toFileError } from './file-error';
 
 const { O_RDONLY, O_NONBLOCK = 0 } = constants;
-/** Windows has none. */
+/** Windows lacks this flag. */
 const O_NOFOLLOW = (constants as { O_NOFOLLOW?: number }).O_NOFOLLOW ?? 0;
 
-/** A regular file that stays the same whatever happens to its name; whoever opens it closes it. */
+/** An open regular file. The handle stays valid when the name changes; the caller closes it. */
 export interface RegularFile {
   readonly path: string;
   readonly handle: FileHandle;
   readonly stats: BigIntStats;
 }
 
-/** Errors: `BAD_INPUT` for what cannot be read and for whatever is no regular file: a link, a pipe, a folder, a device. */
+/** Errors: `BAD_INPUT` when the file cannot be read, or is a link, pipe, folder or device. */
 export async function openRegularFile(path: string, noFollow = O_NOFOLLOW): Promise<RegularFile> {
   let handle: FileHandle | undefined;
   try {
-    // Neither follows a link nor waits for whoever writes into a pipe.
+    // The flags avoid following links and waiting for a pipe's writer.
     handle = await open(path, O_RDONLY | noFollow | O_NONBLOCK);
     const stats = await handle.stat({ bigint: true });
     const isLink = noFollow === 0 && (await lstat(path)).isSymbolicLink();
@@ -31,7 +31,7 @@ export async function openRegularFile(path: string, noFollow = O_NOFOLLOW): Prom
   }
 }
 
-/** Whether this very file has its name still, and was not written to since it was opened. */
+/** True when the path still names this file and nobody has written to it since it was opened. */
 export async function isUnchanged({ path, stats }: RegularFile): Promise<boolean> {
   const current = await lstat(path, { bigint: true }).catch(() => undefined);
   return current?.ino === stats.ino && current.dev === stats.dev && current.size === stats.size && current.mtimeNs === stats.mtimeNs;

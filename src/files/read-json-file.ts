@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { toFileError } from './file-error';
 
-/** What a file of JSON holds; `value` is undefined where it is none. Undefined where there is no file. Errors: those of `fileFault`. */
+/**
+ * Reads a JSON file. Returns undefined when the file does not exist; `value` is undefined when it is not JSON. Errors: those of
+ * `toFileError`.
+ */
 export async function readJsonFile(file: string): Promise<{ readonly value: unknown } | undefined> {
   let text: string;
   try {

@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What Windows says of a file that a virus scanner, an indexer or a backup program has open for a moment. */
+/** Codes of Windows for a file that a virus scanner, indexer or backup program has open. */
 const LOCKED_CODES = new Set(['EPERM', 'EACCES', 'EBUSY']);
-/** Two and a half seconds in all: scanners take longer for large files. */
+/** 2.5 s in total, because scanners take longer for large files. */
 const RETRY_DELAYS_MS = [10, 20, 40, 80, 150, 300, 400, 500, 500, 500];
 
-/** Renames or removes a file. Elsewhere those codes mean that it is not allowed, and no wait changes that. */
+/** Retries a rename or removal on Windows. Other systems use these codes for missing permissions, which no wait changes. */
 export async function retryWhileLocked<T>(work: () => Promise<T>, platform: string = process.platform): Promise<T> {
   for (const pause of platform === 'win32' ? RETRY_DELAYS_MS : []) {
     try {
@@ -19,7 +19,7 @@ export async function retryWhileLocked<T>(work: () => Promise<T>, platform: stri
   return work();
 }
 
-/** One that is not there is removed already. */
+/** Succeeds when the file does not exist. */
 export function removeFile(path: string): Promise<void> {
   return retryWhileLocked(() => rm(path, { force: true }));
 }

@@ -1,25 +1,24 @@
 import type { Dispatcher } from 'undici';
-import { afterEventLoopTicks } from './event-loop-ticks';
 
-/** What an exchange tells its connection. */
+/** Receives the events of one exchange from its connection. */
 export interface ResponseHandler extends Dispatcher.DispatchHandler {
-  /** Of a request that no connection took there is no controller. */
+  /** `controller` is undefined when no connection accepted the request. */
   onResponseError(controller: Dispatcher.DispatchController | undefined, error: unknown): void;
-  /** Nobody waits for it any more. */
+  /** True when the caller no longer needs a response. */
   readonly isSettled: boolean;
-  /** To be called once, when nothing more of it will come. */
+  /** The handler calls this once, after its last event. */
   onDone: () => void;
-  /** Its socket has ended: takes what has come, though it wanted to wait. */
+  /** Reads the rest of a paused response because its socket has ended. */
   finishEarly(): void;
 }
 
-/** What a client tells of its socket: that it was opened, and that it has ended, before undici is told. */
+/** Socket events that a client reports before undici handles them. */
 export interface SocketEvents {
   readonly onOpen: () => void;
   readonly onEnd: () => void;
 }
 
-/** Makes a client of one connection. */
+/** Creates a client with a single connection. */
 export type CreateClient = (events: SocketEvents) => Pick<Dispatcher, 'dispatch' | 'destroy'>;
 
 interface QueuedRequest {
@@ -27,20 +26,20 @@ interface QueuedRequest {
   readonly handler: ResponseHandler;
 }
 
-/** Turns of the event loop, with a look at all sockets in each, between an answer and the next request on its connection. */
+/** Event loop turns between a response and the next request on the same connection. */
 export const REUSE_DELAY_TICKS = 2;
 
 /**
- * A bounded number of connections, one exchange at a time on each. undici's own pool uses a connection again in the turn of the event
- * loop in which its answer came: what a server sends behind it, unasked, is then taken for the next answer. Here it rests first, and
- * undici ends a connection on which anything comes meanwhile.
+ * Holds a bounded number of connections, with one exchange at a time on each. undici's own pool reuses a connection in the same turn of the
+ * event loop. Unsolicited bytes behind a response would then answer the next request. This pool waits some turns first, and undici closes a
+ * connection that receives bytes meanwhile.
  */
 export class ConnectionPool {
   readonly #create: CreateClient;
-  /** Sockets that were opened so far. */
+  /** Number of sockets that the pool has opened. */
   opened = 0;
   #limit: number;
-  /** The latest used last, so that what is not needed becomes idle and ends. */
+  /** A stack: the most recently used connection is taken first, so that the others become idle and close. */
   readonly #free: Connection[] = [];
   readonly #all: Connection[] = [];
   readonly #waiting = new Queue<QueuedRequest>();
@@ -51,11 +50,11 @@ export class ConnectionPool {
     this.#create = create;
   }
 
-  /** Those that are too many from now on end as soon as they are free. */
+  /** Surplus connections close as soon as they are free. */
   set limit(limit: number) {
     this.#limit = limit;
     for (let connection = this.#takeSurplus(); connection; connection = this.#takeSurplus()) this.#close(connection);
-    // Who waits for one may have more now.
+    // A higher limit serves waiting requests at once.
     while (this.#waiting.size > 0) {
       const connection = this.#openConnection();
       if (!connection) break;
@@ -63,7 +62,7 @@ export class ConnectionPool {
     }
   }
 
-  /** How many there are, and how many requests wait for one. */
+  /** Counts open connections and waiting requests. */
   get load(): { readonly open: number; readonly waiting: number } {
     return { open: this.#all.length, waiting: this.#waiting.size };
   }
@@ -79,7 +78,7 @@ export class ConnectionPool {
     await Promise.all(this.#all.map(({ client }) => client.destroy()));
   }
 
-  /** None is opened for what can have one that only rests. */
+  /** Opens no connection while enough others wait only for their reuse delay. */
   #openConnection(): Connection | undefined {
     if (this.#all.length >= this.#limit || this.#waiting.size < this.#reuseDelayedCount) return undefined;
     const onOpen = (): void => void this.opened++;
@@ -105,7 +104,7 @@ export class ConnectionPool {
     }
   }
 
-  /** One that is free, where there are too many. */
+  /** Returns a free connection when the pool exceeds its limit. */
   #takeSurplus(): Connection | undefined {
     return this.#all.length > this.#limit ? this.#free.pop() : undefined;
   }
@@ -129,7 +128,7 @@ interface Connection {
   handler: ResponseHandler | undefined;
 }
 
-/** First in, first out, however many wait: an array's own `shift` moves all the others. */
+/** A queue whose `shift` takes constant time; `Array.shift` moves all other items. */
 class Queue<T> {
   #items: (T | undefined)[] = [];
   #first = 0;
@@ -145,11 +144,16 @@ class Queue<T> {
   shift(): T | undefined {
     const item = this.#items[this.#first];
     this.#items[this.#first++] = undefined;
-    // Once half of it is over the rest moves up: each item once on average.
+    // Compacting at half length moves each item once on average.
     if (2 * this.#first >= this.#items.length) {
       this.#items = this.#items.slice(this.#first);
       this.#first = 0;
     }
     return item;
   }
+}
+
+/** Runs `work` after this many turns of the event loop; each turn polls all sockets. */
+export function afterEventLoopTicks(ticks: number, work: () => void): void {
+  setImmediate(ticks > 1 ? () => afterEventLoopTicks(ticks - 1, work) : work);
 }

@@ -3,17 +3,18 @@ import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { buildConnector, Pool } from 'undici';
 import { ConnectionPool, type SocketEvents } from './connection-pool';
+import { basicAuthorization } from './exchange';
 import { CONNECT_TIMEOUT_MS } from './shared-pool';
 import { GatewayError } from '../model/error';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
 import { safeMessage } from '../model/safe-message';
 
-/** Idle sockets are kept for longer than the usual polling interval of a minute; a kept one costs a tenth of a new one. */
+/** Idle sockets outlive the usual polling interval of one minute, because a new connection costs ten times as much as a reused one. */
 const KEEP_ALIVE_MS = 75_000;
 
 /**
- * The connections to one appliance, straight or through a proxy; nothing is opened yet. Errors: `BAD_CONFIG` when the certificate, its
- * key or the CA cannot be used.
+ * Creates the connections to one appliance, direct or through a proxy. Opens none yet. Errors: `BAD_CONFIG` when the certificate, its key
+ * or the CA cannot be used.
  */
 export async function createConnectionPool(
   settings: CheckedSettings,
@@ -24,16 +25,16 @@ export async function createConnectionPool(
   const { origin, tls = {}, timeout } = settings;
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
   const connect = {
-    // One context for all connections: building it from a CA costs more than a request.
-    // Whoever names a certificate that another one signed means that very one: an appliance need not show who is above it.
+    // All connections share one context: building one from a CA costs more than a request.
+    // A user may trust an intermediate certificate alone, because an appliance need not send its root.
     secureContext: getSecureContext({ ca, allowPartialTrustChain: Boolean(ca), cert, key, pfx, passphrase }),
-    // Said explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn verification off behind the user's back.
+    // An explicit value prevents NODE_TLS_REJECT_UNAUTHORIZED from disabling verification.
     rejectUnauthorized: rejectUnauthorized ?? true,
-    // Without it, that of the host, if it has a name.
+    // The default is the host name of the URL.
     ...(servername && { servername }),
     timeout: Math.min(CONNECT_TIMEOUT_MS, timeout * 1000),
   };
-  // Time limits are ours (undici's timers are coarse); it only has to keep connections.
+  // This package enforces its own time limits, because the timers of undici are coarse.
   const common = {
     connections: 1,
     pipelining: 1,
@@ -42,9 +43,9 @@ export async function createConnectionPool(
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  // A pool of one: it replaces a client that could not connect, which would not try again.
+  // A pool of one replaces a client that failed to connect; a plain client would not retry.
   if (!proxy) {
-    // One connector, so that a new connection resumes the TLS session of another one.
+    // A shared connector lets new connections resume the TLS session of earlier ones.
     const connector = undici.buildConnector(connect);
     return new ConnectionPool(limit, (events) => new undici.Pool(origin, { ...common, connect: withSocketEvents(connector, events) }));
   }
@@ -56,7 +57,7 @@ export async function createConnectionPool(
   });
 }
 
-/** The same connector; its sockets are looked after before undici sees what becomes of them. */
+/** Reports socket events before undici handles them. */
 function withSocketEvents(connector: buildConnector.connector, { onOpen, onEnd }: SocketEvents): buildConnector.connector {
   return (options, callback) =>
     connector(options, (...connectorResult) => {
@@ -68,10 +69,7 @@ function withSocketEvents(connector: buildConnector.connector, { onOpen, onEnd }
     });
 }
 
-/**
- * What undici says of a socket that was cut it takes for a reason to try again, at once and for ever: a proxy that hangs up on everybody
- * would be asked hundreds of times a second. So that goes by another name.
- */
+/** undici retries such errors at once and without limit. A proxy that hangs up would receive hundreds of connections per second. */
 function toNonRetryableError(fault: Error): Error {
   const { code } = fault as NodeJS.ErrnoException;
   if (code !== 'UND_ERR_SOCKET' && code !== 'UND_ERR_INFO') return fault;
@@ -79,8 +77,8 @@ function toNonRetryableError(fault: Error): Error {
 }
 
 /**
- * undici takes a reset for the end of an answer that says no length, and throws where nobody catches it when a socket ends while
- * its answer is held up. So a reset goes by another name, the end is announced, and who closes without an end has an error.
+ * undici takes ECONNRESET for the end of a response without a length, so the error gets another code. It also throws an uncaught error when
+ * a socket ends while its response is paused, so `onEnd` runs first.
  */
 function watchSocket(socket: Socket, onEnd: () => void): void {
   socket.prependListener('error', (error: NodeJS.ErrnoException) => {
@@ -92,14 +90,14 @@ function watchSocket(socket: Socket, onEnd: () => void): void {
   });
 }
 
-/** One for all who reach their appliances by the same certificates: a thousand appliances would keep a thousand copies of a CA. */
+/** Appliances with the same certificates share a context; a thousand appliances would otherwise hold a thousand copies of a CA. */
 const secureContexts = new Map<string, WeakRef<SecureContext>>();
 const contextRegistry = new FinalizationRegistry<string>((name) => {
   if (!secureContexts.get(name)?.deref()) secureContexts.delete(name);
 });
 
 function getSecureContext(options: Record<string, unknown>): SecureContext {
-  // Keys and passphrases are among them: they are not kept for the sake of the name.
+  // The options hold keys and passphrases, so the map stores only a hash of them.
   const key = createHash('sha256').update(JSON.stringify(options)).digest('hex');
   const cached = secureContexts.get(key)?.deref();
   if (cached) return cached;
@@ -109,7 +107,7 @@ function getSecureContext(options: Record<string, unknown>): SecureContext {
   return context;
 }
 
-/** Those that there are, for tests. */
+/** Lists the contexts in use. For tests. */
 export function listCachedSecureContexts(): SecureContext[] {
   return [...secureContexts.values()].flatMap((context) => context.deref() ?? []);
 }
@@ -128,5 +126,5 @@ function createContext(options: Record<string, unknown>): SecureContext {
 }
 
 function proxyToken({ username, password }: ProxySettings): { token?: string } {
-  return username ? { token: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` } : {};
+  return username ? { token: basicAuthorization(username, password ?? '') } : {};
 }

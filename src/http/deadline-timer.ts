@@ -1,13 +1,13 @@
 import { UnorderedList } from '../model/unordered-list';
 
-/** Something under way that has to be over by its `deadline`, a value of `performance.now()`. */
+/** Work in progress that must end by its `deadline`, a value of `performance.now()` in milliseconds. */
 export interface Expirable {
   index: number;
   deadline: number;
   expire(): void;
 }
 
-/** What is under way, and one timer for all of it: hardly anything expires, and a timer of its own for each is not for nothing. */
+/** Watches the deadlines of all items with one timer, because one timer per request is costly. */
 export class DeadlineTimer<T extends Expirable> extends UnorderedList<T> {
   #timer: NodeJS.Timeout | undefined;
   #nextCheck = Infinity;
@@ -24,12 +24,12 @@ export class DeadlineTimer<T extends Expirable> extends UnorderedList<T> {
   #scheduleCheck(time: number): void {
     clearTimeout(this.#timer);
     this.#nextCheck = time;
-    // What is under way has a socket that keeps the process alive; when nothing is, the timer must not.
+    // Open sockets keep the process alive while work is in progress; the timer alone must not.
     this.#timer = setTimeout(() => this.#expireDue(), time - performance.now()).unref();
   }
 
   #expireDue(): void {
-    // Timers count in whole milliseconds.
+    // Timers fire on whole milliseconds.
     const now = performance.now() + 1;
     this.#nextCheck = Infinity;
     for (const item of this.items.filter(({ deadline }) => deadline <= now)) item.expire();

@@ -1,22 +1,22 @@
 import type { ErrorCode } from '../model/error-codes';
 import { toPathTemplate } from './path-template';
 
-/** One exchange as it may be shown to anybody: names in its address are `*`, and nothing of what was sent or answered is in it. */
+/** One exchange without names, credentials or content, safe to show to anyone. */
 export interface ExchangeLogEntry {
-  /** ISO time of its end. */
+  /** End of the exchange, as ISO 8601. */
   readonly at: string;
   readonly method: string;
-  /** Words of the interface, `*` for the rest. */
+  /** Interface words; every other path segment is `*`. */
   readonly path: string;
-  /** Null where no answer came. */
+  /** Null when no response arrived. */
   readonly status: number | null;
-  /** What ended it without an answer. */
+  /** Error that ended the exchange without a response. */
   readonly code: ErrorCode | null;
-  /** Milliseconds, once it had a connection. */
+  /** Milliseconds since the exchange got its connection. */
   readonly ms: number;
 }
 
-/** The same as it is noted, which has to cost next to nothing. */
+/** The stored form of an entry; converting it later keeps each request cheap. */
 export interface RawLogEntry {
   readonly at: number;
   readonly method: string;
@@ -26,10 +26,10 @@ export interface RawLogEntry {
 }
 
 export const MAX_LOGGED_EXCHANGES = 200;
-/** Of a longer address only what is shown of it is kept. */
+/** Longer paths are stored as templates to bound memory. */
 const MAX_RAW_PATH_LENGTH = 1000;
 
-/** The latest exchanges of one gateway, the newest last. */
+/** The latest exchanges of one gateway, oldest first. */
 export class ExchangeLog {
   readonly #prefix: string;
   readonly #entries: RawLogEntry[] = [];

@@ -3,27 +3,32 @@ import type { AbortSignalLike } from '../model/abort';
 import type { Sink } from '../model/stream';
 import type { ResponseBody } from './response-body';
 
-/** One exchange, ready to send. `path` holds the base URL's prefix and the query. */
+/** One request, ready to send. `path` includes the prefix of the base URL and the query. */
 export interface Exchange {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   authorization: string;
   body?: string | Buffer | Readable;
-  /** Headers of a body that is not JSON, and of an answer that is not. */
+  /** Headers that replace the JSON defaults. */
   headers?: Readonly<Record<string, string>>;
-  /** Takes the body of a 2xx as it comes, unless that is JSON: then the appliance has something to say instead. */
+  /** Receives the body of a 2xx response as a stream, unless the body is JSON: then it is a message of the appliance. */
   sink?: Sink;
-  /** Time limit of this exchange instead of the usual one. */
+  /** Overrides the request timeout of the settings. */
   timeoutSeconds?: number;
   signal?: AbortSignalLike | undefined;
 }
 
-/** What came back, whole; the body is empty when it `streamed` into the sink. */
+/** A complete response. The body is empty when it was `streamed` into the sink. */
 export interface Reply {
   status: number;
   contentType: string;
-  /** As it came; undefined when it did not. */
+  /** Value of the Retry-After header. */
   retryAfter?: string | undefined;
   body: ResponseBody;
   streamed?: boolean;
+}
+
+/** Returns a Basic Authorization header in UTF-8. */
+export function basicAuthorization(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }

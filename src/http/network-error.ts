@@ -21,10 +21,10 @@ const CONNECT_MESSAGES: Readonly<Record<string, string>> = {
   ETIMEDOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
 };
 
-/** Where in an exchange a fault happened: nothing sent yet, sent without an answer, or in the middle of the answer. */
+/** Progress of an exchange when it fails: nothing sent, request sent, or response begun. */
 export type ExchangeStage = 'connecting' | 'waiting' | 'answering';
 
-/** What OpenSSL says of a server that speaks no TLS. */
+/** OpenSSL codes for a server that does not speak TLS. */
 const NOT_TLS_CODES = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',
@@ -33,15 +33,15 @@ const NOT_TLS_CODES = new Set([
 ]);
 
 /**
- * A fault of network, TLS or HTTP client as a `GatewayError`: `TLS`, `CONNECTION` or `BAD_RESPONSE`. `host` is for the words only,
- * `plain` tells that it was asked without TLS, and has never answered so.
+ * Converts an error of the network, TLS or undici to a `GatewayError` with `TLS`, `CONNECTION` or `BAD_RESPONSE`. `isPlainHttp` is true for
+ * an http:// address that has not answered yet.
  */
 export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: string, isPlainHttp = false): GatewayError {
   const { code: system = '', message } = unwrapError(thrown);
   const details: GatewayErrorDetails = { sent: stage !== 'connecting', ...(system && { system }) };
   const createError = (code: ErrorCode, words: string): GatewayError =>
     new GatewayError(code, trusted(words.replaceAll('{host}', host)), details);
-  // The message may quote what was received; the code is one of a list.
+  // The message may quote received bytes; the code comes from a fixed list.
   const reason = system ? trusted(system) : message;
 
   if (UNTRUSTED_CERTIFICATE_CODES.has(system)) {
@@ -65,7 +65,7 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
       `{host} does not speak TLS there (${system}): it may be a plain HTTP port. Enter the HTTPS port in the URL; http:// is for this machine itself only.`,
     );
   }
-  // TLS 1.3 says only after the handshake that it wants a client certificate.
+  // TLS 1.3 servers ask for a client certificate after the handshake.
   if (stage !== 'answering' && /^(ERR_SSL|ERR_TLS|EPROTO|CERT_|UNABLE_TO|HOSTNAME_MISMATCH)|SSL|TLS/.test(system)) {
     return createError(
       'TLS',
@@ -90,13 +90,13 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
   return new GatewayError('CONNECTION', safeMessage`The connection to ${trusted(host)} was cut before it answered (${reason}).`, details);
 }
 
-/** A server of TLS hangs up on plain HTTP, sends an alert, which is no HTTP, or says so in a page. */
+/** A TLS server answers plain HTTP with a hangup, a TLS alert or a page that says so. */
 export function plainHttpRejected(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
   const words = safeMessage`${trusted(host)} gave no answer to plain HTTP (${reason}). If that is an HTTPS port, the URL has to begin with https://.`;
   return new GatewayError('CONNECTION', words, { sent: true });
 }
 
-// undici and Node wrap: AggregateError of happy eyeballs, `cause` of a socket error.
+// Happy eyeballs wraps errors in an AggregateError; undici wraps socket errors as `cause`.
 function unwrapError(thrown: unknown): { code?: string; message: string } {
   let current = thrown;
   for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
@@ -107,6 +107,6 @@ function unwrapError(thrown: unknown): { code?: string; message: string } {
   if (!(current instanceof Error)) return { message: String(current) };
   const { code } = current as { code?: unknown };
   if (typeof code === 'string') return { message: current.message, code };
-  // undici's parser knows no code for some of what it refuses.
+  // Some parser errors of undici have no code.
   return { message: current.message, ...(current.name === 'HTTPParserError' && { code: 'HPE_INVALID' }) };
 }

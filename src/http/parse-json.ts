@@ -1,27 +1,26 @@
-/** No JSON is valid where a backslash comes right before something that is not ASCII, and an escape in its place would make it so. */
+/** A backslash before a non-ASCII character is invalid JSON. Escaping the character would hide that. */
 const BACKSLASH = 0x5c;
-/** The high bits of four bytes, which ASCII does not have. */
+/** The high bit of each of four bytes; ASCII never sets it. */
 const HIGH_BITS = 0x80808080 | 0;
-/** With more than one byte in so many that is not ASCII, or more than one run of such bytes, escaping costs more than it saves. */
+/** With more non-ASCII bytes or runs than this, escaping costs more than it saves. */
 const MIN_BYTES_PER_NON_ASCII_BYTE = 16;
 const MIN_BYTES_PER_NON_ASCII_RUN = 512;
-/** Where texts are escaped, one at a time: a new buffer for each page would make V8 collect more often. Longer ones are decoded. */
+/** One reused buffer spares garbage collection; longer bodies are decoded instead. */
 const SCRATCH_BYTES = 1 << 20;
 let scratch: Buffer | undefined;
 
 /**
- * `JSON.parse` of UTF-8. One character that is not Latin-1, anywhere in a page of sessions, makes V8 decode all of it byte by byte
- * into twice the room, and parse that: a page then takes half as long again. So where few characters are not ASCII they become
- * `\u` escapes, which JSON has in the same places, and what is left to decode is a copy. Errors: as `JSON.parse`.
+ * Parses UTF-8 as JSON. A single character outside Latin-1 makes V8 decode and parse a page of sessions half as slow again. Rare non-ASCII
+ * characters are therefore replaced by `\u` escapes first. Errors: those of `JSON.parse`.
  */
 export function parseJson(bytes: Buffer): unknown {
   const body = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
   return JSON.parse(toEscapedAscii(body) ?? body.toString('utf8'));
 }
 
-/** The same text in ASCII; undefined where that is not possible, or not worth it. */
+/** Returns the text as ASCII, or undefined when that is impossible or too costly. */
 function toEscapedAscii(bytes: Buffer): string | undefined {
-  // A byte that is no UTF-8 becomes six of an escape, at worst; a character of two or four bytes three times as many.
+  // In the worst case, one invalid byte becomes a six-byte escape.
   if (bytes.length * (1 + 5 / MIN_BYTES_PER_NON_ASCII_BYTE) > SCRATCH_BYTES) return undefined;
   const nonAsciiRuns = findNonAsciiRuns(bytes);
   if (!nonAsciiRuns) return undefined;
@@ -47,9 +46,9 @@ function toUnicodeEscapes(text: string): string {
   return escaped;
 }
 
-/** Begin and end of each run of bytes that are not ASCII, one after the other; undefined if they are not few. */
+/** Returns start and end of each non-ASCII run as a flat list, or undefined when there are too many. */
 function findNonAsciiRuns(bytes: Buffer): number[] | undefined {
-  // Four words of four bytes at a time, where words can be laid over the bytes.
+  // Reads four 32-bit words at a time when the bytes are aligned.
   const blocks = bytes.byteOffset % 4 === 0 ? bytes.length >>> 4 : 0;
   const words = new Int32Array(bytes.buffer, blocks > 0 ? bytes.byteOffset : 0, blocks * 4);
   const runs: number[] = [];

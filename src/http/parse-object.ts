@@ -3,7 +3,7 @@ import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import { isObject, type JsonObject } from '../model/json';
 import type { Reply } from './exchange';
 
-/** Parses a body that has to be a JSON object. Errors: `BAD_RESPONSE` that says what it was instead. */
+/** Parses a body that must be a JSON object. Errors: `BAD_RESPONSE`, which describes the body. */
 export function parseObject(reply: Reply): JsonObject {
   let parsed: unknown;
   try {

@@ -1,4 +1,4 @@
-/** Words of the interface in its addresses (appliance-api.md, field-notes.md): whatever else stands in one may be somebody's name. */
+/** Path words of the interface (appliance-api.md, field-notes.md). Every other segment may be a personal name. */
 const INTERFACE_WORDS = new Set(
   (
     'api v1 auth realm_auth configuration administrators admin-realms admin-roles authentication auth-servers ad ldap local users ' +
@@ -11,7 +11,7 @@ const INTERFACE_WORDS = new Set(
     'named-users cluster members totp profiler endpoints'
   ).split(' '),
 );
-/** What stands behind one of these is a name, whatever it reads like. */
+/** The segment after one of these is a name, even when it equals an interface word. */
 const SEGMENTS_BEFORE_A_NAME = new Set(
   (
     'auth-server user admin-role user-role realm radius-client client ip rule session named-users members device-certificates ' +
@@ -22,7 +22,7 @@ const QUERY_PARAMETERS = new Set('number start name status all expand export imp
 const QUERY_VALUES = new Set('all sbr system_config user_config normal full'.split(' '));
 const MAX_SEGMENTS = 40;
 
-/** The address of a request as it may be shown to anybody: words of the interface, and `*` for the rest. `prefix` is the path of the base URL. */
+/** Masks all path segments and query values that are not interface words with `*`. `prefix` is the path of the base URL. */
 export function toPathTemplate(path: string, prefix: string): string {
   const relative = path.startsWith(prefix) ? path.slice(prefix.length) : path;
   const question = relative.indexOf('?');

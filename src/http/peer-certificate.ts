@@ -8,9 +8,10 @@ import { GatewayError } from '../model/error';
 import type { PeerCertificateInfo, CertificateInfo } from '../model/peer-certificate';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings, ProxySettings } from '../model/settings';
+import { basicAuthorization } from './exchange';
 import { toNetworkError } from './network-error';
 
-/** Whom the handshake is with. */
+/** Address of the other side of a handshake. */
 export interface HostPort {
   readonly host: string;
   readonly port: number;
@@ -20,14 +21,14 @@ const DAY_MS = 86_400_000;
 const MAX_HANDSHAKE_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 1000;
 
-/** What a handshake showed, the certificate itself first. */
+/** Certificates of a handshake, the server's own first. */
 export interface Handshake {
   readonly certificates: readonly [X509Certificate, ...X509Certificate[]];
-  /** Whether it would be believed, with the TLS configuration of the settings. */
+  /** True when the TLS configuration of the settings trusts the chain. */
   readonly trusted: boolean;
 }
 
-/** The same as `showChain`, in words. */
+/** Like `fetchPeerCertificates`, but returns texts and dates. */
 export async function describePeerCertificate(...of: Parameters<typeof fetchPeerCertificates>): Promise<PeerCertificateInfo> {
   const { certificates, trusted } = await fetchPeerCertificates(...of);
   const [first] = certificates;
@@ -35,9 +36,8 @@ export async function describePeerCertificate(...of: Parameters<typeof fetchPeer
 }
 
 /**
- * The certificates that a TLS handshake shows, whether they are trusted or not. Nothing is sent beyond the handshake: no key and no
- * password; the client certificate of the settings to the appliance alone. Errors: `CONNECTION`, `TLS`, `TIMEOUT`, `ABORTED`, and
- * `BAD_CONFIG` where the appliance is reached without TLS.
+ * Fetches the certificates of a TLS handshake, trusted or not. Sends no key and no password, and the client certificate only to the
+ * appliance itself. Errors: `CONNECTION`, `TLS`, `TIMEOUT`, `ABORTED`, and `BAD_CONFIG` when the appliance uses plain HTTP.
  */
 export async function fetchPeerCertificates(
   settings: CheckedSettings,
@@ -69,7 +69,7 @@ export async function fetchPeerCertificates(
     const performHandshake = async (): Promise<Handshake> => {
       const tunneled = proxy && { socket: await openTunnel(proxy, address, openSockets) };
       const secure = connectTls({ ...target, ...toTlsOptions(settings, target, otherHost !== undefined), ...tunneled });
-      // It takes what it runs through along; Node.js 20 crashes when that goes first.
+      // Destroying the TLS socket also destroys its tunnel. Node.js 20 crashes when the tunnel goes first.
       openSockets.unshift(secure);
       const result = readHandshake(await waitForHandshake(secure));
       closeGracefully(secure);
@@ -89,30 +89,30 @@ export async function fetchPeerCertificates(
 function toTlsOptions({ tls = {} }: CheckedSettings, { host }: HostPort, isOtherHost: boolean): ConnectionOptions {
   const { ca, cert, key, pfx, passphrase, servername } = tls;
   const name = (!isOtherHost && servername) || (isIP(host) === 0 ? host : undefined);
-  // Who we are is for the appliance only.
+  // Only the appliance may see the client certificate.
   const identity = isOtherHost ? {} : { cert, key, pfx, passphrase };
   const trust = { ca, allowPartialTrustChain: Boolean(ca) };
-  // What is shown is the question, not whether it is trusted: nothing is sent to whoever shows it.
+  // The handshake inspects the certificate and sends nothing else, so an untrusted one must not end it.
   return { ...trust, ...identity, servername: name, rejectUnauthorized: false };
 }
 
 function waitForHandshake(secure: TLSSocket): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     secure.once('secureConnect', () => resolve(secure));
-    // Kept on: an alert that comes after the handshake must not go uncaught.
+    // The listener stays, because an alert may follow the handshake.
     secure.on('error', reject);
     secure.once('close', () => reject(new Error('closed')));
   });
 }
 
-/** Says goodbye: of one that just goes, the other side notes a handshake that failed. */
+/** Closes with a TLS close_notify, so that the server does not log a failed handshake. */
 function closeGracefully(secure: TLSSocket): void {
   secure.resume().end();
   const timer = setTimeout(() => secure.destroy(), CLOSE_TIMEOUT_MS);
   secure.once('close', () => clearTimeout(timer));
 }
 
-/** A way through the proxy, by CONNECT. */
+/** Opens a tunnel through the proxy with CONNECT. */
 function openTunnel(proxy: ProxySettings, destination: string, openSockets: { destroy(): void }[]): Promise<Socket> {
   const { protocol, hostname, port, username, password } = new URL(proxy.url);
   const proxyUsername = proxy.username ?? decodeURIComponent(username);
@@ -126,7 +126,7 @@ function openTunnel(proxy: ProxySettings, destination: string, openSockets: { de
       path: destination,
       headers: {
         host: destination,
-        ...(proxyUsername && { 'proxy-authorization': `Basic ${Buffer.from(`${proxyUsername}:${proxyPassword}`).toString('base64')}` }),
+        ...(proxyUsername && { 'proxy-authorization': basicAuthorization(proxyUsername, proxyPassword) }),
       },
     });
     openSockets.push(request);
@@ -151,7 +151,7 @@ function openTunnel(proxy: ProxySettings, destination: string, openSockets: { de
 
 function readHandshake(secure: TLSSocket): Handshake {
   const certificates = new Map<string, X509Certificate>();
-  // One that signed itself is its own issuer.
+  // A self-signed certificate is its own issuer.
   let next: Partial<DetailedPeerCertificate> | undefined = secure.getPeerCertificate(true);
   while (next?.raw && next.fingerprint256 !== undefined && !certificates.has(next.fingerprint256)) {
     certificates.set(next.fingerprint256, new X509Certificate(next.raw));
@@ -162,7 +162,7 @@ function readHandshake(secure: TLSSocket): Handshake {
   return { certificates: [first, ...others], trusted: secure.authorized };
 }
 
-/** As Node.js reads them; a name may be missing. */
+/** Node.js may omit the names. */
 type CertificateFields = Pick<X509Certificate, 'validFrom' | 'validTo' | 'fingerprint256'> &
   Partial<Pick<X509Certificate, 'subject' | 'issuer'>>;
 
@@ -182,9 +182,9 @@ function onOneLine(name = ''): string {
   return name.split('\n').filter(Boolean).join(', ');
 }
 
-/** `DNS:vpn.example.com, IP Address:192.0.2.1` as an array of names. */
+/** Splits `DNS:vpn.example.com, IP Address:192.0.2.1` into names. */
 export function parseSubjectAltNames({ subjectAltName = '' }: Pick<X509Certificate, 'subjectAltName'>): string[] {
-  // What has a comma in it is quoted, as JSON.
+  // Names with a comma are quoted like JSON strings.
   const parts = subjectAltName.match(/[^:,]+:(?:"(?:[^"\\]|\\.)*"|[^,]*)/g) ?? [];
   return parts.map((part) => {
     const value = part.slice(part.indexOf(':') + 1).trim();

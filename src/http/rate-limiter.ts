@@ -9,11 +9,11 @@ interface Waiter {
   readonly cancel: () => void;
 }
 
-/** Keeps requests to so many a second, in the order in which they come; never more in any second. */
+/** Limits requests per second, first in, first out. No interval of one second exceeds the rate. */
 export class RateLimiter {
   #rate = 0;
   #windowMs = WINDOW_MS;
-  /** When the latest of them left, one place for each that a window may have. */
+  /** A ring of the latest start times, one slot per request that a window allows. */
   #sentAt: number[] = [];
   #next = 0;
   readonly #waiters = new Set<Waiter>();
@@ -28,7 +28,7 @@ export class RateLimiter {
   set rate(rate: number) {
     if (rate === this.#rate) return;
     this.#rate = rate;
-    // Of less than one a second, one in a longer window.
+    // A rate below one per second becomes one request in a longer window.
     const slots = Math.max(1, Math.floor(rate));
     const recent = [...this.#sentAt.slice(this.#next), ...this.#sentAt.slice(0, this.#next)].slice(-slots);
     this.#windowMs = (slots / rate) * WINDOW_MS;
@@ -41,7 +41,7 @@ export class RateLimiter {
     return this.#waiters.size;
   }
 
-  /** Undefined when one may leave at once. Errors: `ABORTED` when the signal ends the wait, or its owner leaves. */
+  /** Returns undefined when the request may start at once. Errors: `ABORTED` when the signal or the owner cancels the wait. */
   acquire(owner: object, signal: AbortSignalLike | undefined): Promise<void> | undefined {
     if (signal?.aborted) return Promise.reject(abortedError(false));
     if (this.#waiters.size === 0 && this.#tryAcquire()) return undefined;
@@ -67,12 +67,12 @@ export class RateLimiter {
     });
   }
 
-  /** Ends the wait of all that an owner has here. */
+  /** Rejects all waiting requests of this owner. */
   cancelWaiters(owner: object): void {
     for (const waiter of [...this.#waiters]) if (waiter.owner === owner) waiter.cancel();
   }
 
-  /** There is no ceiling any more. */
+  /** Removes the limit and starts all waiting requests. */
   releaseAll(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

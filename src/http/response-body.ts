@@ -1,9 +1,9 @@
 import { parseJson } from './parse-json';
 
-/** From here on it pays to look for what is not ASCII before JSON is decoded. */
+/** Bodies of at least this size are checked for non-ASCII bytes before JSON parsing; smaller ones do not gain. */
 const LARGE_BODY_BYTES = 64 * 1024;
 
-/** The body of an answer that is read whole, from the chunks that it came in. */
+/** A complete response body, stored as received chunks. */
 export class ResponseBody {
   #chunks: Buffer[] = [];
   #text: string | undefined;
@@ -21,10 +21,10 @@ export class ResponseBody {
     return (this.#text ??= this.bytes().toString('utf8'));
   }
 
-  /** Errors: as `JSON.parse`. */
+  /** Errors: those of `JSON.parse`. */
   json(): unknown {
     const bytes = this.bytes();
-    // Not decoded a second time.
+    // A body that was decoded before is parsed from its text.
     if (bytes.length >= LARGE_BODY_BYTES && this.#text === undefined) return parseJson(bytes);
     return JSON.parse(this.text().replace(/^\ufeff/, ''));
   }

@@ -2,18 +2,18 @@ import { GatewayError } from '../model/error';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 
 /**
- * The most that one answer may hold which is read whole, and all of them together that are under way in this process. As objects,
- * JSON can take twenty times its length: this is what a Node-RED with a heap of 2 GB survives. Exports stream and have no such limit.
+ * Limits for one buffered response and for all of them in this process. Parsed JSON can take twenty times its size; a Node-RED with a heap
+ * of 2 GB survives these limits. Streamed exports do not count.
  */
 export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 const MAX_RESERVED_BYTES = 64 * 1024 * 1024;
 let reservedBytes = 0;
 
-/** What one answer that is under way has of the memory for all. */
+/** The share of the response memory that one response holds. */
 export class MemoryReservation {
   #bytes = 0;
 
-  /** False when that is more than there is. */
+  /** Returns false when the process-wide limit would be exceeded. */
   tryReserve(bytes: number): boolean {
     if (reservedBytes + bytes > MAX_RESERVED_BYTES) return false;
     this.#bytes += bytes;

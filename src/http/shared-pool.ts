@@ -4,22 +4,22 @@ import type { EndpointState } from './response-collector';
 import type { ConnectionPool } from './connection-pool';
 import { RateLimiter } from './rate-limiter';
 
-/** What one of those who share may ask for. */
+/** Limits of one member of a shared pool. */
 export interface PoolLimits {
   readonly connections: number;
-  /** Requests a second; undefined: no ceiling. */
+  /** Requests per second; undefined means unlimited. */
   readonly rate?: number | undefined;
 }
 
-/** Longest that a connection may take to come about. */
+/** Maximum time to establish a connection. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
 const pools = new Map<string, SharedPool>();
 
-/** Connections to one appliance that several gateways may share, and what holds for all of them together: the strictest of their limits. */
+/** Connections to one appliance that several gateways share. The strictest limits of all members apply. */
 export class SharedPool {
   readonly endpoint: EndpointState;
-  /** Undefined where nobody has set a ceiling. */
+  /** Undefined when no member limits the rate. */
   rateLimiter: RateLimiter | undefined;
   readonly #key: string | undefined;
   readonly #members = new Map<object, PoolLimits>();
@@ -33,7 +33,7 @@ export class SharedPool {
     this.#create = create;
   }
 
-  /** Connections that were opened so far. */
+  /** Number of connections opened so far. */
   get opened(): number {
     return this.#connections?.opened ?? 0;
   }
@@ -48,7 +48,7 @@ export class SharedPool {
     this.#applyLimits();
   }
 
-  /** The last one closes the connections. */
+  /** Closes the connections when the last member leaves. */
   leave(member: object): void {
     if (!this.#members.delete(member)) return;
     this.rateLimiter?.cancelWaiters(member);
@@ -58,9 +58,9 @@ export class SharedPool {
     void this.#opening?.then((connections) => connections.destroy()).catch(() => undefined);
   }
 
-  /** Errors: `BAD_CONFIG` when certificate, key or CA cannot be used. */
+  /** Errors: `BAD_CONFIG` when the certificate, its key or the CA cannot be used. */
   async open(): Promise<ConnectionPool> {
-    // With undici, TLS and all: Node-RED's start should not pay for them.
+    // undici and TLS load on first use, so that Node-RED starts faster.
     this.#opening ??= this.#create(this.#connectionLimit());
     this.#connections = await this.#opening;
     this.#connections.limit = this.#connectionLimit();
@@ -82,7 +82,7 @@ export class SharedPool {
   }
 }
 
-/** The pool of that name, made by whoever comes first; one of its own without a name. */
+/** Returns the pool with this key and creates it if needed. Without a key, the pool is private. */
 export function getSharedPool(key: string | undefined, create: (name: string | undefined) => SharedPool): SharedPool {
   let pool = key === undefined ? undefined : pools.get(key);
   if (!pool) pool = create(key);
@@ -90,7 +90,7 @@ export function getSharedPool(key: string | undefined, create: (name: string | u
   return pool;
 }
 
-/** Names what may share connections: all of how the address is reached, and for whom. Nothing can be read off it. */
+/** Hashes everything that connections must have in common to be shared: the address, the way to it and the account. */
 export function poolKey(accountKey: string, { origin, tls = {}, timeout }: CheckedSettings, proxy: ProxySettings | undefined): string {
   const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = tls;
   const connectionParts = [
@@ -108,13 +108,13 @@ export function poolKey(accountKey: string, { origin, tls = {}, timeout }: Check
   ];
   return (
     createHash('sha256')
-      // A connection has as long to come about as there is for an exchange, up to the usual time.
+      // Connections with different connect timeouts are not shared.
       .update(JSON.stringify([accountKey, ...connectionParts, Math.min(timeout * 1000, CONNECT_TIMEOUT_MS)]))
       .digest('hex')
   );
 }
 
-/** How many there are, for tests. */
+/** Counts the shared pools. For tests. */
 export function countSharedPools(): number {
   return pools.size;
 }

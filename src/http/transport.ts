@@ -13,18 +13,18 @@ import type { Handshake, HostPort } from './peer-certificate';
 import { getSharedPool, SharedPool, poolKey } from './shared-pool';
 
 /**
- * Exchanges with one appliance over a bounded pool of kept connections, one TLS context, no redirects, at most so many a second. It does not repeat and
- * does not judge statuses. `send` ends with a whole reply or a `GatewayError` (`TIMEOUT`, `CONNECTION`, `TLS`, `BAD_RESPONSE`,
- * `LIMIT`, `ABORTED`) whose `details.sent` tells whether a byte of the request may have left.
+ * Exchanges requests with one appliance over a bounded pool of kept-alive connections. Follows no redirects, repeats nothing and does not
+ * judge statuses. Errors: `TIMEOUT`, `CONNECTION`, `TLS`, `BAD_RESPONSE`, `LIMIT`, `ABORTED`; `details.sent` says whether a byte of the
+ * request may have left.
  */
 export class Transport {
-  /** Of every exchange, logins included. */
+  /** Counts every exchange, logins included. */
   readonly counters = new Counters();
   readonly exchangeLog: ExchangeLog;
   readonly #settings: CheckedSettings;
-  /** Undefined where the proxy node excepts this host. */
+  /** Undefined when the proxy configuration excludes this host. */
   readonly #proxy: ProxySettings | undefined;
-  /** Undefined: it shares connections with nobody. */
+  /** Undefined when this transport shares no connections. */
   readonly #accountKey: string | undefined;
   readonly #onExchange: ((exchange: ExchangeLogEntry) => void) | undefined;
   readonly #inFlight = new DeadlineTimer<ResponseCollector>();
@@ -32,10 +32,7 @@ export class Transport {
   #connections: ConnectionPool | undefined;
   #closed = false;
 
-  /**
-   * `account` names what those have in common who may share connections where they reach the appliance alike. `onExchange` is told of each
-   * exchange that has ended.
-   */
+  /** `accountKey` is the same for gateways that may share connections. `onExchange` receives each exchange that has ended. */
   constructor(settings: CheckedSettings, accountKey?: string, onExchange?: (exchange: ExchangeLogEntry) => void) {
     this.#settings = settings;
     this.#accountKey = accountKey;
@@ -45,12 +42,12 @@ export class Transport {
     this.#proxy = this.#proxyFor(hostname, port);
   }
 
-  /** Connections that were opened so far, by all who share them. */
+  /** Number of connections opened so far by all members of the pool. */
   get opened(): number {
     return this.#pool?.opened ?? 0;
   }
 
-  /** Connections that there are, and requests that wait: of all who share them. */
+  /** Open connections and waiting requests of all members of the pool. */
   get load(): { readonly open: number; readonly waiting: number } {
     return this.#pool?.load ?? { open: 0, waiting: 0 };
   }
@@ -69,7 +66,7 @@ export class Transport {
   #dispatch(connections: ConnectionPool, exchange: Exchange): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
       if (this.#closed || !this.#pool) throw closedError();
-      // The first call waits for the client to be loaded; it may be cancelled in between.
+      // The first call loads the client, and the caller may cancel meanwhile.
       if (exchange.signal?.aborted) throw abortedError(false);
       const collector = new ResponseCollector(
         exchange,
@@ -98,11 +95,11 @@ export class Transport {
     try {
       this.#onExchange(this.exchangeLog.toLogEntry(entry));
     } catch {
-      // Whoever writes it down may fail: no outcome depends on it.
+      // A failing log must not change an outcome.
     }
   }
 
-  /** What a TLS handshake with the appliance shows, or with somebody else; on a connection of its own. */
+  /** Describes the certificate of the appliance or of another host, over a separate connection. */
   async fetchPeerCertificate(otherHost?: HostPort, signal?: AbortSignalLike): Promise<PeerCertificateInfo> {
     if (this.#closed) throw closedError();
     const { describePeerCertificate } = await import('./peer-certificate.js');
@@ -110,23 +107,23 @@ export class Transport {
     return describePeerCertificate(this.#settings, proxy, otherHost, signal);
   }
 
-  /** The same with the certificates themselves, of the appliance. */
+  /** Fetches the certificates of the appliance itself, over a separate connection. */
   async handshake(signal?: AbortSignalLike): Promise<Handshake> {
     if (this.#closed) throw closedError();
     const { fetchPeerCertificates } = await import('./peer-certificate.js');
     return fetchPeerCertificates(this.#settings, this.#proxy, undefined, signal);
   }
 
-  /** Seconds by which the appliance's clock is ahead of ours, as far as its last answer tells: it tells whole seconds. */
+  /** Seconds by which the appliance's clock is ahead of this machine, measured at the latest response. */
   get clockOffsetSeconds(): number | undefined {
     const { lastDateHeader, lastResponseAt = 0 } = this.#pool?.endpoint ?? {};
     const applianceTimeMs = lastDateHeader === undefined ? NaN : Date.parse(lastDateHeader);
     const responseTimeMs = Date.now() - (performance.now() - lastResponseAt);
-    // It is on the average half a second further than it says.
+    // The Date header drops fractions of a second, half a second on average.
     return Number.isNaN(applianceTimeMs) ? undefined : Math.round((applianceTimeMs + 500 - responseTimeMs) / 1000);
   }
 
-  /** Ends everything that is under way with `ABORTED` and closes every connection. */
+  /** Aborts all exchanges with `ABORTED` and closes every connection. */
   close(): void {
     this.#closed = true;
     this.#inFlight.close();
@@ -173,7 +170,7 @@ function closedError(): GatewayError {
   });
 }
 
-/** A host of the proxy node's exceptions: exact, `*.example.com`, or `.example.com`; with or without a port. */
+/** Matches the proxy node's exceptions: exact names, `*.example.com` or `.example.com`, each with an optional port. */
 function bypassesProxy({ noproxy = [] }: ProxySettings, host: string, port: string): boolean {
   return noproxy.some((entry) => {
     const [name = '', onlyPort] = entry.trim().toLowerCase().split(':');

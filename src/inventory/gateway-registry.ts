@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Gateway, type GatewayOptions } from '../gateway';
-import { isObject } from '../model/json';
+import { sortKeys } from '../model/json';
 import type { Settings } from '../model/settings';
 
 /** Unused gateways stay open this long, because a deploy creates each inventory again and a file can lose an appliance for a moment. */
@@ -75,7 +75,5 @@ export class GatewayRegistry {
 
 /** A digest, because the settings contain secrets. */
 function settingsFingerprint(settings: Settings): string {
-  const sorted = (_key: string, value: unknown): unknown =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([name], [otherName]) => (name < otherName ? -1 : 1))) : value;
-  return createHash('sha256').update(JSON.stringify(settings, sorted)).digest('base64');
+  return createHash('sha256').update(JSON.stringify(settings, sortKeys)).digest('base64');
 }

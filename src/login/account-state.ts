@@ -1,28 +1,29 @@
+import { createHash } from 'node:crypto';
 import type { Redactor } from '../model/redaction';
-import type { SessionApiKey } from './session-api-key';
-import type { PendingLogin } from './pending-login';
+import type { PendingLogin, SessionApiKey } from './pending-login';
+import type { CheckedSettings } from '../model/settings';
 
-/** A full deploy closes every gateway and then makes it anew: for so long the key of an account outlives the last one that used it. */
+/** A full deploy closes every gateway and then recreates it. The key survives this gap. */
 const RETAIN_AFTER_CLOSE_MS = 90_000;
 const MAX_ANSWERED_STEPS = 100;
 
-/** What all gateways of one account share: one key, and one login however many wait for it. In memory only. */
+/** State that all gateways of one account share, in memory only: one key and one pending login. */
 export class AccountState {
   key: SessionApiKey | undefined;
   pendingLogin: PendingLogin | undefined;
   /** The `resume_id` of the step that waits for a code from a flow. */
   pendingStep: string | undefined;
-  /** That of the step that nothing in the settings could answer. */
+  /** The `resume_id` of a step that the settings cannot answer. */
   unansweredStep: string | undefined;
-  /** A key was refused, and none has been accepted since. */
+  /** True after a refused key, until the appliance accepts another one. */
   isKeyRefused = false;
-  /** Wipes it when nobody has come for a while. */
+  /** Clears the state when no gateway has joined again. */
   wipeTimer: NodeJS.Timeout | undefined;
-  /** Settles when a pause that has just begun is remembered. */
+  /** Settles when the latest pause is stored. */
   pauseUpdate: Promise<void> | undefined;
-  /** Steps that had their answer: a flow that repeats a message must not send its code again. */
+  /** A flow that repeats a message must not send its code again. */
   readonly #answeredSteps = new Set<string>();
-  /** Of the gateways that use it: each masks the key, whoever logged in for it. */
+  /** Each gateway of the account masks the key, no matter which one logged in. */
   readonly #redactors = new Set<Redactor>();
 
   get userCount(): number {
@@ -34,17 +35,17 @@ export class AccountState {
     if (this.key) redactor.addTemporary(this.key.apiKey, `${this.key.apiKey}:`);
   }
 
-  /** False when it had left before. */
+  /** Returns false when the redactor had already left. */
   leave(redactor: Redactor): boolean {
     return this.#redactors.delete(redactor);
   }
 
-  /** Has a key or a code masked in what all of them say from now on. */
+  /** Masks a key or a code in all output of these gateways. */
   mask(...secrets: string[]): void {
     for (const redactor of this.#redactors) redactor.addTemporary(...secrets);
   }
 
-  /** Marks a step as answered. False when it was before. */
+  /** Returns false when the step already had its answer. */
   markAnswered(step: string): boolean {
     if (this.#answeredSteps.has(step)) return false;
     this.#answeredSteps.add(step);
@@ -53,7 +54,7 @@ export class AccountState {
     return true;
   }
 
-  /** Drops the key, a step that waits, and what a login that is under way will bring. */
+  /** Drops the key, a pending step and the result of a pending login. */
   clear(): void {
     if (this.pendingLogin) this.pendingLogin.isDiscarded = true;
     this.pendingLogin = undefined;
@@ -65,7 +66,7 @@ export class AccountState {
 
 const accounts = new Map<string, AccountState>();
 
-/** The state of an account, shared by all who join under that name until they leave. */
+/** Returns the shared state of the account and joins it. */
 export function joinAccount(accountKey: string, redactor: Redactor): AccountState {
   let state = accounts.get(accountKey);
   if (!state) accounts.set(accountKey, (state = new AccountState()));
@@ -74,24 +75,43 @@ export function joinAccount(accountKey: string, redactor: Redactor): AccountStat
   return state;
 }
 
-/** Of the last one to leave it is kept a while for those who come after a deploy, then nothing is. */
+/** Leaves the account. The last gateway leaves the key behind for those that a deploy creates next. */
 export function leaveAccount(accountKey: string, state: AccountState, redactor: Redactor): void {
   if (!state.leave(redactor) || state.userCount > 0) return;
   const wipe = (): void => {
     if (accounts.get(accountKey) === state) accounts.delete(accountKey);
     state.clear();
   };
-  // Without anything to keep there is nothing to wait for.
+  // Without a key or a pending step, nothing needs to survive a deploy.
   if (state.key || state.pendingStep !== undefined) state.wipeTimer = setTimeout(wipe, RETAIN_AFTER_CLOSE_MS).unref();
   else wipe();
 }
 
-/** How many accounts are kept, for tests. */
+/** Counts the cached accounts. For tests. */
 export function countCachedAccounts(): number {
   return accounts.size;
 }
 
-/** For tests: as if the process had just started. Gateways that exist keep what they have. */
+/** Resets the process state for tests. Existing gateways keep theirs. */
 export function resetAccounts(): void {
   accounts.clear();
+}
+
+/** Hashes the credentials and the address. Every setting that a login uses changes the hash. */
+export function accountHash(settings: CheckedSettings): string {
+  const { origin, prefix, login, realm, secondFactor, username, password, secondUsername, secondPassword, totpSecret } = settings;
+  const parts = [origin, prefix, login, realm, secondFactor, username, password, secondUsername, secondPassword, totpSecret];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+/**
+ * Hashes everything that gateways must have in common to share a key. Behind another proxy, the same address may be another appliance. A
+ * login may depend on the client certificate.
+ */
+export function sessionKey(settings: CheckedSettings): string {
+  const { proxy, tls } = settings;
+  const connectionParts = [proxy?.url, proxy?.username, proxy?.noproxy, tls?.servername, tls?.cert, tls?.pfx];
+  return createHash('sha256')
+    .update(JSON.stringify([accountHash(settings), connectionParts]))
+    .digest('hex');
 }

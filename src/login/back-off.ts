@@ -4,21 +4,21 @@ import type { ErrorCode } from '../model/error-codes';
 import { isObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { accountHash } from './account-key';
+import { accountHash } from './account-state';
 
-/** Refused credentials: accounts lock. */
+/** Repeated refused logins lock an account. */
 const REFUSED_PAUSE_MS = 60_000;
-/** A login that ended in anything else but a key that works. */
+/** Pause after a login that failed for another reason. */
 const FAILED_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 15 * 60_000;
-/** How long the length of a pause is known, for the next to be twice as long. */
+/** How long the previous pause length is remembered, so that the next pause doubles it. */
 const PAUSE_LENGTH_TTL_MS = 24 * 3_600_000;
-/** After a key was refused, in pauses: one request that is always refused must not keep the account from its next login for long. */
+/** The length is forgotten after this many pauses, because a single request that is always refused must not delay logins for long. */
 const KEY_PAUSE_LENGTH_TTL_FACTOR = 4;
 const FORBIDDEN_TTL_MS = 10 * 60_000;
 
 const REFUSAL_CODES = new Set<ErrorCode>(['LOGIN_REJECTED', 'FORBIDDEN', 'SECOND_FACTOR_REQUIRED']);
-/** What a login that was sent ends in without a key. Where somebody ended it, or nothing was sent, nothing has to pause. */
+/** Outcomes that start a pause. Canceled logins and those that sent nothing start none. */
 const PAUSE_CODES = new Set<ErrorCode>([
   'LOGIN_REJECTED',
   'FORBIDDEN',
@@ -31,11 +31,11 @@ const PAUSE_CODES = new Set<ErrorCode>([
   'LIMIT',
 ]);
 
-/** What is remembered of a pause. */
+/** A stored pause. */
 interface Pause {
-  /** Epoch, milliseconds; for the words only, since clocks are set. */
+  /** Milliseconds since 1970. Used in messages only, because clocks can be set. */
   readonly until: number;
-  /** How long it is, milliseconds. */
+  /** Length in milliseconds. */
   readonly ms: number;
   readonly code: string;
   readonly status: number | null;
@@ -47,14 +47,14 @@ interface PauseKeys {
 }
 
 /**
- * Pauses between logins of one account, remembered beyond redeploys, so that none of them ever becomes a loop. It doubles from one
- * failure to the next, up to 15 minutes, and starts afresh with the first key that the appliance takes.
+ * Pauses between logins of one account, which survive redeploys. A pause doubles with each failure, up to 15 minutes, and resets when the
+ * appliance accepts a key.
  */
 export class BackOff {
   readonly #coordination: Coordination;
-  /** After logins that failed. A key that is accepted ends it. */
+  /** Pause after a failed login. An accepted key ends it. */
   readonly #loginPauseKeys: PauseKeys;
-  /** After fresh keys that were refused, though perhaps for one request alone: that other requests go well does not end it. */
+  /** Pause after a refused fresh key. Other successful requests do not end it, because the refusal may concern one request only. */
   readonly #keyPauseKeys: PauseKeys;
   readonly #forbiddenKey: string;
 
@@ -70,7 +70,7 @@ export class BackOff {
     this.#forbiddenKey = coordinationKey('login-forbidden', settings.origin, settings.prefix);
   }
 
-  /** Throws while logins pause: `LOGIN_PAUSED`, or again that a second factor is required, with the step that waits for it. */
+  /** Errors: `LOGIN_PAUSED`, or `SECOND_FACTOR_REQUIRED` with the step that waits for an answer. */
   async throwIfPaused(resumeId?: string): Promise<void> {
     const storedPauses = await Promise.all([this.#loginPauseKeys, this.#keyPauseKeys].map((keys) => this.#coordination.get(keys.pause)));
     const pause = readPause(storedPauses[0] ?? storedPauses[1]);
@@ -94,13 +94,16 @@ export class BackOff {
     );
   }
 
-  /** After a login that failed. */
+  /** Starts a pause when the failure of the login requires one. */
   async recordFailure(error: GatewayError): Promise<void> {
     const { code, details } = error;
     if (PAUSE_CODES.has(code) && details.sent !== false) await this.pause(code, details.status, details.retryAfterMs);
   }
 
-  /** Pauses logins: 60 s after a refusal and 5 s after anything else, twice the last one if that is longer, and as long as `Retry-After` says. */
+  /**
+   * Pauses for 60 s after a refusal and 5 s after another failure, or twice the previous pause, or the time of `Retry-After`, whichever is
+   * longest.
+   */
   async pause(code: ErrorCode, status: number | undefined, retryAfterMs = 0): Promise<void> {
     const minPauseMs = REFUSAL_CODES.has(code) ? REFUSED_PAUSE_MS : FAILED_PAUSE_MS;
     const doubled = (last: CoordinationValue | undefined): number => Math.max(minPauseMs, typeof last === 'number' ? 2 * last : 0);
@@ -113,18 +116,18 @@ export class BackOff {
     await this.#coordination.set(keys.pause, { until: Date.now() + ms, ms, code, status: status ?? null }, ms);
   }
 
-  /** The appliance took a key of this account: the next login that fails is a first one again. */
+  /** The appliance accepted a key, so the next failed login counts as the first. */
   async recordSuccess(): Promise<void> {
     const forget = (): undefined => undefined;
     await Promise.all([this.#loginPauseKeys.pause, this.#loginPauseKeys.length].map((key) => this.#coordination.update(key, forget, 0)));
   }
 
-  /** Whether a 403 without a result envelope may lead to a login: not while one that did not help is less than ten minutes ago. */
+  /** Returns false for ten minutes after a login that did not resolve such a 403. */
   async canRenewAfterForbidden(): Promise<boolean> {
     return (await this.#coordination.get(this.#forbiddenKey)) === undefined;
   }
 
-  /** A login that was made because of such a 403 did not help: the account really may not. */
+  /** Records that a login did not resolve a 403 without a result envelope: the account lacks the permission. */
   async recordFutileRenewal(): Promise<void> {
     await this.#coordination.set(this.#forbiddenKey, true, FORBIDDEN_TTL_MS);
   }
@@ -134,7 +137,7 @@ function readPause(value: CoordinationValue | undefined): Pause | undefined {
   if (!isObject(value)) return undefined;
   const { until, ms, code, status } = value;
   return {
-    // Another version, or another process, may have written something else.
+    // Another version or process may have stored a different shape.
     until: Number(until) || 0,
     ms: Number(ms) || FAILED_PAUSE_MS,
     code: typeof code === 'string' ? code : '',
@@ -149,12 +152,12 @@ function describeReason({ code, status }: Pause): string {
   return `The last login ended without a key (${status === null ? code : `${code}, status ${status}`}).`;
 }
 
-/** `Retry-After` in milliseconds, as seconds or as an HTTP date; undefined when it says neither. */
+/** Parses a Retry-After header, in seconds or as an HTTP date, to milliseconds. */
 export function parseRetryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
   if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;
-  // Every form of an HTTP date begins with the day of the week.
+  // Every HTTP date starts with the day of the week.
   const date = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : NaN;
   return Number.isNaN(date) ? undefined : Math.max(date - now, 0);
 }

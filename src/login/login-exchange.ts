@@ -1,19 +1,19 @@
 import type { Transport } from '../http/transport';
-import type { Reply } from '../http/exchange';
+import { basicAuthorization, type Reply } from '../http/exchange';
 import { parseObject } from '../http/parse-object';
 import { GatewayError, type GatewayErrorDetails } from '../model/error';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { basicAuthorization, SessionApiKey } from './session-api-key';
+import { SessionApiKey } from './pending-login';
 import { parseRetryAfterMs } from './back-off';
 
 const REALM_LOGIN_PATH = '/api/v1/realm_auth';
 const LEGACY_LOGIN_PATH = '/api/v1/auth';
 
-/** What a step of a login leads to: the key, or a further step, which waits for an answer. */
+/** Result of one login step: the key, or the ID of the next step. */
 export type LoginStepResult = { readonly key: SessionApiKey } | { readonly resumeId: string };
 
-/** The requests of a login (appliance-api.md, "Authentication endpoints"), and what their answers mean. */
+/** The requests of a login and the meaning of their responses (appliance-api.md, "Authentication endpoints"). */
 export class LoginExchange {
   readonly #settings: CheckedSettings;
   readonly #transport: Transport;
@@ -28,12 +28,12 @@ export class LoginExchange {
     const { login, realm = '', username = '', password = '' } = this.#settings;
     const credentials = basicAuthorization(username, password);
     if (login === 'realm') return this.#readStep(await this.#send('POST', REALM_LOGIN_PATH, credentials, { realm }));
-    // Seen as GET too (field-notes.md); these did not look at the credentials.
+    // Some releases log in by GET (field-notes.md). These statuses come before a check of the credentials.
     const reply = await this.#send('POST', LEGACY_LOGIN_PATH, credentials);
     return this.#readStep([400, 404, 405].includes(reply.status) ? await this.#send('GET', LEGACY_LOGIN_PATH, credentials) : reply);
   }
 
-  /** Answers a step with a code or a second password. Errors: as `first`. */
+  /** Answers a step with a code or a second password. Errors: those of `sendCredentials`. */
   async answerStep(resumeId: string, username: string, answer: string): Promise<LoginStepResult> {
     return this.#readStep(await this.#send('POST', REALM_LOGIN_PATH, basicAuthorization(username, answer), { resume_id: resumeId }));
   }
@@ -60,7 +60,7 @@ export class LoginExchange {
     );
   }
 
-  /** 400, 401 and 422 refuse the credentials (a wrong realm among them), 403 them or the account. */
+  /** 400, 401 and 422 refuse the credentials or the realm; 403 may also refuse the account. */
   #refusal({ status, retryAfter }: Reply): GatewayError {
     const waitMs = parseRetryAfterMs(retryAfter);
     const details: GatewayErrorDetails = { status, login: true, ...(waitMs !== undefined && { retryAfterMs: waitMs }) };
@@ -103,7 +103,7 @@ export class LoginExchange {
   }
 }
 
-/** A sign-in page in place of a document, whatever its type is said to be. */
+/** Some appliances send a sign-in page with a wrong content type. */
 function isHtmlPage({ body }: Reply): boolean {
   return body.text().trimStart().startsWith('<');
 }

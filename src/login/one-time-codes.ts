@@ -7,31 +7,29 @@ import { createTotpCode, parseTotpSecret } from '../model/totp';
 
 const MAX_SPENT_STEPS = 64;
 const SPENT_STEPS_TTL_MS = 24 * 3_600_000;
-/** The longest wait for a code that may be sent, in time steps. */
+/** Maximum wait for an unused code, in time steps. */
 const MAX_WAIT_STEPS = 2;
-/** Timers are early at times. */
+/** Timers may fire slightly early. */
 const TIMER_MARGIN_MS = 50;
 
-/** A code whose step is spent from now on. */
+/** A code whose time step is reserved. */
 export interface OneTimeCode {
   readonly code: string;
-  /** By how much the clock of this machine was set back since a code was sent, if it was. Milliseconds. */
+  /** How far this machine's clock was set back since the latest code, in milliseconds; undefined if it was not. */
   readonly clockSetBackMs: number | undefined;
-  /** For a code that certainly was not sent after all. */
+  /** Frees the step of a code that was certainly not sent. */
   release(): Promise<void>;
 }
 
-/** The step is spent, or one to wait for comes before it. */
+/** `latest` is the reserved step; `waitFor` is the step whose code may be sent next. */
 type StepReservation = { readonly latest: number } | { readonly waitFor: number };
 
 /**
- * The code of now (RFC 6238), or of the next step whose code may be sent: a code never goes out twice, in no process that shares the
- * coordination, and never before its time. Call it right before sending: whoever is cancelled while it waits spends nothing.
- * `secret` is base32 (spaces and case do not matter) or an `otpauth://` address.
- *
- * Appliances refuse codes of before the latest one that they took. After the clock was set back a little, the step after that one is
- * waited for; after it was set back further, the code of now is sent, because no wait is longer than two steps.
- * Errors: `BAD_CONFIG` when the secret cannot be read, `LOGIN_PAUSED` when others take each step, what `signal` aborts with.
+ * Reserves the current one-time code (RFC 6238) or the next unused one. No process that shares the coordination sends a code twice. Call it
+ * right before sending: a canceled wait reserves nothing. `secret` is base32 or an `otpauth://` address. Appliances refuse codes older than
+ * the latest one that they accepted. After a small clock change the wait covers the gap; after a larger one the current code is sent,
+ * because no wait exceeds two steps. Errors: `BAD_CONFIG` for an unreadable secret, `LOGIN_PAUSED` when others take every step, and the
+ * reason of `signal`.
  */
 export async function reserveOneTimeCode(
   secret: string,
@@ -42,7 +40,7 @@ export async function reserveOneTimeCode(
   const { key, digits, period, algorithm } = parseTotpSecret(secret);
   const spentStepsKey = coordinationKey('one-time-codes', createHash('sha256').update(key).digest('hex'));
   const startedAt = performance.now();
-  // What was waited counts, whoever sets the clock meanwhile: else there would be no end to it.
+  // The elapsed time counts instead of the clock, so that setting the clock cannot prolong the wait.
   const startTime = now();
   for (;;) {
     signal?.throwIfAborted();
@@ -62,7 +60,7 @@ export async function reserveOneTimeCode(
   }
 }
 
-/** Spends a step, unless it is spent or behind one that is, but not so far behind that the clock has to be taken at its word. */
+/** Reserves a step unless it or a later one is spent. A step far behind the spent ones means that the clock was set back. */
 async function reserveStep(coordination: Coordination, key: string, step: number): Promise<StepReservation> {
   let outcome: StepReservation = { waitFor: step + 1 };
   const change = (stored: CoordinationValue | undefined): CoordinationValue => {

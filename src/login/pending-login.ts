@@ -1,22 +1,22 @@
 import { rejectOnAbort, type AbortSignalLike } from '../model/abort';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
-import type { SessionApiKey } from './session-api-key';
+import { basicAuthorization } from '../http/exchange';
 
-/** One login for all who wait for its key; its failure is theirs too. Whoever is cancelled leaves it without ending it. */
+/** One login shared by all callers that wait for its key, including its failure. A canceled caller leaves without ending it. */
 export class PendingLogin {
-  /** Whoever waits gets its key all the same, but nobody after them. */
+  /** Present callers still get the key; later callers start a new login. */
   isDiscarded = false;
   readonly #key: Promise<SessionApiKey>;
   #waiterCount = 0;
-  /** Ends what is only done for those who wait. */
+  /** Ends work that only serves waiting callers. */
   #abandon: (() => void) | undefined;
 
   constructor(login: (self: PendingLogin) => Promise<SessionApiKey>) {
     this.#key = login(this);
   }
 
-  /** Errors: those of the login, `ABORTED` when the signal says so. */
+  /** Errors: those of the login, and `ABORTED` when the signal fires. */
   async waitForKey(signal: AbortSignalLike | undefined): Promise<SessionApiKey> {
     this.#waiterCount++;
     try {
@@ -26,11 +26,11 @@ export class PendingLogin {
     }
   }
 
-  /** Does what would be in vain, such as waiting for a one-time code, when nobody waits for the key any more. Errors: `ABORTED`, then. */
+  /** Runs work such as waiting for a one-time code, and aborts it when no caller waits for the key. Errors: `ABORTED`. */
   async runWhileAwaited<T>(closeSignal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const abandonController = new AbortController();
     this.#abandon = () => {
-      // Nobody joins it from here on.
+      // No further caller may join an abandoned login.
       this.isDiscarded = true;
       abandonController.abort();
     };
@@ -45,5 +45,18 @@ export class PendingLogin {
     } finally {
       this.#abandon = undefined;
     }
+  }
+}
+
+/** An API key as an Authorization header. Compare keys by identity. */
+export class SessionApiKey {
+  /** The appliance has answered a request with this key. */
+  isAccepted = false;
+  /** The appliance refused this key before it was ever accepted. */
+  rejectedWhenFresh = false;
+  readonly authorization: string;
+
+  constructor(readonly apiKey: string) {
+    this.authorization = basicAuthorization(apiKey, '');
   }
 }

@@ -11,18 +11,18 @@ export interface ProveLoginOptions {
   readonly coordination: Coordination;
 }
 
-/** Why no login by itself can prove that the account gets in; undefined where one can. */
+/** Returns the setting that prevents an isolated login, or undefined. */
 export function unprovableReason({ login, secondFactor }: CheckedSettings): 'flow' | 'key' | undefined {
   if (login === 'key') return 'key';
   return secondFactor === 'flow' ? 'flow' : undefined;
 }
 
 /**
- * Logs in by itself, to see whether the account still gets in: the key that there is stays as it is. It spends one-time codes like any
- * other login, but heeds no pause and begins none: what it finds says nothing of the credentials. Errors: those of a login.
+ * Logs in separately to check that the account still works; the current key stays. The login reserves one-time codes like any other, but
+ * ignores pauses and starts none. Errors: those of a login.
  */
 export async function proveLogin({ settings, transport, coordination }: ProveLoginOptions): Promise<void> {
-  // Its key is seen by nobody, and must not push the one that is in use out of what is masked.
+  // Nobody sees this key, so it must not displace the current key from the mask list.
   const session = new Session(settings, transport, new Redactor(), new IsolatedPauses(coordination), { isolatedLogin: true });
   try {
     await session.key(() => undefined);
@@ -31,7 +31,7 @@ export async function proveLogin({ settings, transport, coordination }: ProveLog
   }
 }
 
-/** Pauses of its own; codes, which `update` alone spends, are those of all. */
+/** Isolates the pauses but shares the one-time codes, which only `update` reserves. */
 class IsolatedPauses extends ProcessCoordination {
   readonly #shared: Coordination;
 

@@ -6,26 +6,24 @@ import type { LoginState } from '../model/operation';
 import type { Redactor } from '../model/redaction';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
-import { sessionKey } from './account-key';
-import { AccountState, joinAccount, leaveAccount } from './account-state';
-import { SessionApiKey } from './session-api-key';
+import { AccountState, joinAccount, leaveAccount, sessionKey } from './account-state';
 import { BackOff } from './back-off';
 import { LoginExchange, type LoginStepResult } from './login-exchange';
-import { PendingLogin } from './pending-login';
+import { PendingLogin, SessionApiKey } from './pending-login';
 import { reserveOneTimeCode, type OneTimeCode } from './one-time-codes';
 
-export type { SessionApiKey } from './session-api-key';
+export type { SessionApiKey } from './pending-login';
 
 export interface SessionOptions {
-  /** Logs in by itself, whatever key there is for the account: to prove that a login works. */
+  /** Logs in separately from the account's shared key, to prove that a login works. */
   readonly isolatedLogin?: boolean | undefined;
 }
 
 type LoginWork = (login: PendingLogin) => Promise<SessionApiKey>;
 
 /**
- * The API key of one appliance (appliance-api.md, "Authentication"): one login however many wait, in all gateways of the account, at
- * most one after a 401, a pause after one that failed, no one-time code sent twice. The key lives in memory only.
+ * Manages the API key of one appliance (appliance-api.md, "Authentication"). All gateways of an account share one login, log in at most
+ * once after a 401, and pause after a failed login. The key stays in memory.
  */
 export class Session {
   readonly #settings: CheckedSettings;
@@ -57,14 +55,14 @@ export class Session {
     } else this.#accountState = joinAccount(this.#accountKey, redactor);
   }
 
-  /** The key if there is one: the fast way, without a promise. */
+  /** The present key, available without a promise. */
   get currentKey(): SessionApiKey | undefined {
     return this.#accountState.key;
   }
 
   /**
-   * The key, after a login if need be. `onLogin` is called by the one caller whose call starts it. Whoever is cancelled by the signal
-   * leaves at once; when nobody is left, no further step is taken.
+   * Returns the key and logs in if needed. Only the caller that starts the login gets the `onLogin` call. A canceled caller leaves at once;
+   * when none is left, the login takes no further step.
    */
   async key(onLogin: () => void, signal?: AbortSignalLike): Promise<SessionApiKey> {
     for (;;) {
@@ -81,25 +79,24 @@ export class Session {
       try {
         return await (login ?? this.#startLogin(work, onLogin)).waitForKey(signal);
       } catch (thrown) {
-        // The gateway that logged in for all was closed; this one was not, nor was its caller cancelled.
+        // Only the gateway that ran the shared login was closed, so this caller tries again.
         if (!login || asGatewayError(thrown).code !== 'ABORTED' || signal?.aborted) throw thrown;
       }
     }
   }
 
-  /** What a request with this key was answered: any answer but a refusal or a fault shows that the appliance takes it. */
+  /** Any response except a refusal or a server fault shows that the appliance accepts the key. */
   recordResponse(key: SessionApiKey, status: number): void {
     if (key.isAccepted || status === 401 || status === 403 || status < 200 || status > 499) return;
     key.isAccepted = true;
     this.#accountState.isKeyRefused = false;
-    // What cannot be forgotten now ends by itself.
+    // An entry that cannot be removed now expires.
     this.#backOff.recordSuccess().catch(() => undefined);
   }
 
   /**
-   * A 401 to a request. True when another key may answer it: one that came meanwhile (a 401 only invalidates the key that it was sent
-   * with), or that of a new login. False when this key is fresh and came because another was refused: the refusal is the outcome, and
-   * logins pause. A key is only given up where another can be had. Errors: `LOGIN_PAUSED`.
+   * Handles a 401. Returns true when another key may succeed: a newer one, or that of a new login. Returns false when this fresh key
+   * followed a refused one; logins then pause. Keeps the key when no other can be obtained. Errors: `LOGIN_PAUSED`.
    */
   async handleUnauthorized(key: SessionApiKey): Promise<boolean> {
     const state = this.#accountState;
@@ -118,7 +115,7 @@ export class Session {
     return true;
   }
 
-  /** A 401 to the replay of a request, by the key of a login that was made because of the first one: logins pause. The key stays. */
+  /** Handles a 401 to the replay with a fresh key: logins pause and the key stays. */
   async rejectReplay(key: SessionApiKey): Promise<void> {
     const state = this.#accountState;
     if (state.key !== key) return;
@@ -128,30 +125,30 @@ export class Session {
   }
 
   /**
-   * Whether a 403 without a result envelope may mean that this key has died (contract, "Errors"): it had been accepted, and no login
-   * because of such a 403 has been in vain for ten minutes.
+   * Returns true when a 403 without a result envelope may mean an expired key (contract, "Errors"). The key must have been accepted before,
+   * and no such login may have been futile within ten minutes.
    */
   async mayBeExpired(key: SessionApiKey): Promise<boolean> {
     return key.isAccepted && this.#settings.login !== 'key' && (await this.#backOff.canRenewAfterForbidden());
   }
 
-  /** A login because of such a 403 was in vain: for ten minutes there is no other one because of that. */
+  /** Records a futile login after such a 403, which blocks another for ten minutes. */
   recordFutileRenewal(): Promise<void> {
     return this.#backOff.recordFutileRenewal();
   }
 
-  /** Explicit login of `gateway-login`. A login that is pending already is not started again. */
+  /** Runs the explicit login of `gateway-login`. A pending login continues. */
   async login(onLogin: () => void, signal?: AbortSignalLike): Promise<LoginState> {
     const state = this.#accountState;
     if (state.key) return { state: 'ready' };
     if (state.pendingStep !== undefined) return { state: 'pending', resumeId: state.pendingStep };
-    // Whoever waits for the key meanwhile learns from the login, which rejects, that a code is needed.
+    // Callers that wait for the key learn from the rejected login that a code is needed.
     if (this.#settings.secondFactor !== 'flow' || this.#findJoinableLogin()) return this.#toLoginState(this.key(onLogin, signal));
     const work: LoginWork = async (self) => this.#toKeyOrPendingStep(await this.#exchange.sendCredentials(), self);
     return this.#toLoginState(this.#startLogin(work, onLogin).waitForKey(signal));
   }
 
-  /** Answers the pending step. Whatever becomes of it, the code is spent and the step over. */
+  /** Answers the pending step. The code counts as spent and the step as finished, whatever the outcome. */
   async resume(code: string, resumeId: string | undefined, onLogin: () => void): Promise<LoginState> {
     const state = this.#accountState;
     const step = resumeId ?? state.pendingStep;
@@ -170,13 +167,13 @@ export class Session {
     return this.#toLoginState(this.#startLogin(work, onLogin, false).waitForKey(undefined));
   }
 
-  /** Drops the key and a pending step; a login that is under way does not bring them back. */
+  /** Drops the key and a pending step. A running login does not restore them. */
   forget(): LoginState {
     if (this.#settings.login !== 'key') this.#accountState.clear();
     return { state: 'none' };
   }
 
-  /** Ends a wait for a code. The key stays for the other gateways of the account, and a while for those after a deploy. */
+  /** Ends a wait for a code. Other gateways of the account keep the key, and it survives a deploy. */
   close(): void {
     this.#closing.abort();
     leaveAccount(this.#accountKey, this.#accountState, this.#redactor);
@@ -187,7 +184,7 @@ export class Session {
     await this.#backOff.throwIfPaused(this.#accountState.unansweredStep);
   }
 
-  /** The login to wait for, if there is one whose key will stay. */
+  /** Returns the pending login whose key will be kept. */
   #findJoinableLogin(): PendingLogin | undefined {
     const { pendingLogin } = this.#accountState;
     return pendingLogin?.isDiscarded ? undefined : pendingLogin;
@@ -205,7 +202,7 @@ export class Session {
         return key;
       } catch (thrown) {
         const error = asGatewayError(thrown);
-        // Before anybody learns of it: the next one meets the pause.
+        // The pause is stored first, so that the next caller meets it.
         await this.#backOff.recordFailure(error).catch(() => undefined);
         throw error;
       } finally {
@@ -216,7 +213,7 @@ export class Session {
     return login;
   }
 
-  /** A flow answers further steps: they wait for it. */
+  /** Further steps wait for an answer from a flow. */
   #toKeyOrPendingStep(step: LoginStepResult, login: PendingLogin): SessionApiKey {
     if ('key' in step) return step.key;
     if (!login.isDiscarded) this.#accountState.pendingStep = step.resumeId;
@@ -234,7 +231,7 @@ export class Session {
     }
   }
 
-  /** The key, after the one answer that the settings have for a further step. */
+  /** Answers the second step from the settings. */
   async #answerSecondStep(resumeId: string, login: PendingLogin): Promise<SessionApiKey> {
     const { secondFactor, secondPassword = '' } = this.#settings;
     if (secondFactor === 'none')
@@ -254,7 +251,7 @@ export class Session {
   #sendAnswer(resumeId: string, answer: string): Promise<LoginStepResult> {
     const { username = '', secondUsername } = this.#settings;
     const answerUsername = secondUsername || username;
-    // A code is known as a secret from here on; a fixed password is anyway.
+    // A code becomes a secret here; a fixed password already is one.
     if (answer !== this.#settings.secondPassword) this.#accountState.mask(answer, `${answerUsername}:${answer}`);
     return this.#exchange.answerStep(resumeId, answerUsername, answer);
   }
@@ -295,7 +292,7 @@ export class Session {
   }
 }
 
-/** Of a pasted key that was refused. */
+/** The appliance refused a pasted key. */
 function expiredKeyError(): GatewayError {
   return new GatewayError(
     'UNAUTHORIZED',

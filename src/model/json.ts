@@ -33,3 +33,10 @@ export function describeKind(value: unknown): string {
   if (name !== 'Object') return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`;
   return isObject(value) ? 'an object' : 'an object of a class';
 }
+
+/** A `JSON.stringify` replacer that makes the text independent of the order of keys: objects become sorted pairs. */
+export function sortKeys(_key: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  // Pairs keep their order; integer keys of an object would not.
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -3,7 +3,7 @@ import type { AbortSignalLike } from '../model/abort';
 import { rejectOnAbort } from '../model/abort';
 import type { PlannedRequest } from '../model/envelope';
 import { GatewayError } from '../model/error';
-import { isObject } from '../model/json';
+import { sortKeys } from '../model/json';
 import { toJsonText } from '../model/json-text';
 import type { Request } from '../model/request';
 import { safeMessage } from '../model/safe-message';
@@ -109,10 +109,4 @@ function hashWrite({ request, plannedBody }: PendingWrite, digest?: string): str
   const { method, path, query, rawQuery, body } = request;
   const sent = { method, path, query, rawQuery, body, shown: plannedBody, digest };
   return createHash('sha256').update(toJsonText(sent, sortKeys)).digest('base64');
-}
-
-function sortKeys(_key: string, value: unknown): unknown {
-  if (!isObject(value)) return value;
-  // Pairs keep their order; the names of an object that are numbers would not.
-  return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
 }

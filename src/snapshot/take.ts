@@ -7,7 +7,7 @@ import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 import { readIdentity } from '../run/identity';
 import { toFileError } from '../files/file-error';
-import { checkFolderWritable } from '../files/check-writable';
+import { checkFolderWritable } from '../files/file-error';
 import { crawl, addCrawlToEnvelope, type CrawlResult } from './crawl';
 import { SnapshotFolder } from './snapshot-folder';
 import { IgnoreRules } from './ignore-rules';

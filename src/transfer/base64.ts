@@ -5,42 +5,42 @@ const SPACE = 1;
 const PADDING = 2;
 const FOREIGN = 4;
 
-/** What a byte is in base64: 0 for the 64 characters. */
+/** Class of each byte; 0 for the 64 characters of base64. */
 const BYTE_KIND = new Uint8Array(256).fill(FOREIGN);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') BYTE_KIND[char.charCodeAt(0)] = 0;
 for (const char of ' \t\r\n') BYTE_KIND[char.charCodeAt(0)] = SPACE;
 BYTE_KIND['='.charCodeAt(0)] = PADDING;
 
-/** The same for two bytes at once, in either order: four look-ups for eight bytes check 3 to 5 GB/s, one for each byte 1. */
+/** Class of each byte pair, in either order. Four lookups per eight bytes check 3 to 5 GB/s; lookups per byte reach 1 GB/s. */
 const PAIR_KIND = new Uint8Array(65536);
 PAIR_KIND.forEach((_, pair) => (PAIR_KIND[pair] = (BYTE_KIND[pair & 0xff] as number) | (BYTE_KIND[pair >> 8] as number)));
 
-/** So much text is kept for the end: the directory of any ZIP without ZIP64 fits in, at usual lengths of names. */
+/** This much text covers the directory of any ZIP without ZIP64 and with names of usual length. */
 const TAIL_BYTES = 8 * 1024 * 1024;
-/** The directory of most is in the last part of it. */
+/** This much covers the directory of most ZIP files. */
 const SHORT_TAIL_BYTES = 128 * 1024;
-/** Of what is no ZIP: what is encrypted has more before it even begins. */
+/** Minimum for content that is not a ZIP; encrypted content has a longer header. */
 const MIN_CHARACTERS = 24;
 const HEAD_CHARACTERS = 8;
 
 interface TailPiece {
   readonly memory: Buffer;
   readonly bytes: number;
-  /** Bytes of text before it, and characters of base64. */
+  /** Bytes of text and base64 characters before this piece. */
   readonly offset: number;
   readonly charactersBefore: number;
 }
 
 /**
- * Checks streamed text for being base64, in lines or not, and where what it encodes is a ZIP, that its directory is whole
- * (appliance-api.md, "Binary-configuration rules"; field-notes.md, "Binary configuration"). `write` and `end` throw `Malformed`.
+ * Checks that streamed text is base64 and that an encoded ZIP has a complete directory (appliance-api.md, "Binary-configuration rules";
+ * field-notes.md, "Binary configuration"). `write` and `end` throw `MalformedContentError`.
  */
 export class Base64Check {
   readonly #zipOnly: boolean;
   #characters = 0;
   #padding = 0;
   #bytes = 0;
-  /** Spaces as between the words of a sentence, not as around lines of base64. */
+  /** Blanks between characters, as in a sentence, and not around lines. */
   #hasWordSpaces = false;
   #head = '';
   #tail: TailPiece[] = [];
@@ -53,18 +53,18 @@ export class Base64Check {
     this.#bytes += batch.length;
   }
 
-  /** `zipOnly`: nothing else will do. */
+  /** `zipOnly` refuses content that is not a ZIP. */
   constructor(zipOnly = false) {
     this.#zipOnly = zipOnly;
   }
 
-  /** `zip` with its directory where it is one, else `base64`. */
+  /** Returns `zip` with the directory, or `base64`. */
   end(): { verified: 'zip' | 'base64'; entries: ZipEntry[] | undefined } {
     const total = this.#characters + this.#padding;
     if (total === 0) throw new MalformedContentError('it is empty');
     if (total % 4 !== 0) throw new MalformedContentError('it ends early: it is not a whole number of base64 groups');
     if (!startsLikeZip(Buffer.from(this.#head, 'base64'))) {
-      // A word such as "Busy" is base64 too.
+      // A word such as "Busy" is valid base64.
       if (this.#zipOnly) throw new MalformedContentError('it is no ZIP, which a configuration without a password is');
       if (this.#hasWordSpaces) throw new MalformedContentError('it is words, not base64');
       if (total < MIN_CHARACTERS) throw new MalformedContentError('it is too short for one');
@@ -80,10 +80,10 @@ export class Base64Check {
     this.#head += text.replace(/\s/g, '');
   }
 
-  /** A copy, because the batch is written again; into memory that the tail has no more use for. */
+  /** Copies the batch, because its memory is reused, into memory that the tail no longer needs. */
   #appendToTail(batch: Buffer, charactersBefore: number): void {
     let memory: Buffer | undefined;
-    // The second reaches back far enough.
+    // The second piece already reaches back far enough.
     while (this.#tail[1] && this.#bytes - this.#tail[1].offset >= TAIL_BYTES) memory = this.#tail.shift()?.memory;
     if (!memory || memory.length < batch.length) memory = Buffer.allocUnsafeSlow(batch.length);
     batch.copy(memory);
@@ -100,17 +100,17 @@ export class Base64Check {
     }
   }
 
-  /** What the last pieces encode, of at least so many bytes of text where there are so many. */
+  /** Decodes at least this much text from the end, if available. */
   #decodedTail(bytes: number): Buffer {
     const pieces = this.#tail.filter(({ offset, bytes: used }) => offset + used > this.#bytes - bytes);
     const text = pieces.map(({ memory, bytes: used }) => memory.toString('latin1', 0, used).replace(/\s/g, '')).join('');
-    // Decoding has to begin with a whole group.
+    // Decoding must start at a group of four characters.
     const skip = (4 - ((pieces[0]?.charactersBefore ?? 0) % 4)) % 4;
     return Buffer.from(text.slice(skip), 'base64');
   }
 
   #count(batch: Buffer): void {
-    // Typed arrays begin at multiples of their item: batches of our own do, the last pieces of others may not.
+    // A typed array must be aligned; the last pieces of other sources may not be.
     const length = batch.byteOffset % 4 === 0 ? (batch.length >> 3) * 2 : 0;
     const words = length > 0 ? new Int32Array(batch.buffer, batch.byteOffset, length) : [];
     const pairs = PAIR_KIND;
@@ -148,11 +148,11 @@ function describeByte(byte: number): string {
   return byte >= 0x21 && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** Decodes base64 that comes in pieces, in lines or not; it has to have been checked before. */
+/** Decodes base64 that arrives in pieces. The content must have passed `Base64Check`. */
 export class Base64Decoder {
   #rest = '';
 
-  /** The bytes of all groups that are whole by now. */
+  /** Returns the bytes of all complete groups. */
   write(piece: Buffer): Buffer {
     const text = this.#rest + piece.toString('latin1').replace(/\s+/g, '');
     const completeLength = text.length - (text.length % 4);

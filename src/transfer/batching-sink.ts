@@ -1,20 +1,21 @@
 import type { GatewayError } from '../model/error';
 import type { FlowControl, Sink } from '../model/stream';
+import type { OperationContext } from '../model/operation';
 
 /**
- * TLS brings at most 16 kB at a time; so small writes would cost more than everything else. Of 64, 128, 256 kB and 1 MiB this is the
- * fastest in most runs, and with 1 MiB the slowest when memory for large pieces is not at hand (bench/transfer.md).
+ * TLS delivers at most 16 kB at a time, and such small writes are costly. 256 kB was the fastest of 64, 128, 256 kB and 1 MiB in most runs
+ * (bench/transfer.md).
  */
 const BATCH_BYTES = 256 * 1024;
-/** Some are filled while one is written: a megabyte, before the appliance has to wait. */
+/** One batch is written while others fill, up to 1 MiB, before the appliance must wait. */
 const MAX_PENDING_BATCHES = 4;
 
-/** What becomes of the batches: one at a time, in order. */
+/** Consumes batches one at a time, in order. */
 export interface BatchConsumer {
   consume(batch: Buffer): Promise<void>;
 }
 
-/** Collects an answer into batches and holds it up while the consumer is behind. Memory stays at five batches. */
+/** Collects a response into batches and pauses it while the consumer lags. Memory stays below five batches. */
 export class BatchingSink implements Sink {
   readonly #consumer: BatchConsumer;
   readonly #toError: (thrown: unknown) => GatewayError;
@@ -56,7 +57,7 @@ export class BatchingSink implements Sink {
     }
   }
 
-  /** Resolves when the consumer has had everything, with the number of bytes. */
+  /** Resolves with the number of bytes after the consumer has processed everything. */
   async finish(): Promise<number> {
     if (this.#filled > 0) this.#flush();
     await this.#chain;
@@ -64,7 +65,7 @@ export class BatchingSink implements Sink {
     return this.#bytes;
   }
 
-  /** Takes nothing more; resolves when the consumer is not at work any more. */
+  /** Drops further batches. Resolves when the consumer is idle. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#chain;
@@ -100,4 +101,17 @@ export class BatchingSink implements Sink {
       }
     }
   }
+}
+
+const REPORT_INTERVAL_MS = 250;
+
+/** Reports transferred bytes up to four times per second. `total` may be unknown. */
+export function createProgressReporter(call: OperationContext): (bytes: number, total: number | undefined) => void {
+  let nextReportAt = 0;
+  return (bytes, total) => {
+    const now = performance.now();
+    if (now < nextReportAt) return;
+    nextReportAt = now + REPORT_INTERVAL_MS;
+    call.reportProgress({ state: 'transferring', bytes, ...(total !== undefined && { total }) });
+  };
 }

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import type { GatewayError } from '../model/error';
 
-/** What has to come, and what is said when something else does. */
+/** The content that was checked before, and the error for any other. */
 export interface ExpectedContent {
   readonly bytes: number;
-  /** In hexadecimal digits. */
+  /** Hexadecimal digits. */
   readonly sha256: string;
   readonly createChangedError: () => GatewayError;
-  /** What else has to be so at the end. */
+  /** An additional condition at the end. */
   readonly isComplete?: () => boolean;
 }
 
 /**
- * A content on its way to an appliance that has been looked at before. The last bytes are held back until everything is known to be what it
- * was then: what was changed meanwhile ends the stream, and what has left by then is too short to be taken for anything.
+ * Sends content that was checked before. It holds the last chunk back until the whole content matches. Changed content ends the stream, so
+ * the appliance receives too little to accept.
  */
 export class CheckedUploadStream extends Transform {
   bytesRead = 0;

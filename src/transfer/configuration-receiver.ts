@@ -6,20 +6,20 @@ import type { ContentCheckResult, ContentCheck } from './content-check';
 import { MalformedContentError } from './malformed-content-error';
 import type { Download } from '../model/stream';
 
-/** Where a configuration goes. Methods may reject with a `GatewayError` only. */
+/** Stores a configuration. Methods reject only with a `GatewayError`. */
 export interface ConfigurationOutput<S> {
   write(batch: Buffer): Promise<void>;
-  /** Everything was written and is what it should be. */
+  /** The content is complete and valid. */
   end(): Promise<S>;
-  /** Leaves nothing behind. Never rejects. */
+  /** Removes everything that was written. Never rejects. */
   discard(): Promise<void>;
 }
 
 export interface ReceivedConfiguration<S> {
   readonly bytes: number;
-  /** Null when it was not asked for. */
+  /** Null when hashing was off. */
   readonly sha256: string | null;
-  /** Undefined when it was not checked. */
+  /** Undefined when the check was off. */
   readonly checkResult: ContentCheckResult | undefined;
   readonly stored: S;
 }
@@ -32,7 +32,7 @@ export interface ConfigurationReceiverOptions<S> {
   readonly onBytes: (bytes: number, total: number | undefined) => void;
 }
 
-/** Checks, hashes and stores one configuration while it streams in. What is short or broken is `BAD_RESPONSE`. */
+/** Checks, hashes and stores one streamed configuration. Errors: `BAD_RESPONSE` for incomplete or malformed content. */
 export class ConfigurationReceiver<S> implements Download<ReceivedConfiguration<S>>, BatchConsumer {
   readonly sink: BatchingSink;
   readonly accept: string;

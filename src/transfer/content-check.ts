@@ -5,7 +5,7 @@ import type { ZipEntry } from './zip';
 
 export type ConfigurationKind = 'xml' | 'binary';
 
-/** How far the check of a content went (`envelope.verified`). */
+/** The check that the content passed (`envelope.verified`). */
 export type VerificationLevel = 'xml' | 'zip' | 'base64';
 
 export interface ContentCheckResult {
@@ -14,15 +14,15 @@ export interface ContentCheckResult {
   readonly entries?: ZipEntry[] | undefined;
 }
 
-/** Checks a configuration while it streams. `write` and `end` throw `Malformed` as soon as it cannot be one. */
+/** Checks a streamed configuration. `write` and `end` throw `MalformedContentError` as soon as the content is invalid. */
 export interface ContentCheck {
   write(batch: Buffer): void;
   end(): ContentCheckResult;
 }
 
 /**
- * `events` are told what is in an XML document. `zipOnly`: a binary configuration that was exported without a password is always a ZIP
- * (field-notes.md, "Binary configuration"), one with a password may be anything.
+ * `events` receives the contents of an XML document. `zipOnly` applies to binary exports without a password, which are always ZIP files
+ * (field-notes.md, "Binary configuration").
  */
 export function createContentCheck(
   kind: ConfigurationKind,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
 import type { OperationContext } from '../model/operation';
 import { createContentCheck, type ConfigurationKind } from './content-check';
-import { createProgressReporter } from './progress-reporter';
+import { createProgressReporter } from './batching-sink';
 import type { CHECK_LEVELS } from './constants';
 import { FileOutput, MemoryOutput } from './outputs';
 import { ConfigurationReceiver, type ConfigurationOutput, type ReceivedConfiguration } from './configuration-receiver';
@@ -16,22 +16,22 @@ export interface ExportInput {
   readonly check?: (typeof CHECK_LEVELS)[number];
 }
 
-/** Data of an export to a file; `sha256` is null when nothing was hashed. */
+/** Data of an export to a file. `sha256` is null when hashing was off. */
 export interface ExportedFile {
   readonly file: string;
   readonly bytes: number;
   readonly sha256: string | null;
 }
 
-/** What the interface promises for each kind; anything is taken that passes the check. */
+/** Preferred content type of each kind. Any type is accepted when the content passes its check. */
 export const ACCEPT_HEADERS: Readonly<Record<ConfigurationKind, string>> = {
   xml: 'application/xml, text/xml, */*;q=0.5',
   binary: 'text/html, */*;q=0.5',
 };
 
 /**
- * Exports to the message or to a file. `envelope.verified` says how far the check went: `xml`, `zip`, `base64`, or `none`. Errors:
- * `BAD_RESPONSE` for what is short or broken, `BAD_INPUT` and `LIMIT` for a file that cannot be written; no file appears or changes.
+ * Exports to the message or to a file. `envelope.verified` is `xml`, `zip`, `base64` or `none`. Errors: `BAD_RESPONSE` for incomplete or
+ * malformed content; `BAD_INPUT` and `LIMIT` for a file that cannot be written. A failed export changes no file.
  */
 export async function exportConfiguration(
   kind: ConfigurationKind,
@@ -50,8 +50,8 @@ export async function exportConfiguration(
 }
 
 /**
- * One export, streamed into what `open` makes. A binary one goes by GET where this release knows no POST (field-notes.md, "Binary
- * configuration"). Errors: as of the exchange; a release without XML says so.
+ * Streams one export into the download that `createDownload` returns. Releases without POST get a GET (field-notes.md, "Binary
+ * configuration"). Errors: those of the exchange.
  */
 export async function downloadConfiguration<T>(
   kind: ConfigurationKind,
@@ -65,7 +65,7 @@ export async function downloadConfiguration<T>(
     const error = asGatewayError(thrown);
     if (!isUnknownEndpoint(error)) throw error;
     if (kind === 'xml') throw error.requestCode === 'NOT_FOUND' ? withAdvice(error, NO_XML_ADVICE) : error;
-    // In the URL, where alone a GET could carry it, proxies and logs would keep it.
+    // A GET could carry the password in its URL only, where proxies and logs would keep it.
     if (request.body) throw withAdvice(error, NO_PASSWORD_ADVICE);
     return call.download({ ...request, method: 'GET' }, createDownload).catch((retryError: unknown) => {
       throw isUnknownEndpoint(asGatewayError(retryError)) ? error : retryError;
@@ -76,7 +76,7 @@ export async function downloadConfiguration<T>(
 const NO_XML_ADVICE = 'Older releases have no XML export: take binary.';
 const NO_PASSWORD_ADVICE = 'Releases that know GET alone take a password in the URL only, where it does not go: export without a password.';
 
-/** Whether the appliance does not know the path, or not by this method. */
+/** True when the appliance does not know the path or the method. */
 function isUnknownEndpoint({ requestCode, details }: GatewayError): boolean {
   return requestCode !== undefined && (requestCode === 'NOT_FOUND' || details.status === 405);
 }

@@ -3,15 +3,14 @@ import { Readable } from 'node:stream';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** Half of it takes a quarter more CPU in a process that has just begun to send; twice as much gains nothing. */
+/** Half the size costs a quarter more CPU in a fresh process; twice the size gains nothing. */
 const PIECE_BYTES = 512 * 1024;
-/** One is being written to the socket, one waits in the stream, one is being filled; one more than that. */
+/** One piece for the socket, one in the stream, one being filled, and one spare. */
 const PIECE_COUNT = 4;
 
 /**
- * A file on its way to an appliance, read into the same few pieces over and over: new ones for each read would make V8 collect the
- * whole of Node-RED's heap all the time. A piece is only good until the consumer asks for the third one after it, which whoever waits
- * for a socket to drain never does too early. Closes the file.
+ * Streams a file through a few reused buffers; new ones would make V8 collect Node-RED's whole heap again and again. A piece is valid until
+ * the consumer requests the third one after it. Consumers that wait for a drained socket respect this. Closes the file.
  */
 export class FileUploadStream extends Readable {
   readonly #handle: FileHandle;
@@ -44,7 +43,7 @@ export class FileUploadStream extends Readable {
     );
   }
 
-  /** The next piece, full unless it is the last: a short one would not fill the socket, and so not hold up the one after it. */
+  /** Fills each piece except the last. A short piece would not fill the socket and therefore not pause the stream. */
   async #readPiece(): Promise<Buffer | null> {
     const pieceBytes = Math.min(PIECE_BYTES, this.#size - this.#offset);
     if (pieceBytes === 0) return null;
@@ -61,7 +60,7 @@ export class FileUploadStream extends Readable {
   }
 }
 
-/** Not the connection's fault; a part of it may have left. */
+/** The file failed, not the connection; part of it may have left. */
 export function fileReadError({ message }: Error): GatewayError {
   return new GatewayError('ABORTED', safeMessage`The file could not be read to its end, so the rest was not sent: ${message}`, {
     sent: true,

@@ -9,38 +9,37 @@ import type { OperationContext } from '../model/operation';
 import { CheckedUploadStream } from './checked-upload-stream';
 import { FileUploadStream, fileReadError } from './file-upload-stream';
 import { toFileError } from '../files/file-error';
-import { createProgressReporter } from './progress-reporter';
+import { createProgressReporter } from './batching-sink';
 import { BINARY_CONFIGURATION_PATH, MAINTENANCE_PATH } from './constants';
 import type { Upload } from '../model/stream';
-import { runExclusiveImport } from './exclusive-import';
 import type { JsonObject } from '../model/json';
 
 const PROGRESS_INTERVAL_MS = 250;
 const READ_BYTES = 512 * 1024;
-/** What the interface wants for the base64 text, odd as it is. */
+/** The interface expects this type for base64 text (appliance-api.md, "Binary-configuration rules"). */
 const BASE64_TYPE = 'text/html; charset=utf-8';
 
-/** A configuration that will be sent: opened anew for every try. */
+/** A configuration to send; each attempt opens it again. */
 export interface ConfigurationSource {
-  /** For a plan. */
+  /** Text for a plan. */
   readonly description: string;
-  /** With the hash of what was looked at before, nothing else is sent whole. */
+  /** With a hash, only the identical content is sent completely. */
   open(sha256?: string): Promise<OpenedSource>;
-  /** SHA-256 of the content, in hexadecimal digits. */
+  /** SHA-256 of the content in hexadecimal digits. */
   digest(): Promise<string>;
-  /** Fails before anything is sent, a login included. */
+  /** Rejects before anything is sent, including a login. */
   check?(): Promise<void>;
 }
 
 export interface OpenedSource {
   readonly content: Readable | Buffer;
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number;
-  /** How many of them were read by now; only streams tell. */
+  /** Bytes read so far. Only streams report it. */
   readonly bytesRead?: () => number;
 }
 
-/** From the subject or from a file. Errors: `BAD_INPUT` when both or none are given, or the file cannot be read. */
+/** Creates a source from a value or a file. Errors: `BAD_INPUT` unless exactly one of them is set, or when the file cannot be read. */
 export function createConfigurationSource(name: string, value: Buffer | string | undefined, file: string | undefined): ConfigurationSource {
   if ((value === undefined) === (file === undefined))
     throw badInput(safeMessage`${trusted(name)} or file has to be given, and only one of them.`);
@@ -57,7 +56,7 @@ export function createConfigurationSource(name: string, value: Buffer | string |
   };
 }
 
-/** Imports to one appliance wait for each other, `sendXml` and `sendBinary` do not: whoever calls those has the turn. */
+/** Imports to one appliance run one at a time. Callers of `sendXml` and `sendBinary` must hold that turn already. */
 export function importXml(source: ConfigurationSource, password: string | undefined, call: OperationContext): Promise<WriteResult> {
   return runWhenReady(source, call, () => sendXml(source, password, call));
 }
@@ -75,7 +74,7 @@ async function runWhenReady(source: ConfigurationSource, call: OperationContext,
   return runExclusiveImport(call, work);
 }
 
-/** Multipart form with both parts, `file` and `password`, always (appliance-api.md, "System"). Data: the result. */
+/** Sends a multipart form that always has both parts, `file` and `password` (appliance-api.md, "System"). Data: the result. */
 export function sendXml(source: ConfigurationSource, password = '', call: OperationContext): Promise<WriteResult> {
   const plannedBody = { file: source.description, password };
   return send({ method: 'POST', path: `${MAINTENANCE_PATH}/import-xml` }, source, plannedBody, call, async (content, length) => {
@@ -87,7 +86,7 @@ export function sendXml(source: ConfigurationSource, password = '', call: Operat
   });
 }
 
-/** The base64 text as it is (appliance-api.md, "Binary-configuration rules"). Data: the result. */
+/** Sends the base64 text unchanged (appliance-api.md, "Binary-configuration rules"). Data: the result. */
 export function sendBinary(source: ConfigurationSource, mode: 'normal' | 'full' | undefined, call: OperationContext): Promise<WriteResult> {
   const request = { method: 'PUT', path: BINARY_CONFIGURATION_PATH, ...(mode && { query: { import: mode } }) } as const;
   return send(request, source, { data: source.description }, call, (body, length) => ({
@@ -114,13 +113,13 @@ function send(
   return call.upload(request, plannedBody, open, async () => (knownSha256 = await source.digest()));
 }
 
-/** Reports how much of a stream was read, until it is closed. */
+/** Reports the progress of a stream until it closes. */
 function reportUntilClosed({ content, length, bytesRead }: OpenedSource, call: OperationContext): () => void {
   const report = createProgressReporter(call);
   const timer = bytesRead && setInterval(() => report(bytesRead(), length), PROGRESS_INTERVAL_MS).unref();
   return () => {
     clearInterval(timer);
-    // form-data leaves the file open when the exchange was cut off.
+    // form-data does not close the file after an aborted exchange.
     if (!Buffer.isBuffer(content)) content.destroy();
   };
 }
@@ -131,7 +130,7 @@ async function openFile(file: string, sha256?: string): Promise<OpenedSource> {
     const createChangedError = (): GatewayError =>
       new GatewayError('CONFLICT', safeMessage`${file} was changed while it was sent, so it was cut off before its end.`, { sent: true });
     const content = new CheckedUploadStream({ bytes: size, sha256, createChangedError });
-    // Not the pieces that are read into over and over: what checks holds some of them for longer.
+    // A separate stream: the hash holds pieces longer than `FileUploadStream` allows.
     const source = handle.createReadStream({ highWaterMark: READ_BYTES });
     source.once('error', (error) => content.destroy(fileReadError(error)));
     content.once('close', () => source.destroy());
@@ -155,7 +154,7 @@ async function hashFile(file: string): Promise<string> {
 async function openForReading(file: string): Promise<{ handle: FileHandle; size: number }> {
   let handle: FileHandle | undefined;
   try {
-    // A pipe that nobody writes into would be waited for.
+    // Opening a named pipe without a writer would block.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stat = await handle.stat();
     if (!stat.isFile() || stat.size === 0) throw badInput(safeMessage`${file} cannot be sent: it is empty, or no ordinary file.`);
@@ -164,4 +163,23 @@ async function openForReading(file: string): Promise<{ handle: FileHandle; size:
     await handle?.close();
     throw toFileError(error, file, 'read');
   }
+}
+
+/**
+ * Runs one import at a time per appliance. The appliance would queue them itself (appliance-api.md, "Limits" 3), but a wait here is visible
+ * and can be canceled before sending. Errors: `ABORTED`.
+ */
+export function runExclusiveImport<T>(call: OperationContext, work: () => Promise<T>): Promise<T> {
+  let hasWaited = false;
+  const start = (): Promise<T> => {
+    if (hasWaited) call.reportProgress({ state: 'transferring', bytes: 0 });
+    return work();
+  };
+  return call.runExclusive('import', start, {
+    abortMessage: 'Cancelled while it waited for another import to end.',
+    onWait: () => {
+      hasWaited = true;
+      call.reportProgress({ state: 'waiting' });
+    },
+  });
 }

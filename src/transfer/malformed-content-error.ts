@@ -1,2 +1,2 @@
-/** Says in a few words what is wrong with the content; `BAD_RESPONSE` or `BAD_INPUT` is made of it, depending on where it came from. */
+/** Describes what is wrong with the content. Callers convert it to `BAD_RESPONSE` or `BAD_INPUT`, depending on its source. */
 export class MalformedContentError extends Error {}

@@ -6,10 +6,10 @@ import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-fil
 import { toFileError } from '../files/file-error';
 import type { ConfigurationOutput } from './configuration-receiver';
 
-/** A message with more would not get far in Node-RED; a file takes any amount. */
+/** Node-RED cannot pass on larger messages; a file has no limit. */
 const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
-/** Keeps the configuration for the message. Errors: `LIMIT` when it is larger than 256 MiB. */
+/** Keeps the configuration for the message. Errors: `LIMIT` above 256 MiB. */
 export class MemoryOutput implements ConfigurationOutput<Buffer> {
   #parts: Buffer[] = [];
   #bytes = 0;
@@ -34,7 +34,7 @@ export class MemoryOutput implements ConfigurationOutput<Buffer> {
   }
 }
 
-/** A file that appears, or changes, only when it is whole. Errors as of `fileFault`. */
+/** Writes a file that appears or changes only when it is complete. Errors: those of `toFileError`. */
 export class FileOutput implements ConfigurationOutput<string> {
   readonly #partial: AtomicFile;
   readonly #shouldSync: boolean;
@@ -44,7 +44,7 @@ export class FileOutput implements ConfigurationOutput<string> {
     this.#shouldSync = shouldSync;
   }
 
-  /** `durable`: on the disk before it takes its name. */
+  /** `shouldSync` flushes the file to disk before the rename. */
   static async create(file: string, shouldSync: boolean): Promise<FileOutput> {
     const target = await resolveTarget(file);
     await removeStalePartials(target);
@@ -81,7 +81,7 @@ export class FileOutput implements ConfigurationOutput<string> {
   }
 }
 
-/** The real file behind links, which stay. Only files are replaced: never a folder, a device or a pipe. */
+/** Resolves links, which stay. Refuses to replace folders, devices and pipes. */
 async function resolveTarget(file: string): Promise<string> {
   const target = await realpath(file).catch(() => resolve(file));
   const existing = await stat(target).catch(() => undefined);

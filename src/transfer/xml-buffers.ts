@@ -1,4 +1,4 @@
-/** What could not be read yet, and what came behind it. Always the same memory: a new one for every piece would keep the collector busy. */
+/** Holds bytes that could not be parsed yet and appends the next piece. It reuses its memory to spare the garbage collector. */
 export class CarryBuffer {
   length = 0;
   #work: Buffer = Buffer.alloc(0);
@@ -7,7 +7,7 @@ export class CarryBuffer {
     return this.#work.subarray(0, this.length);
   }
 
-  /** With this piece behind it; what is carried stays as it is. */
+  /** Returns the carried bytes with this piece appended; the carried bytes stay. */
   concat(piece: Buffer): Buffer {
     const length = this.length + piece.length;
     this.#ensureCapacity(length);
@@ -15,7 +15,7 @@ export class CarryBuffer {
     return this.#work.subarray(0, length);
   }
 
-  /** A copy of what begins there: the rest must not keep a batch of a megabyte alive, nor change when its memory is used again. */
+  /** Copies the rest of the chunk, because the chunk's memory is large and reused. */
   store(chunk: Buffer, at: number): void {
     const rest = chunk.subarray(at);
     this.#ensureCapacity(rest.length);
@@ -31,7 +31,7 @@ export class CarryBuffer {
   }
 }
 
-/** The names of the elements that are open, one behind the other. */
+/** Names of the open elements, concatenated. */
 export class ElementStack {
   #names = Buffer.alloc(1024);
   readonly #ends: number[] = [];
@@ -40,7 +40,7 @@ export class ElementStack {
     return this.#ends.length;
   }
 
-  /** Of the innermost one, in bytes; 0 where none is open. */
+  /** Length of the innermost name in bytes; 0 when no element is open. */
   get topLength(): number {
     return (this.#ends.at(-1) ?? 0) - (this.#ends.at(-2) ?? 0);
   }
@@ -49,7 +49,7 @@ export class ElementStack {
     const from = this.#ends.at(-1) ?? 0;
     const to = from + end - start;
     if (to > this.#names.length) this.#names = Buffer.concat([this.#names], 2 * to);
-    // A name is a few bytes: a loop beats a call of copy.
+    // A loop is faster than a copy for names of a few bytes.
     for (let at = start, into = from; at < end; at++, into++) this.#names[into] = buffer[at] as number;
     this.#ends.push(to);
   }
@@ -58,7 +58,7 @@ export class ElementStack {
     this.#ends.pop();
   }
 
-  /** Whether that of the innermost one stands there. */
+  /** True when the innermost name is at this position. */
   isTopAt(buffer: Buffer, start: number): boolean {
     const to = this.#ends.at(-1) ?? 0;
     for (let expected = this.#ends.at(-2) ?? 0, at = start; expected < to; expected++, at++)

@@ -1,7 +1,7 @@
-/** From the first byte to behind the last. */
+/** Half-open range of bytes. */
 export type ByteRange = [start: number, end: number];
 
-/** What a reader of the document is told. Ranges are bytes of `buffer`, valid during the call only; texts come in pieces. */
+/** Receives the contents of a document. Ranges refer to `buffer` and are valid only during the call. Texts arrive in pieces. */
 export interface XmlEvents {
   open(buffer: Buffer, start: number, end: number): void;
   attribute(buffer: Buffer, name: ByteRange, value: ByteRange): void;
@@ -9,14 +9,14 @@ export interface XmlEvents {
   close(): void;
 }
 
-/** What a byte of UTF-8 means to the scanner of `xml.ts`. Bytes from 0x80 on are parts of characters that may stand anywhere. */
+/** Byte classes for the scanner in `xml.ts`. Bytes from 0x80 on belong to characters that are allowed everywhere. */
 export const WHITESPACE = 1;
 export const LESS_THAN = 2;
 export const AMPERSAND = 3;
 export const CLOSING_BRACKET = 4;
 export const ILLEGAL_CHARACTER = 5;
 
-/** Control characters may not occur in XML 1.0, but for tab, line feed and carriage return. */
+/** XML 1.0 forbids control characters except tab, line feed and carriage return. */
 export const BYTE_CLASS = new Uint8Array(256);
 BYTE_CLASS.fill(ILLEGAL_CHARACTER, 0, 0x20);
 for (const space of ' \t\n\r') BYTE_CLASS[space.charCodeAt(0)] = WHITESPACE;
@@ -26,13 +26,13 @@ BYTE_CLASS[0x5d] = CLOSING_BRACKET;
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_:';
 
-/** 1: may continue a name, 2: may begin one too. */
+/** 1 may continue a name; 2 may also start one. */
 export const NAME_BYTE = new Uint8Array(256);
 NAME_BYTE.fill(2, 0x80);
 for (const letter of LETTERS) NAME_BYTE[letter.charCodeAt(0)] = 2;
 for (const sign of '0123456789-.') NAME_BYTE[sign.charCodeAt(0)] = 1;
 
-/** How many bytes hold whole characters: a character may be cut between two chunks. */
+/** Returns how many bytes hold complete characters; a chunk may end inside a character. */
 export function countCompleteCharacterBytes(chunk: Buffer): number {
   const { length } = chunk;
   for (let back = 1; back <= 3; back++) {
@@ -44,7 +44,7 @@ export function countCompleteCharacterBytes(chunk: Buffer): number {
   return length;
 }
 
-/** The position behind the name that begins at `start`; `start` itself where none begins. */
+/** Returns the end of the name at `start`, or `start` when no name begins there. */
 export function findEndOfName(buffer: Buffer, start: number, end: number): number {
   if (start >= end || NAME_BYTE[buffer[start] as number] !== 2) return start;
   let at = start + 1;
@@ -52,10 +52,10 @@ export function findEndOfName(buffer: Buffer, start: number, end: number): numbe
   return at;
 }
 
-/** So many are compared one by one, which is faster than a set of texts. */
+/** A linear search is faster than a set up to this many names. */
 const MAX_LINEAR_SEARCH = 12;
 
-/** The names of the attributes of one tag, of which no two are the same. */
+/** The attribute names of one tag, without duplicates. */
 export class AttributeNames {
   readonly ranges: ByteRange[] = [];
   #texts: Set<string> | undefined;
@@ -72,7 +72,7 @@ export class AttributeNames {
   }
 }
 
-/** Whether two ranges hold the same. */
+/** True when both ranges hold the same bytes. */
 function isSameRange(buffer: Buffer, [from, to]: ByteRange, [otherFrom, otherTo]: ByteRange): boolean {
   return to - from === otherTo - otherFrom && buffer.compare(buffer, otherFrom, otherTo, from, to) === 0;
 }

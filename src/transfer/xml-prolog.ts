@@ -3,8 +3,8 @@ import { MalformedContentError } from './malformed-content-error';
 const [QUOTE, APOSTROPHE, LESS, GREATER, OPENING, CLOSING] = [0x22, 0x27, 0x3c, 0x3e, 0x5b, 0x5d];
 
 /**
- * A document type declaration at the beginning of these bytes; `declares`: it may define entities. Undefined: it is not all there
- * yet. Each byte is looked at once. Errors: `Malformed` for one that cannot become whole, and for a page of HTML.
+ * Reads a document type declaration in one pass. Returns undefined when it is incomplete. `mayDeclareEntities` is true for an internal
+ * subset. Errors: `MalformedContentError` for invalid declarations and for HTML pages.
  */
 export function readDoctype(buffer: Buffer, start: number, end: number): { length: number; mayDeclareEntities: boolean } | undefined {
   if (/^<!DOCTYPE\s+html/i.test(buffer.toString('latin1', start, Math.min(end, start + 64))))
@@ -25,7 +25,7 @@ export function readDoctype(buffer: Buffer, start: number, end: number): { lengt
   return undefined;
 }
 
-/** Comments and instructions hold quotes that are none; what else begins with `<` is read on. Never behind `end`, or at it. */
+/** Comments and instructions may contain unpaired quotes, so they are skipped. Returns at most `end`. */
 function findDeclarationEnd(buffer: Buffer, at: number, end: number): number {
   const words = buffer.toString('latin1', at, Math.min(end, at + 4));
   if ('<!--'.startsWith(words) && words.length < 4) return end;
@@ -33,19 +33,19 @@ function findDeclarationEnd(buffer: Buffer, at: number, end: number): number {
   return words.startsWith('<?') ? findMarkEnd(buffer, at + 2, end, '?>') : at;
 }
 
-/** Where the mark that ends it ends; `end` where it is not there. */
+/** Returns the end of the mark, or `end` when it is missing. */
 function findMarkEnd(buffer: Buffer, from: number, end: number, mark: string): number {
   const found = buffer.subarray(0, end).indexOf(mark, from, 'latin1');
   return found < 0 ? end : found + mark.length - 1;
 }
 
-/** Whether an XML declaration, or none of its words, says that the document is UTF-8. */
+/** True when the XML declaration names UTF-8 or no encoding. */
 export function isDeclaredUtf8(declaration: string): boolean {
   const encoding = /\sencoding\s*=\s*["']([^"']+)/.exec(declaration)?.[1]?.toLowerCase() ?? 'utf-8';
   return encoding === 'utf-8' || encoding === 'us-ascii' || encoding === 'ascii';
 }
 
-/** Whether `&#…;` stands for a character that XML has; a named reference is not looked at. */
+/** True when `&#…;` is a valid XML character. Named references are not checked here. */
 export function isValidCharacterReference(reference: string): boolean {
   const [, hexadecimal, decimal] = /^&#(?:x([0-9a-f]+)|([0-9]+));$/i.exec(reference) ?? [];
   if (hexadecimal === undefined && decimal === undefined) return true;

@@ -17,7 +17,7 @@ import {
 } from './xml-bytes';
 import { CarryBuffer, ElementStack } from './xml-buffers';
 
-/** A single tag, comment or instruction is never longer; one that is comes from something that is not XML. */
+/** No valid configuration has a longer tag, comment or instruction. */
 const MAX_MARKUP_BYTES = 1024 * 1024;
 const INCOMPLETE = -1;
 const ENTITY = /^&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});$/;
@@ -26,28 +26,27 @@ const MAX_ENTITY_BYTES = 64;
 const NO_RANGES: ByteRange[] = [];
 
 /**
- * Checks that what is written to it is one well-formed XML document (XML 1.0, without validation) whose root is `configuration`, in
- * any namespace or none (field-notes.md, "XML configuration"). It works on bytes as they come and keeps nothing but the names of the
- * open elements, which makes it faster than every parser that builds strings; bench/transfer.md has the figures.
- * `write` and `end` throw `Malformed`.
+ * Checks that the bytes are one well-formed XML 1.0 document whose root is `configuration` in any namespace (field-notes.md, "XML
+ * configuration"). It scans bytes and keeps only the names of open elements, which is faster than parsers that build strings
+ * (bench/transfer.md). `write` and `end` throw `MalformedContentError`.
  */
 export class XmlCheck {
   readonly #events: XmlEvents | undefined;
   readonly #rootName: string | null;
   readonly #carry = new CarryBuffer();
-  /** So many bytes are worth another look at what was not whole: twice as many, or small pieces of a long tag cost the square of it. */
+  /** Incomplete markup is scanned again only after its length has doubled, which keeps the total time linear. */
   #minRetryBytes = 0;
-  /** Bytes before the present chunk, for the position in messages. */
+  /** Offset of the current chunk, for error messages. */
   #bytesBefore = 0;
   #mode: 'text' | 'cdata' | 'comment' = 'text';
   readonly #elements = new ElementStack();
   #hasRoot = false;
-  /** Where the document begins, behind a byte order mark. */
+  /** Offset of the document after a byte order mark. */
   #start = -1;
   #isUtf8 = true;
   #entity = ENTITY;
 
-  /** `root` null: any root will do. */
+  /** `root` is null to accept any root element. */
   constructor(events?: XmlEvents, root: string | null = 'configuration') {
     this.#events = events;
     this.#rootName = root;
@@ -95,7 +94,7 @@ export class XmlCheck {
     return this.#readStartTag(buffer, at, end);
   }
 
-  /** A byte order mark is allowed, and the XML declaration may say that the rest is not UTF-8. */
+  /** Allows a UTF-8 byte order mark. */
   #readStart(buffer: Buffer, at: number): number {
     if (buffer[at] === 0xff || buffer[at] === 0xfe || buffer[at] === 0) throw new MalformedContentError('it is not UTF-8');
     this.#start = buffer[at] === 0xef && buffer[at + 1] === 0xbb && buffer[at + 2] === 0xbf ? 3 : 0;
@@ -133,7 +132,7 @@ export class XmlCheck {
     return to;
   }
 
-  /** `&name;` at `at`: the position behind it. */
+  /** Returns the position after `&name;`. */
   #readReference(buffer: Buffer, at: number, end: number): number {
     const limit = Math.min(end, at + MAX_ENTITY_BYTES);
     let to = at + 1;
@@ -176,7 +175,7 @@ export class XmlCheck {
     return at + (empty ? 2 : 1);
   }
 
-  /** One attribute; gives the range of its value and adds that of its name to `seen`. Undefined: it is not all there yet. */
+  /** Reads one attribute, returns the range of its value and records its name. Returns undefined when it is incomplete. */
   #readAttribute(buffer: Buffer, start: number, end: number, attributeNames: AttributeNames): ByteRange | undefined {
     let at = findEndOfName(buffer, start, end);
     if (at === end) return undefined;
@@ -254,7 +253,7 @@ export class XmlCheck {
     throw this.#malformed(start, 'a declaration that does not belong there');
   }
 
-  /** Skipped with its internal subset, which may declare entities of its own. */
+  /** Skips a declaration. Its internal subset may define entities. */
   #readDoctype(buffer: Buffer, start: number, end: number): number {
     const doctype = readDoctype(buffer, start, end);
     if (!doctype) return INCOMPLETE;
@@ -292,7 +291,7 @@ export class XmlCheck {
     return close + 3;
   }
 
-  /** Takes what certainly belongs to the comment or CDATA section; its end may begin in the last bytes. */
+  /** Consumes bytes that certainly belong to the comment or CDATA section; the last bytes may start its end. */
   #readUpTo(buffer: Buffer, at: number, to: number): number {
     if (to <= at) return INCOMPLETE;
     this.#checkLegal(buffer, at, to);

@@ -1,4 +1,4 @@
-/** One file of a ZIP as its central directory tells it. Sizes and offset are bytes of the ZIP; undefined where ZIP64 hides them. */
+/** One entry of a ZIP's central directory. Sizes and offset are in bytes. */
 export interface ZipEntry {
   readonly name: string;
   readonly crc: number;
@@ -16,7 +16,7 @@ const END64_SIGNATURE = 0x06064b50;
 const LOCATOR64_SIGNATURE = 0x07064b50;
 const END_RECORD_BYTES = 22;
 const CENTRAL_HEADER_BYTES = 46;
-/** A 32-bit field that says that the value stands in ZIP64's own record. */
+/** A 32-bit field with this value refers to the ZIP64 record. */
 const ZIP64_MARKER = 0xffffffff;
 export const LOCAL_HEADER_BYTES = 30;
 
@@ -25,8 +25,8 @@ export function startsLikeZip(head: Buffer): boolean {
 }
 
 /**
- * The central directory of a ZIP of `total` bytes, of which `tail` are the last ones. Every entry has to be there and to lie within
- * the file. Undefined: the directory begins before the tail. Errors: a plain `Error` that says what is wrong.
+ * Reads the central directory of a ZIP of `total` bytes from its last bytes. All entries must lie within the file. Returns undefined when
+ * the directory begins before `tail`. Errors: a plain `Error` with the reason.
  */
 export function readZipDirectory(tail: Buffer, total: number): ZipEntry[] | undefined {
   const end = findEnd(tail);
@@ -47,7 +47,7 @@ export function readZipDirectory(tail: Buffer, total: number): ZipEntry[] | unde
   return entries;
 }
 
-/** The last record, whose comment reaches exactly to the end: a file that was cut has none. */
+/** Finds the end record, whose comment must reach the end of the file; a truncated file has none. */
 function findEnd(tail: Buffer): number {
   for (let at = tail.length - END_RECORD_BYTES; at >= Math.max(0, tail.length - END_RECORD_BYTES - 0xffff); at--) {
     if (tail[at] === 0x50 && tail.readUInt32LE(at) === END_SIGNATURE && at + END_RECORD_BYTES + tail.readUInt16LE(at + 20) === tail.length)
@@ -92,7 +92,7 @@ function readEntry(tail: Buffer, at: number): ZipEntry {
   };
 }
 
-/** Whether sizes and place of an entry are known; a fingerprint reads such entries and takes the others by their checksum. */
+/** True when sizes and offset are known and the entry is not encrypted. Fingerprints use the checksum of all other entries. */
 export function isReadableEntry(entry: ZipEntry): boolean {
   return !entry.encrypted && entry.packed !== ZIP64_MARKER && entry.size !== ZIP64_MARKER && entry.offset !== ZIP64_MARKER;
 }

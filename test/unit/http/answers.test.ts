@@ -72,14 +72,14 @@ describe.each([
   ['plain TCP', true, false],
   ['TLS through a proxy', false, true],
   ['plain TCP through a proxy', true, true],
-])('over %s', (_name, plain, proxied) => {
+])('responses over %s', (_name, plain, proxied) => {
   const sender = async (server: { url: string }): Promise<ReturnType<typeof transportTo>> =>
     transportTo(server, proxied ? (await startProxy()).url : undefined);
 
   it.each([
     ['a length', WITH_LENGTH],
     ['chunks and trailers', chunked(BODY)],
-  ])('a streamed answer with %s is whole, whatever pieces it comes in', async (_kind, answer) => {
+  ])('delivers a streamed response with %s completely, however it is fragmented', async (_kind, answer) => {
     for (const size of [1 << 20, 16_384, 9_999]) {
       const server = await startRawServer((_asked, socket) => void dribble(socket, answer, size), { plain });
       const send = await sender(server);
@@ -91,14 +91,14 @@ describe.each([
     }
   });
 
-  it('head and body that come byte by byte are read right, one answer after the other', async () => {
+  it('parses responses that arrive byte by byte, one after the other', async () => {
     const answer = httpResponse(200, '{"name":"Grüße aus 東京"}', { 'content-type': 'application/json', 'x-long': 'y'.repeat(60) });
     const server = await startRawServer((_asked, socket) => void dribble(socket, Buffer.from(answer), 1), { plain });
     const send = await sender(server);
     for (let time = 0; time < 3; time++) expect(JSON.parse((await send()).body.text())).toEqual({ name: 'Grüße aus 東京' });
   });
 
-  it('a sink that holds it up again and again gets everything, though the appliance has closed long ago', async () => {
+  it('delivers everything to a sink that pauses again and again, even after the appliance has closed', async () => {
     for (const answer of [WITH_LENGTH, chunked(BODY)]) {
       const server = await startRawServer((_asked, socket) => void socket.end(answer), { plain });
       const sink = new Copies((flow) => {
@@ -112,7 +112,7 @@ describe.each([
     }
   });
 
-  it('an answer cut off while it is held up is an error, not half a body', async () => {
+  it('rejects a response that is cut off while it is paused', async () => {
     const server = await startRawServer((_asked, socket) => void socket.end(WITH_LENGTH.subarray(0, 300_000)), { plain });
     const sink = new Copies((flow) => {
       flow?.pause();
@@ -124,7 +124,7 @@ describe.each([
   it.each([
     ['at the end', BODY.length],
     ['in the middle', 300_000],
-  ])('an appliance that closes %s while its answer is held up ends nothing but that answer', async (_where, bytes) => {
+  ])('fails only the paused response when the appliance closes %s', async (_where, bytes) => {
     const untilTheEnd = headOf('connection: close');
     for (const head of [
       untilTheEnd,
@@ -152,7 +152,7 @@ describe.each([
     }
   });
 
-  it.runIf(plain && !proxied)('a reset in an answer that says no length is not its end', async () => {
+  it.runIf(plain && !proxied)('rejects a response without a length that ends in a reset', async () => {
     const server = await startRawServer(
       (_asked, socket) => {
         socket.write(Buffer.concat([headOf('connection: close'), BODY.subarray(0, 400_000)]), () =>
@@ -165,15 +165,15 @@ describe.each([
   });
 });
 
-it('a long answer that does not say its length is whole', async () => {
+it('completes a long response without a length', async () => {
   const text = JSON.stringify({ list: Array.from({ length: 30_000 }, (_, index) => `Büro ${index}`) });
   const body = Buffer.from(text);
   const server = await startRawServer(() => chunked(body).toString('latin1').replace('octet-stream', 'json') && chunked(body));
   expect((await transportTo(server)()).body.text()).toBe(text);
 });
 
-describe('a file on its way to the appliance', () => {
-  it.each(['transfer.import-xml', 'transfer.import-binary'])('%s arrives as it is, however slowly it is read', async (operation) => {
+describe('uploads of a file', () => {
+  it.each(['transfer.import-xml', 'transfer.import-binary'])('%s sends the file unchanged to a slow reader', async (operation) => {
     const content = randomBytes(9 * (1 << 20) + 12_345);
     const file = join(createTemporaryFolder(), 'configuration');
     writeFileSync(file, content);
@@ -200,7 +200,7 @@ describe('a file on its way to the appliance', () => {
     expect(sha256(body.subarray(from, from + content.length))).toBe(sha256(content));
   });
 
-  it('that becomes shorter meanwhile is said to, and is not sent as if it were whole', async () => {
+  it('reports a file that shrinks during the upload and does not send it as complete', async () => {
     const file = join(createTemporaryFolder(), 'configuration');
     writeFileSync(file, randomBytes(9 * (1 << 20)));
     let ended = 0;

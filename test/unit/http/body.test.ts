@@ -16,8 +16,8 @@ function bodyOf(text: string, chunks = 3): ResponseBody {
 
 const page = (name: string, bytes: number): string => JSON.stringify({ name, rest: 'x'.repeat(bytes) });
 
-describe('the body of an answer', () => {
-  it.each([1, 2, 7])('is read as bytes, text and JSON, %i chunks', (chunks) => {
+describe('ResponseBody', () => {
+  it.each([1, 2, 7])('returns bytes, text and JSON from %i chunks', (chunks) => {
     for (const size of [0, 10, 32_000, 70_000, 300_000, 1_100_000]) {
       const text = page('山田 Müller', size);
       const body = bodyOf(text, chunks);
@@ -28,18 +28,18 @@ describe('the body of an answer', () => {
     }
   });
 
-  it('is nothing when nothing came', () => {
+  it('is empty when no chunk arrived', () => {
     expect(new ResponseBody().text()).toBe('');
     expect(new ResponseBody().bytes()).toHaveLength(0);
     expect(() => new ResponseBody().json()).toThrow(SyntaxError);
   });
 
-  it('passes over a byte order mark', () => {
+  it('ignores a byte order mark', () => {
     expect(bodyOf('\ufeff{"a":1}', 1).json()).toEqual({ a: 1 });
     expect(bodyOf(`\ufeff${page('ü', 100_000)}`).json()).toMatchObject({ name: 'ü' });
   });
 
-  it('is decoded once, however it is read', () => {
+  it('decodes its bytes only once', () => {
     const body = bodyOf(page('ü', 150_000));
     body.text();
     const spy = vi.spyOn(Buffer.prototype, 'toString');
@@ -49,10 +49,10 @@ describe('the body of an answer', () => {
   });
 });
 
-describe('a body that has to be an object', () => {
+describe('parseObject', () => {
   const parsed = (text: string) => parseObject({ status: 207, contentType: '', body: bodyOf(text, 1) });
 
-  it('is one, or said to be what it is', () => {
+  it('returns an object or describes what it got instead', () => {
     expect(parsed('{"a":1}')).toEqual({ a: 1 });
     const odd = 'The appliance answered something that cannot be read, or was cut short, where JSON belongs (status 207).';
     const html = 'The appliance answered a page of HTML where JSON belongs (status 207).';
@@ -77,7 +77,7 @@ describe('a body that has to be an object', () => {
   });
 });
 
-it('what answers hold together has a bound, and is free again', () => {
+it('limits the memory of all responses together and frees it again', () => {
   const MIB = 1 << 20;
   const [one, other] = [new MemoryReservation(), new MemoryReservation()];
   expect([one.tryReserve(40 * MIB), other.tryReserve(24 * MIB), other.tryReserve(1)]).toEqual([true, true, false]);

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { ConnectionPool, REUSE_DELAY_TICKS, type SocketEvents, type ResponseHandler } from '../../../src/http/connection-pool';
-import { afterEventLoopTicks } from '../../../src/http/event-loop-ticks';
+import { afterEventLoopTicks } from '../../../src/http/connection-pool';
 
 const OPTIONS = { path: '/', method: 'GET' } as Dispatcher.DispatchOptions;
 const rested = (): Promise<void> => new Promise((resolve) => afterEventLoopTicks(REUSE_DELAY_TICKS + 1, resolve));
@@ -46,8 +46,8 @@ function counted(limit: number) {
   return { connections, clients, ask };
 }
 
-describe('connections, counted', () => {
-  it('are opened up to the limit; what is more waits, and is served in the order in which it came', async () => {
+describe('ConnectionPool with counted clients', () => {
+  it('opens connections up to the limit and serves waiting requests in order', async () => {
     const { connections, clients, ask } = counted(2);
     const waiters = Array.from({ length: 6 }, ask);
     expect(connections.load).toEqual({ open: 2, waiting: 4 });
@@ -61,7 +61,7 @@ describe('connections, counted', () => {
     }
   });
 
-  it('rest for some turns before they are used again, and no further one is opened for who can have one that rests', async () => {
+  it('reuses a connection only after some turns and opens no other meanwhile', async () => {
     const { connections, clients, ask } = counted(3);
     ask().onDone();
     const next = ask();
@@ -79,7 +79,7 @@ describe('connections, counted', () => {
     expect(clients).toHaveLength(3);
   });
 
-  it('that were used last are used first, so that the others become idle', async () => {
+  it('takes the most recently used connection first', async () => {
     const { clients, ask } = counted(2);
     const [one, other] = [ask(), ask()];
     other.onDone();
@@ -90,7 +90,7 @@ describe('connections, counted', () => {
     expect(clients.map(({ given }) => given.length)).toEqual([2, 1]);
   });
 
-  it('have nobody waiting after nobody has waited', async () => {
+  it('reports no waiting requests when nothing has waited', async () => {
     const { connections, clients, ask } = counted(1);
     for (let round = 0; round < 3; round++) {
       ask().onDone();
@@ -103,7 +103,7 @@ describe('connections, counted', () => {
     expect(clients[0]?.given.at(-1)).toBe(other);
   });
 
-  it('pass over who does not wait any more', async () => {
+  it('skips waiting requests that are settled', async () => {
     const { connections, clients, ask } = counted(1);
     const first = ask();
     const [gone, also, last] = [ask(), ask(), ask()];
@@ -114,7 +114,7 @@ describe('connections, counted', () => {
     expect(connections.load).toEqual({ open: 1, waiting: 0 });
   });
 
-  it('that are too many end: those that are free at once, those in use when they are over', async () => {
+  it('closes surplus connections: free ones at once, busy ones when they finish', async () => {
     const { connections, clients, ask } = counted(4);
     const waiters = [ask(), ask(), ask(), ask()];
     waiters[0]?.onDone();
@@ -134,7 +134,7 @@ describe('connections, counted', () => {
     expect(ask()).toBe(clients[3]?.given[1]);
   });
 
-  it('may become more while some wait', () => {
+  it('opens more connections for waiting requests when the limit rises', () => {
     const { connections, clients, ask } = counted(1);
     const waiters = Array.from({ length: 5 }, ask);
     connections.limit = 3;
@@ -144,7 +144,7 @@ describe('connections, counted', () => {
     expect(connections.load).toEqual({ open: 5, waiting: 0 });
   });
 
-  it('count the sockets that they open, and let go of who has one that ends', () => {
+  it('counts opened sockets and finishes the response of a socket that ends', () => {
     const { connections, clients, ask } = counted(1);
     const waiter = ask();
     clients[0]?.events.onOpen();
@@ -157,7 +157,7 @@ describe('connections, counted', () => {
     expect(waiter.letGoes).toBe(1);
   });
 
-  it('tell who asked where undici refuses at once', () => {
+  it('reports a refusal by undici to the caller', () => {
     const { clients, ask } = counted(1);
     ask().onDone();
     const fault = new Error('no');
@@ -165,7 +165,7 @@ describe('connections, counted', () => {
     return rested().then(() => expect(ask().errors).toEqual([fault]));
   });
 
-  it('are all ended with it', async () => {
+  it('destroys all clients with the pool', async () => {
     const { connections, clients, ask } = counted(3);
     ask();
     ask();
@@ -173,7 +173,7 @@ describe('connections, counted', () => {
     expect(clients.map(({ ended }) => ended)).toEqual([1, 1]);
   });
 
-  it('keep the order however many wait', async () => {
+  it('keeps the order of any number of waiting requests', async () => {
     const { connections, clients, ask } = counted(1);
     const waiters = Array.from({ length: 3000 }, ask);
     for (const [index, waiter] of waiters.entries()) {

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { afterEventLoopTicks } from '../../../src/http/event-loop-ticks';
+import { afterEventLoopTicks } from '../../../src/http/connection-pool';
 import { startTestSimulator, simulatorCertificate, expectFailure, gatewayFor, listWriteLines } from '../../helpers/simulated-appliance';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
 const INFO = httpResponse(200, '{"host-name":"gateway-1"}');
 const times = <T>(count: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, make));
 
-describe('connections', () => {
-  it('are never more than the setting, and each has one request at a time', async () => {
+describe('connections of a gateway', () => {
+  it('never exceed the limit and carry one request at a time', async () => {
     const open = new Map<Socket, number>();
     let most = 0;
     const server = await startRawServer((_asked, socket) => {
@@ -25,7 +25,7 @@ describe('connections', () => {
     expect({ most, sockets: server.sockets.size, asked: server.requests.length }).toEqual({ most: 1, sockets: 3, asked: 201 });
   });
 
-  it('that close after every answer without saying so lose no read', async () => {
+  it('lose no read when the server closes after every response without notice', async () => {
     const server = await startRawServer((_asked, socket) => void socket.end(INFO));
     const gateway = gatewayFor(server, { connections: 4 });
     const outcomes = await times(60, () => gateway.run('system.info'));
@@ -33,7 +33,7 @@ describe('connections', () => {
     expect(outcomes.reduce((sum, { envelope }) => sum + envelope.retries, 0)).toBeLessThanOrEqual(4);
   });
 
-  it('end with bytes that nobody asked for, which answer nothing', async () => {
+  it('close on unsolicited bytes, which never count as a response', async () => {
     const stray = httpResponse(200, '{"host-name":"stray"}');
     const server = await startRawServer(() => INFO + stray);
     const gateway = gatewayFor(server, { connections: 1 });
@@ -41,7 +41,7 @@ describe('connections', () => {
     expect(outcomes.map(({ data }) => data)).toEqual(outcomes.map(() => ({ 'host-name': 'gateway-1' })));
   });
 
-  it('carry on after faults: nothing stays behind in a queue', async () => {
+  it('recover after faults without leftovers in a queue', async () => {
     let cut = 0;
     const server = await startRawServer((_asked, socket) => {
       if (++cut % 3 !== 0) return INFO;
@@ -54,14 +54,14 @@ describe('connections', () => {
     expect(server.requests).toHaveLength(30);
   });
 
-  it('to a certificate of another name fail every time, not only the first', async () => {
+  it('reject a certificate with a wrong name every time', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { connections: 1, tls: { ca: simulatorCertificate.cert, servername: 'vpn.example.com' } });
     for (let round = 0; round < 3; round++) expect((await expectFailure(gateway.run('sessions.kill-all'))).code).toBe('TLS');
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('skip what was cancelled while it waited', async () => {
+  it('skip requests that were canceled while they waited', async () => {
     const server = await startRawServer((_asked, socket) => void setTimeout(() => socket.write(INFO), 30));
     const gateway = gatewayFor(server, { connections: 1 });
     await gateway.run('system.info');
@@ -79,7 +79,7 @@ describe('connections', () => {
 describe.each([
   ['TLS', false],
   ['plain TCP', true],
-])('an answer that nobody asked for, over %s,', (_name, plain) => {
+])('unsolicited responses over %s', (_name, plain) => {
   const STRAY = httpResponse(200, '{"host-name":"stray"}');
   const REFUSAL = httpResponse(404, '{"result":{"errors":[{"message":"stray"}]}}');
   const part = STRAY.length - 5;
@@ -102,7 +102,7 @@ describe.each([
     ['in the turn after the answer was read', (socket, answer, stray) => later(3, socket, answer, stray)],
   ];
 
-  it.each(ways)('%s, answers none of twelve reads or writes, be they queued or one after the other', async (_way, send) => {
+  it.each(ways)('%s never answer any of twelve reads or writes, queued or sequential', async (_way, send) => {
     const used = new Map<Socket, number>();
     const server = await startRawServer(
       ({ method, path }, socket) => {
@@ -126,7 +126,7 @@ describe.each([
     expect(server.requests).toHaveLength(36);
   });
 
-  it('while its connection is idle, ends that connection', async () => {
+  it('close the idle connection that they arrive on', async () => {
     const server = await startRawServer(() => INFO, { plain });
     const gateway = gatewayFor(server, { connections: 1 });
     for (let round = 0; round < 12; round++) {

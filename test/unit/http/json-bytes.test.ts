@@ -24,7 +24,7 @@ function expectSame(bytes: Buffer): void {
 /** Enough of ASCII around it that what is not is few. */
 const among = (text: string): Buffer => Buffer.from(JSON.stringify({ before: 'x'.repeat(400), name: text, after: 'y'.repeat(400) }));
 
-describe('JSON from bytes', () => {
+describe('parseJson', () => {
   it.each([
     ['umlauts', 'jürgen.müller'],
     ['a name in another script', '山田太郎'],
@@ -44,7 +44,7 @@ describe('JSON from bytes', () => {
     expectSame(Buffer.from(bytes.toString('utf8').replace('"name"', JSON.stringify(text))));
   });
 
-  it('is right at every offset and length, wherever words of four bytes begin', () => {
+  it('is correct at every offset and length, regardless of alignment', () => {
     for (let length = 0; length < 40; length++) {
       const text = JSON.stringify({ pad: 'x'.repeat(300), [`${'k'.repeat(length)}é`]: `${'v'.repeat(length)}山` });
       const bytes = Buffer.from(text);
@@ -56,7 +56,7 @@ describe('JSON from bytes', () => {
     }
   });
 
-  it('passes over a byte order mark', () => {
+  it('ignores a byte order mark', () => {
     expect(parseJson(Buffer.from('\ufeff{"a":"ü"}'))).toEqual({ a: 'ü' });
     expectSame(Buffer.from('\ufeff\ufeff{"a":1}'));
     // One byte of it is another one: that is no mark.
@@ -64,7 +64,7 @@ describe('JSON from bytes', () => {
     expectSame(Buffer.from('"\u02bf"'));
   });
 
-  it('refuses what is no JSON, also where an escape would make it some', () => {
+  it('refuses invalid JSON, even where an escape would make it valid', () => {
     const pad = 'x'.repeat(200);
     for (const text of [
       '',
@@ -81,7 +81,7 @@ describe('JSON from bytes', () => {
     expect(parseJson(Buffer.from(`{"a":"${pad}\\\\ü"}`))).toEqual({ a: `${pad}\\ü` });
   });
 
-  it('reads bytes that are no UTF-8 as Node.js does', () => {
+  it('reads invalid UTF-8 as Node.js does', () => {
     for (const wrong of [
       [0xfc],
       [0xc3],
@@ -99,13 +99,13 @@ describe('JSON from bytes', () => {
     }
   });
 
-  it.each([700_000, 790_000, 800_000, 930_000, 1_040_000])('reads %d bytes of which as many as may be are no UTF-8', (length) => {
+  it.each([700_000, 790_000, 800_000, 930_000, 1_040_000])('reads %d bytes with the maximum number of invalid UTF-8 bytes', (length) => {
     const bytes = Buffer.from(`{"a":"${'x'.repeat(length - 8)}"}`);
     for (let at = 16; at < length - 8; at += 17) bytes[at] = 0xff;
     expect(parseJson(bytes)).toEqual(plainly(bytes));
   });
 
-  it('reads texts that are mostly in another script, and long ones', () => {
+  it('reads long texts and texts mostly in another script', () => {
     expectSame(Buffer.from(JSON.stringify({ a: '山田太郎'.repeat(1000) })));
     expectSame(among('é'.repeat(52)));
     expectSame(among('é'.repeat(53)));
@@ -123,7 +123,7 @@ describe('JSON from bytes', () => {
     }
   }
 
-  it('decodes byte by byte only what would be slower to escape', () => {
+  it('decodes as a whole only when escaping would be slower', () => {
     const record = `{"name":"${'a'.repeat(1100)}","realm":"Büro 山"},`;
     const page = (repeated: string, times: number): Buffer => Buffer.from(`[${repeated.repeat(times)}{}]`);
     const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
@@ -140,7 +140,7 @@ describe('JSON from bytes', () => {
     expect(isAscii(parsed(text('x'.repeat(10_000), '山'.repeat(1000))))).toBe(false);
   });
 
-  it('is right for anything, whatever is put together', () => {
+  it('agrees with JSON.parse for random documents', () => {
     const pieces = [
       '"',
       '\\',
@@ -181,7 +181,7 @@ describe('JSON from bytes', () => {
   });
 });
 
-describe('a value', () => {
+describe('describeKind and readBoolean', () => {
   class Own {}
   /** Called as one of Node.js, and none. */
   const impostor = new (class Buffer {})();
@@ -211,11 +211,11 @@ describe('a value', () => {
     [runInNewContext('new Map()'), 'a Map', false],
     [runInNewContext('Math'), 'a Math', false],
     [runInNewContext('new (class Own {})()'), 'an object of a class', false],
-  ])('is said to be what it is: %#', (value, kind, isOne) => {
+  ])('describes the value of case %#', (value, kind, isOne) => {
     expect([describeKind(value), isObject(value)]).toEqual([kind, isOne]);
   });
 
-  it('is true or false as appliances spell it, or neither', () => {
+  it('reads true and false as appliances write them', () => {
     const spelt = [true, 'true', 'True', 'TRUE', false, 'false', 'False', 'yes', '', ' true', 'falsely', 1, 0, null, undefined, ['true']];
     expect(spelt.map(readBoolean)).toEqual([true, true, true, true, false, false, false, ...new Array<undefined>(9).fill(undefined)]);
   });

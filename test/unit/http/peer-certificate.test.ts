@@ -31,8 +31,8 @@ async function served(gateway: AnyGateway, input: Record<string, unknown> = {}):
 
 const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256;
 
-describe('the certificate that is served', () => {
-  it('is told with its names, its chain and its days', async () => {
+describe('certificates.peer', () => {
+  it('returns names, chain and remaining days', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { subject, issuer, validFrom, validTo } = new X509Certificate(simulatorCertificate.cert);
     const shown = await served(gateway);
@@ -52,14 +52,14 @@ describe('the certificate that is served', () => {
     expect(shown.chain[0]?.fingerprint256).toBe(shown.fingerprint256);
   });
 
-  it('is told though nobody would trust it, and nothing is sent', async () => {
+  it('returns an untrusted certificate and sends nothing', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { tls: { ca: selfSigned().cert } });
     expect(await served(gateway)).toMatchObject({ fingerprint256: fingerprint(simulatorCertificate.cert), trusted: false });
     expect(simulator.requests).toEqual([]);
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('TLS');
   });
 
-  it('is the one that is served now', async () => {
+  it('returns the current certificate after a renewal', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const before = await served(gateway);
@@ -71,7 +71,7 @@ describe('the certificate that is served', () => {
     await gateway.run('system.info');
   });
 
-  it('may be that of another host, to which no client certificate is shown', async () => {
+  it('reads another host without showing it the client certificate', async () => {
     const shownTo: (string | undefined)[] = [];
     const other = selfSigned();
     const server = createTls({ ...other, requestCert: true, rejectUnauthorized: false }, (socket) => {
@@ -89,7 +89,7 @@ describe('the certificate that is served', () => {
     await expect.poll(() => shownTo).toEqual([undefined, fingerprint(client.cert)]);
   });
 
-  it('is seen through the proxy', async () => {
+  it('works through the proxy', async () => {
     const token = `Basic ${Buffer.from('me:secret').toString('base64')}`;
     const way = await startProxy(token);
     const simulator = await startTestSimulator();
@@ -115,7 +115,7 @@ describe('the certificate that is served', () => {
     [{ host: '127.0.0.1', port: 65_536 }, 'port is 65536; there are none above 65535.'],
     [{ host: '127.0.0.1', port: 0 }, 'port'],
     [{ port: 8443 }, 'port is given without host. Give both, or neither for the appliance.'],
-  ])('is BAD_INPUT for %j', async (input, words) => {
+  ])('rejects %j with BAD_INPUT', async (input, words) => {
     const { gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(gateway.run('certificates.served', input))).toMatchObject({
       code: 'BAD_INPUT',
@@ -128,24 +128,24 @@ describe('the certificate that is served', () => {
     ['bücher.example.', 'xn--bcher-kva.example.:443'],
     ['a.b', 'a.b:443'],
     ['my_host-1', 'my_host-1:443'],
-  ])('may be that of %s, by the name that the network has for it', async (host, target) => {
+  ])('connects to %s under its network name', async (host, target) => {
     const way = await startProxy('nobody');
     await expectFailure(served(gatewayFor(await startTestSimulator(), { proxy: { url: way.url } }), { host }));
     expect(way.tunnels).toEqual([target]);
   });
 
-  it('may be that of an address with brackets, at the last port that there is', async () => {
+  it('accepts an address in brackets and the highest port', async () => {
     const { gateway } = await startSimulatorWithGateway();
     for (const host of ['[::1]', '::1']) expect((await expectFailure(served(gateway, { host, port: 65_535 }))).code).toBe('CONNECTION');
   });
 
-  it.each(['127.0.0.1', ' [127.0.0.1] ', 'localhost', 'LocalHost'])('may be asked of %j', async (host) => {
+  it.each(['127.0.0.1', ' [127.0.0.1] ', 'localhost', 'LocalHost'])('accepts the host %j', async (host) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await served(gateway, { host, port: simulator.port })).fingerprint256).toBe(fingerprint(simulatorCertificate.cert));
     expect((await served(gateway, { port: 443 })).fingerprint256).toBe(fingerprint(simulatorCertificate.cert));
   });
 
-  it('is CONNECTION, TLS or TIMEOUT where there is no handshake', async () => {
+  it('fails with CONNECTION, TLS or TIMEOUT when there is no handshake', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const refusing = await startTestSimulator();
     await refusing.close();
@@ -157,7 +157,7 @@ describe('the certificate that is served', () => {
     expect(await code(await listen(silent), gatewayFor(simulator, { timeout: 0.5 }))).toBe('TIMEOUT');
   });
 
-  it('can be cancelled', async () => {
+  it('can be canceled', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const silent = await listen(createServer((socket) => socket.on('error', () => undefined).resume()));
     const abort = new AbortController();
@@ -167,7 +167,7 @@ describe('the certificate that is served', () => {
   });
 });
 
-describe('a handshake by itself', () => {
+describe('fetchPeerCertificates', () => {
   const at = (port: number, more: Partial<Settings> = {}, host = '127.0.0.1'): CheckedSettings =>
     checkSettings(settingsFor({ url: `https://${host}:${port}` }, more));
   /** Says nothing; told of each who comes. */
@@ -180,7 +180,7 @@ describe('a handshake by itself', () => {
     return listen(server, sockets);
   };
 
-  it('is not for an appliance that is reached without TLS, but from there for others', async () => {
+  it('refuses an appliance over plain HTTP but still reads other hosts', async () => {
     const plain = checkSettings(settingsFor({ url: 'http://127.0.0.1:1' }));
     expect(await expectFailure(describePeerCertificate(plain, undefined))).toMatchObject({
       code: 'BAD_CONFIG',
@@ -193,7 +193,7 @@ describe('a handshake by itself', () => {
     );
   });
 
-  it('has a time limit, and leaves nothing open', async () => {
+  it('ends at its time limit and leaves no socket open', async () => {
     const closed: Promise<unknown>[] = [];
     const port = await silent((socket) => closed.push(once(socket, 'close')));
     expect(await expectFailure(fetchPeerCertificates(at(port, { timeout: 0.2 }), undefined))).toMatchObject({
@@ -205,7 +205,7 @@ describe('a handshake by itself', () => {
     expect(closed).toHaveLength(1);
   });
 
-  it('can be cancelled, also before it begins, and leaves no listener behind', async () => {
+  it('can be canceled at any time and leaves no listener behind', async () => {
     const stop = new AbortController();
     const { port } = await startTestSimulator();
     await fetchPeerCertificates(at(port), undefined, undefined, stop.signal);
@@ -221,7 +221,7 @@ describe('a handshake by itself', () => {
     expect([runs.length, getEventListeners(stop.signal, 'abort').length]).toEqual([2, 0]);
   });
 
-  it('that comes to nothing was not sent, and tells with whom', async () => {
+  it('reports a failed handshake as not sent and names the host', async () => {
     for (const [host, shown] of [
       ['127.0.0.1', '127.0.0.1:1'],
       ['[::1]', '[::1]:1'],
@@ -233,7 +233,7 @@ describe('a handshake by itself', () => {
     expect((await expectFailure(fetchPeerCertificates(at(1), undefined, { host: '::1', port: 2 }))).message).toContain('[::1]:2 ');
   });
 
-  it('asks for the certificate of a name where there is one, and of another host for none of ours', async () => {
+  it('sends a server name for host names, and never the one of the settings to other hosts', async () => {
     const names: unknown[] = [];
     const server = createTls(simulatorCertificate, (socket) => {
       names.push((socket as TLSSocket & { servername: unknown }).servername);
@@ -249,7 +249,7 @@ describe('a handshake by itself', () => {
     await expect.poll(() => names).toEqual([false, 'vpn.example.com', 'localhost', false, 'localhost']);
   });
 
-  it('shows all of the chain, and is trusted by its beginning as well as by its end', async () => {
+  it('returns the whole chain and trusts it by its leaf or its root', async () => {
     const authority = selfSigned();
     const device = issueCertificate(authority);
     const [whole, alone] = [
@@ -266,7 +266,7 @@ describe('a handshake by itself', () => {
     expect(await seen(alone.port, device.cert)).toEqual([prints.slice(0, 1), true]);
   });
 
-  it('ends with a goodbye, and without waiting long for that of the other side', async () => {
+  it('closes with close_notify and does not wait long for the reply', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const faults: unknown[] = [];
@@ -298,7 +298,7 @@ describe('a handshake by itself', () => {
     expect(faults).toEqual([]);
   });
 
-  it('through a proxy that is not there, refuses, or is another one, was not sent', async () => {
+  it('reports an absent, refusing or broken proxy as not sent', async () => {
     const refusing = await startProxy('Basic other');
     const secure = await listen(createTls(simulatorCertificate, (socket) => socket.on('error', () => undefined)));
     for (const [url, code, words] of [
@@ -315,8 +315,8 @@ describe('a handshake by itself', () => {
   });
 });
 
-describe('a certificate', () => {
-  it('is told on one line, with whole days that are left', () => {
+describe('certificate details', () => {
+  it('are on one line with whole remaining days', () => {
     const now = Date.parse('2026-11-22T08:00:00Z');
     vi.useFakeTimers({ toFake: ['Date'], now });
     onTestFinished(() => void vi.useRealTimers());
@@ -341,7 +341,7 @@ describe('a certificate', () => {
     ['DNS:"a\\", b", DNS:c', ['a\\", b', 'c']],
     ['DNS:"a, DNS:b", email:c"', ['a, DNS:b', 'c"']],
     ['DNS:"a', ['"a']],
-  ])('is for the names of %j', (subjectAltName, names) => {
+  ])('contain the names of %j', (subjectAltName, names) => {
     expect(parseSubjectAltNames({ subjectAltName })).toEqual(names);
   });
 });

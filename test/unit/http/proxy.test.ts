@@ -3,8 +3,8 @@ import { startTestSimulator, expectFailure, gatewayFor, listWriteLines } from '.
 import { startProxy } from '../../helpers/proxy';
 import { PROXY_BEHAVIORS, HostileProxy } from '../../helpers/hostile-proxy';
 
-describe('proxy', () => {
-  it('is tunnelled through, with TLS to the appliance and with credentials', async () => {
+describe('requests through a proxy', () => {
+  it('use a tunnel with credentials and TLS to the appliance', async () => {
     const simulator = await startTestSimulator();
     const token = `Basic ${Buffer.from('pröxy:s:cret').toString('base64')}`;
     const { url, tunnels, authorizations } = await startProxy(token);
@@ -18,21 +18,21 @@ describe('proxy', () => {
     expect(simulator.requests.every(({ headers }) => !('proxy-authorization' in headers))).toBe(true);
   });
 
-  it('may know whoever asks by a name alone', async () => {
+  it('authenticate with a user name alone', async () => {
     const simulator = await startTestSimulator();
     const { url, authorizations } = await startProxy();
     await gatewayFor(simulator, { connections: 1, proxy: { url, username: 'me' } }).run('system.info');
     expect(authorizations).toEqual([`Basic ${Buffer.from('me:').toString('base64')}`]);
   });
 
-  it('still verifies the appliance', async () => {
+  it('still verify the certificate of the appliance', async () => {
     const simulator = await startTestSimulator();
     const { url } = await startProxy();
     expect((await expectFailure(gatewayFor(simulator, { tls: {}, proxy: { url } }).run('system.info'))).code).toBe('TLS');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('that refuses, or is not there, is CONNECTION: nothing was sent', async () => {
+  it('fail with CONNECTION and not sent when the proxy refuses or is absent', async () => {
     const simulator = await startTestSimulator();
     const { url } = await startProxy('Basic other');
     const refused = await expectFailure(gatewayFor(simulator, { proxy: { url, username: 'a', password: 'b' } }).run('sessions.kill-all'));
@@ -43,7 +43,7 @@ describe('proxy', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('that hangs up is asked once for each message, not again and again until the time is over', async () => {
+  it('reach a proxy that hangs up once per message, without retries', async () => {
     const simulator = await startTestSimulator();
     const between = new HostileProxy();
     await between.start();
@@ -65,7 +65,7 @@ describe('proxy', () => {
     [['127.0.0.1:1'], 1],
     [['example.com', '*.example.com', '.example.com'], 1],
     [[], 1],
-  ])('is left out for %j', async (noproxy, expected) => {
+  ])('bypass the proxy for %j', async (noproxy, expected) => {
     const simulator = await startTestSimulator();
     const { url, tunnels } = await startProxy();
     await gatewayFor(simulator, { connections: 1, proxy: { url, noproxy } }).run('system.info');

@@ -13,11 +13,11 @@ import {
 } from '../../helpers/simulated-appliance';
 import { startRawServer } from '../../helpers/raw-server';
 
-describe('time and cancellation', () => {
+describe('time limits and cancellation', () => {
   it.each([
     ['headers never come', { hang: true }],
     ['comes late', { delayMs: 8000 }],
-  ])('limits an exchange whose answer %s', async (_name, fault) => {
+  ])('end an exchange whose response %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ ...fault, times: 2 });
@@ -28,7 +28,7 @@ describe('time and cancellation', () => {
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
-  it('does not count the wait for a connection while the appliance answers others', async () => {
+  it('exclude the wait for a connection while the appliance answers others', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 450 }, { timeout: 3, connections: 1 });
     await gateway.run('system.info');
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => gateway.run('system.info')));
@@ -36,7 +36,7 @@ describe('time and cancellation', () => {
     expect(listRequests(simulator)).toHaveLength(9);
   });
 
-  it('limits an exchange whose body trickles', async () => {
+  it('end an exchange whose body trickles', async () => {
     const server = await startRawServer((_asked, socket) => {
       const timer = setInterval(() => socket.write(' '), 50);
       socket.on('close', () => clearInterval(timer));
@@ -50,7 +50,7 @@ describe('time and cancellation', () => {
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
 
-  it('knows that nothing was sent while a write waits for a free connection', async () => {
+  it('report a write that waits for a connection as not sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ match: isInformationRequest, hang: true });
@@ -64,7 +64,7 @@ describe('time and cancellation', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('times out a write that never got a connection as TIMEOUT', async () => {
+  it('report a write without a connection as TIMEOUT', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { connections: 1, timeout: 2.5 });
     await gateway.run('system.info');
     simulator.fault({ match: isInformationRequest, hang: true });
@@ -77,7 +77,7 @@ describe('time and cancellation', () => {
     expect(simulator.state.sessions.count).toBe(25);
   });
 
-  it('says whether a cancelled write had left', async () => {
+  it('report whether a canceled write had been sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: isWriteRequest, hang: true });
@@ -90,7 +90,7 @@ describe('time and cancellation', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('hears a cancellation while the client is being loaded', async () => {
+  it('apply while the client is still loading', async () => {
     // A pasted key needs no login: there is nothing else to wait for.
     const simulator = await startTestSimulator();
     const keyed = gatewayFor(simulator, { login: 'key', apiKey: 'a' });
@@ -101,7 +101,7 @@ describe('time and cancellation', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('ends everything when it is closed, and stays closed', async () => {
+  it('abort everything on close, for good', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ hang: true, times: 2 });
@@ -114,7 +114,7 @@ describe('time and cancellation', () => {
   });
 });
 
-describe('what is under way', () => {
+describe('DeadlineTimer', () => {
   /** By a clock that stands, whose timers the test counts. */
   function clocked() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -137,7 +137,7 @@ describe('what is under way', () => {
     return { deadlines, expired, add };
   }
 
-  it('is looked at when the first of it is due, with all that is due in the same millisecond, by one timer', () => {
+  it('checks all items of the same millisecond with one timer', () => {
     const { deadlines, expired, add } = clocked();
     add('second', 200);
     add('first', 100);
@@ -161,7 +161,7 @@ describe('what is under way', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('may have got more time meanwhile, or be over', () => {
+  it('respects deadlines that moved and items that ended', () => {
     const { deadlines, expired, add } = clocked();
     const [longer, over] = [add('longer', 100), add('over', 100)];
     longer.deadline += 100;
@@ -172,7 +172,7 @@ describe('what is under way', () => {
     expect([expired, vi.getTimerCount()]).toEqual([['longer'], 0]);
   });
 
-  it('is each once in its list, wherever the others are', () => {
+  it('lists each item once, in any order of removal', () => {
     const list = new UnorderedList<{ name: string; index: number }>();
     const items = ['a', 'b', 'c', 'd'].map((name) => ({ name, index: -1 }));
     for (const item of items) list.add(item);

@@ -11,8 +11,8 @@ import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe('TLS', () => {
-  it('is verified: an untrusted certificate is TLS, and nothing is sent', async () => {
+describe('TLS to the appliance', () => {
+  it('refuses an untrusted certificate and sends nothing', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { tls: {} });
     for (const operation of ['system.info', 'sessions.kill-all']) {
@@ -25,19 +25,19 @@ describe('TLS', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('is verified although NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
+  it('verifies even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const simulator = await startTestSimulator();
     expect((await expectFailure(gatewayFor(simulator, { tls: {} }).run('system.info'))).code).toBe('TLS');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('is not verified when the settings say so', async () => {
+  it('skips verification when the settings disable it', async () => {
     const gateway = gatewayFor(await startTestSimulator(), { tls: { rejectUnauthorized: false } });
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('checks the name, which may be another one than that of the URL', async () => {
+  it('verifies the server name of the settings, which may differ from the URL', async () => {
     const simulator = await startTestSimulator();
     const wrong = gatewayFor(simulator, { tls: { ca: simulatorCertificate.cert, servername: 'vpn.example.com' } });
     const error = await expectFailure(wrong.run('sessions.kill-all'));
@@ -47,7 +47,7 @@ describe('TLS', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('shows a client certificate', async () => {
+  it('presents a client certificate', async () => {
     const client = selfSigned();
     const shown = (_asked: unknown, socket: Socket): string =>
       httpResponse(200, JSON.stringify({ shown: (socket as TLSSocket).getPeerX509Certificate()?.fingerprint256 ?? 'none' }));
@@ -57,13 +57,13 @@ describe('TLS', () => {
     expect((await gatewayFor(server).run('system.info')).data).toEqual({ shown: 'none' });
   });
 
-  it('says that the port speaks plain HTTP', async () => {
+  it('reports a port that speaks plain HTTP', async () => {
     const port = await listen(createServer((_request, response) => response.end('{}')));
     const error = await expectFailure(gatewayFor({ url: `https://127.0.0.1:${port}` }).run('system.info'));
     expect(error).toMatchObject({ code: 'TLS', message: expect.stringMatching(/plain HTTP port.*HTTPS port in the URL/) as string });
   });
 
-  it('is asked for when an https port is called over http, whatever that makes of it', async () => {
+  it('suggests https:// when an HTTPS port is called over http://, whatever it answers', async () => {
     const simulator = await startTestSimulator();
     const alert = await startRawServer((_asked, socket) => void socket.end(Buffer.from('15030300020246', 'hex')), {
       plain: true,
@@ -80,7 +80,7 @@ describe('TLS', () => {
     }
   });
 
-  it('is not asked for where http was answered before: there a fault is what it is', async () => {
+  it('does not suggest https:// after http:// has worked', async () => {
     const cut = await startRawServer((_asked, socket) => void socket.destroy(), { plain: true });
     const error = await expectFailure(gatewayFor(cut).run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'CONNECTION' } });
@@ -89,12 +89,12 @@ describe('TLS', () => {
     expect(await expectFailure(gatewayFor(odd).run('system.info'))).toMatchObject({ code: 'BAD_RESPONSE' });
   });
 
-  it('may be missing on a loopback host', async () => {
+  it('is optional on a loopback host', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"a":1}'), { plain: true });
     expect((await gatewayFor(server).run('system.info')).data).toEqual({ a: 1 });
   });
 
-  it('is BAD_CONFIG when a certificate cannot be read', async () => {
+  it('rejects an unreadable certificate with BAD_CONFIG', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator, { tls: { ca: simulatorCertificate.cert, cert: 'no certificate', key: 'no key' } });
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -145,7 +145,7 @@ describe('TLS', () => {
     ['ETIMEDOUT', 'CONNECTION', 'did not accept a connection in time'],
     ['EMFILE', 'CONNECTION', `Could not connect to ${HOST} (EMFILE). Check address, port and proxy.`],
     ['NO_CERT_HERE', 'CONNECTION', `Could not connect to ${HOST} (NO_CERT_HERE).`],
-  ])('has words for %s, however it is wrapped', (code, expected, words) => {
+  ])('explains %s, however it is wrapped', (code, expected, words) => {
     const inner = coded(code);
     for (const thrown of [inner, new Error('outer', { cause: inner }), new AggregateError([inner, new Error('other')])]) {
       const error = toNetworkError(thrown, 'connecting', HOST);
@@ -164,13 +164,13 @@ describe('TLS', () => {
     ['HPE_INVALID_CONSTANT', 'waiting', false, 'BAD_RESPONSE', `What ${HOST} answered is not HTTP (HPE_INVALID_CONSTANT).`],
     ['UND_ERR_HEADERS_OVERFLOW', 'waiting', false, 'BAD_RESPONSE', `What ${HOST} answered is not HTTP (UND_ERR_HEADERS_OVERFLOW).`],
     ['NO_HPE_THERE', 'waiting', false, 'CONNECTION', 'was cut before it answered'],
-  ])('%s is told by when it came: %s, plain HTTP %s', (code, stage, plain, expected, words) => {
+  ])('explains %s at the stage %s with plain HTTP %s', (code, stage, plain, expected, words) => {
     const error = toNetworkError(coded(code), stage, HOST, plain);
     expect(error).toMatchObject({ code: expected, details: { sent: true } });
     expect(error.message).toContain(words);
   });
 
-  it('has words for what has no code, is no error, or holds itself', () => {
+  it('explains errors without a code, non-errors and circular causes', () => {
     const told = (thrown: unknown): unknown[] => {
       const { message, details } = toNetworkError(thrown, 'connecting', HOST);
       return [message.slice(`Could not connect to ${HOST} `.length).split('. ')[0], details];

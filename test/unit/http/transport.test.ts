@@ -58,8 +58,8 @@ class Texts implements Sink {
 
 const bytes = (length: number, more = ''): string => `HTTP/1.1 200 OK\r\n${more}content-length: ${length}\r\n\r\n`;
 
-describe('a request', () => {
-  it('says who asks, what it takes and what it brings, unless it is said otherwise', async () => {
+describe('requests of a Transport', () => {
+  it('send default headers unless the exchange overrides them', async () => {
     const { server, send } = await driven(() => httpResponse(200, '{}'));
     await send();
     await send({ method: 'PUT', path: '/a?b=c', body: '{"a":1}' });
@@ -81,7 +81,7 @@ describe('a request', () => {
     [['127.0.0.1:PORT'], true],
     [['', 'example.com'], false],
     [['0.0.1', '127.', '*.0.0.2', '.0*.0.1', '127.0.0.1:1'], false],
-  ])('goes past the proxy where that is told to: %j', async (noproxy, past) => {
+  ])('bypass the proxy for the exceptions %j', async (noproxy, past) => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     const { url, tunnels } = await startProxy();
     const entries = noproxy.map((entry) => entry.replace('PORT', String(server.port)));
@@ -91,7 +91,7 @@ describe('a request', () => {
     expect(tunnels).toHaveLength(past ? 0 : 1);
   });
 
-  it('asks a host that has a name for the certificate of that name, and one that has none for no name', async () => {
+  it('send a server name for a host name but not for an address', async () => {
     const seen: unknown[] = [];
     const server = await startRawServer(
       (_asked, socket) => (seen.push((socket as TLSSocket & { servername: unknown }).servername), httpResponse(200, '{}')),
@@ -109,8 +109,8 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
-  it('is its status, type and what it says of later; what is told twice is not told', async () => {
+describe('responses of a Transport', () => {
+  it('return status, type and Retry-After, and ignore repeated headers', async () => {
     const answers = [
       httpResponse(207, 'one', { 'content-type': 'text/x-test', 'retry-after': '7' }),
       httpResponse(404, ''),
@@ -141,7 +141,7 @@ describe('an answer', () => {
     ['the last status of success', httpResponse(299, 'x'), 'x'],
     ['a status that is no success', httpResponse(300, 'x'), undefined],
     ['a message of the appliance, whatever type it has', httpResponse(200, ' \r\n{"a":1}', { 'content-type': 'text/xml' }), undefined],
-  ])('of %s streams as far as that is what was asked for', async (_what, answer, streamed) => {
+  ])('stream %s only where a stream was requested', async (_what, answer, streamed) => {
     const { send } = await driven(() => answer);
     const sink = new Texts();
     const reply = await send({ sink });
@@ -150,7 +150,7 @@ describe('an answer', () => {
     expect(reply.body.text()).toBe(streamed === undefined ? text : '');
   });
 
-  it('that streams says how long it will be, where the appliance does, and is one to its end', async () => {
+  it('announce the length to the sink and end with its last byte', async () => {
     const later = (socket: { write(text: string): void }, ...parts: string[]): void =>
       parts.forEach((part, index) => setTimeout(() => socket.write(part), index * 5));
     const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n';
@@ -169,14 +169,14 @@ describe('an answer', () => {
     }
   });
 
-  it('begins once to stream, whatever comes before it', async () => {
+  it('start a stream once, even after interim responses', async () => {
     const { send } = await driven(() => `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${httpResponse(200, 'bytes')}`);
     let begun = 0;
     const sink: Sink = { start: () => begun++, write: () => undefined };
     expect([(await send({ sink })).streamed, begun]).toEqual([true, 1]);
   });
 
-  it('counts among those that are read whole, unless it goes elsewhere', async () => {
+  it('count toward the memory limit unless they stream', async () => {
     const { send } = await driven(() => httpResponse(200, 'bytes'));
     const others = new MemoryReservation();
     onTestFinished(() => others.release());
@@ -189,7 +189,7 @@ describe('an answer', () => {
     for (const more of [{}, { sink }]) expect((await send(more)).status).toBe(200);
   });
 
-  it('ends where its sink fails, with that error, and the connection with it', async () => {
+  it('end with the error of a failing sink and close the connection', async () => {
     const cuts: Promise<unknown>[] = [];
     const { send } = await driven((_asked, socket) => {
       cuts.push(new Promise((resolve) => socket.once('close', resolve)));
@@ -201,7 +201,7 @@ describe('an answer', () => {
     expect(cuts).toHaveLength(1);
   });
 
-  it('is not waited for where it says that it is too long; the longest that may be is', async () => {
+  it('fail at once when the announced length is too long', async () => {
     const { send } = await driven((asked, socket) => void socket.end(bytes(MAX_RESPONSE_BYTES + Number(asked.path.slice(1)))));
     expect(await expectFailure(send({ path: '/1' }))).toMatchObject({ code: 'LIMIT', details: { sent: true } });
     expect((await expectFailure(send({ path: '/0' }))).code).toBe('BAD_RESPONSE');
@@ -209,7 +209,7 @@ describe('an answer', () => {
     expect((await expectFailure(send({ path: '/1', sink: new Texts() }))).code).toBe('BAD_RESPONSE');
   });
 
-  it.each([false, true])('that does not say so is let go when it is (a sink that keeps it: %s)', async (keeps) => {
+  it.each([false, true])('fail when an unannounced body grows too long (buffering sink: %s)', async (keeps) => {
     const megabyte = Buffer.alloc(1 << 20, 0x20);
     const { send } = await driven((_asked, socket) => {
       socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nx');
@@ -222,7 +222,7 @@ describe('an answer', () => {
     expect(received).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
   });
 
-  it('tells what the clock of the appliance is', async () => {
+  it('update the clock offset of the appliance', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.parse('2026-11-22T08:00:00.400Z') });
     onTestFinished(() => void vi.useRealTimers());
     const dates = ['Sun, 22 Nov 2026 09:00:00 GMT', 'Sun, 22 Nov 2026 07:59:00 GMT', 'yesterday', undefined];
@@ -242,8 +242,8 @@ describe('an answer', () => {
   });
 });
 
-describe('an exchange', () => {
-  it('can be cancelled before, while it waits and while it is answered, and leaves no listener behind', async () => {
+describe('exchanges of a Transport', () => {
+  it('can be canceled at any time and leave no listener behind', async () => {
     const { server, transport, send } = await driven(({ path }, socket) => {
       if (path === '/some') socket.write(`${bytes(10)}x`);
       return path === '/whole' ? httpResponse(200) : undefined;
@@ -271,7 +271,7 @@ describe('an exchange', () => {
     expect(transport.opened).toBe(2);
   });
 
-  it('that is cancelled while its connection is opened does not leave', async () => {
+  it('do not leave when canceled while the connection opens', async () => {
     const { server, send } = await driven(({ path }) => (path === '/whole' ? httpResponse(200) : undefined), { connections: 2 });
     await send({ path: '/whole' });
     const [hold, stop] = [new AbortController(), new AbortController()];
@@ -285,7 +285,7 @@ describe('an exchange', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/whole', '/held', '/whole']);
   });
 
-  it('has a time limit of its own, if need be', async () => {
+  it('respect their own time limit', async () => {
     const { server, send } = await driven(({ path }, socket) => {
       if (path === '/some') socket.write(`${bytes(10)}x`);
       return path === '/whole' ? httpResponse(200) : undefined;
@@ -303,7 +303,7 @@ describe('an exchange', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('does not count the wait for a connection as long as the appliance answers others', async () => {
+  it('wait longer for a connection while the appliance answers others', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const held: (() => void)[] = [];
@@ -326,7 +326,7 @@ describe('an exchange', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('that has its connection does not wait longer because others are answered', async () => {
+  it('do not wait longer once they have a connection', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, send } = await driven(({ path }) => (path === '/whole' ? httpResponse(200) : undefined), { connections: 2 });
@@ -338,7 +338,7 @@ describe('an exchange', () => {
     expect(await waits).toMatchObject({ code: 'TIMEOUT', details: { sent: true } });
   });
 
-  it('that gets no connection was not sent', async () => {
+  it('are reported as not sent without a connection', async () => {
     const { server, send } = await driven(() => undefined);
     const [first, second] = [
       expectFailure(send({ timeoutSeconds: 20, signal: AbortSignal.timeout(250) })),
@@ -350,7 +350,7 @@ describe('an exchange', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is counted and told of, with what it ended with and how long it took', async () => {
+  it('are counted and logged with outcome and duration', async () => {
     const told: ExchangeLogEntry[] = [];
     const { transport, send } = await driven(
       ({ path }, socket) => (path === '/api/v1/cluster' ? httpResponse(503) : void socket.destroy()),
@@ -373,7 +373,7 @@ describe('an exchange', () => {
     expect(counterValues(transport.counters, { ...transport.load, opened: 0 }).seconds['GET']?.sum).toBeLessThan(60);
   });
 
-  it('leaves its connection for the next one, for longer than a minute', async () => {
+  it('keep the connection alive for more than a minute', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { server, transport, send } = await driven(() => httpResponse(200));
@@ -390,7 +390,7 @@ describe('an exchange', () => {
     expect([server.sockets.size, transport.opened]).toEqual([1, 1]);
   });
 
-  it('does not come about once it is closed, nor a handshake', async () => {
+  it('are refused after close, like handshakes', async () => {
     const closed = {
       code: 'ABORTED',
       message: 'The connection to the appliance was closed, or deployed anew, before this was sent.',
@@ -408,12 +408,12 @@ describe('an exchange', () => {
   });
 });
 
-describe('connections that are shared', () => {
+describe('shared connections', () => {
   const base = checked({ url: 'https://vpn.example.com' });
   const tls = { ca: 'a', cert: 'b', key: 'c', pfx: 'd', passphrase: 'e', servername: 'f', rejectUnauthorized: false };
   const through = { url: 'http://proxy:1', username: 'a', password: 'b' };
 
-  it('are those of one account that reaches the appliance in the same way', () => {
+  it('belong to one account that reaches the appliance in one way', () => {
     const names = [
       poolKey('a', base, undefined),
       poolKey('b', base, undefined),
@@ -432,7 +432,7 @@ describe('connections that are shared', () => {
     expect(poolKey('a', { ...base, connections: 3, name: 'x' }, { ...through, noproxy: ['x'] })).toBe(poolKey('a', base, through));
   });
 
-  it('are one pool for a name, until its last one leaves it', () => {
+  it('form one pool per key until the last member leaves', () => {
     const origin = { host: 'vpn', isPlainHttp: false, lastResponseAt: -Infinity, lastDateHeader: undefined };
     const make = (name: string | undefined): SharedPool => new SharedPool(name, origin, () => Promise.reject(new Error('none')));
     const [one, other] = [{}, {}];
@@ -458,7 +458,7 @@ describe('connections that are shared', () => {
     }
   });
 
-  it('keep to the lowest of the ceilings, as long as anybody has one', async () => {
+  it('respect the lowest rate limit while any member has one', async () => {
     const origin = { host: 'vpn', isPlainHttp: false, lastResponseAt: -Infinity, lastDateHeader: undefined };
     const pool = new SharedPool(undefined, origin, () => Promise.reject(new Error('none')));
     const [slow, quick, any] = [{}, {}, {}];

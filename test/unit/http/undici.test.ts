@@ -8,7 +8,7 @@ interface Manifest {
 }
 const manifest = (path: string): Manifest => JSON.parse(readFileSync(join(__dirname, '../../..', path), 'utf8')) as Manifest;
 
-it('the oldest and the newest undici that are tested are those that the package allows', () => {
+it('tests the oldest and newest undici that package.json allows', () => {
   const range = manifest('package.json').dependencies['undici'] ?? '';
   expect(manifest('tools/undici/package.json').dependencies).toEqual({
     oldest: `npm:undici@${range.slice(1)}`,
@@ -17,7 +17,7 @@ it('the oldest and the newest undici that are tested are those that the package 
 });
 
 // Only where scripts/test-undici.mjs runs it, with another release in place of the installed one.
-it.runIf(process.env['GATEWAY_UNDICI'])('is loaded where it was asked for', async () => {
+it.runIf(process.env['GATEWAY_UNDICI'])('loads the requested release of undici', async () => {
   const { Client } = await import('undici');
   const { createRequire } = await import('node:module');
   const asked = createRequire(__filename)(process.env['GATEWAY_UNDICI'] ?? '') as { Client: unknown };

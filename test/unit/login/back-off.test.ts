@@ -30,7 +30,7 @@ async function pausedFor(backOff: BackOff): Promise<number> {
   return (refusal?.details.retryAfterMs ?? 0) / 1000;
 }
 
-describe('a login that failed', () => {
+describe('BackOff after a failed login', () => {
   it.each<[ErrorCode, number]>([
     ['LOGIN_REJECTED', 60],
     ['FORBIDDEN', 60],
@@ -45,19 +45,19 @@ describe('a login that failed', () => {
     ['BAD_CONFIG', 0],
     ['LOGIN_PAUSED', 0],
     ['OUTCOME_UNKNOWN', 0],
-  ])('by %s is followed by a pause of %i s', async (code, seconds) => {
+  ])('after %s pauses for %i s', async (code, seconds) => {
     const { of } = clocked();
     await of().recordFailure(error(code));
     expect(await pausedFor(of())).toBe(seconds);
   });
 
-  it('of which nothing was sent is followed by none', async () => {
+  it('does not pause when nothing was sent', async () => {
     const { of } = clocked();
     await of().recordFailure(error('CONNECTION', { sent: false }));
     expect(await pausedFor(of())).toBe(0);
   });
 
-  it('pauses this account alone', async () => {
+  it('pauses only this account', async () => {
     const { of } = clocked();
     await of().recordFailure(error('LOGIN_REJECTED'));
     expect(await pausedFor(of({ username: 'other' }))).toBe(0);
@@ -65,7 +65,7 @@ describe('a login that failed', () => {
     expect(await pausedFor(of({ url: 'https://vpn.example.com/' }))).toBe(60);
   });
 
-  it('again pauses twice as long, up to 15 minutes, and a shorter one never shortens it', async () => {
+  it('doubles each pause up to 15 minutes and never shortens one', async () => {
     const { of, pass } = clocked();
     for (const seconds of [60, 120, 240, 480, 900, 900]) {
       await of().recordFailure(error('LOGIN_REJECTED'));
@@ -77,7 +77,7 @@ describe('a login that failed', () => {
     expect(await pausedFor(of())).toBe(900);
   });
 
-  it('is a first one again after a key that was accepted, and a day later', async () => {
+  it('starts over after an accepted key and after a day', async () => {
     const { of, pass } = clocked();
     await of().recordFailure(error('TIMEOUT'));
     await of().recordFailure(error('TIMEOUT'));
@@ -94,7 +94,7 @@ describe('a login that failed', () => {
     expect(await pausedFor(of())).toBe(5);
   });
 
-  it('is heeded in what it asks for, where that is longer, and no longer than 15 minutes', async () => {
+  it('respects a longer Retry-After up to 15 minutes', async () => {
     for (const [asked, seconds] of [
       [1, 5],
       [30, 30],
@@ -107,8 +107,8 @@ describe('a login that failed', () => {
   });
 });
 
-describe('a fresh key that is refused', () => {
-  it('pauses apart from logins: an accepted key ends it not, and its length is forgotten soon', async () => {
+describe('BackOff after a refused fresh key', () => {
+  it('pauses separately from failed logins and forgets the length soon', async () => {
     const { of, pass } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     expect(await pausedFor(of())).toBe(5);
@@ -125,7 +125,7 @@ describe('a fresh key that is refused', () => {
     expect(await pausedFor(of())).toBe(5);
   });
 
-  it('tells of the refused login where both pause', async () => {
+  it('reports the refused login when both pauses apply', async () => {
     const { of } = clocked();
     await of().pause('UNAUTHORIZED', 401);
     await of().recordFailure(error('LOGIN_REJECTED', { sent: true, status: 401 }));
@@ -133,8 +133,8 @@ describe('a fresh key that is refused', () => {
   });
 });
 
-describe('a 403 that led to a login in vain', () => {
-  it('leads to none for ten minutes, at this appliance alone', async () => {
+describe('BackOff after a futile login for a 403', () => {
+  it('prevents such logins for ten minutes at this appliance only', async () => {
     const { of, pass } = clocked();
     expect(await of().canRenewAfterForbidden()).toBe(true);
     await of().recordFutileRenewal();
@@ -149,7 +149,7 @@ describe('a 403 that led to a login in vain', () => {
   });
 });
 
-describe('while logins pause', () => {
+describe('BackOff during a pause', () => {
   it.each<[ErrorCode, number | undefined, RegExp]>([
     [
       'LOGIN_REJECTED',
@@ -160,7 +160,7 @@ describe('while logins pause', () => {
     ['UNAUTHORIZED', 401, /^The appliance refused a key that it had issued just before\. No login is tried for another 5 s/],
     ['CONNECTION', undefined, /^The last login ended without a key \(CONNECTION\)\. No login is tried/],
     ['APPLIANCE_ERROR', 503, /^The last login ended without a key \(APPLIANCE_ERROR, status 503\)\./],
-  ])('one is told why, until when, and what to do: %s %s', async (code, status, words) => {
+  ])('explains reason, end and remedy for %s %s', async (code, status, words) => {
     const { of } = clocked();
     await of().pause(code, status);
     const refusal = await expectFailure(of().throwIfPaused());
@@ -170,7 +170,7 @@ describe('while logins pause', () => {
     expect([String(pausedUntil), String(pausedBecause)]).toEqual([expect.stringMatching(/^2026-11-21T08:0[01]:\d\dZ$/), code]);
   });
 
-  it('a step that waits for its answer is told again', async () => {
+  it('reports the step that still waits for an answer', async () => {
     const { of } = clocked();
     await of().pause('SECOND_FACTOR_REQUIRED', 200);
     const refusal = await expectFailure(of().throwIfPaused('r1'));
@@ -181,7 +181,7 @@ describe('while logins pause', () => {
     expect((await expectFailure(of().throwIfPaused())).details).not.toHaveProperty('resumeId');
   });
 
-  it('what remains is told, never less than a second nor more than the pause, wherever the clock is set', async () => {
+  it('reports between one second and the full pause, wherever the clock is set', async () => {
     const { of, pass } = clocked();
     await of().pause('LOGIN_REJECTED', 401);
     pass(20);
@@ -197,7 +197,7 @@ describe('while logins pause', () => {
     expect(await pausedFor(fixed)).toBe(1);
   });
 
-  it('what another version left behind is no reason to fail', async () => {
+  it('ignores stored values of another version', async () => {
     const coordination = new ProcessCoordination(() => 0);
     const settings = checkSettings(settingsFor({ url: 'https://vpn.example.com' }));
     const backOff = new BackOff(settings, coordination);
@@ -213,7 +213,7 @@ describe('while logins pause', () => {
   });
 });
 
-describe('Retry-After', () => {
+describe('parseRetryAfterMs', () => {
   const now = Date.UTC(2026, 10, 20, 8, 0, 0);
 
   it.each<[string | undefined, number | undefined]>([
@@ -235,5 +235,5 @@ describe('Retry-After', () => {
     ['20 Nov 2026 08:02:00 GMT', undefined],
     [' Fri, 20 Nov 2026 08:02:00 GMT', 120_000],
     ['Friends', undefined],
-  ])('%j is %s', (header, ms) => expect(parseRetryAfterMs(header, now)).toBe(ms));
+  ])('parses %j to %s', (header, ms) => expect(parseRetryAfterMs(header, now)).toBe(ms));
 });

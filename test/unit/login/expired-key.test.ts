@@ -25,8 +25,8 @@ async function bare(more: Partial<Settings> = {}): Promise<{ simulator: Simulato
 const logins = (simulator: Simulator): number => simulator.requests.filter(({ path }) => path === LOGIN_PATH).length;
 const kill = (simulator: Simulator): void => simulator.state.login.keys.clear();
 
-describe('a 403 without a result envelope to a key that had been accepted', () => {
-  it('is answered by one login and one replay, reads, writes and transfers alike', async () => {
+describe('a bare 403 to an accepted key', () => {
+  it('causes one login and one replay of reads, writes and transfers', async () => {
     const { simulator, gateway } = await bare();
     await gateway.run('system.info');
     for (const [operation, input] of [
@@ -44,7 +44,7 @@ describe('a 403 without a result envelope to a key that had been accepted', () =
     expect(listWriteLines(simulator).filter((line) => line.startsWith('PUT'))).toHaveLength(2);
   });
 
-  it('is one login however many messages it meets', async () => {
+  it('causes one login for any number of messages', async () => {
     const { simulator, gateway } = await bare();
     await gateway.run('system.info');
     kill(simulator);
@@ -53,7 +53,7 @@ describe('a 403 without a result envelope to a key that had been accepted', () =
     expect(logins(simulator)).toBe(2);
   });
 
-  it('is FORBIDDEN when the fresh key is refused too, and then leads to no login', async () => {
+  it('ends in FORBIDDEN without further logins when the fresh key gets it too', async () => {
     const allowed = '{"ok":true}';
     let logins = 0;
     const server = await startRawServer(
@@ -76,7 +76,7 @@ describe('a 403 without a result envelope to a key that had been accepted', () =
     expect(logins).toBe(2);
   });
 
-  it('leads to no login where the key was never accepted, was pasted, or needs a person', async () => {
+  it('causes no login for keys that were never accepted, were pasted or need a person', async () => {
     for (const [more, accepted] of [
       [{}, false],
       [{ login: 'key', apiKey: 'pasted' }, true],
@@ -111,10 +111,10 @@ async function refusing(answer: () => string, more: Partial<Settings> = {}) {
   return { gateway: gatewayFor(server, more, { coordination: new ProcessCoordination() }), logins: () => logins };
 }
 
-describe('such a 403', () => {
+describe('a bare 403 and further logins', () => {
   const get = (gateway: AnyGateway): Promise<unknown> => gateway.run('config.get', { path: ROLE });
 
-  it('leads to no login where a person has to log in: the key may be good for everything else', async () => {
+  it('causes no login when a person must log in', async () => {
     const { gateway, logins } = await refusing(() => httpResponse(403), { secondFactor: 'flow' });
     await gateway.run('login.login');
     await gateway.run('system.info');
@@ -123,7 +123,7 @@ describe('such a 403', () => {
     expect(logins()).toBe(1);
   });
 
-  it('is the outcome while logins pause, whatever they pause for', async () => {
+  it('is the outcome while logins pause, whatever the reason', async () => {
     let status = 401;
     const { gateway, logins } = await refusing(() => httpResponse(status));
     await gateway.run('system.info');
@@ -135,7 +135,7 @@ describe('such a 403', () => {
     expect(logins()).toBe(2);
   });
 
-  it('counts as one that a login does not help against only where the fresh key is answered so too', async () => {
+  it('counts as futile only when the fresh key gets it too', async () => {
     const bodies: (string | undefined)[] = [undefined, ENVELOPE, undefined, undefined];
     const { gateway, logins } = await refusing(() => httpResponse(403, bodies.shift()));
     await gateway.run('system.info');
@@ -150,7 +150,7 @@ describe('such a 403', () => {
 });
 
 describe('a 403 with a result envelope', () => {
-  it('never leads to a login', async () => {
+  it('never causes a login', async () => {
     const { simulator, gateway } = await bare();
     await gateway.run('system.info');
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, status: 403, body: ENVELOPE });
@@ -160,7 +160,7 @@ describe('a 403 with a result envelope', () => {
 });
 
 describe('a second 401', () => {
-  it('does not spoil the fresh key for the others', async () => {
+  it('keeps the fresh key for other requests', async () => {
     let logins = 0;
     // One path is refused whatever the key: the key itself is good.
     const server = await startRawServer(

@@ -19,7 +19,7 @@ async function answering(status: number): Promise<ReturnType<typeof gatewayFor>>
 }
 
 // What is said of a login is nothing that is said of what was asked for.
-describe('a login that is answered 404 or 403', () => {
+describe('a login that gets 404 or 403', () => {
   it.each([
     ['config.delete', { path: 'users/user-roles/user-role/A', 'missing-ok': true }],
     ['users.delete', { server: SERVER, username: 'a', 'missing-ok': true }],
@@ -28,31 +28,31 @@ describe('a login that is answered 404 or 403', () => {
     ['users.ensure', { server: SERVER, username: 'a', 'password-cleartext': 'b' }],
     ['transfer.export-binary', {}],
     ['snapshot.take', {}],
-  ])('is no answer to %s', async (operation, input) => {
+  ])('does not count as the response to %s', async (operation, input) => {
     expect((await expectFailure((await answering(404)).run(operation, input))).code).toBe('NOT_FOUND');
     expect((await expectFailure((await answering(403)).run(operation, input))).code).toBe('FORBIDDEN');
   });
 
-  it('leaves nobody in a plan to change what may not be there', async () => {
+  it('does not let a dry run plan changes to objects that may not exist', async () => {
     const gateway = await answering(404);
     const planned = gateway.run('config.ensure', { path: 'users/user-roles/user-role/A', body: { a: 1 } }, { dryRun: true });
     expect((await expectFailure(planned)).code).toBe('NOT_FOUND');
   });
 
-  it('says of metrics that nobody answered', async () => {
+  it('marks metrics as unanswered', async () => {
     const { data } = await (await answering(403)).run('system.metrics');
     expect(String(data)).toMatch(/^gateway_up\{.*\} 0$/m);
   });
 });
 
-describe('a login that is answered otherwise', () => {
+describe('a login that gets another status', () => {
   it.each([
     [400, 'LOGIN_REJECTED'],
     [401, 'LOGIN_REJECTED'],
     [422, 'LOGIN_REJECTED'],
     [402, 'APPLIANCE_ERROR'],
     [500, 'APPLIANCE_ERROR'],
-  ])('%i is %s, and none is sent right after', async (status, code) => {
+  ])('%i fails with %s and is not repeated at once', async (status, code) => {
     const gateway = await answering(status);
     const error = await expectFailure(gateway.run('system.info'));
     expect([error.code, error.details.status]).toEqual([code, status]);
@@ -60,7 +60,7 @@ describe('a login that is answered otherwise', () => {
   });
 });
 
-describe('one step of a login', () => {
+describe('one login step', () => {
   /** Logs in once; the answers are given in turn. */
   async function stepping(answers: string[], more: Partial<Settings> = {}) {
     const server = await startRawServer(() => answers.shift(), { forwardsLogins: true });
@@ -99,19 +99,19 @@ describe('one step of a login', () => {
     [{}, 402, '', 'APPLIANCE_ERROR', failed(402, 'Check the address')],
     [{}, 499, '', 'APPLIANCE_ERROR', failed(499, 'Check the address')],
     [{}, 500, '', 'APPLIANCE_ERROR', failed(500, 'It may be restarting')],
-  ])('%j that is answered %i %j is %s, and says what to look at', async (more, status, body, code, message) => {
+  ])('with settings %j and response %i %j fails with %s and gives advice', async (more, status, body, code, message) => {
     const { exchange } = await stepping([httpResponse(status, body)], more);
     const error = await expectFailure(exchange.sendCredentials());
     expect(error).toMatchObject({ code, message, details: { status, login: true } });
     expect(error.details).not.toHaveProperty('retryAfterMs');
   });
 
-  it('tells how long the appliance wants to be left alone', async () => {
+  it('respects Retry-After', async () => {
     const { exchange } = await stepping([httpResponse(503, '', { 'retry-after': '7' })]);
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({ code: 'APPLIANCE_ERROR', details: { retryAfterMs: 7000 } });
   });
 
-  it.each([400, 404, 405])('of the old kind that is answered %i is asked for by GET', async (status) => {
+  it.each([400, 404, 405])('of the legacy login that gets %i tries GET', async (status) => {
     const gone = httpResponse(404);
     const { exchange, asked } = await stepping([httpResponse(status), gone], legacy);
     expect(await expectFailure(exchange.sendCredentials())).toMatchObject({
@@ -121,13 +121,13 @@ describe('one step of a login', () => {
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`, `GET ${LEGACY_LOGIN_PATH}`]);
   });
 
-  it.each([401, 403, 500])('of the old kind that is answered %i is not tried twice', async (status) => {
+  it.each([401, 403, 500])('of the legacy login that gets %i is not repeated', async (status) => {
     const { exchange, asked } = await stepping([httpResponse(status)], legacy);
     await expectFailure(exchange.sendCredentials());
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`]);
   });
 
-  it('gives a key, or the step that waits for an answer', async () => {
+  it('returns a key or the step that waits for an answer', async () => {
     const bodies = ['{"api_key":"a","resume_id":"r"}', '{"api_key":"","resume_id":"r"}', '{"api_key":5,"resume_id":"r"}'];
     const { exchange } = await stepping(bodies.map((body) => httpResponse(200, body)));
     expect(await exchange.sendCredentials()).toMatchObject({ key: { apiKey: 'a' } });
@@ -136,7 +136,7 @@ describe('one step of a login', () => {
   });
 
   it.each(['{}', '{"api_key":"","resume_id":""}', '{"api_key":null,"resume_id":7}'])(
-    'that gives neither (%s) is BAD_RESPONSE',
+    'with the response %s fails with BAD_RESPONSE',
     async (body) => {
       const { exchange } = await stepping([httpResponse(200, body)]);
       expect(await expectFailure(exchange.sendCredentials())).toMatchObject({

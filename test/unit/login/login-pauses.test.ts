@@ -43,10 +43,10 @@ async function codes(gateway: Gateway, count: number): Promise<string[]> {
   return [...new Set(errors.map(({ code }) => code))];
 }
 
-describe('a fresh key that is refused', () => {
+describe('a refused fresh key', () => {
   const refuseAll: FaultRule = { match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: Infinity, status: 401 };
 
-  it('costs two logins, however many messages come at once and afterwards', async () => {
+  it('costs two logins for any number of messages', async () => {
     const { simulator, gateway } = await clocked();
     simulator.fault(refuseAll);
     expect(await codes(gateway, 100)).toEqual(['UNAUTHORIZED']);
@@ -54,7 +54,7 @@ describe('a fresh key that is refused', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('pauses logins for 5 s, doubling to 15 minutes, and each time one is told what it was', async () => {
+  it('pauses logins for 5 s, doubling up to 15 minutes, and each error repeats the reason', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault(refuseAll);
     expect((await expectFailure(info(gateway))).code).toBe('UNAUTHORIZED');
@@ -68,7 +68,7 @@ describe('a fresh key that is refused', () => {
     }
   });
 
-  it('says why and until when', async () => {
+  it('reports the reason and the end of the pause', async () => {
     const { simulator, gateway } = await clocked();
     simulator.fault(refuseAll);
     await expectFailure(info(gateway));
@@ -79,7 +79,7 @@ describe('a fresh key that is refused', () => {
     });
   });
 
-  it('is not taken from the requests that it is good for', async () => {
+  it('still serves the requests that it is valid for', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault(refuseAll);
     await gateway.run('config.get', { path: USER_ROLES_PATH });
@@ -97,7 +97,7 @@ describe('a fresh key that is refused', () => {
     expect((await gateway.run('config.get', { path: USER_ROLES_PATH })).envelope.logins).toBe(0);
   });
 
-  it('is followed by a login once the pause is over, and all is well again', async () => {
+  it('leads to a successful login after the pause', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 2, status: 401 });
     expect((await expectFailure(info(gateway))).code).toBe('UNAUTHORIZED');
@@ -109,7 +109,7 @@ describe('a fresh key that is refused', () => {
   });
 });
 
-describe('a login that ends in anything but a key', () => {
+describe('a login that ends without a key', () => {
   it.each<[string, FaultRule, string, string]>([
     ['5xx', { status: 503 }, 'APPLIANCE_ERROR', 'APPLIANCE_ERROR, status 503'],
     ['429', { status: 429 }, 'APPLIANCE_ERROR', 'APPLIANCE_ERROR, status 429'],
@@ -119,7 +119,7 @@ describe('a login that ends in anything but a key', () => {
     ['half an answer', { cut: 'half' }, 'BAD_RESPONSE', 'BAD_RESPONSE'],
     ['a cut connection', { cut: 'before-headers' }, 'CONNECTION', 'CONNECTION'],
     ['no answer', { hang: true }, 'TIMEOUT', 'TIMEOUT'],
-  ])('by %s is told once, then logins pause for 5 s and for 10', async (_name, fault, code, why) => {
+  ])('after %s reports once, then pauses for 5 s and for 10 s', async (_name, fault, code, why) => {
     const { simulator, gateway, pass } = await clocked({}, 'hang' in fault ? { timeout: 1 } : {});
     simulator.fault({ ...fault, match: ({ path }) => path === LOGIN_PATH, times: Infinity });
     expect(await codes(gateway, 50)).toEqual([code]);
@@ -146,7 +146,7 @@ describe('a login that ends in anything but a key', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it.each([400, 422])('by %i is a refusal: told once, then a pause of 60 s', async (status) => {
+  it.each([400, 422])('with status %i counts as a refusal and pauses for 60 s', async (status) => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, times: Infinity, status });
     expect(await expectFailure(info(gateway))).toMatchObject({ code: 'LOGIN_REJECTED', cause: { status, logins: 1, requests: 0 } });
@@ -158,14 +158,14 @@ describe('a login that ends in anything but a key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('does not pause where nothing was sent', async () => {
+  it('does not pause when nothing was sent', async () => {
     const { simulator, gateway } = await clocked();
     await simulator.close();
     for (let attempt = 0; attempt < 3; attempt++) expect((await expectFailure(info(gateway))).code).toBe('CONNECTION');
   });
 });
 
-describe('Retry-After', () => {
+describe('Retry-After of a login', () => {
   it.each([
     ['120', 120],
     ['1', 5],
@@ -183,7 +183,7 @@ describe('Retry-After', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('is read as seconds and as a date', () => {
+  it('accepts seconds and dates', () => {
     const now = Date.UTC(2026, 10, 20, 8, 0, 0);
     expect(parseRetryAfterMs(' 30 ', now)).toBe(30_000);
     expect(parseRetryAfterMs('Fri, 20 Nov 2026 08:02:00 GMT', now)).toBe(120_000);
@@ -193,7 +193,7 @@ describe('Retry-After', () => {
     expect(parseRetryAfterMs(undefined, now)).toBeUndefined();
   });
 
-  it('as a date is heeded', async () => {
+  it('respects a date', async () => {
     const { simulator, gateway } = await clocked();
     const at = new Date(Date.now() + 300_000).toUTCString();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 503, headers: { 'retry-after': at } });
@@ -202,8 +202,8 @@ describe('Retry-After', () => {
   });
 });
 
-describe('what a login that is not answered by a key says', () => {
-  it.each(['redirect', 'page'] as const)('of a %s: that the address may be that of the user portal', async (loginAnswer) => {
+describe('the error of a login without a key', () => {
+  it.each(['redirect', 'page'] as const)('suggests after a %s that the URL may be that of the user portal', async (loginAnswer) => {
     for (const login of ['realm', 'legacy'] as const) {
       const { gateway } = await clocked({ variants: { loginAnswer } }, { login });
       const error = await expectFailure(info(gateway));
@@ -212,7 +212,7 @@ describe('what a login that is not answered by a key says', () => {
     }
   });
 
-  it('of 403: password, realm, REST access and source address', async () => {
+  it('names password, realm, REST access and source address after a 403', async () => {
     const { simulator, gateway } = await clocked({ variants: { wrongPasswordStatus: 403 } }, { password: 'wrong' });
     const error = await expectFailure(info(gateway));
     expect(error).toMatchObject({ code: 'FORBIDDEN', cause: { status: 403, logins: 1 } });
@@ -221,20 +221,20 @@ describe('what a login that is not answered by a key says', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('names nothing that is not in use', async () => {
+  it('omits settings that are not in use', async () => {
     const { gateway } = await clocked({ variants: { wrongPasswordStatus: 403 } }, { password: 'wrong', login: 'legacy' });
     expect((await expectFailure(info(gateway))).message).not.toMatch(/realm|second factor/);
   });
 
-  it('loses no word of its own to a short password', async () => {
+  it('stays readable although a short password is masked', async () => {
     const { gateway } = await clocked({}, { password: 'no' });
     expect((await expectFailure(info(gateway))).message).toContain('that the account may use');
     expect((await expectFailure(info(gateway))).message).toMatch(/No login is tried for another (60|59) s/);
   });
 });
 
-describe('a 403 that led to a login in vain', () => {
-  it('leads to none for ten minutes, for all accounts of the appliance', async () => {
+describe('a futile login after a 403', () => {
+  it('prevents such logins for ten minutes for all accounts of the appliance', async () => {
     let now = 0;
     const coordination = new ProcessCoordination(() => now);
     const of = (more: Partial<Settings>): BackOff =>
@@ -249,8 +249,8 @@ describe('a 403 that led to a login in vain', () => {
   });
 });
 
-describe('the clock of the machine', () => {
-  it('may be set while logins pause', async () => {
+describe('a changed system clock', () => {
+  it('does not affect a pause', async () => {
     const { simulator, gateway, pass } = await clocked();
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, status: 503 });
     await expectFailure(info(gateway));

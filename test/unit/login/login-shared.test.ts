@@ -36,7 +36,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('share nothing with another account, nor a pasted key', async () => {
+  it('share nothing with another account or with a pasted key', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     const [key] = simulator.state.login.keys.values();
@@ -49,7 +49,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('share nothing where another way leads to the same address', async () => {
+  it('share nothing when another way leads to the same address', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     // Not gone through, but named: what is behind it could be another appliance.
@@ -59,7 +59,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('keep the key when one of them is closed', async () => {
+  it('keep the key when one of them closes', async () => {
     const simulator = await startTestSimulator();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
     await one.run('system.info');
@@ -68,7 +68,7 @@ describe('gateways of one account', () => {
     expect((await expectFailure(one.run('system.info'))).code).toBe('ABORTED');
   });
 
-  it('log in anew where the one that logged in for all is closed', async () => {
+  it('log in again when the one that logged in for all closes', async () => {
     const simulator = await startTestSimulator();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, hang: true });
@@ -81,7 +81,7 @@ describe('gateways of one account', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('mask the key that another one got', async () => {
+  it('all mask the key that one of them got', async () => {
     const simulator = await startTestSimulator();
     const [one, other] = [gatewayFor(simulator), gatewayFor(simulator)];
     await one.run('system.info');
@@ -96,7 +96,7 @@ describe('gateways of one account', () => {
     }
   });
 
-  it('can each prove by itself that a login works', async () => {
+  it('can each prove by a separate login that the account works', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
     const proof = gatewayFor(simulator, {}, { isolatedLogin: true });
@@ -118,8 +118,8 @@ describe('gateways of one account', () => {
   });
 });
 
-describe('the key of gateways that are all closed', () => {
-  it('is there for those that a deploy makes anew', async () => {
+describe('the key after all gateways have closed', () => {
+  it('is available to the gateways of the next deploy', async () => {
     const simulator = await startTestSimulator();
     const before = new Gateway(settingsFor(simulator));
     await before.run('system.info');
@@ -129,7 +129,7 @@ describe('the key of gateways that are all closed', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('is wiped after a while, and nothing is kept without one', async () => {
+  it('is wiped after a while, and no state stays without a key', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const simulator = await startTestSimulator();
     const before = new Gateway(settingsFor(simulator));
@@ -150,7 +150,7 @@ describe('the key of gateways that are all closed', () => {
     expect((await gatewayFor(simulator).run('system.info')).envelope.logins).toBe(1);
   });
 
-  it('does not keep the process from ending', async () => {
+  it('does not keep the process running', async () => {
     const simulator = await startTestSimulator();
     const gateway = new Gateway(settingsFor(simulator));
     await gateway.run('system.info');
@@ -160,7 +160,7 @@ describe('the key of gateways that are all closed', () => {
   });
 });
 
-describe('a key that is refused', () => {
+describe('a refused shared key', () => {
   const silent = (): void => undefined;
 
   /** The session of a gateway, and the key of a first login, which the appliance took. */
@@ -173,7 +173,7 @@ describe('a key that is refused', () => {
     return { simulator, session, first };
   }
 
-  it('does not spoil the one that came meanwhile, not even while logins pause', async () => {
+  it('does not replace a newer key, even while logins pause', async () => {
     const { session, first } = await loggedIn();
     expect(await session.handleUnauthorized(first)).toBe(true);
     const second = await session.key(silent);
@@ -187,7 +187,7 @@ describe('a key that is refused', () => {
     expect(session.currentKey).toBe(second);
   });
 
-  it('pauses nothing when it is not the present one any more', async () => {
+  it('causes no pause when it is not the current key', async () => {
     const { session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -197,7 +197,7 @@ describe('a key that is refused', () => {
     expect(await session.key(silent)).not.toBe(second);
   });
 
-  it('pauses logins though other requests with the fresh one went well meanwhile', async () => {
+  it('causes a pause even when other requests with the fresh key succeeded', async () => {
     const { simulator, session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -208,7 +208,7 @@ describe('a key that is refused', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('is shown to be good by answers, and by no refusal and no fault', async () => {
+  it('counts as valid after responses, but not after refusals or faults', async () => {
     const { session, first } = await loggedIn();
     await session.handleUnauthorized(first);
     const second = await session.key(silent);
@@ -221,8 +221,8 @@ describe('a key that is refused', () => {
   });
 });
 
-describe('forgetting the key', () => {
-  it('is not undone by a login that is under way', async () => {
+describe('forget', () => {
+  it('is not undone by a running login', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator);
     let answer = (): void => undefined;
@@ -241,7 +241,7 @@ describe('forgetting the key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('nor does a step come back that was under way', async () => {
+  it('does not restore a step of a running login', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
     let answer = (): void => undefined;

@@ -25,8 +25,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-describe('ways of logging in', () => {
-  it('logs in to a realm, lazily, with UTF-8', async () => {
+describe('login methods', () => {
+  it('logs in to a realm on first use, in UTF-8', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { realm: 'Büro Admins', username: 'jürgen', password: 'pä:ss"wörd' },
       { realm: 'Büro Admins', username: 'jürgen', password: 'pä:ss"wörd' },
@@ -45,7 +45,7 @@ describe('ways of logging in', () => {
     ['legacy by POST', { login: 'legacy' }, {}, 'POST'],
     ['legacy by GET, 400 to POST', { login: 'legacy' }, { variants: { legacyLogin: 'get' } }, 'GET'],
     ['legacy by GET, 405 to POST', { login: 'legacy' }, { variants: { legacyLogin: 'get', wrongMethodStatus: 405 } }, 'GET'],
-  ])('%s', async (_name, settings, options, method) => {
+  ])('uses %s', async (_name, settings, options, method) => {
     const { simulator, gateway } = await startSimulatorWithGateway(options, settings);
     await gateway.run('system.info');
     expect(listLoginSteps(simulator).at(-1)).toMatchObject({
@@ -59,7 +59,7 @@ describe('ways of logging in', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('says that a release has no legacy login any more', async () => {
+  it('explains that the release no longer has a legacy login', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { legacyLogin: 'unsupported' } }, { login: 'legacy' });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
       code: 'NOT_FOUND',
@@ -67,7 +67,7 @@ describe('ways of logging in', () => {
     });
   });
 
-  it('uses a pasted key, and says so when it has expired', async () => {
+  it('uses a pasted key and reports when it has expired', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const [key] = simulator.state.login.keys.values();
@@ -81,14 +81,14 @@ describe('ways of logging in', () => {
     expect(listWriteLines(simulator)).toHaveLength(1);
   });
 
-  it('has nothing to do with a login that gives neither key nor step', async () => {
+  it('rejects a login that returns neither key nor step', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { loginAnswer: 'neither' } });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('BAD_RESPONSE');
   });
 });
 
-describe('single flight', () => {
-  it('logs in once for a hundred at once', async () => {
+describe('concurrent logins', () => {
+  it('cause one login for a hundred messages', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => gateway.run('system.info')));
     expect(simulator.logins).toBe(1);
@@ -96,7 +96,7 @@ describe('single flight', () => {
     expect(simulator.requests).toHaveLength(101);
   });
 
-  it('logs in once more when the key expires under fifty requests', async () => {
+  it('cause one more login when the key expires during fifty requests', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 20 });
     await gateway.run('system.info');
     const change = { path: 'users/user-roles/user-role/Users', body: { description: 'changed' } };
@@ -115,7 +115,7 @@ describe('single flight', () => {
     expect(listRequests(simulator)).toHaveLength(51 + refused);
   });
 
-  it('does not give up a key that came after the one that was refused', async () => {
+  it('keep a key that is newer than the refused one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     // The 401 to the old key arrives when another call has got a new one long since.
@@ -128,13 +128,13 @@ describe('single flight', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('gives everyone who waited an error of his own', async () => {
+  it('give every waiting caller a separate error object', async () => {
     const { gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const [read, write] = await Promise.all([expectFailure(gateway.run('system.info')), expectFailure(gateway.run('sessions.kill-all'))]);
     expect([read.cause?.operation, write.cause?.operation]).toEqual(['system.info', 'sessions.kill-all']);
   });
 
-  it('lets one who is cancelled go without taking the login along', async () => {
+  it('continue when one caller is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 50 });
     const abort = new AbortController();
     // As soon as the login has come in.
@@ -148,7 +148,7 @@ describe('single flight', () => {
 });
 
 describe('a refused key', () => {
-  it('is answered by one login and one replay, writes alike', async () => {
+  it('causes one login and one replay, for writes too', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.expireKeys();
@@ -160,7 +160,7 @@ describe('a refused key', () => {
     expect(headers[2]).not.toBe(headers[0]);
   });
 
-  it('is UNAUTHORIZED when the fresh one is refused too', async () => {
+  it('ends in UNAUTHORIZED when the fresh key is refused too', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 99, status: 401 });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({ code: 'UNAUTHORIZED', cause: { status: 401, requests: 2 } });
@@ -168,7 +168,7 @@ describe('a refused key', () => {
     expect(simulator.logins).toBe(2);
   });
 
-  it('never logs in for a 403', async () => {
+  it('does not include 403, which never causes a login', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, times: 99, status: 403 });
     for (let attempt = 0; attempt < 3; attempt++) expect((await expectFailure(gateway.run('system.info'))).code).toBe('FORBIDDEN');
@@ -183,7 +183,7 @@ describe('a refused key', () => {
     ['answered by nonsense', { body: '<html>' }, 'BAD_RESPONSE'],
     ['failing', { status: 500 }, 'APPLIANCE_ERROR'],
     ['never answered', { hang: true }, 'TIMEOUT'],
-  ])('makes a write not unknown when the new login is %s, nor a read repeated', async (_name, fault, code) => {
+  ])('does not make a write unknown or repeat a read when the new login is %s', async (_name, fault, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, 'hang' in fault ? { timeout: 2 } : {});
     await gateway.run('system.info');
     for (const operation of ['sessions.kill-all', 'system.info']) {
@@ -201,7 +201,7 @@ describe('a refused key', () => {
 });
 
 describe('a refused password', () => {
-  it('is tried once, however many ask at once or afterwards', async () => {
+  it('is sent once for any number of messages', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const errors = await Promise.all(Array.from({ length: 20 }, () => expectFailure(gateway.run('system.info'))));
     expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(['LOGIN_REJECTED']));
@@ -210,7 +210,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('pauses a new gateway with the same settings, not one with others', async () => {
+  it('pauses a new gateway with the same settings, but not with others', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect((await expectFailure(gateway.run('system.info'))).code).toBe('LOGIN_REJECTED');
     gateway.close();
@@ -222,7 +222,7 @@ describe('a refused password', () => {
     expect(simulator.logins).toBe(3);
   });
 
-  it('pauses for 60 s, doubling up to 15 minutes, and starts afresh after a success', async () => {
+  it('pauses for 60 s, doubling up to 15 minutes, and starts over after a success', async () => {
     const start = Date.UTC(2026, 10, 20);
     vi.useFakeTimers({ toFake: ['Date'], now: start });
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { lockAfter: 99 } }, { password: 'wrong' }, byDate());

@@ -47,11 +47,11 @@ class Counting extends ProcessCoordination {
   }
 }
 
-describe('second factor', () => {
+describe('a second factor from the settings', () => {
   const totpSecret = 'JBSWY3DPEHPK3PXP';
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'sécond' };
 
-  it('sends a fixed password with the resume_id alone', async () => {
+  it('sends a fixed password with the resume_id only', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { secondFactor: { password: 'sécond' } },
       { ...second, secondUsername: 'tökens' },
@@ -66,7 +66,7 @@ describe('second factor', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('does not send the first password twice when a further step comes', async () => {
+  it('does not send the first password again for a further step', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'sécond', steps: Infinity } }, second);
     const error = await expectFailure(gateway.run('system.info'));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { ok: false, resumeId: expect.any(String) as string } });
@@ -79,7 +79,7 @@ describe('second factor', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('says that a step is needed when there is none configured', async () => {
+  it('reports a required step when none is configured', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'x' } });
     const error = await expectFailure(gateway.run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.any(String) as string } });
@@ -112,7 +112,7 @@ describe('second factor', () => {
     expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
   });
 
-  it('shares one code where gateways share the account', async () => {
+  it('uses one code for gateways of the same account', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const gateways = Array.from({ length: 5 }, () => gatewayFor(simulator, byCode));
@@ -120,7 +120,7 @@ describe('second factor', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('lets go when it is closed while it waits for the next code', async () => {
+  it('stops when the gateway closes while it waits for the next code', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -133,7 +133,7 @@ describe('second factor', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('spends no step on logins that were cancelled before their code was sent', async () => {
+  it('spends no step on logins that were canceled before sending', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -152,7 +152,7 @@ describe('second factor', () => {
     expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
   });
 
-  it('goes on for those who still wait when one of them is cancelled', async () => {
+  it('continues for the remaining callers when one is canceled', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -168,7 +168,7 @@ describe('second factor', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(2);
   });
 
-  it('gives a code back that could not be sent', async () => {
+  it('releases a code that could not be sent', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     const coordination = new Counting();
@@ -181,7 +181,7 @@ describe('second factor', () => {
     expect(next.code).toBe(createTotpCode(parseTotpSecret(totpSecret).key, step / 30_000 + 1));
   });
 
-  it('says that the clock was set back when a code is refused for that', async () => {
+  it('reports a clock that was set back when a code is refused', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: step + 10_000 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     await gatewayFor(simulator, byCode, alone).run('system.info');
@@ -194,7 +194,7 @@ describe('second factor', () => {
   });
 });
 
-describe('second factor of a flow', () => {
+describe('a second factor from a flow', () => {
   it('is never started by an action', async () => {
     const simulator = await startTestSimulator({ secondFactor: { password: '123456' } });
     const gateway = gatewayFor(simulator, { secondFactor: 'flow' });
@@ -204,7 +204,7 @@ describe('second factor of a flow', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('starts one login, however often it is asked to', async () => {
+  it('starts one login for any number of requests', async () => {
     const { simulator, session } = await waiting();
     const states = await Promise.all([session.login(onLogin), session.login(onLogin), session.login(onLogin)]);
     states.push(await session.login(onLogin));
@@ -214,7 +214,7 @@ describe('second factor of a flow', () => {
     expect(await expectFailure(session.key(onLogin))).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', details: { resumeId: pending } });
   });
 
-  it('is ready after the code, and logs in once', async () => {
+  it('is ready after the code and logs in once', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });
@@ -223,7 +223,7 @@ describe('second factor of a flow', () => {
     expect(simulator.requests.map(({ path }) => path)).toEqual([LOGIN_PATH, LOGIN_PATH]);
   });
 
-  it('sends a code once, whoever repeats it', async () => {
+  it('sends a code once, even when it is repeated', async () => {
     const { simulator, session } = await waiting();
     const state = await session.login(onLogin);
     const id = state.state === 'pending' ? state.resumeId : '';
@@ -242,7 +242,7 @@ describe('second factor of a flow', () => {
     expect(listSecondStepAnswers(simulator)).toHaveLength(1);
   });
 
-  it('waits for the next step where there are several', async () => {
+  it('waits for the next step when there are several', async () => {
     const { simulator, session } = await waiting(2);
     await session.login(onLogin);
     const next = await session.resume('123456', undefined, onLogin);
@@ -250,7 +250,7 @@ describe('second factor of a flow', () => {
     expect(await session.resume('123456', undefined, onLogin)).toEqual({ state: 'ready' });
   });
 
-  it('is forgotten with the key', async () => {
+  it('is dropped with the key', async () => {
     const { simulator, session } = await waiting();
     await session.login(onLogin);
     expect(session.forget()).toEqual({ state: 'none' });
@@ -270,13 +270,13 @@ describe('one-time codes', () => {
     [20000000000, 'sha1', '65353130'],
     [59, 'sha256', '46119246'],
     [1111111111, 'sha512', '99943326'],
-  ])('of second %i by %s', (second, algorithm, expected) => {
+  ])('match RFC 6238 at second %i for %s', (second, algorithm, expected) => {
     const length = { sha1: 20, sha256: 32, sha512: 64 }[algorithm] ?? 0;
     const key = Buffer.from('1234567890'.repeat(7).slice(0, length));
     expect(createTotpCode(key, Math.floor(second / 30), 8, algorithm)).toBe(expected);
   });
 
-  it('read base32 and otpauth addresses', () => {
+  it('accept base32 and otpauth addresses', () => {
     expect(parseTotpSecret('jbsw-y3dp ehpk3pxp====').key.toString('latin1')).toBe('Hello!\u00de\u00ad\u00be\u00ef');
     expect(parseTotpSecret('otpauth://totp/VPN:admin?secret=JBSWY3DPEHPK3PXP&digits=8&period=60&algorithm=SHA-256')).toMatchObject({
       digits: 8,
@@ -302,7 +302,7 @@ describe('one-time codes', () => {
     ...['digits=5', 'digits=9', 'period=4', 'period=301', 'period=x', 'algorithm=md5'].map(
       (more) => `otpauth://totp/x?secret=JBSWY3DPEE&${more}`,
     ),
-  ])('cannot be computed from %j, which is not quoted', (text) => {
+  ])('refuse the secret %j without quoting it', (text) => {
     expect(getThrownError(() => parseTotpSecret(text))).toMatchObject({
       code: 'BAD_CONFIG',
       message: 'totpSecret cannot be read. Enter the base32 text that the authenticator was set up with, or its otpauth:// address.',
@@ -315,14 +315,14 @@ describe('one-time codes', () => {
   const codesAt = (at: number, coordination: Coordination): Promise<OneTimeCode> =>
     reserveOneTimeCode(secret, coordination, AbortSignal.timeout(15_000), () => at);
 
-  it('are of different steps, in order, for all who ask at once', async () => {
+  it('come from different steps, in order, for concurrent callers', async () => {
     // Just before a step: the second asks for the next one, which is really waited for.
     const at = 2_000_000 * 5000 - 200;
     const codes = await Promise.all([codesAt(at, processCoordination), codesAt(at, processCoordination)]);
     expect(codes.map((next) => next.code)).toEqual([createTotpCode(key, 1_999_999), createTotpCode(key, 2_000_000)]);
   });
 
-  it('are free again when whoever asked was cancelled while the step was taken', async () => {
+  it('are released when the caller is canceled during the reservation', async () => {
     const stop = new AbortController();
     class Slow extends ProcessCoordination {
       override async update(...change: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
@@ -363,7 +363,7 @@ describe('one-time codes', () => {
     ['the clock was set back by more', [99, 103, 99], 15_000],
     ['something else is remembered', { 100: true }, undefined],
     ['other things are remembered among them', ['100', 100], 'waits'],
-  ])('of a step may be sent or not: %s', async (_what, spent, clockSetBackMs) => {
+  ])('choose the right step when %s', async (_what, spent, clockSetBackMs) => {
     const [next, steps] = await after(spent, 100);
     if (clockSetBackMs === 'waits')
       expect([next, steps]).toEqual(['waits', (spent as unknown[]).filter((step) => typeof step === 'number')]);
@@ -373,7 +373,7 @@ describe('one-time codes', () => {
     }
   });
 
-  it('that were sent are remembered for a day, of the latest 64', async () => {
+  it('are remembered for a day, the latest 64 of them', async () => {
     const [, steps] = await after(
       Array.from({ length: 64 }, (_, index) => index),
       100,
@@ -381,7 +381,7 @@ describe('one-time codes', () => {
     expect(steps).toEqual([...Array.from({ length: 63 }, (_, index) => index + 1), 100]);
   });
 
-  it('that are given back leave the others spent', async () => {
+  it('stay spent when another one is released', async () => {
     const spent: unknown[] = [];
     class Seen extends ProcessCoordination {
       override async update(...given: Parameters<ProcessCoordination['update']>): ReturnType<ProcessCoordination['update']> {
@@ -397,7 +397,7 @@ describe('one-time codes', () => {
     expect(spent).toEqual([[100], [100, 101], [100]]);
   });
 
-  it('are waited for no longer by whoever is cancelled, however long a step is', async () => {
+  it('stop waiting when the caller is canceled, however long a step is', async () => {
     const long = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=300';
     const coordination = new ProcessCoordination();
     await reserveOneTimeCode(long, coordination, undefined, () => 300_000);
@@ -407,13 +407,13 @@ describe('one-time codes', () => {
     await expect(waiting).rejects.toThrow();
   });
 
-  it('are not spent by whoever was cancelled before', async () => {
+  it('are not reserved for a caller that was canceled before', async () => {
     const coordination = new ProcessCoordination();
     await expect(reserveOneTimeCode(secret, coordination, AbortSignal.abort(), () => 500_000)).rejects.toThrow();
     expect(coordination.size.entries).toBe(0);
   });
 
-  it.concurrent('of a clock that was set back: of now if that is long ago, else of the step after the latest', async () => {
+  it.concurrent('continue after the latest step, or at the current one after a large clock change', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
     await codesAt(at, coordination);
@@ -425,7 +425,7 @@ describe('one-time codes', () => {
     expect(await codesAt(at - 200, coordination)).toMatchObject({ code: createTotpCode(key, 2_000_001), clockSetBackMs: undefined });
   });
 
-  it.concurrent('wait two steps at most, then say so', async () => {
+  it.concurrent('wait at most two steps, then report it', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000 - 200;
     const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => codesAt(at, coordination)));
@@ -444,7 +444,7 @@ describe('one-time codes', () => {
     ]);
   });
 
-  it('are given back when they were not sent', async () => {
+  it('are released when they were not sent', async () => {
     const coordination = new ProcessCoordination();
     const at = 2_000_000 * 5000;
     const first = await codesAt(at, coordination);

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Transport } from '../../../src/http/transport';
-import { accountHash, sessionKey } from '../../../src/login/account-key';
+import { accountHash, sessionKey } from '../../../src/login/account-state';
 import { AccountState, resetAccounts } from '../../../src/login/account-state';
 import { BackOff } from '../../../src/login/back-off';
-import { SessionApiKey } from '../../../src/login/session-api-key';
+import { SessionApiKey } from '../../../src/login/pending-login';
 import { PendingLogin } from '../../../src/login/pending-login';
 import { proveLogin, unprovableReason } from '../../../src/login/prove-login';
 import { Session } from '../../../src/login/session';
@@ -61,8 +61,8 @@ function held(simulator: Simulator): () => void {
 const flow: Partial<Settings> = { secondFactor: 'flow' };
 const byCode: SimulatorOptions = { secondFactor: { password: '123456' } };
 
-describe('a session', () => {
-  it('that is closed gives no key, and says why', async () => {
+describe('Session', () => {
+  it('refuses to give a key after close and says why', async () => {
     const { session, again } = await driven();
     const other = again();
     session.close();
@@ -75,7 +75,7 @@ describe('a session', () => {
     expect((await expectFailure(session.key(silent))).code).toBe('ABORTED');
   });
 
-  it('has one login for those that come while it is under way, not the one that was forgotten', async () => {
+  it('shares one running login, except a forgotten one', async () => {
     const { simulator, session } = await driven();
     const first = held(simulator);
     const before = session.key(silent);
@@ -92,7 +92,7 @@ describe('a session', () => {
     expect([simulator.logins, session.currentKey === old, session.currentKey === (await after)]).toEqual([2, false, true]);
   });
 
-  it('knows a key as a secret, also as the header carries it, and whoever comes later', async () => {
+  it('masks a key, also in header form, for all present and later gateways', async () => {
     const { session, redactor, again } = await driven();
     const { apiKey, authorization, rejectedWhenFresh } = await session.key(silent);
     expect(rejectedWhenFresh).toBe(false);
@@ -101,7 +101,7 @@ describe('a session', () => {
     for (const each of [redactor, later]) expect(each.text(`${apiKey} ${authorization}`)).toBe(`${MASK} Basic ${MASK}`);
   });
 
-  it('of a pasted key keeps it, whoever wants it forgotten, until it is refused', async () => {
+  it('keeps a pasted key until the appliance refuses it, even after forget', async () => {
     const { simulator, session, again } = await driven({ login: 'key', apiKey: 'pasted' });
     const { currentKey } = session;
     expect(currentKey?.apiKey).toBe('pasted');
@@ -121,7 +121,7 @@ describe('a session', () => {
   });
 });
 
-describe('answers to requests', () => {
+describe('Session.recordResponse', () => {
   it.each([
     [199, false],
     [200, true],
@@ -131,14 +131,14 @@ describe('answers to requests', () => {
     [404, true],
     [499, true],
     [500, false],
-  ])('of %i show that the key is taken: %s', async (status, accepted) => {
+  ])('after status %i marks the key as accepted: %s', async (status, accepted) => {
     const { session } = await driven();
     const key = await session.key(silent);
     session.recordResponse(key, status);
     expect(key.isAccepted).toBe(accepted);
   });
 
-  it('that show it end a pause of logins, and make the next refusal a first one again', async () => {
+  it('ends a pause and resets its length when a key is accepted', async () => {
     const { settings, session, coordination } = await driven();
     const first = await session.key(silent);
     await session.handleUnauthorized(first);
@@ -152,8 +152,8 @@ describe('answers to requests', () => {
   });
 });
 
-describe('a key that is refused twice at once', () => {
-  it('takes along no key that came between', async () => {
+describe('a key that gets two refusals at once', () => {
+  it('does not take a newer key with it', async () => {
     let hold: Promise<void> | undefined;
     class Slow extends ProcessCoordination {
       override async get(key: string): ReturnType<ProcessCoordination['get']> {
@@ -176,7 +176,7 @@ describe('a key that is refused twice at once', () => {
 });
 
 describe('a login that waits for a code', () => {
-  it('is said to be none where nobody has begun it', async () => {
+  it('cannot be resumed when no login was started', async () => {
     const { session } = await driven(flow, byCode);
     expect(await expectFailure(session.resume('123456', undefined, silent))).toMatchObject({
       code: 'BAD_INPUT',
@@ -192,7 +192,7 @@ describe('a login that waits for a code', () => {
     expect(missing.details).not.toHaveProperty('resumeId');
   });
 
-  it('says what it waits for, and takes one code', async () => {
+  it('reports its step and accepts one code', async () => {
     const { simulator, session, redactor } = await driven(flow, byCode);
     const state = await session.login(silent);
     const [resumeId] = simulator.state.login.pending.keys();
@@ -213,7 +213,7 @@ describe('a login that waits for a code', () => {
     expect(redactor.text(`code 123456, ${header}`)).toBe(`code ${MASK}, ${MASK}`);
   });
 
-  it('is resumed although logins pause: somebody has the code now', async () => {
+  it('can be resumed while logins pause, because a person has the code now', async () => {
     const { settings, session, coordination } = await driven(flow, byCode);
     await session.login(silent);
     await new BackOff(settings, coordination).pause('APPLIANCE_ERROR', 503);
@@ -222,7 +222,7 @@ describe('a login that waits for a code', () => {
     expect((await expectFailure(session.login(silent))).code).toBe('LOGIN_PAUSED');
   });
 
-  it('is joined by those who want the key while its code is on the way', async () => {
+  it('is shared by callers that want the key while the code is sent', async () => {
     const { simulator, session } = await driven(flow, byCode);
     await session.login(silent);
     const go = held(simulator);
@@ -239,7 +239,7 @@ describe('a login that waits for a code', () => {
 describe('a second step that the settings answer', () => {
   const second: Partial<Settings> = { secondFactor: 'password', secondPassword: 'second one' };
 
-  it('is answered under the first name where there is no second one', async () => {
+  it('uses the first user name when no second one is set', async () => {
     const { simulator, session } = await driven(second, { secondFactor: { password: 'second one' } });
     await session.key(silent);
     const [, step] = simulator.requests;
@@ -247,9 +247,9 @@ describe('a second step that the settings answer', () => {
   });
 
   it.each<[string, Partial<Settings>, number, string]>([
-    ['is not there', {}, 1, 'The appliance asks for a second factor, but the settings have none. Choose one there.'],
-    ['is not enough', second, 2, 'The appliance took the second factor and asks for yet another step, which nothing here can answer.'],
-  ])('%s: nobody logs in until the pause is over, and each is told the step', async (_what, more, requests, message) => {
+    ['is missing', {}, 1, 'The appliance asks for a second factor, but the settings have none. Choose one there.'],
+    ['is not sufficient', second, 2, 'The appliance took the second factor and asks for yet another step, which nothing here can answer.'],
+  ])('prevents logins until the pause ends when it %s, and every error names the step', async (_what, more, requests, message) => {
     const { simulator, session } = await driven(more, { secondFactor: { password: 'second one', steps: Infinity } });
     const error = await expectFailure(session.key(silent));
     const resumeId = [...simulator.state.login.pending.keys()].at(-1);
@@ -262,14 +262,14 @@ describe('a second step that the settings answer', () => {
 
   const totp: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' };
 
-  it('by a code that is refused says that codes depend on the time', async () => {
+  it('mentions the clock when a code is refused', async () => {
     const { session } = await driven(totp, { secondFactor: { password: 'no code' } });
     const error = await expectFailure(session.key(silent));
     expect(error).toMatchObject({ code: 'LOGIN_REJECTED', details: { status: 401 } });
     expect(error.message).toMatch(/interface\. Codes depend on the time: compare the clocks of the appliance and of this machine\.$/);
   });
 
-  it('by a code that may have been taken spends it, and says nothing of clocks', async () => {
+  it('spends a code that may have been accepted and does not mention the clock', async () => {
     const step = Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000;
     // The next step begins in a third of a second; the clock stands, the waiting is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
@@ -284,7 +284,7 @@ describe('a second step that the settings answer', () => {
   });
 });
 
-describe('a login under way', () => {
+describe('PendingLogin', () => {
   const key = new SessionApiKey('a');
   const open = new AbortController().signal;
 
@@ -313,7 +313,7 @@ describe('a login under way', () => {
     return { login, go: () => go(), finish: () => finish(), signals, started };
   }
 
-  it('goes on as long as anybody wants its key, and ends its waiting with the last one', async () => {
+  it('continues while any caller waits and stops its wait with the last one', async () => {
     const { login, signals, started } = working();
     const [one, other] = [new AbortController(), new AbortController()];
     const waiting = [expectFailure(login.waitForKey(one.signal)), expectFailure(login.waitForKey(other.signal))];
@@ -331,7 +331,7 @@ describe('a login under way', () => {
     });
   });
 
-  it('does not even begin to wait where nobody wants the key', async () => {
+  it('does not start to wait when no caller wants the key', async () => {
     const { login, signals, started } = working();
     expect((await expectFailure(login.waitForKey(AbortSignal.abort()))).code).toBe('ABORTED');
     await started;
@@ -339,7 +339,7 @@ describe('a login under way', () => {
     expect((await expectFailure(login.waitForKey(undefined))).code).toBe('ABORTED');
   });
 
-  it('that is past its waiting goes on to its end, whoever leaves', async () => {
+  it('completes after its wait, even when all callers leave', async () => {
     const { login, go, finish, started } = working();
     const stop = new AbortController();
     const left = expectFailure(login.waitForKey(stop.signal));
@@ -353,7 +353,7 @@ describe('a login under way', () => {
     expect(await login.waitForKey(undefined)).toBe(key);
   });
 
-  it('ends with the gateway, which is said, and with what its work fails with', async () => {
+  it('ends with the gateway, and reports that or its own failure', async () => {
     const closing = new AbortController();
     const { login, started } = working(closing.signal);
     const waiting = expectFailure(login.waitForKey(undefined));
@@ -368,8 +368,8 @@ describe('a login under way', () => {
   });
 });
 
-describe('the state of an account', () => {
-  it('remembers a hundred steps that had their answer', () => {
+describe('AccountState', () => {
+  it('remembers the latest hundred answered steps', () => {
     const state = new AccountState();
     const steps = Array.from({ length: 100 }, (_, index) => `step ${index}`);
     expect(steps.map((step) => state.markAnswered(step))).not.toContain(false);
@@ -377,7 +377,7 @@ describe('the state of an account', () => {
     expect([state.markAnswered('one more'), state.markAnswered('step 0'), state.markAnswered('step 2')]).toEqual([true, true, false]);
   });
 
-  it('is not wiped for a gateway that was closed twice, when another one has come', async () => {
+  it('is kept for a newer gateway when an older one closes twice', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { session, again } = await driven();
     const key = await session.key(silent);
@@ -397,7 +397,7 @@ describe('the state of an account', () => {
   });
 });
 
-describe('the name of an account', () => {
+describe('accountHash and sessionKey', () => {
   const url = 'https://vpn.example.com';
   const of = (more: Partial<Settings>): CheckedSettings => checkSettings(settingsFor({ url }, more));
   const totp = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' } as const;
@@ -414,7 +414,7 @@ describe('the name of an account', () => {
     ['second user name', password, { ...password, secondUsername: 'other' }],
     ['second password', password, { ...password, secondPassword: 'c' }],
     ['secret of its codes', totp, { ...totp, totpSecret: 'JBSWY3DPEHPK3PXQ' }],
-  ])('is another one with another %s', (_what, one, other) => {
+  ])('differ for another %s', (_what, one, other) => {
     for (const name of [accountHash, sessionKey]) {
       expect(name(of(one))).toMatch(/^[0-9a-f]{64}$/);
       expect(name(of(one))).toBe(name(of({ ...one, name: 'other', timeout: 7 })));
@@ -432,7 +432,7 @@ describe('the name of an account', () => {
     ['name in the handshake', {}, { tls: { servername: 'a' } }],
     ['certificate of its own', {}, { tls: { cert: 'a' } }],
     ['bundle of its own', {}, { tls: { pfx: 'a' } }],
-  ])('is the same by another %s, but the key is not shared', (_what, one, other) => {
+  ])('share pauses but not the key with another %s', (_what, one, other) => {
     // Most settings say nothing of TLS.
     const bare = settingsFor({ url });
     delete bare.tls;
@@ -442,18 +442,18 @@ describe('the name of an account', () => {
   });
 });
 
-describe('a login that proves that the account gets in', () => {
+describe('proveLogin', () => {
   it.each<[Partial<Settings>, string | undefined]>([
     [{}, undefined],
     [{ login: 'legacy' }, undefined],
     [{ secondFactor: 'password', secondPassword: 'b' }, undefined],
     [{ secondFactor: 'flow' }, 'flow'],
     [{ login: 'key', apiKey: 'a' }, 'key'],
-  ])('with %j can prove nothing because of: %s', (more, why) => {
+  ])('with settings %j is prevented by: %s', (more, why) => {
     expect(unprovableReason(checkSettings(settingsFor({ url: 'https://vpn.example.com' }, more)))).toBe(why);
   });
 
-  it('heeds no pause, begins none, and leaves no trace of its account', async () => {
+  it('ignores pauses, starts none and leaves no trace of its account', async () => {
     const { simulator, settings, coordination, session } = await driven();
     const transport = new Transport(settings);
     onTestFinished(() => transport.close());

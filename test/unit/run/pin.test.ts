@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Gateway } from '../../../src/gateway';
-import { SessionApiKey } from '../../../src/login/session-api-key';
+import { SessionApiKey } from '../../../src/login/pending-login';
 import { LightAbortController } from '../../../src/model/abort';
 import { IdentityPin } from '../../../src/run/identity-pin';
 import {

@@ -8,7 +8,7 @@ import { checkBinary } from '../../helpers/binary-check';
 
 // What the checks of a configuration make of single bytes: of base64, of a ZIP's directory, of what stands before and in the tags of XML.
 
-describe('base64', () => {
+describe('Base64Check on bytes', () => {
   it.each([
     ['QUJD\u0001AAA', '0x01 at byte 4'],
     ['QUJDQUJDQUJD\u007fAAA', '0x7f at byte 12'],
@@ -20,11 +20,11 @@ describe('base64', () => {
     ['QUJDQ===', '"=" at byte 7'],
     ['QUJDQUI=QUJDQUJD', '"Q" at byte 8'],
     ['QUJD<b>AAA', '"<" at byte 4'],
-  ])('%j is none, and it is told where', (text, where) => {
+  ])('rejects %j and names the position', (text, where) => {
     for (const pieces of [1, 4, 1 << 20]) expect(checkBinary(text, pieces)).toBe(`it is not base64: ${where}`);
   });
 
-  it('that is no ZIP has to be long enough, and where only a ZIP will do it is refused', () => {
+  it('requires a minimum length without a ZIP, and a ZIP where only that is valid', () => {
     expect(checkBinary('U2FsdGVkX19hbmQgbW9y')).toBe('it is too short for one');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==')).toBe('base64');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==', 1 << 20, true)).toBe('it is no ZIP, which a configuration without a password is');
@@ -36,9 +36,9 @@ describe('base64', () => {
     ['U2FsdGVkX19h\rbmQgbW9yZSBhbmQgbW9y\rZQ==', 'base64'],
     ['U2FsdGVkX19h \tbmQgbW9yZSBhbmQgbW9y\t\tZQ==', 'base64'],
     ['U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ ==', 'base64'],
-  ])('has lines, and not words: %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
+  ])('distinguishes lines from words in %j', (text, expected) => expect(checkBinary(text)).toBe(expected));
 
-  it('is decoded in pieces of any size, with white space of any kind', () => {
+  it('decodes pieces of any size with any white space', () => {
     for (const pieces of [1, 3, 7, 100]) {
       const decoder = new Base64Decoder();
       const text = 'U2Fs dGVk\t\tX19h\r\n\r\nbmQgbW9y\nZQ==';
@@ -48,7 +48,7 @@ describe('base64', () => {
   });
 });
 
-describe('what stands before the root of a document', () => {
+describe('readDoctype and the XML prolog', () => {
   const doctype = (text: string): string => {
     try {
       const bytes = Buffer.from(`ab${text}`);
@@ -71,23 +71,24 @@ describe('what stands before the root of a document', () => {
     ['<!DOCTYPE a [<!-- ]> " -->]>', '28 declares'],
     [`<!DOCTYPE a [<?b ]>' ?>]>`, '25 declares'],
     ['<!DOCTYPE a [<!ELEMENT b ANY>]>', '31 declares'],
-  ])('%s is one', (text, length) => {
+  ])('accepts the declaration %s', (text, length) => {
     expect(doctype(text)).toBe(length);
     for (let cut = 10; cut < Number.parseInt(length); cut++) expect(doctype(text.slice(0, cut))).toBe('more');
   });
 
-  it.each(['<!DOCTYPE a <b>', '<!DOCTYPE a [] []>', '<!DOCTYPE a ]>', '<!DOCTYPE a [] ]>', '<!DOCTYPE a [] <b>'])('%s is none', (text) =>
-    expect(doctype(text)).toBe('it is not well-formed XML: a malformed document type declaration'),
+  it.each(['<!DOCTYPE a <b>', '<!DOCTYPE a [] []>', '<!DOCTYPE a ]>', '<!DOCTYPE a [] ]>', '<!DOCTYPE a [] <b>'])(
+    'rejects the declaration %s',
+    (text) => expect(doctype(text)).toBe('it is not well-formed XML: a malformed document type declaration'),
   );
 
-  it('of a page of HTML says so', () => {
+  it('reports an HTML page', () => {
     for (const text of ['<!DOCTYPE html>', '<!doctype  \n HTML>', '<!DOCTYPE html PUBLIC "a">'])
       expect(doctype(text)).toBe('it is a page of HTML');
     for (const text of ['<!DOCTYPE a "<!DOCTYPE html">', '<!DOCTYPEhtml>', '<!DOCTYPE a>']) expect(doctype(text)).toBe(String(text.length));
     expect(readDoctype(Buffer.from('<!DOCTYPE html>'), 0, 11)).toBeUndefined();
   });
 
-  it('says how it is written', () => {
+  it('reads the declared encoding', () => {
     const xml = (rest: string): boolean => isDeclaredUtf8(`xml version="1.0"${rest}`);
     const yes = [
       '',
@@ -103,7 +104,7 @@ describe('what stands before the root of a document', () => {
     expect(xml(' noencoding="x"')).toBe(true);
   });
 
-  it('a reference stands for a character, or for none', () => {
+  it('validates character references', () => {
     const good = [
       '&amp;',
       '&x1;',
@@ -126,8 +127,8 @@ describe('what stands before the root of a document', () => {
   });
 });
 
-describe('what stands in tags', () => {
-  it('is told to whoever reads it, with the texts, however the bytes come', () => {
+describe('XmlCheck events', () => {
+  it('report tags, attributes and texts, however the bytes arrive', () => {
     const told = (document: string, size: number): string => {
       let log = '';
       const of = (buffer: Buffer, [start, end]: readonly [number, number]): string => buffer.toString('utf8', start, end);
@@ -145,7 +146,7 @@ describe('what stands in tags', () => {
     for (const size of [1, 2, 7, 1000]) expect(told(document, size)).toBe('<configuration<a b=1 c="&lt;><dx &amp; y<z>]><e f=>> ');
   });
 
-  it('begins and ends with whole characters', () => {
+  it('cut pieces between whole characters', () => {
     for (const text of ['a', 'aé', 'a\u00c0', 'a\u0800', 'a名', 'a😀', '']) {
       const bytes = Buffer.from(text);
       for (let length = 0; length <= bytes.length; length++) {
@@ -159,7 +160,7 @@ describe('what stands in tags', () => {
     ]);
   });
 
-  it('is a name or none', () => {
+  it('follow the rules for names', () => {
     const end = (text: string, from = 0, to = text.length): number => findEndOfName(Buffer.from(text, 'latin1'), from, to);
     expect([end('ab-1.c:_d é'), end('1a'), end('-a'), end(' a'), end(':a'), end('ab cd', 3), end('é>')]).toEqual([9, 0, 0, 0, 2, 5, 1]);
     expect([end('abc', 0, 2), end('abc', 2, 2), end('a'), end('abc', 1, 1)]).toEqual([2, 2, 1, 1]);
@@ -167,7 +168,7 @@ describe('what stands in tags', () => {
     expect(end('ab<c', 2, 2)).toBe(2);
   });
 
-  it('are attributes, of which each is there once, however many there are', () => {
+  it('refuse duplicate attributes, however many there are', () => {
     for (const count of [1, 2, 11, 12, 13, 40]) {
       const buffer = Buffer.from(Array.from({ length: count + 1 }, (_, index) => `n${String(index).padStart(2, '0')}`).join(''));
       const names = new AttributeNames();
@@ -185,7 +186,7 @@ describe('what stands in tags', () => {
     }
   });
 
-  it('are names that are remembered until they end', () => {
+  it('keep element names until their end tag', () => {
     const open = new ElementStack();
     const names = ['a', 'bcd', 'x'.repeat(1020), 'y'.repeat(5000), 'z'];
     const buffer = Buffer.from(`  ${names.join('')}`);
@@ -206,7 +207,7 @@ describe('what stands in tags', () => {
     expect([open.depth, open.topLength, open.isTopAt(buffer, 0)]).toEqual([0, 0, true]);
   });
 
-  it('what is not whole is kept until more comes', () => {
+  it('keep incomplete markup until more arrives', () => {
     const carried = new CarryBuffer();
     carried.store(Buffer.from('--abc'), 2);
     expect([carried.length, carried.bytes.toString()]).toEqual([3, 'abc']);

@@ -98,8 +98,8 @@ const BAD: Record<string, [content: string | Buffer, words: RegExp]> = {
   'a tag without end': [`<configuration><a ${'b'.repeat(2 << 20)}`, /does not end/],
 };
 
-describe('XML', () => {
-  it.each(Object.entries(GOOD))('takes %s, in pieces of any size', (_name, content) => {
+describe('the XML check', () => {
+  it.each(Object.entries(GOOD))('accepts %s in pieces of any size', (_name, content) => {
     for (const pieces of [1, 2, 3, 7, 1000, 1 << 20]) expect(verdict('xml', content, pieces)).toBe('xml');
   });
 
@@ -109,22 +109,22 @@ describe('XML', () => {
     }
   });
 
-  it.each(['&#0;', '&#x110000;', '&#xD800;', '&#xFFFE;', '&#8;'])('refuses %s, which is no character', (reference) => {
+  it.each(['&#0;', '&#x110000;', '&#xD800;', '&#xFFFE;', '&#8;'])('refuses %s, which is not a character', (reference) => {
     expect(verdict('xml', configuration(reference))).toMatch(/entity/);
   });
 
-  it.each(['&#9;', '&#xE9;', '&#128512;', '&#x10FFFF;'])('takes %s', (reference) =>
+  it.each(['&#9;', '&#xE9;', '&#128512;', '&#x10FFFF;'])('accepts %s', (reference) =>
     expect(verdict('xml', configuration(reference))).toBe('xml'),
   );
 
-  it('refuses every cut of a good one', () => {
+  it('refuses every truncation of a valid document', () => {
     const whole = Buffer.from(
       `<?xml version="1.0"?>\n<configuration a="b"><u>Jörg &amp; Co</u><![CDATA[<>]]><!-- c --><e/></configuration>`,
     );
     for (let length = 0; length < whole.length; length++) expect(verdict('xml', whole.subarray(0, length))).not.toBe('xml');
   });
 
-  it('takes another encoding at its word', () => {
+  it('accepts a document in another declared encoding', () => {
     const text = '<?xml version="1.0" encoding="ISO-8859-1"?><configuration>Grüße</configuration>';
     expect(verdict('xml', Buffer.from(text, 'latin1'))).toBe('xml');
   });
@@ -167,7 +167,7 @@ function acceptedBySax(document: string): boolean {
   return good && root === 'configuration';
 }
 
-describe('base64', () => {
+describe('the base64 check', () => {
   const zip = writeZip({ 'system.xml': configuration('<a/>').repeat(50), 'user.xml': configuration('ü') });
   const flat = zip.toString('base64');
   const lines = `${(flat.match(/.{1,76}/g) ?? []).join('\r\n')}\r\n`;
@@ -179,30 +179,30 @@ describe('base64', () => {
     for (const pieces of [1, 3, 64, 77, 1 << 20]) expect(verdict('binary', text, pieces)).toBe('zip');
   });
 
-  it('gives the files of the ZIP', () => {
+  it('returns the entries of the ZIP', () => {
     const check = new Base64Check();
     check.write(Buffer.from(lines));
     const { entries }: ContentCheckResult = check.end();
     expect(entries?.map(({ name }) => name)).toEqual(['system.xml', 'user.xml']);
   });
 
-  it('takes what is no ZIP', () => {
+  it('accepts content that is not a ZIP', () => {
     expect(verdict('binary', Buffer.from('Salted__ and more').toString('base64'))).toBe('base64');
   });
 
-  it.each(['Service unavailable please try later', 'Please log in again using your own name'])('refuses words: %s', (words) => {
+  it.each(['Service unavailable please try later', 'Please log in again using your own name'])('refuses the words %s', (words) => {
     expect(words.replaceAll(' ', '').length % 4).toBe(0);
     expect(verdict('binary', words)).toMatch(/words/);
   });
 
   it.each(['  U2FsdGVkX19hbmQgbW9yZSBhbmQgbW9yZQ==  ', 'U2FsdGVkX19h \r\n bmQgbW9yZSBhbmQgbW9yZQ=='])(
-    'takes blanks around lines: %j',
+    'accepts blanks around the lines of %j',
     (text) => {
       expect(verdict('binary', text)).toBe('base64');
     },
   );
 
-  it('refuses every cut of a ZIP', () => {
+  it('refuses every truncation of a ZIP', () => {
     for (let length = 0; length < flat.length; length++) expect(verdict('binary', flat.slice(0, length))).not.toBe('zip');
     for (let length = 12; length < flat.length; length++) expect(verdict('binary', flat.slice(0, length))).not.toBe('base64');
   });
@@ -220,7 +220,7 @@ describe('base64', () => {
     for (const pieces of [1, 1 << 20]) expect(verdict('binary', text, pieces)).toMatch(words);
   });
 
-  it('keeps the end of a long one', () => {
+  it('keeps the end of long content', () => {
     const large = writeZip({ 'a.bin': Buffer.alloc(64).toString('hex') });
     const long = Buffer.concat([large.subarray(0, 0), padded(large, 20 << 20)]);
     const text = long.toString('base64').replace(/.{76}/g, '$&\n');
@@ -253,7 +253,7 @@ function padded(zip: Buffer, bytes: number): Buffer {
   return Buffer.concat([zip.subarray(0, directory), Buffer.alloc(bytes, 7), end]);
 }
 
-it('checks documents without a fixed root for others', () => {
+it('accepts any root element when none is fixed', () => {
   const check = new XmlCheck(undefined, null);
   check.write(Buffer.from('<anything/>'));
   expect(() => check.end()).not.toThrow();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../../src/model/error';
 import { toFileError } from '../../../src/files/file-error';
-import { checkFolderWritable } from '../../../src/files/check-writable';
+import { checkFolderWritable } from '../../../src/files/file-error';
 import { readJsonFile } from '../../../src/files/read-json-file';
 import { FileOutput } from '../../../src/transfer/outputs';
 import {
@@ -28,7 +28,7 @@ import { createTemporaryFolder } from '../../helpers/temporary';
 const names = (place: string): string[] => readdirSync(place).sort();
 const fault = (code: string): Error => Object.assign(new Error('broken'), { code });
 
-describe('a fault of the file system', () => {
+describe('toFileError', () => {
   it.each([
     ['ENOENT', 'it, or its folder, does not exist'],
     ['ENOTDIR', 'a part of its path is not a folder'],
@@ -42,25 +42,25 @@ describe('a fault of the file system', () => {
     ['EBUSY', 'another program uses it'],
     ['EIO', 'the disk does not answer'],
     ['EODD', 'broken'],
-  ])('%s is told in words', (code, words) => {
+  ])('explains %s in words', (code, words) => {
     const { code: told, message, details } = toFileError(fault(code), '/x/y', 'read');
     expect([told, message]).toEqual(['BAD_INPUT', `/x/y cannot be read: ${words} (${code}).`]);
     expect(details).toEqual({ sent: false, extra: { system: code, file: '/x/y' } });
   });
 
-  it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('%s is a lack of room', (code) => {
+  it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('treats %s as a full disk', (code) => {
     const { code: told, message, details } = toFileError(fault(code), '/x', 'written');
     const words = `/x cannot be written: there is no room left on the disk (${code}). Make room, then try again.`;
     expect([told, message, details]).toEqual(['LIMIT', words, { sent: false, extra: { system: code, file: '/x' } }]);
   });
 
-  it('without a code is told in its own words, and one that is told already stays', () => {
+  it('uses the message of errors without a code and keeps a GatewayError', () => {
     expect(toFileError(new Error('odd'), '/x', 'written').message).toBe('/x cannot be written: odd.');
     const told = new GatewayError('LIMIT', 'Told.');
     expect(toFileError(told, '/x', 'read')).toBe(told);
   });
 
-  it('is told of a folder', async () => {
+  it('explains a folder that is not writable', async () => {
     const place = createTemporaryFolder();
     await checkFolderWritable(place);
     writeFileSync(join(place, 'x'), '');
@@ -72,13 +72,13 @@ describe('a fault of the file system', () => {
   });
 });
 
-describe('a file that another program has open for a moment', () => {
+describe('retryWhileLocked', () => {
   const held = (code: string, times: number): (() => Promise<string>) => {
     let left = times;
     return () => (left-- > 0 ? Promise.reject(fault(code)) : Promise.resolve('done'));
   };
 
-  it('is waited for on Windows, but not for ever', async () => {
+  it('retries on Windows for a limited time', async () => {
     const waited = async (code: string): Promise<void> => {
       expect(await retryWhileLocked(held(code, 3), 'win32')).toBe('done');
       await expect(retryWhileLocked(held(code, 1000), 'win32')).rejects.toMatchObject({ code });
@@ -86,7 +86,7 @@ describe('a file that another program has open for a moment', () => {
     await Promise.all(['EPERM', 'EACCES', 'EBUSY'].map(waited));
   });
 
-  it('is none elsewhere, nor what fails for another reason', async () => {
+  it('does not retry on other systems or for other errors', async () => {
     await expect(retryWhileLocked(held('EPERM', 1), 'linux')).rejects.toMatchObject({ code: 'EPERM' });
     await expect(retryWhileLocked(held('ENOSPC', 1), 'win32')).rejects.toMatchObject({ code: 'ENOSPC' });
     await removeFile(join(createTemporaryFolder(), 'none'));
@@ -94,7 +94,7 @@ describe('a file that another program has open for a moment', () => {
   });
 });
 
-it('a file of JSON is what it holds, nothing where it is none, and not there where it is not', async () => {
+it('readJsonFile distinguishes JSON, other content and a missing file', async () => {
   const file = join(createTemporaryFolder(), 'x.json');
   expect(await readJsonFile(file)).toBeUndefined();
   for (const [text, value] of [
@@ -111,8 +111,8 @@ it('a file of JSON is what it holds, nothing where it is none, and not there whe
   expect((await expectFailure(readJsonFile(join(file, '..')))).message).toMatch(/ cannot be read: it is a folder \(EISDIR\)\.$/);
 });
 
-describe('a file that is being written', () => {
-  it('is beside its target, for its owner only, until it is whole', async () => {
+describe('AtomicFile', () => {
+  it('writes beside its target, for the owner only, until it is complete', async () => {
     const place = createTemporaryFolder();
     const target = join(place, 'x');
     const [first, second] = [await AtomicFile.create(target), await AtomicFile.create(target)];
@@ -135,7 +135,7 @@ describe('a file that is being written', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('is on the disk before it has its name, where that is asked for', async () => {
+  it('syncs the file before the rename when asked to', async () => {
     const place = createTemporaryFolder();
     for (const durable of [true, false]) {
       let synced = 0;
@@ -152,7 +152,7 @@ describe('a file that is being written', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('says of its target what is wrong with it', async () => {
+  it('names its target in errors', async () => {
     const target = join(createTemporaryFolder(), 'x');
     const output = await FileOutput.create(target, true);
     await withPatchedFileHandles({ write: () => Promise.reject(fault('EIO')), sync: () => Promise.reject(fault('ENOSPC')) }, async () => {
@@ -171,7 +171,7 @@ describe('a file that is being written', () => {
     expect((await expectFailure(FileOutput.create(none, true))).message).toContain(`${none} cannot be written: it, or its folder`);
   });
 
-  it('that its process has left is swept: that of an ended one, and of another machine after half a day', async () => {
+  it('removes partial files of ended processes, and of other machines after half a day', async () => {
     const place = createTemporaryFolder();
     const { pid: ended } = spawnSync(process.execPath, ['-e', '']);
     const left = (who: string, target = 'x'): string => `${target}.${who}-1.partial`;
@@ -197,7 +197,7 @@ describe('a file that is being written', () => {
     expect(await isOwnerGone(join(place, 'gone'), '0badcafe', 1)).toBe(false);
   });
 
-  it('belongs to a process that lives, also where it is another user’s', () => {
+  it('keeps partial files of a living process, even of another user', () => {
     expect([isProcessAlive(process.pid), isProcessAlive(spawnSync(process.execPath, ['-e', '']).pid)]).toEqual([true, false]);
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
       throw fault('EPERM');

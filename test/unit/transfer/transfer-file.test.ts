@@ -36,7 +36,7 @@ function cutAt(fraction: number, then: 'cut' | 'hang' = 'cut'): Promise<RawServe
 }
 
 describe('an export to a file', () => {
-  it('replaces the file in one step and tells size and hash', async () => {
+  it('replaces the file atomically and reports size and hash', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const file = join(createTemporaryFolder(), 'day.xml');
     writeFileSync(file, GOOD);
@@ -47,7 +47,7 @@ describe('an export to a file', () => {
     expect(listNames(join(file, '..'))).toEqual(['day.xml']);
   });
 
-  it('follows a link and leaves it a link', async () => {
+  it('follows a link and keeps it', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const path = createTemporaryFolder();
     mkdirSync(join(path, 'real'));
@@ -58,7 +58,7 @@ describe('an export to a file', () => {
     expect(listNames(path)).toEqual(['link.xml', 'real']);
   });
 
-  it.each([0, 0.5, 0.999])('that is cut at %s leaves the file as it was', async (fraction) => {
+  it.each([0, 0.5, 0.999])('keeps the previous file when it is cut at %s', async (fraction) => {
     const server = await cutAt(fraction);
     const file = join(createTemporaryFolder(), 'day.xml');
     writeFileSync(file, GOOD);
@@ -73,7 +73,7 @@ describe('an export to a file', () => {
   it.each([
     ['a page of HTML', '<html><body>Sorry</body></html>'],
     ['a document that ends early', LARGE.slice(0, -5)],
-  ])('of %s makes none', async (_name, body) => {
+  ])('creates no file for %s', async (_name, body) => {
     const server = await startRawServer(() => httpResponse(200, body, XML));
     const path = createTemporaryFolder();
     const error = await expectFailure(gatewayFor(server).run('transfer.export-xml', { file: join(path, 'day.xml') }));
@@ -81,7 +81,7 @@ describe('an export to a file', () => {
     expect(listNames(path)).toEqual([]);
   });
 
-  it('is cancelled without a trace', async () => {
+  it('leaves no trace when canceled', async () => {
     const server = await cutAt(0.5, 'hang');
     const path = createTemporaryFolder();
     const abort = new AbortController();
@@ -94,7 +94,7 @@ describe('an export to a file', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('has a time limit of its own', async () => {
+  it('has its own time limit', async () => {
     const gateway = gatewayFor(await cutAt(0.5, 'hang'), { timeout: 30, transferTimeout: 0.3 });
     const error = await expectFailure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['TIMEOUT', expect.stringContaining('did not end within 0.3 s')]);
@@ -102,7 +102,7 @@ describe('an export to a file', () => {
     expect((await slow.gateway.run('transfer.export-xml')).envelope.ok).toBe(true);
   });
 
-  it('that cannot be written is told before anything is sent', async () => {
+  it('reports a file that cannot be written before it sends anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = createTemporaryFolder();
     for (const file of [join(path, 'missing/day.xml'), path, '/dev/null', '  ']) {
@@ -113,7 +113,7 @@ describe('an export to a file', () => {
     expect(simulator.logins).toBe(0);
   });
 
-  it('says so when the disk is full or read-only', async ({ skip }) => {
+  it('reports a full or read-only disk', async ({ skip }) => {
     const disk = mountSmallDisk(1 << 20);
     if (!disk) skip('this process may not mount a file system');
     const { path = '' } = disk ?? {};
@@ -130,7 +130,7 @@ describe('an export to a file', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('that was killed leaves nothing that the next one does not clean up', async () => {
+  it('removes what a killed export left behind', async () => {
     const server = await cutAt(0.5, 'hang');
     const path = createTemporaryFolder();
     const file = join(path, 'day.xml');
@@ -155,7 +155,7 @@ describe('an export to a file', () => {
 });
 
 describe('an import from a file', () => {
-  it('sends the file and tells how far it is', async () => {
+  it('sends the file and reports progress', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { transferMs: 600 } });
     const path = createTemporaryFolder();
     await gateway.run('transfer.export-xml', { file: join(path, 'a.xml'), password: AWKWARD_PASSWORD });
@@ -170,7 +170,7 @@ describe('an import from a file', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('of a large one that is refused, cut or cancelled leaves no file open', async () => {
+  it('closes a large file when the import is refused, cut or canceled', async () => {
     const path = createTemporaryFolder();
     const file = join(path, 'large.xml');
     writeFileSync(file, '');
@@ -193,7 +193,7 @@ describe('an import from a file', () => {
     }
   });
 
-  it('of a file that is missing, empty, a pipe or a folder sends nothing', async () => {
+  it('sends nothing for a missing or empty file, a pipe or a folder', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const path = createTemporaryFolder();
     writeFileSync(join(path, 'empty'), '');
@@ -206,7 +206,7 @@ describe('an import from a file', () => {
   });
 });
 
-it('an import to an appliance that reads slowly arrives as it lies in the file', async () => {
+it('an import to a slow appliance delivers the file unchanged', async () => {
   const file = join(createTemporaryFolder(), 'random');
   const text = randomBytes(24 << 20).toString('base64');
   writeFileSync(file, text);

@@ -11,7 +11,7 @@ import { CheckedUploadStream } from '../../../src/transfer/checked-upload-stream
 import { createContentCheck } from '../../../src/transfer/content-check';
 import { FileUploadStream } from '../../../src/transfer/file-upload-stream';
 import { createConfigurationSource } from '../../../src/transfer/import';
-import { createProgressReporter } from '../../../src/transfer/progress-reporter';
+import { createProgressReporter } from '../../../src/transfer/batching-sink';
 import { MemoryOutput } from '../../../src/transfer/outputs';
 import { ConfigurationReceiver } from '../../../src/transfer/configuration-receiver';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
@@ -26,7 +26,7 @@ const BATCH = 256 * 1024;
 const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const fault = (code: string): Error => Object.assign(new Error('broken'), { code });
 
-it('how far a transfer is, is told four times a second', () => {
+it('createProgressReporter reports four times per second', () => {
   const told: Progress[] = [];
   const report = createProgressReporter(createRunContext({ url: 'https://127.0.0.1:1' }, { onProgress: (advance) => told.push(advance) }));
   const clock = vi.spyOn(performance, 'now');
@@ -49,7 +49,7 @@ it('how far a transfer is, is told four times a second', () => {
   ]);
 });
 
-describe('what streams in', () => {
+describe('ConfigurationReceiver and BatchingSink', () => {
   /** A consumer that works when it is let. */
   function held(): {
     consumed: Buffer[];
@@ -78,7 +78,7 @@ describe('what streams in', () => {
     };
   }
 
-  it('is held up while four batches wait, and is handed on in order, in memory that is used again', async () => {
+  it('pause at four waiting batches, keep the order and reuse memory', async () => {
     const { consumed, places, next, consumer } = held();
     const told: unknown[] = [];
     const flow: string[] = [];
@@ -110,7 +110,7 @@ describe('what streams in', () => {
     expect(flow.length % 2).toBe(0);
   });
 
-  it('ends with the first fault, and nothing is handed on after it', async () => {
+  it('stop at the first fault and pass nothing on after it', async () => {
     const consumed: number[] = [];
     const failed: string[] = [];
     const consume = (batch: Buffer): Promise<void> => {
@@ -128,7 +128,7 @@ describe('what streams in', () => {
     expect([consumed, failed]).toEqual([[BATCH, BATCH], ['full']]);
   });
 
-  it('is stopped when what was begun has ended', async () => {
+  it('stop after the current batch has ended', async () => {
     const { consumed, next, consumer } = held();
     const sink = new BatchingSink(
       consumer,
@@ -146,7 +146,7 @@ describe('what streams in', () => {
     expect(consumed).toHaveLength(1);
   });
 
-  it('is checked, hashed and stored', async () => {
+  it('check, hash and store the content', async () => {
     const receive = async (text: string, { check = true, hash = true } = {}) => {
       const output = new MemoryOutput();
       const receiver = new ConfigurationReceiver({
@@ -178,7 +178,7 @@ describe('what streams in', () => {
     }
   });
 
-  it('says what became of it where it goes', async () => {
+  it('report the failure of the output', async () => {
     const full = new GatewayError('LIMIT', 'No room.');
     const discarded = vi.fn(() => Promise.resolve());
     const output = { write: () => Promise.reject(full), end: () => Promise.reject(full), discard: discarded };
@@ -189,7 +189,7 @@ describe('what streams in', () => {
     expect(discarded).toHaveBeenCalledTimes(1);
   });
 
-  it('is kept for a message, up to 256 MiB', async () => {
+  it('keep content for a message up to 256 MiB', async () => {
     const output = new MemoryOutput();
     const batch = Buffer.from('abc');
     await output.write(batch);
@@ -206,8 +206,8 @@ describe('what streams in', () => {
   });
 });
 
-describe('what is sent', () => {
-  it('of a file is what is in it, however long it is, and the file is closed', async () => {
+describe('upload streams', () => {
+  it('send a file of any length and close it', async () => {
     const path = join(createTemporaryFolder(), 'x');
     for (const size of [1, 512 * 1024, 512 * 1024 + 1, 3 * 1024 * 1024]) {
       const places = new Set<ArrayBufferLike>();
@@ -230,7 +230,7 @@ describe('what is sent', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('ends where the file is shorter than it was, or cannot be read or closed', async () => {
+  it('fail when the file has become shorter or cannot be read or closed', async () => {
     const path = join(createTemporaryFolder(), 'x');
     writeFileSync(path, 'abcdef');
     const content = new FileUploadStream(await open(path), 6);
@@ -253,7 +253,7 @@ describe('what is sent', () => {
     expect(listOpenFiles()).toEqual([]);
   });
 
-  it('and was looked at before ends before its end where it is another', async () => {
+  it('end early when checked content has changed', async () => {
     const send = async (given: string, pieces: readonly string[], isWhole?: () => boolean): Promise<string> => {
       const changed = (): GatewayError => new GatewayError('CONFLICT', 'Changed.');
       const content = new CheckedUploadStream({
@@ -281,7 +281,7 @@ describe('what is sent', () => {
     expect(await send('', [])).toBe('Changed.: , 0');
   });
 
-  it('comes from what is given or from a file, and from one of them', async () => {
+  it('take either a value or a file', async () => {
     const file = join(createTemporaryFolder(), 'x');
     writeFileSync(file, 'from the file');
     const given = createConfigurationSource('xml', 'grün', undefined);

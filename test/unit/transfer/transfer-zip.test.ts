@@ -55,8 +55,8 @@ function zipOf(entries: readonly Written[], { body = 100, comment = '', wide, ..
 
 const namesOf = (bytes: Buffer, total = bytes.length): string[] | undefined => readZipDirectory(bytes, total)?.map(({ name }) => name);
 
-describe('the directory of a ZIP', () => {
-  it('tells of each file what it says', () => {
+describe('readZipDirectory', () => {
+  it('returns the fields of each entry', () => {
     const one = { name: 'größe.xml', method: 8, crc: 1, packed: 2, size: 3, offset: 4 };
     const other = { name: 'b', method: 0, crc: 0xfffffffe, packed: 20, size: 30, offset: 40 };
     const bytes = zipOf([
@@ -69,7 +69,7 @@ describe('the directory of a ZIP', () => {
     ]);
   });
 
-  it('is found behind any comment, and in the last bytes of the file', () => {
+  it('finds the directory behind any comment and at the end of the file', () => {
     const many = [{ name: 'a' }, { name: 'b', offset: 99 }];
     const marks = 'PK\u0005\u0006';
     for (const comment of ['', 'x', marks + 'x'.repeat(40), 'x'.repeat(65_535)])
@@ -101,25 +101,25 @@ describe('the directory of a ZIP', () => {
     ['without the way to it', zipOf([{}], { wide: 'at' }).fill(0, 203, 204), 'is missing (ZIP64)'],
     ['that has the way lead out of it', zipOf([{}], { wide: 'at' }).fill(0xff, 211, 212), 'is missing (ZIP64)'],
     ['with no room for ZIP64', zipOf([], { body: 0, at: 0xffffffff }), 'is missing (ZIP64)'],
-  ])('%s is none', (_what, bytes, why) => {
+  ])('refuses a directory %s', (_what, bytes, why) => {
     expect(() => readZipDirectory(bytes, bytes.length)).toThrow(new Error(`its directory ${why}`));
     expect(checkBinary(bytes.length > 22 ? bytes.toString('base64') : '')).toBe(
       bytes.length > 22 ? `it is a ZIP that is cut short or damaged: its directory ${why}` : 'it is empty',
     );
   });
 
-  it('is missing where the way to ZIP64’s leads before what is left', () => {
+  it('returns undefined when the ZIP64 record lies before the tail', () => {
     const bytes = zipOf([{}], { wide: 'at' });
     expect(() => readZipDirectory(bytes.subarray(150), bytes.length)).toThrow('its directory is missing (ZIP64)');
   });
 
-  it('is known by its first four bytes', () => {
+  it('startsLikeZip recognizes the first four bytes', () => {
     const [local, end] = [Buffer.from('PK\u0003\u0004'), Buffer.from('PK\u0005\u0006')];
     expect([local, end, Buffer.concat([local, end])].map(startsLikeZip)).toEqual([true, true, true]);
     expect([local.subarray(0, 3), Buffer.alloc(0), Buffer.from('PK\u0001\u0002')].map(startsLikeZip)).toEqual([false, false, false]);
   });
 
-  it('tells which files can be read', () => {
+  it('isReadableEntry excludes encrypted and ZIP64 entries', () => {
     const plain: ZipEntry = { name: 'a', crc: 0, method: 8, encrypted: false, packed: 1, size: 1, offset: 1 };
     expect(isReadableEntry(plain)).toBe(true);
     for (const odd of [{ encrypted: true }, { packed: 0xffffffff }, { size: 0xffffffff }, { offset: 0xffffffff }])
@@ -127,7 +127,7 @@ describe('the directory of a ZIP', () => {
     expect(readZipDirectory(zipOf([{ offset: 0xffffffff }]), 169)).toHaveLength(1);
   });
 
-  it('is read through base64, however long it is and however it comes', () => {
+  it('reads through base64 of any length and fragmentation', () => {
     // Each length of the last group, and lines of any length.
     for (const comment of ['', 'x', 'xx']) {
       const text = zipOf([{}], { comment }).toString('base64');

@@ -26,8 +26,8 @@ function sha256(data: unknown): string {
     .digest('hex');
 }
 
-describe('export-xml', () => {
-  it('gives the document with its check and hash', async () => {
+describe('transfer.export-xml', () => {
+  it('returns the document with its check and hash', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('transfer.export-xml', { password: AWKWARD_PASSWORD, options: { section: 'users' } });
     expect(String(data)).toMatch(/^<\?xml.*<configuration xmlns=/s);
@@ -59,7 +59,7 @@ describe('export-xml', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('tells what the appliance says instead, whatever the status', async () => {
+  it('reports the message of the appliance, whatever the status', async () => {
     const said = JSON.stringify({ result: { errors: [{ message: 'Export is not possible now' }] } });
     for (const [status, code] of [
       [200, 'APPLIANCE_ERROR'],
@@ -73,7 +73,7 @@ describe('export-xml', () => {
     }
   });
 
-  it('begins again from nothing after a fault of the connection', async () => {
+  it('starts over after a connection fault', async () => {
     let tries = 0;
     const server = await startRawServer((_asked, socket) => {
       if (++tries === 2) return httpResponse(200, XML);
@@ -84,7 +84,7 @@ describe('export-xml', () => {
     expect([String(data), envelope.retries]).toEqual([XML, 1]);
   });
 
-  it('does without the check, and without the hash', async () => {
+  it('skips the check and the hash when told to', async () => {
     const server = await startRawServer(() => httpResponse(200, '<half'));
     const gateway = gatewayFor(server);
     const hashed = await gateway.run('transfer.export-xml', { check: 'hash' });
@@ -95,8 +95,8 @@ describe('export-xml', () => {
   });
 });
 
-describe('export-binary', () => {
-  it('has the password in the body and never in the URL', async () => {
+describe('transfer.export-binary', () => {
+  it('sends the password in the body and never in the URL', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('transfer.export-binary', { export: 'user_config', password: AWKWARD_PASSWORD });
     expect(envelope.verified).toBe('zip');
@@ -105,7 +105,7 @@ describe('export-binary', () => {
     expect(listRequests(simulator)[0]?.headers.accept).toBe('text/html, */*;q=0.5');
   });
 
-  it('refuses what was cut short with status 200', async () => {
+  it('refuses truncated content with status 200', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { binaryCutShort: true } });
     const error = await expectFailure(gateway.run('transfer.export-binary'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/cut short|ends early/)]);
@@ -113,7 +113,7 @@ describe('export-binary', () => {
 });
 
 describe('older releases', () => {
-  it.each([404, 405] as const)('export binary by GET where POST is %i, into a message, a file and a backup', async (binaryExportByPost) => {
+  it.each([404, 405] as const)('export binary by GET where POST gets %i, to a message, a file and a backup', async (binaryExportByPost) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost } });
     const { data, envelope } = await gateway.run('transfer.export-binary', { export: 'user_config' });
     expect(String(data)).toMatch(/^UEsDB/);
@@ -125,7 +125,7 @@ describe('older releases', () => {
     expect(listNames(place)).toHaveLength(3);
   });
 
-  it('keep a password out of the URL: it cannot be used there', async () => {
+  it('never put a password into the URL', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { binaryExportByPost: 405 } });
     const error = await expectFailure(gateway.run('transfer.export-binary', { password: AWKWARD_PASSWORD }));
     expect([error.code, error.cause?.status, error.message]).toEqual([
@@ -136,7 +136,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toEqual([`POST ${BINARY}`]);
   });
 
-  it('get the first error where GET is unknown as well, and the second where it says more', async () => {
+  it('report the first error when GET fails too, or the second when it is more specific', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === BINARY, times: 2, status: 404 });
     expect((await expectFailure(gateway.run('transfer.export-binary'))).code).toBe('NOT_FOUND');
@@ -146,7 +146,7 @@ describe('older releases', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('without XML say to take binary', async () => {
+  it('without XML export suggest binary', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { xmlEndpoints: false } });
     const error = await expectFailure(gateway.run('transfer.export-xml'));
     expect([error.code, error.message]).toEqual(['NOT_FOUND', expect.stringContaining('take binary')]);
@@ -155,7 +155,7 @@ describe('older releases', () => {
     expect((await expectFailure(gateway.run('transfer.import-xml', { xml: XML }))).code).toBe('NOT_FOUND');
   });
 
-  it('take an import without a password only when the form has its part', async () => {
+  it('accept an import without a password only with an empty form part', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { importNeedsPassword: true } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     await gateway.run('transfer.import-xml', { xml });
@@ -164,7 +164,7 @@ describe('older releases', () => {
 });
 
 describe('imports', () => {
-  it('bring back what was exported, with any password', async () => {
+  it('restore what was exported, with any password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data: xml } = await gateway.run('transfer.export-xml', { password: AWKWARD_PASSWORD });
     const { data: binary } = await gateway.run('transfer.export-binary');
@@ -176,7 +176,7 @@ describe('imports', () => {
     expect(listRequestLines(simulator).slice(2)).toEqual([`POST ${IMPORT_XML}`, `PUT ${BINARY}?import=full`]);
   });
 
-  it('send the form with file and password, and the base64 text with its type', async () => {
+  it('send the form with file and password, or base64 text with its type', async () => {
     const server = await startRawServer(() => httpResponse(200, '{"result":{"info":[{"message":"ok"}]}}'));
     const gateway = gatewayFor(server);
     await gateway.run('transfer.import-xml', { xml: XML, password: AWKWARD_PASSWORD });
@@ -189,7 +189,7 @@ describe('imports', () => {
     expect(text?.head).toMatch(/content-type: text\/html; charset=utf-8/i);
   });
 
-  it.each([422, 400, 500, 200] as const)('hand on the words that the interface names, with status %s', async (namedErrorStatus) => {
+  it.each([422, 400, 500, 200] as const)('pass on the message of the appliance with status %s', async (namedErrorStatus) => {
     const { gateway } = await startSimulatorWithGateway({ variants: { namedErrorStatus, namedErrorList: 'info' } });
     const error = await expectFailure(gateway.run('transfer.import-binary', { data: 'no base64!' }));
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringContaining('Failed to extract configuration files')]);
@@ -202,7 +202,7 @@ describe('imports', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('are opened anew for the replay after a 401', async () => {
+  it('open the source again for the replay after a 401', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data: xml } = await gateway.run('transfer.export-xml');
     simulator.expireKeys();
@@ -210,21 +210,21 @@ describe('imports', () => {
     expect(envelope).toMatchObject({ ok: true, logins: 1, requests: 2 });
   });
 
-  it('need exactly one of subject and file', async () => {
+  it('require exactly one of value and file', async () => {
     const gateway = gatewayFor(await startRawServer(() => undefined));
     for (const input of [{}, { xml: XML, file: '/tmp/a' }, { xml: Buffer.alloc(0) }]) {
       expect((await expectFailure(gateway.run('transfer.import-xml', input))).code).toBe('BAD_INPUT');
     }
   });
 
-  it('are planned in a dry run, the password masked', async () => {
+  it('appear in a dry run with a masked password', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('transfer.import-xml', { xml: XML, password: AWKWARD_PASSWORD }, { dryRun: true });
     expect(envelope.plan).toEqual([{ method: 'POST', path: IMPORT_XML, body: { file: `${XML.length} bytes`, password: '••••' } }]);
     expect(listRequestLines(simulator)).toEqual([]);
   });
 
-  it('wait for each other, and the second says so', async () => {
+  it('wait for each other, and the second reports the wait', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { transferMs: 150 } });
     const { data: xml } = await gateway.run('transfer.export-xml');
     const told: Progress[] = [];

@@ -13,7 +13,7 @@ describe.each([
   ['export-xml', 'import-xml', 'xml'],
   ['export-binary', 'import-binary', 'zip'],
 ] as const)('a large %s', (operation, back, verified) => {
-  it('is generated while it is sent, whole, and can be imported', async () => {
+  it('streams while the simulator generates it, and can be imported', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeExport: 3 } });
     const file = join(createTemporaryFolder(), 'large');
     const { data, envelope } = await gateway.run(`transfer.${operation}`, { file });
@@ -31,7 +31,7 @@ describe.each([
     ['cut at 99.9 percent', { cut: Math.floor(3 * MIB * 0.999), times: 3 }],
     ['too short, with a length that fits', { truncate: Math.floor(3 * MIB * 0.999) }],
     ['corrupt in one byte', { corrupt: 2 * MIB }],
-  ] as const)('that is %s leaves no file', async (_name, fault) => {
+  ] as const)('leaves no file when it is %s', async (_name, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { largeExport: 3 } });
     const path = createTemporaryFolder();
     simulator.fault({ match: isExport, ...fault });
@@ -40,7 +40,7 @@ describe.each([
   });
 });
 
-it('a slow one tells how far it is, and can be cancelled', async () => {
+it('reports progress when slow and can be canceled', async () => {
   const { gateway } = await startSimulatorWithGateway({ variants: { largeExport: 8, transferRate: 4000 } });
   const path = createTemporaryFolder();
   const told: Progress[] = [];
@@ -56,7 +56,7 @@ it('a slow one tells how far it is, and can be cancelled', async () => {
   expect(listNames(path)).toEqual([]);
 });
 
-it('the simulator takes a larger import than it could hold', async () => {
+it('the simulator accepts an import larger than its memory limit', async () => {
   const { simulator, gateway } = await startSimulatorWithGateway();
   const file = join(createTemporaryFolder(), 'large');
   writeFileSync(file, '');
