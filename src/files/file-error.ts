@@ -45,7 +45,7 @@ export function toFileError(thrown: unknown, file: string, action: 'read' | 'wri
 /** Checks that a folder is writable before anything is sent. Errors: `BAD_INPUT`. */
 export async function checkFolderWritable(folder: string): Promise<void> {
   try {
-    if (!(await stat(folder)).isDirectory()) throw badInput(safeMessage`${folder} is no folder.`);
+    if (!(await stat(folder)).isDirectory()) throw badInput(safeMessage`${folder} is not a folder.`);
     await access(folder, constants.W_OK);
   } catch (error) {
     throw toFileError(error, folder, 'written');

@@ -42,11 +42,9 @@ async function acquireLock(file: string): Promise<boolean> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
     if (performance.now() > deadline) {
-      throw new GatewayError(
-        'CONFLICT',
-        safeMessage`Another process has been changing who is contained for a minute (${file}). Try again later.`,
-        { sent: false },
-      );
+      throw new GatewayError('CONFLICT', safeMessage`Another process has held the lock ${file} for a minute. Try again later.`, {
+        sent: false,
+      });
     }
     // Waits for a lock that cannot be removed, too.
     if (await isStale(file)) await removeFile(file).catch(() => undefined);

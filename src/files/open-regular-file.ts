@@ -23,7 +23,7 @@ export async function openRegularFile(path: string, noFollow = O_NOFOLLOW): Prom
     handle = await open(path, O_RDONLY | noFollow | O_NONBLOCK);
     const stats = await handle.stat({ bigint: true });
     const isLink = noFollow === 0 && (await lstat(path)).isSymbolicLink();
-    if (!stats.isFile() || isLink) throw badInput(safeMessage`${path} cannot be read: it is no ordinary file.`);
+    if (!stats.isFile() || isLink) throw badInput(safeMessage`${path} cannot be read: it is not a regular file.`);
     return { path, handle, stats };
   } catch (error) {
     await handle?.close();

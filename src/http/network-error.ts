@@ -14,7 +14,7 @@ const UNTRUSTED_CERTIFICATE_CODES = new Set([
 const CONNECT_MESSAGES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'The name {host} is not known to DNS. Check the URL of the appliance.',
   EAI_AGAIN: 'The name {host} could not be looked up: DNS did not answer. Try again, or check the network of this machine.',
-  ECONNREFUSED: '{host} refused the connection. Check the port, and that the administration interface is on.',
+  ECONNREFUSED: '{host} refused the connection. Check the port, and that the administration interface is enabled.',
   EHOSTUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
   ENETUNREACH: '{host} cannot be reached from this machine. Check network and firewall.',
   UND_ERR_CONNECT_TIMEOUT: '{host} did not accept a connection in time. Check address, port and firewall.',
@@ -53,7 +53,7 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
   if (system === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return createError(
       'TLS',
-      'The certificate that {host} shows is for another name. Use the name that is in it as URL, or enter it as server name in the TLS configuration.',
+      'The certificate of {host} is for another name. Use a name of the certificate in the URL, or enter it as server name in the TLS configuration.',
     );
   }
   if (system === 'CERT_HAS_EXPIRED') return createError('TLS', 'The certificate of {host} has expired. Renew it on the appliance.');
@@ -62,7 +62,7 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
   if (NOT_TLS_CODES.has(system)) {
     return createError(
       'TLS',
-      `{host} does not speak TLS there (${system}): it may be a plain HTTP port. Enter the HTTPS port in the URL; http:// is for this machine itself only.`,
+      `{host} does not speak TLS (${system}): it may be a plain HTTP port. Enter the HTTPS port in the URL; http:// is allowed for this machine only.`,
     );
   }
   // TLS 1.3 servers ask for a client certificate after the handshake.
@@ -85,14 +85,14 @@ export function toNetworkError(thrown: unknown, stage: ExchangeStage, host: stri
     return new GatewayError('BAD_RESPONSE', safeMessage`The answer of ${trusted(host)} was cut short (${reason}).`, details);
   if (isPlainHttp) return plainHttpRejected(host, reason);
   if (system.startsWith('HPE_') || system === 'UND_ERR_HEADERS_OVERFLOW') {
-    return createError('BAD_RESPONSE', `What {host} answered is not HTTP (${system}). Check the port in the URL.`);
+    return createError('BAD_RESPONSE', `{host} did not answer with HTTP (${system}). Check the port in the URL.`);
   }
   return new GatewayError('CONNECTION', safeMessage`The connection to ${trusted(host)} was cut before it answered (${reason}).`, details);
 }
 
 /** A TLS server answers plain HTTP with a hangup, a TLS alert or a page that says so. */
 export function plainHttpRejected(host: string, reason: SafeMessage | string = trusted('400')): GatewayError {
-  const words = safeMessage`${trusted(host)} gave no answer to plain HTTP (${reason}). If that is an HTTPS port, the URL has to begin with https://.`;
+  const words = safeMessage`${trusted(host)} did not answer plain HTTP (${reason}). If this is an HTTPS port, the URL must begin with https://.`;
   return new GatewayError('CONNECTION', words, { sent: true });
 }
 

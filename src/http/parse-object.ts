@@ -9,10 +9,7 @@ export function parseObject(reply: Reply): JsonObject {
   try {
     parsed = reply.body.json();
   } catch {
-    throw badResponse(
-      reply,
-      safeMessage`The appliance answered ${trusted(describeBody(reply))} where JSON belongs (status ${reply.status}).`,
-    );
+    throw badResponse(reply, safeMessage`The appliance answered ${trusted(describeBody(reply))} instead of JSON (status ${reply.status}).`);
   }
   if (!isObject(parsed)) throw badResponse(reply, safeMessage`The appliance answered JSON that is not an object (status ${reply.status}).`);
   return parsed;
@@ -22,7 +19,7 @@ function describeBody(reply: Reply): string {
   const start = reply.body.text().trimStart().slice(0, 15).toLowerCase();
   if (start === '') return 'nothing';
   if (start.startsWith('<!doctype html') || start.startsWith('<html')) return 'a page of HTML';
-  return 'something that cannot be read, or was cut short,';
+  return 'something unreadable or truncated';
 }
 
 export function badResponse(reply: Reply, message: SafeMessage): GatewayError {

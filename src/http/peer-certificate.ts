@@ -47,7 +47,7 @@ export async function fetchPeerCertificates(
 ): Promise<Handshake> {
   const applianceUrl = new URL(settings.origin);
   if (!otherHost && applianceUrl.protocol !== 'https:') {
-    throw new GatewayError('BAD_CONFIG', safeMessage`The appliance is reached without TLS, so it shows no certificate.`, { sent: false });
+    throw new GatewayError('BAD_CONFIG', safeMessage`The appliance uses plain HTTP, so it has no certificate.`, { sent: false });
   }
   const target = otherHost ?? { host: applianceUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(applianceUrl.port || 443) };
   const address = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
@@ -61,7 +61,7 @@ export async function fetchPeerCertificates(
         new GatewayError('TIMEOUT', safeMessage`${address} did not finish a TLS handshake within ${timeoutMs / 1000} s.`, { sent: false }),
       );
     }, timeoutMs);
-    rejectAborted = () => reject(new GatewayError('ABORTED', 'Cancelled before the handshake was done.', { sent: false }));
+    rejectAborted = () => reject(new GatewayError('ABORTED', 'Canceled before the TLS handshake was complete.', { sent: false }));
     if (signal?.aborted) rejectAborted();
     signal?.addEventListener('abort', rejectAborted, LISTEN_ONCE);
   });

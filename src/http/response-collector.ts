@@ -180,7 +180,7 @@ export class ResponseCollector implements ResponseHandler, Expirable {
       waiting: 'it did not answer',
       answering: 'its answer did not end',
     };
-    const message = safeMessage`${trusted(this.endpoint.host)}: ${trusted(description[this.#stage])} within ${this.timeoutSeconds} s. Raise the time limit in the appliance settings if that is usual for it.`;
+    const message = safeMessage`${trusted(this.endpoint.host)}: ${trusted(description[this.#stage])} within ${this.timeoutSeconds} s. If this is normal, raise the request timeout in the appliance settings.`;
     return new GatewayError('TIMEOUT', message, { sent: this.#stage !== 'connecting' });
   }
 }
@@ -194,5 +194,5 @@ function startsLikeJson(chunk: Buffer): boolean {
 }
 
 export function abortedError(sent: boolean): GatewayError {
-  return new GatewayError('ABORTED', 'Cancelled before it was done.', { sent });
+  return new GatewayError('ABORTED', 'Canceled before completion.', { sent });
 }

@@ -35,7 +35,7 @@ export function responseTooLarge(host: string): GatewayError {
 
 export function responseMemoryExhausted(host: string): GatewayError {
   return limitError(
-    safeMessage`With the answer of ${trusted(host)}, more than ${trusted(toMebibytes(MAX_RESERVED_BYTES))} of answers are under way in this process. Ask for less at the same time.`,
+    safeMessage`With the answer of ${trusted(host)}, this process would hold more than ${trusted(toMebibytes(MAX_RESERVED_BYTES))} of answers. Run fewer requests at the same time.`,
   );
 }
 

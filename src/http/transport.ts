@@ -165,7 +165,7 @@ export class Transport {
 }
 
 function closedError(): GatewayError {
-  return new GatewayError('ABORTED', 'The connection to the appliance was closed, or deployed anew, before this was sent.', {
+  return new GatewayError('ABORTED', 'The connection to the appliance was closed or redeployed before this request was sent.', {
     sent: false,
   });
 }

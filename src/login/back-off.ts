@@ -85,7 +85,7 @@ export class BackOff {
     }
     throw new GatewayError(
       'LOGIN_PAUSED',
-      safeMessage`${trusted(describeReason(pause))} ${waitMessage}, or until the settings of its login are changed.`,
+      safeMessage`${trusted(describeReason(pause))} ${waitMessage}, or until you change the login settings.`,
       {
         sent: false,
         retryAfterMs: ms,

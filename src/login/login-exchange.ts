@@ -70,7 +70,7 @@ export class LoginExchange {
     if (status === 403)
       return new GatewayError(
         'FORBIDDEN',
-        safeMessage`The appliance forbids this login (403). Check user name, password${secondFactorHint}${realmHint}, that the account may use the REST interface, and that the address of this machine is one that may log in.`,
+        safeMessage`The appliance forbids this login (403). Check user name, password${secondFactorHint}${realmHint}, that the account may use the REST interface, and that logins from the address of this machine are allowed.`,
         details,
       );
     if (status === 400 || status === 401 || status === 422)
@@ -84,7 +84,7 @@ export class LoginExchange {
       const what = trusted(status < 300 ? 'a page' : 'a redirect');
       return new GatewayError(
         status < 300 ? 'BAD_RESPONSE' : 'APPLIANCE_ERROR',
-        safeMessage`The login was answered with ${what} (${status}) where a key belongs. The address may be wrong, for example that of the user portal: enter the one under which the administrators’ interface is reached.`,
+        safeMessage`The login was answered with ${what} (${status}) instead of a key. The URL may be wrong, for example that of the user portal. Enter the URL of the administrator interface.`,
         details,
       );
     }

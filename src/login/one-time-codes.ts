@@ -90,7 +90,7 @@ function allCodesUsed(waitedMs: number): GatewayError {
   const seconds = Math.round(waitedMs / 1000);
   return new GatewayError(
     'LOGIN_PAUSED',
-    safeMessage`Every one-time code of now was sent already (waited for ${seconds} s), and no code is sent twice: other logins use the same secret, or the clock of this machine was set back. Try again later.`,
+    safeMessage`All current one-time codes have been used (waited ${seconds} s), and no code is sent twice. Other logins use the same secret, or the clock of this machine was set back. Try again later.`,
     { sent: false },
   );
 }

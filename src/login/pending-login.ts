@@ -20,7 +20,7 @@ export class PendingLogin {
   async waitForKey(signal: AbortSignalLike | undefined): Promise<SessionApiKey> {
     this.#waiterCount++;
     try {
-      return await rejectOnAbort(this.#key, signal, 'Cancelled before it was sent.');
+      return await rejectOnAbort(this.#key, signal, 'Canceled before it was sent.');
     } finally {
       if (--this.#waiterCount === 0) this.#abandon?.();
     }
@@ -40,7 +40,8 @@ export class PendingLogin {
       return await work(signal);
     } catch (thrown) {
       if (closeSignal.aborted) throw new GatewayError('ABORTED', safeMessage`The gateway was closed during the login.`, { sent: false });
-      if (signal.aborted) throw new GatewayError('ABORTED', safeMessage`Nobody waits for this login any more.`, { sent: false });
+      if (signal.aborted)
+        throw new GatewayError('ABORTED', safeMessage`Every message that waited for this login was canceled.`, { sent: false });
       throw thrown;
     } finally {
       this.#abandon = undefined;

@@ -159,7 +159,7 @@ export class Session {
     if (!state.markAnswered(step))
       throw new GatewayError(
         'BAD_INPUT',
-        safeMessage`That login step has had its answer, and a code is not sent twice. Send a new login first.`,
+        safeMessage`This login step already had its answer, and a code is not sent twice. Send a new login first.`,
         { sent: false },
       );
     state.pendingStep = undefined;
@@ -244,7 +244,7 @@ export class Session {
     if ('key' in step) return step.key;
     throw await this.#unansweredStepError(
       step.resumeId,
-      'The appliance took the second factor and asks for yet another step, which nothing here can answer.',
+      'The appliance accepted the second factor and asks for another step, which the settings cannot answer.',
     );
   }
 
@@ -270,7 +270,7 @@ export class Session {
       const clockHint =
         clockSetBackMs === undefined
           ? trusted('')
-          : safeMessage` This one was set back, by ${Math.round(clockSetBackMs / 1000)} s or more.`;
+          : safeMessage` The clock of this machine was set back by ${Math.round(clockSetBackMs / 1000)} s or more.`;
       const words = safeMessage`${error} Codes depend on the time: compare the clocks of the appliance and of this machine.${clockHint}`;
       throw new GatewayError(error.code, words, error.details);
     }
@@ -286,7 +286,7 @@ export class Session {
     const id = this.#accountState.pendingStep;
     const words =
       id === undefined
-        ? safeMessage`No one is logged in, and only a gateway-login node may start a login here. Send it a login first.`
+        ? safeMessage`Nobody is logged in, and with this second factor only a gateway-login node can log in. Send it a login first.`
         : safeMessage`The login waits for a code. Give it to a gateway-login node, then send this again.`;
     return new GatewayError('SECOND_FACTOR_REQUIRED', words, { sent: false, ...(id !== undefined && { resumeId: id }) });
   }
@@ -302,5 +302,5 @@ function expiredKeyError(): GatewayError {
 }
 
 function closedError(): GatewayError {
-  return new GatewayError('ABORTED', safeMessage`The gateway was closed or deployed anew before this was sent.`, { sent: false });
+  return new GatewayError('ABORTED', safeMessage`The gateway was closed or redeployed before this request was sent.`, { sent: false });
 }

@@ -122,7 +122,7 @@ export class Sender {
 
   /** A promise that others share, left early when this run is cancelled. */
   waitFor<T>(shared: Promise<T>, signal = this.#signal): Promise<T> {
-    return rejectOnAbort(shared, signal, 'Cancelled before it was sent.');
+    return rejectOnAbort(shared, signal, 'Canceled before it was sent.');
   }
 
   /**

@@ -65,7 +65,7 @@ export class Base64Check {
     if (total % 4 !== 0) throw new MalformedContentError('it ends early: it is not a whole number of base64 groups');
     if (!startsLikeZip(Buffer.from(this.#head, 'base64'))) {
       // A word such as "Busy" is valid base64.
-      if (this.#zipOnly) throw new MalformedContentError('it is no ZIP, which a configuration without a password is');
+      if (this.#zipOnly) throw new MalformedContentError('it is not a ZIP, which a configuration without a password must be');
       if (this.#hasWordSpaces) throw new MalformedContentError('it is words, not base64');
       if (total < MIN_CHARACTERS) throw new MalformedContentError('it is too short for one');
       return { verified: 'base64', entries: undefined };

@@ -62,7 +62,7 @@ export class FileUploadStream extends Readable {
 
 /** The file failed, not the connection; part of it may have left. */
 export function fileReadError({ message }: Error): GatewayError {
-  return new GatewayError('ABORTED', safeMessage`The file could not be read to its end, so the rest was not sent: ${message}`, {
+  return new GatewayError('ABORTED', safeMessage`The file could not be read completely, so the rest was not sent: ${message}`, {
     sent: true,
   });
 }

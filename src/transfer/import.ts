@@ -42,7 +42,7 @@ export interface OpenedSource {
 /** Creates a source from a value or a file. Errors: `BAD_INPUT` unless exactly one of them is set, or when the file cannot be read. */
 export function createConfigurationSource(name: string, value: Buffer | string | undefined, file: string | undefined): ConfigurationSource {
   if ((value === undefined) === (file === undefined))
-    throw badInput(safeMessage`${trusted(name)} or file has to be given, and only one of them.`);
+    throw badInput(safeMessage`${trusted(name)} or file is required, and only one of them.`);
   if (file !== undefined) {
     const check = async (): Promise<void> => (await openForReading(file)).handle.close();
     return { description: file, open: (sha256) => openFile(file, sha256), digest: () => hashFile(file), check };
@@ -128,7 +128,9 @@ async function openFile(file: string, sha256?: string): Promise<OpenedSource> {
   const { handle, size } = await openForReading(file);
   if (sha256 !== undefined) {
     const createChangedError = (): GatewayError =>
-      new GatewayError('CONFLICT', safeMessage`${file} was changed while it was sent, so it was cut off before its end.`, { sent: true });
+      new GatewayError('CONFLICT', safeMessage`${file} changed while it was sent, so the upload was cut off before its end.`, {
+        sent: true,
+      });
     const content = new CheckedUploadStream({ bytes: size, sha256, createChangedError });
     // A separate stream: the hash holds pieces longer than `FileUploadStream` allows.
     const source = handle.createReadStream({ highWaterMark: READ_BYTES });
@@ -157,7 +159,7 @@ async function openForReading(file: string): Promise<{ handle: FileHandle; size:
     // Opening a named pipe without a writer would block.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stat = await handle.stat();
-    if (!stat.isFile() || stat.size === 0) throw badInput(safeMessage`${file} cannot be sent: it is empty, or no ordinary file.`);
+    if (!stat.isFile() || stat.size === 0) throw badInput(safeMessage`${file} cannot be sent: it is empty or not a regular file.`);
     return { handle, size: stat.size };
   } catch (error) {
     await handle?.close();
@@ -176,7 +178,7 @@ export function runExclusiveImport<T>(call: OperationContext, work: () => Promis
     return work();
   };
   return call.runExclusive('import', start, {
-    abortMessage: 'Cancelled while it waited for another import to end.',
+    abortMessage: 'Canceled while waiting for another import to end. Nothing was sent.',
     onWait: () => {
       hasWaited = true;
       call.reportProgress({ state: 'waiting' });

@@ -85,6 +85,6 @@ export class FileOutput implements ConfigurationOutput<string> {
 async function resolveTarget(file: string): Promise<string> {
   const target = await realpath(file).catch(() => resolve(file));
   const existing = await stat(target).catch(() => undefined);
-  if (existing && !existing.isFile()) throw badInput(safeMessage`${file} cannot be written: it is there already and no ordinary file.`);
+  if (existing && !existing.isFile()) throw badInput(safeMessage`${file} cannot be written: it exists and is not a regular file.`);
   return target;
 }

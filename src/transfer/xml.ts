@@ -140,14 +140,14 @@ export class XmlCheck {
     if (to === end && to < at + MAX_ENTITY_BYTES) return INCOMPLETE;
     const reference = buffer.toString('latin1', at, to + 1);
     if (!this.#entity.test(reference) || !isValidCharacterReference(reference))
-      throw this.#malformed(at, 'an & that begins no known entity');
+      throw this.#malformed(at, 'an & that starts no known entity');
     return to + 1;
   }
 
   #readStartTag(buffer: Buffer, start: number, end: number): number {
     let at = findEndOfName(buffer, start + 1, end);
     if (at === end) return INCOMPLETE;
-    if (at === start + 1) throw this.#malformed(start, 'a < that begins no tag');
+    if (at === start + 1) throw this.#malformed(start, 'a < that starts no tag');
     const nameEnd = at;
     if (buffer[at] === 0x3e) {
       this.#openElement(buffer, start + 1, at, NO_RANGES, NO_RANGES);
@@ -181,7 +181,7 @@ export class XmlCheck {
     if (at === end) return undefined;
     if (at === start) throw this.#malformed(at, 'a malformed attribute');
     const name: ByteRange = [start, at];
-    if (attributeNames.has(buffer, name)) throw this.#malformed(at, 'an attribute that is there twice');
+    if (attributeNames.has(buffer, name)) throw this.#malformed(at, 'a duplicate attribute');
     while (at < end && BYTE_CLASS[buffer[at] as number] === WHITESPACE) at++;
     if (at < end && buffer[at] !== 0x3d) throw this.#malformed(at, 'an attribute without a value');
     at++;
@@ -192,7 +192,7 @@ export class XmlCheck {
     const from = ++at;
     while (at < end && buffer[at] !== quote) {
       const kind = BYTE_CLASS[buffer[at] as number];
-      if (kind === LESS_THAN || kind === ILLEGAL_CHARACTER) throw this.#malformed(at, 'a character that may not stand in an attribute');
+      if (kind === LESS_THAN || kind === ILLEGAL_CHARACTER) throw this.#malformed(at, 'a character that is not allowed in an attribute');
       if (kind === AMPERSAND) {
         const next = this.#readReference(buffer, at, end);
         if (next === INCOMPLETE) return undefined;
@@ -250,7 +250,7 @@ export class XmlCheck {
     }
     if (words.toUpperCase() === '<!DOCTYPE' && !this.#hasRoot) return this.#readDoctype(buffer, start, end);
     if (words.length < 9 && ['<!--', '<![CDATA[', '<!DOCTYPE'].some((known) => known.startsWith(words.toUpperCase()))) return INCOMPLETE;
-    throw this.#malformed(start, 'a declaration that does not belong there');
+    throw this.#malformed(start, 'a misplaced declaration');
   }
 
   /** Skips a declaration. Its internal subset may define entities. */

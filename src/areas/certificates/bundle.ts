@@ -14,7 +14,7 @@ const PEM = /-----BEGIN [A-Z0-9 ]+-----/;
  */
 export async function encodeBundle(input: { cert?: Buffer | string; file?: string; password: string }): Promise<string> {
   const { cert, file, password } = input;
-  if ((cert === undefined) === (file === undefined)) throw badInput('cert (Bundle) or file has to be given, and only one of them.');
+  if ((cert === undefined) === (file === undefined)) throw badInput('cert (Bundle) or file is required, and only one of them.');
   const bytes = cert === undefined ? await readBundleFile(file ?? '') : toBytes('cert', cert);
   if (bytes.length === 0) throw badInput('The certificate bundle is empty.');
   if (isWrongPassword(bytes, password)) throw badInput('password does not open the PKCS#12 bundle. Nothing was sent.');

@@ -227,9 +227,9 @@ describe('openRegularFile', () => {
       (await expectFailure(openRegularFile(join(folder, name), noFollow))).message.replace(join(folder, name), 'x');
     expect(await readOutcome('link')).toBe('x cannot be read: it is a symbolic link, or links lead in a circle (ELOOP).');
     // On Windows, opening follows the link first.
-    expect(await readOutcome('link', 0)).toBe('x cannot be read: it is no ordinary file.');
+    expect(await readOutcome('link', 0)).toBe('x cannot be read: it is not a regular file.');
     await (await openRegularFile(path, 0)).handle.close();
-    for (const name of ['.', 'pipe']) expect(await readOutcome(name)).toBe('x cannot be read: it is no ordinary file.');
+    for (const name of ['.', 'pipe']) expect(await readOutcome(name)).toBe('x cannot be read: it is not a regular file.');
     expect(await readOutcome('none')).toBe('x cannot be read: it, or its folder, does not exist (ENOENT).');
     expect(listOpenFiles()).toEqual([]);
   });

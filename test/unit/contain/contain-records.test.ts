@@ -264,7 +264,7 @@ describe('withLockFile', () => {
     pass(1);
     const error = await refused;
     expect(error).toMatchObject({ code: 'CONFLICT', details: { sent: false } });
-    expect(error.message).toBe(`Another process has been changing who is contained for a minute (${file}). Try again later.`);
+    expect(error.message).toBe(`Another process has held the lock ${file} for a minute. Try again later.`);
     expect(existsSync(file)).toBe(true);
   });
 

@@ -24,7 +24,7 @@ function transportTo(server: { url: string }, through?: string): (more?: Partial
   return (more) => transport.send({ method: 'GET', path: '/', authorization: 'Basic x', ...more });
 }
 
-/** Keeps what it gets, as it is supposed to: by copying it in the call. */
+/** Copies chunks during the call, as the contract of a sink requires. */
 class Copies {
   flow: FlowControl | undefined;
   chunks: Buffer[] = [];
@@ -59,7 +59,7 @@ function chunked(body: Buffer): Buffer {
   return Buffer.concat(parts);
 }
 
-/** In writes of so many bytes, each a record of TLS. */
+/** Writes pieces of this size; over TLS each is a record. */
 async function dribble(socket: Socket, bytes: Buffer, size: number): Promise<void> {
   for (let at = 0; at < bytes.length && !socket.destroyed; at += size) {
     socket.write(bytes.subarray(at, at + size));
@@ -132,14 +132,14 @@ describe.each([
       headOf('connection: close\r\ntransfer-encoding: chunked'),
     ]) {
       for (const close of ['end', 'destroy', 'resetAndDestroy'] as const) {
-        // A TLS socket has no reset; and without a length, the system may make an end of one.
+        // A TLS socket cannot reset, and the system may turn a reset without a length into a regular end.
         if (close === 'resetAndDestroy' && (!plain || head === untilTheEnd)) continue;
         const server = await startRawServer(
           (_asked, socket) =>
             void socket.write(Buffer.concat([head, BODY.subarray(0, bytes)]), () => setTimeout(() => socket[close](), 10)),
           { plain },
         );
-        // Held up with every chunk, so also with the last before the end.
+        // Pauses on every chunk, including the last.
         const sink = new Copies((flow) => {
           flow?.pause();
           setTimeout(() => flow?.resume(), sink.chunks.length % 7 === 0 ? 15 : 0);

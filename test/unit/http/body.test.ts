@@ -5,7 +5,7 @@ import { badResponse, parseObject } from '../../../src/http/parse-object';
 import { safeMessage } from '../../../src/model/safe-message';
 import { getThrownError } from '../../helpers/simulated-appliance';
 
-/** A body that came in so many chunks. */
+/** Creates a body from this many chunks. */
 function bodyOf(text: string, chunks = 3): ResponseBody {
   const bytes = Buffer.from(text);
   const body = new ResponseBody();
@@ -54,11 +54,11 @@ describe('parseObject', () => {
 
   it('returns an object or describes what it got instead', () => {
     expect(parsed('{"a":1}')).toEqual({ a: 1 });
-    const odd = 'The appliance answered something that cannot be read, or was cut short, where JSON belongs (status 207).';
-    const html = 'The appliance answered a page of HTML where JSON belongs (status 207).';
+    const odd = 'The appliance answered something unreadable or truncated instead of JSON (status 207).';
+    const html = 'The appliance answered a page of HTML instead of JSON (status 207).';
     for (const [text, message] of [
-      ['', 'The appliance answered nothing where JSON belongs (status 207).'],
-      [' \n', 'The appliance answered nothing where JSON belongs (status 207).'],
+      ['', 'The appliance answered nothing instead of JSON (status 207).'],
+      [' \n', 'The appliance answered nothing instead of JSON (status 207).'],
       ['<!DOCTYPE html><p>', html],
       [' <HTML>', html],
       ['<p><html>', odd],
@@ -94,6 +94,6 @@ it('limits the memory of all responses together and frees it again', () => {
     details: { sent: true },
   });
   expect(responseMemoryExhausted('vpn').message).toBe(
-    'With the answer of vpn, more than 64 MiB of answers are under way in this process. Ask for less at the same time.',
+    'With the answer of vpn, this process would hold more than 64 MiB of answers. Run fewer requests at the same time.',
   );
 });

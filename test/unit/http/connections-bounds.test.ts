@@ -6,7 +6,7 @@ import { afterEventLoopTicks } from '../../../src/http/connection-pool';
 const OPTIONS = { path: '/', method: 'GET' } as Dispatcher.DispatchOptions;
 const rested = (): Promise<void> => new Promise((resolve) => afterEventLoopTicks(REUSE_DELAY_TICKS + 1, resolve));
 
-/** Who waits for an answer. */
+/** A request that waits for a response. */
 class Waiter implements ResponseHandler {
   isSettled = false;
   letGoes = 0;
@@ -20,7 +20,7 @@ class Waiter implements ResponseHandler {
   }
 }
 
-/** Connections whose clients note what they are given, and answer when they are told. */
+/** Connections whose clients record requests and answer on demand. */
 function counted(limit: number) {
   const clients: { given: Waiter[]; ended: number; events: SocketEvents; fails?: Error }[] = [];
   const connections = new ConnectionPool(limit, (events) => {

@@ -107,10 +107,10 @@ describe.each([
     const server = await startRawServer(
       ({ method, path }, socket) => {
         used.set(socket, (used.get(socket) ?? 0) + 1);
-        // Otherwise the system keeps what follows until the client has confirmed the answer, which it does with its next request.
+        // Without this, the system delays the following bytes until the client acknowledges the response.
         socket.setNoDelay();
         const answer = method === 'GET' ? httpResponse(200, JSON.stringify({ path })) : httpResponse(204);
-        // undici itself looks closely only when it uses a socket for the second time.
+        // undici checks a socket closely only on its second use.
         if ((used.get(socket) ?? 0) <= 2) socket.write(answer);
         else send(socket, answer, method === 'GET' ? STRAY : REFUSAL);
       },

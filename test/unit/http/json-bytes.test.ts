@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { parseJson } from '../../../src/http/parse-json';
 import { isObject, describeKind, readBoolean } from '../../../src/model/json';
 
-/** What `parseJson` has to give: the plain way, which it only makes faster. */
+/** The reference result, which `parseJson` must equal. */
 function plainly(bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
   return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
@@ -21,7 +21,7 @@ function expectSame(bytes: Buffer): void {
   expect(outcome(() => parseJson(bytes))).toEqual(outcome(() => plainly(bytes)));
 }
 
-/** Enough of ASCII around it that what is not is few. */
+/** Adds enough ASCII that the other characters are rare. */
 const among = (text: string): Buffer => Buffer.from(JSON.stringify({ before: 'x'.repeat(400), name: text, after: 'y'.repeat(400) }));
 
 describe('parseJson', () => {
@@ -40,7 +40,7 @@ describe('parseJson', () => {
   ])('reads %s', (_, text) => {
     const bytes = among(text);
     expectSame(bytes);
-    // As a key as well.
+    // Also as an object key.
     expectSame(Buffer.from(bytes.toString('utf8').replace('"name"', JSON.stringify(text))));
   });
 
@@ -59,7 +59,7 @@ describe('parseJson', () => {
   it('ignores a byte order mark', () => {
     expect(parseJson(Buffer.from('\ufeff{"a":"ü"}'))).toEqual({ a: 'ü' });
     expectSame(Buffer.from('\ufeff\ufeff{"a":1}'));
-    // One byte of it is another one: that is no mark.
+    // A single different byte is not a byte order mark.
     for (const other of ['\u5eff', '\uf03f', '\ufec0']) expectSame(Buffer.from(`${other}{"a":1}`));
     expectSame(Buffer.from('"\u02bf"'));
   });
@@ -112,7 +112,7 @@ describe('parseJson', () => {
     expectSame(Buffer.from(JSON.stringify({ a: `${'x'.repeat(1_100_000)}山` })));
   });
 
-  /** What `JSON.parse` is given. */
+  /** Returns the text that `JSON.parse` receives. */
   function parsed(bytes: Buffer): string {
     const spy = vi.spyOn(JSON, 'parse');
     try {
@@ -129,10 +129,10 @@ describe('parseJson', () => {
     const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
     expect(isAscii(parsed(page(record, 150)))).toBe(true);
     expect(isAscii(parsed(page('{"name":"a"},', 9000)))).toBe(true);
-    // Many runs, many characters, too long.
+    // Too many runs, too many characters, and too long.
     for (const bytes of [page(`{"name":"${'a'.repeat(100)}ü"},`, 1000), page(`{"name":"${'山'.repeat(100)}"},`, 100), page(record, 1000)])
       expect(isAscii(parsed(bytes))).toBe(false);
-    // One byte in sixteen, and eight runs of a short text.
+    // The limits: one byte in sixteen, and eight runs in a short text.
     const text = (...parts: string[]): Buffer => Buffer.from(JSON.stringify(parts.join('')));
     const runs = (count: number): Buffer => text(`é${'x'.repeat(40)}`.repeat(count));
     expect([text('é', 'x'.repeat(28)), text('é', 'x'.repeat(27))].map((bytes) => isAscii(parsed(bytes)))).toEqual([true, false]);
@@ -183,7 +183,7 @@ describe('parseJson', () => {
 
 describe('describeKind and readBoolean', () => {
   class Own {}
-  /** Called as one of Node.js, and none. */
+  /** Has the name of a Node.js class but is not one. */
   const impostor = new (class Buffer {})();
 
   it.each<[unknown, string, boolean]>([
@@ -205,7 +205,7 @@ describe('describeKind and readBoolean', () => {
     [{}, 'an object', true],
     [Object.create(null), 'an object', true],
     [{ [Symbol.toStringTag]: 'X'.repeat(50) }, `a ${'X'.repeat(40)}`, true],
-    // As a Function node has them.
+    // Function nodes create such values in another realm.
     [runInNewContext('({ a: 1 })'), 'an object', true],
     [runInNewContext('[]'), 'an array', false],
     [runInNewContext('new Map()'), 'a Map', false],

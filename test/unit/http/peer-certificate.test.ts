@@ -67,7 +67,7 @@ describe('certificates.peer', () => {
     simulator.replaceCertificate(other);
     expect((await served(gateway)).fingerprint256).toBe(fingerprint(other.cert));
     expect(before.fingerprint256).toBe(fingerprint(simulatorCertificate.cert));
-    // The connection that is kept goes on.
+    // The kept connection continues to work.
     await gateway.run('system.info');
   });
 
@@ -170,7 +170,7 @@ describe('certificates.peer', () => {
 describe('fetchPeerCertificates', () => {
   const at = (port: number, more: Partial<Settings> = {}, host = '127.0.0.1'): CheckedSettings =>
     checkSettings(settingsFor({ url: `https://${host}:${port}` }, more));
-  /** Says nothing; told of each who comes. */
+  /** A server that accepts and stays silent. */
   const silent = (come: (socket: Socket) => void = () => undefined): Promise<number> => {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
@@ -184,7 +184,7 @@ describe('fetchPeerCertificates', () => {
     const plain = checkSettings(settingsFor({ url: 'http://127.0.0.1:1' }));
     expect(await expectFailure(describePeerCertificate(plain, undefined))).toMatchObject({
       code: 'BAD_CONFIG',
-      message: 'The appliance is reached without TLS, so it shows no certificate.',
+      message: 'The appliance uses plain HTTP, so it has no certificate.',
       details: { sent: false },
     });
     const { port } = await startTestSimulator();
@@ -217,7 +217,11 @@ describe('fetchPeerCertificates', () => {
     stop.abort();
     runs.push(run(port));
     for (const error of await Promise.all(runs))
-      expect(error).toMatchObject({ code: 'ABORTED', message: 'Cancelled before the handshake was done.', details: { sent: false } });
+      expect(error).toMatchObject({
+        code: 'ABORTED',
+        message: 'Canceled before the TLS handshake was complete.',
+        details: { sent: false },
+      });
     expect([runs.length, getEventListeners(stop.signal, 'abort').length]).toEqual([2, 0]);
   });
 
@@ -304,7 +308,7 @@ describe('fetchPeerCertificates', () => {
     for (const [url, code, words] of [
       ['http://127.0.0.1:1', 'CONNECTION', 'refused the connection'],
       [refusing.url, 'CONNECTION', 'The proxy did not open a way to 127.0.0.1:1 (status 407).'],
-      // Nobody has said that it is to be trusted.
+      // The certificate is not trusted.
       [`https://127.0.0.1:${secure}`, 'TLS', 'not trusted'],
     ] as const) {
       const error = await expectFailure(fetchPeerCertificates(at(1), { url }));

@@ -23,7 +23,7 @@ describe('time limits and cancellation', () => {
     simulator.fault({ ...fault, times: 2 });
     expect(await expectFailure(gateway.run('system.info'))).toMatchObject({
       code: 'TIMEOUT',
-      message: expect.stringContaining('it did not answer within 2.5 s. Raise the time limit') as string,
+      message: expect.stringContaining('it did not answer within 2.5 s. If this is normal') as string,
     });
     expect(await expectFailure(gateway.run('sessions.kill-all'))).toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { reason: 'TIMEOUT' } });
   });
@@ -91,7 +91,7 @@ describe('time limits and cancellation', () => {
   });
 
   it('apply while the client is still loading', async () => {
-    // A pasted key needs no login: there is nothing else to wait for.
+    // A pasted key avoids the login.
     const simulator = await startTestSimulator();
     const keyed = gatewayFor(simulator, { login: 'key', apiKey: 'a' });
     const abort = new AbortController();
@@ -115,7 +115,7 @@ describe('time limits and cancellation', () => {
 });
 
 describe('DeadlineTimer', () => {
-  /** By a clock that stands, whose timers the test counts. */
+  /** Uses a stopped clock and counts its timers. */
   function clocked() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -153,7 +153,7 @@ describe('DeadlineTimer', () => {
     expect([expired.at(-1), vi.getTimerCount()]).toEqual(['after the first', 1]);
     vi.advanceTimersByTime(198);
     expect(expired.slice(3)).toEqual(['second', 'third']);
-    // Nothing is left to be looked at.
+    // No item and no timer remain.
     expect([deadlines.items, vi.getTimerCount()]).toEqual([[], 0]);
     add('later', 1000);
     expect(vi.getTimerCount()).toBe(1);

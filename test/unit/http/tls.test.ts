@@ -114,7 +114,7 @@ describe('TLS to the appliance', () => {
   it.each<readonly [code: string, expected: string, words: string]>([
     ['CERT_HAS_EXPIRED', 'TLS', 'has expired. Renew it'],
     ['CERT_NOT_YET_VALID', 'TLS', 'not valid yet. Check the clocks'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'TLS', 'for another name. Use the name that is in it'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'TLS', 'for another name. Use a name of the certificate'],
     ...[
       'CERT_UNTRUSTED',
       'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -124,7 +124,7 @@ describe('TLS to the appliance', () => {
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     ].map((code) => [code, 'TLS', `is not trusted (${code}). Add the CA`] as const),
     ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'ERR_SSL_HTTP_REQUEST', 'ERR_SSL_UNKNOWN_PROTOCOL'].map(
-      (code) => [code, 'TLS', `does not speak TLS there (${code}): it may be a plain HTTP port`] as const,
+      (code) => [code, 'TLS', `does not speak TLS (${code}): it may be a plain HTTP port`] as const,
     ),
     ...[
       'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
@@ -160,9 +160,9 @@ describe('TLS to the appliance', () => {
     ['ERR_SSL_BAD_RECORD', 'answering', false, 'BAD_RESPONSE', `answer of ${HOST} was cut short (ERR_SSL_BAD_RECORD).`],
     ['ECONNRESET', 'answering', true, 'BAD_RESPONSE', `answer of ${HOST} was cut short (ECONNRESET).`],
     ['ECONNRESET', 'waiting', false, 'CONNECTION', `connection to ${HOST} was cut before it answered (ECONNRESET).`],
-    ['ECONNRESET', 'waiting', true, 'CONNECTION', `${HOST} gave no answer to plain HTTP (ECONNRESET). If that is an HTTPS port`],
-    ['HPE_INVALID_CONSTANT', 'waiting', false, 'BAD_RESPONSE', `What ${HOST} answered is not HTTP (HPE_INVALID_CONSTANT).`],
-    ['UND_ERR_HEADERS_OVERFLOW', 'waiting', false, 'BAD_RESPONSE', `What ${HOST} answered is not HTTP (UND_ERR_HEADERS_OVERFLOW).`],
+    ['ECONNRESET', 'waiting', true, 'CONNECTION', `${HOST} did not answer plain HTTP (ECONNRESET). If this is an HTTPS port`],
+    ['HPE_INVALID_CONSTANT', 'waiting', false, 'BAD_RESPONSE', `${HOST} did not answer with HTTP (HPE_INVALID_CONSTANT).`],
+    ['UND_ERR_HEADERS_OVERFLOW', 'waiting', false, 'BAD_RESPONSE', `${HOST} did not answer with HTTP (UND_ERR_HEADERS_OVERFLOW).`],
     ['NO_HPE_THERE', 'waiting', false, 'CONNECTION', 'was cut before it answered'],
   ])('explains %s at the stage %s with plain HTTP %s', (code, stage, plain, expected, words) => {
     const error = toNetworkError(coded(code), stage, HOST, plain);

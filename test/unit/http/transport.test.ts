@@ -14,7 +14,7 @@ import { simulatorCertificate, expectFailure, settingsFor } from '../../helpers/
 import { startProxy } from '../../helpers/proxy';
 import { httpResponse, startRawServer, type RawAnswer, type RawRequest, type RawServer } from '../../helpers/raw-server';
 
-// Exchanges by themselves: what goes out for one, what is made of what comes back, and what ends it.
+// Tests single exchanges: their request, their response and their end.
 
 type Send = (more?: Partial<Exchange>) => Promise<Reply>;
 
@@ -33,7 +33,7 @@ async function driven(answer: RawAnswer, more: Partial<Settings> = {}, onExchang
   return { server, transport, send: (more) => transport.send({ method: 'GET', path: '/', authorization: 'Basic x', ...more }) };
 }
 
-/** Keeps what comes as text, and how much was announced. */
+/** Records the text and the announced length. */
 class Texts implements Sink {
   text = '';
   total: number | undefined = NaN;
@@ -116,7 +116,7 @@ describe('responses of a Transport', () => {
       httpResponse(404, ''),
       httpResponse(200, '', {}),
       `HTTP/1.1 200 OK\r\nretry-after: 1\r\nretry-after: 2\r\ncontent-length: 0\r\n\r\n`,
-      // Neither is the page of a server that wants TLS.
+      // Neither is the page of a server that requires TLS.
       httpResponse(400, 'odd'),
       httpResponse(200, 'plain HTTP'),
     ];
@@ -183,7 +183,7 @@ describe('responses of a Transport', () => {
     others.tryReserve(2 * MAX_RESPONSE_BYTES - 2);
     const sink: Sink = { isBuffering: true, start: () => undefined, write: () => undefined };
     for (const more of [{}, { sink }])
-      expect((await expectFailure(send(more))).message).toContain('more than 64 MiB of answers are under way in this process');
+      expect((await expectFailure(send(more))).message).toContain('this process would hold more than 64 MiB of answers');
     expect((await send({ sink: new Texts() })).streamed).toBe(true);
     others.release();
     for (const more of [{}, { sink }]) expect((await send(more)).status).toBe(200);
@@ -205,7 +205,7 @@ describe('responses of a Transport', () => {
     const { send } = await driven((asked, socket) => void socket.end(bytes(MAX_RESPONSE_BYTES + Number(asked.path.slice(1)))));
     expect(await expectFailure(send({ path: '/1' }))).toMatchObject({ code: 'LIMIT', details: { sent: true } });
     expect((await expectFailure(send({ path: '/0' }))).code).toBe('BAD_RESPONSE');
-    // What goes elsewhere may be longer.
+    // A streamed body may be longer.
     expect((await expectFailure(send({ path: '/1', sink: new Texts() }))).code).toBe('BAD_RESPONSE');
   });
 
@@ -233,7 +233,7 @@ describe('responses of a Transport', () => {
       await send();
       told.push(transport.clockOffsetSeconds);
       vi.advanceTimersByTime(5000);
-      // As far as can be told later.
+      // The offset stays after a response without a date.
       expect(transport.clockOffsetSeconds).toBe(told.at(-1));
       vi.setSystemTime(Date.parse('2026-11-22T08:00:00.400Z'));
       dates.shift();
@@ -258,12 +258,12 @@ describe('exchanges of a Transport', () => {
     await expect.poll(() => server.requests.length).toBe(2);
     expect(listening()).toBe(2);
     stop.abort();
-    const words = { code: 'ABORTED', message: 'Cancelled before it was done.' };
+    const words = { code: 'ABORTED', message: 'Canceled before completion.' };
     expect(await some).toMatchObject({ ...words, details: { sent: true } });
     expect(await waits).toMatchObject({ ...words, details: { sent: false } });
     expect(await expectFailure(send({ signal }))).toMatchObject({ ...words, details: { sent: false } });
     expect(listening()).toBe(0);
-    // What was cancelled while it waited does not hold up whoever comes after it, nor leave later.
+    // A canceled request neither delays later ones nor leaves later.
     expect((await send({ path: '/whole' })).status).toBe(200);
     expect(server.requests.map(({ path }) => path)).toEqual(['/whole', '/some', '/whole']);
     expect(transport.exchangeLog.list().map(({ status, code }) => status ?? code)).toEqual([200, 'ABORTED', 'ABORTED', 200]);
@@ -294,7 +294,7 @@ describe('exchanges of a Transport', () => {
     const seconds = 0.2;
     expect(await expectFailure(send({ timeoutSeconds: seconds }))).toMatchObject({
       code: 'TIMEOUT',
-      message: `${server.url.slice(7)}: it did not answer within 0.2 s. Raise the time limit in the appliance settings if that is usual for it.`,
+      message: `${server.url.slice(7)}: it did not answer within 0.2 s. If this is normal, raise the request timeout in the appliance settings.`,
       details: { sent: true },
     });
     expect((await expectFailure(send({ path: '/some', timeoutSeconds: seconds }))).message).toContain(
@@ -393,7 +393,7 @@ describe('exchanges of a Transport', () => {
   it('are refused after close, like handshakes', async () => {
     const closed = {
       code: 'ABORTED',
-      message: 'The connection to the appliance was closed, or deployed anew, before this was sent.',
+      message: 'The connection to the appliance was closed or redeployed before this request was sent.',
       details: { sent: false },
     };
     const used = await driven(() => httpResponse(200));
@@ -427,7 +427,7 @@ describe('shared connections', () => {
     ];
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[0-9a-f]{64}$/);
-    // A connection may take ten seconds at most, whatever an exchange may.
+    // Connecting takes at most ten seconds, whatever the timeout.
     expect(poolKey('a', { ...base, timeout: 10 }, undefined)).toBe(poolKey('a', { ...base, timeout: 600 }, undefined));
     expect(poolKey('a', { ...base, connections: 3, name: 'x' }, { ...through, noproxy: ['x'] })).toBe(poolKey('a', base, through));
   });
@@ -446,7 +446,7 @@ describe('shared connections', () => {
     pool.leave(other);
     const next = getSharedPool('name', make);
     expect(next).not.toBe(pool);
-    // Who is not in it any more does not end it for others.
+    // A stranger cannot close the pool.
     pool.leave(other);
     pool.join(one, { connections: 1 });
     pool.leave(one);
@@ -472,7 +472,7 @@ describe('shared connections', () => {
     const waits = pace?.acquire(any, undefined);
     const late = pace?.acquire(quick, undefined);
     expect(pool.load).toEqual({ open: 0, waiting: 2 });
-    // Ten a second, then as many as there are.
+    // First ten per second, then no limit.
     pool.leave(slow);
     await waits;
     pool.leave(any);

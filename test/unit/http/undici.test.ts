@@ -16,7 +16,7 @@ it('tests the oldest and newest undici that package.json allows', () => {
   });
 });
 
-// Only where scripts/test-undici.mjs runs it, with another release in place of the installed one.
+// Runs only in scripts/test-undici.mjs, which installs another release.
 it.runIf(process.env['GATEWAY_UNDICI'])('loads the requested release of undici', async () => {
   const { Client } = await import('undici');
   const { createRequire } = await import('node:module');

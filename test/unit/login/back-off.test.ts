@@ -8,7 +8,7 @@ import { expectFailure, settingsFor } from '../../helpers/simulated-appliance';
 
 const START = Date.parse('2026-11-21T08:00:00.250Z');
 
-/** Pauses of accounts by a clock of their own, which is also that of the machine. */
+/** Runs pauses on a fake system clock. */
 function clocked() {
   vi.useFakeTimers({ toFake: ['Date'], now: START });
   onTestFinished(() => void vi.useRealTimers());
@@ -21,7 +21,7 @@ function clocked() {
 
 const error = (code: ErrorCode, details: object = { sent: true }): GatewayError => new GatewayError(code, 'x', details);
 
-/** For how long logins pause now, in seconds; 0: they do not. */
+/** Remaining pause in seconds; 0 without a pause. */
 async function pausedFor(backOff: BackOff): Promise<number> {
   const refusal = await backOff.throwIfPaused().then(
     () => undefined,
@@ -154,7 +154,7 @@ describe('BackOff during a pause', () => {
     [
       'LOGIN_REJECTED',
       401,
-      /^The appliance refused these credentials moments ago \(401\), and accounts lock\. No login is tried for another 60 s \(until 2026-11-21T08:01:00Z\), or until the settings of its login are changed\.$/,
+      /^The appliance refused these credentials moments ago \(401\), and accounts lock\. No login is tried for another 60 s \(until 2026-11-21T08:01:00Z\), or until you change the login settings\.$/,
     ],
     ['LOGIN_REJECTED', undefined, /^The appliance refused these credentials moments ago, and accounts lock\./],
     ['UNAUTHORIZED', 401, /^The appliance refused a key that it had issued just before\. No login is tried for another 5 s/],

@@ -16,7 +16,7 @@ import type { Simulator } from '../../../src/simulator';
 const ROLE = 'users/user-roles/user-role/Users';
 const ENVELOPE = JSON.stringify({ result: { errors: [{ message: 'not permitted' }] } });
 
-/** An account that nothing is known of, and a release that answers a dead key by a bare 403. */
+/** A new account on a release that answers an expired key with a bare 403. */
 async function bare(more: Partial<Settings> = {}): Promise<{ simulator: Simulator; gateway: AnyGateway }> {
   const simulator = await startTestSimulator({ variants: { deadKeyStatus: 403 } });
   return { simulator, gateway: gatewayFor(simulator, more, { coordination: new ProcessCoordination() }) };
@@ -98,7 +98,7 @@ describe('a bare 403 to an accepted key', () => {
   });
 });
 
-/** An appliance that takes the key for the system information, and answers all else so; a login by a flow is taken at its first step. */
+/** Accepts the key for the system information only, and a flow's login at its first step. */
 async function refusing(answer: () => string, more: Partial<Settings> = {}) {
   let logins = 0;
   const server = await startRawServer(
@@ -139,7 +139,7 @@ describe('a bare 403 and further logins', () => {
     const bodies: (string | undefined)[] = [undefined, ENVELOPE, undefined, undefined];
     const { gateway, logins } = await refusing(() => httpResponse(403, bodies.shift()));
     await gateway.run('system.info');
-    // Refused by a dead key, then in words.
+    // First a bare 403 to the expired key, then one with words.
     expect(await expectFailure(get(gateway))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 2 } });
     await gateway.run('system.info');
     expect(await expectFailure(get(gateway))).toMatchObject({ code: 'FORBIDDEN', cause: { requests: 2 } });
@@ -162,7 +162,7 @@ describe('a 403 with a result envelope', () => {
 describe('a second 401', () => {
   it('keeps the fresh key for other requests', async () => {
     let logins = 0;
-    // One path is refused whatever the key: the key itself is good.
+    // One path is refused with any key, so the key itself is good.
     const server = await startRawServer(
       ({ path }) => {
         if (path === LOGIN_PATH) return httpResponse(200, `{"api_key":"key${logins++}"}`);

@@ -9,7 +9,7 @@ import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
 const SERVER = 'System Local';
 
-/** An appliance that answers each login so; whatever else is asked, it has. */
+/** An appliance that answers each login with this status and everything else with 200. */
 async function answering(status: number): Promise<ReturnType<typeof gatewayFor>> {
   const body = JSON.stringify({ result: { errors: [{ message: 'Not here.' }] } });
   const server = await startRawServer(({ path }) => (path.endsWith(LOGIN_PATH) ? httpResponse(status, body) : httpResponse(200, '{}')), {
@@ -18,7 +18,7 @@ async function answering(status: number): Promise<ReturnType<typeof gatewayFor>>
   return gatewayFor(server);
 }
 
-// What is said of a login is nothing that is said of what was asked for.
+// A failed login says nothing about the requested object.
 describe('a login that gets 404 or 403', () => {
   it.each([
     ['config.delete', { path: 'users/user-roles/user-role/A', 'missing-ok': true }],
@@ -61,7 +61,7 @@ describe('a login that gets another status', () => {
 });
 
 describe('one login step', () => {
-  /** Logs in once; the answers are given in turn. */
+  /** Logs in once; the answers are used in order. */
   async function stepping(answers: string[], more: Partial<Settings> = {}) {
     const server = await startRawServer(() => answers.shift(), { forwardsLogins: true });
     const settings = checkSettings(settingsFor(server, more));
@@ -75,11 +75,11 @@ describe('one login step', () => {
   const legacy: Partial<Settings> = { login: 'legacy' };
   const totp: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'JBSWY3DPEHPK3PXP' };
   const forbidden = (what: string): string =>
-    `The appliance forbids this login (403). Check user name, password${what}, that the account may use the REST interface, and that the address of this machine is one that may log in.`;
+    `The appliance forbids this login (403). Check user name, password${what}, that the account may use the REST interface, and that logins from the address of this machine are allowed.`;
   const refused = (status: number, what: string): string =>
     `The appliance refused the login (${status}). Check user name, password${what}, and that the account may use the REST interface.`;
   const elsewhere = (what: string): string =>
-    `The login was answered with ${what} where a key belongs. The address may be wrong, for example that of the user portal: enter the one under which the administrators’ interface is reached.`;
+    `The login was answered with ${what} instead of a key. The URL may be wrong, for example that of the user portal. Enter the URL of the administrator interface.`;
   const failed = (status: number, why: string): string =>
     `The appliance did not carry out the login (status ${status}). ${why}; try again later.`;
 

@@ -24,7 +24,7 @@ beforeEach(() => {
 interface Clocked {
   readonly simulator: Simulator;
   readonly gateway: Gateway;
-  /** Lets the time of the pauses pass. */
+  /** Advances the clock of the pauses. */
   readonly pass: (seconds: number) => void;
 }
 
@@ -37,7 +37,7 @@ async function clocked(options: SimulatorOptions = {}, more: Partial<Settings> =
 
 const info = (gateway: Gateway): Promise<unknown> => gateway.run('system.info');
 
-/** The codes of so many messages at once. */
+/** Returns the error codes of concurrent messages. */
 async function codes(gateway: Gateway, count: number): Promise<string[]> {
   const errors = await Promise.all(Array.from({ length: count }, () => expectFailure(info(gateway))));
   return [...new Set(errors.map(({ code }) => code))];
@@ -85,7 +85,7 @@ describe('a refused fresh key', () => {
     await gateway.run('config.get', { path: USER_ROLES_PATH });
     expect((await expectFailure(info(gateway))).code).toBe('UNAUTHORIZED');
     expect(simulator.logins).toBe(2);
-    // One path that is always refused, among others that go well: no login while logins pause, and none that is not needed.
+    // One path is always refused while others succeed.
     for (let round = 0; round < 20; round++) {
       expect((await gateway.run('config.get', { path: USER_ROLES_PATH })).envelope).toMatchObject({ ok: true, logins: 0 });
       expect((await expectFailure(info(gateway))).code).toBe('LOGIN_PAUSED');
@@ -138,7 +138,7 @@ describe('a login that ends without a key', () => {
     simulator.clearFaults();
     pass(40);
     expect((await gateway.run('system.info')).envelope.logins).toBe(1);
-    // The next one is a first one again.
+    // The next failure counts as the first again.
     simulator.expireKeys();
     simulator.fault({ ...fault, match: ({ path }) => path === LOGIN_PATH });
     expect((await expectFailure(info(gateway))).code).toBe(code);
@@ -208,7 +208,7 @@ describe('the error of a login without a key', () => {
       const { gateway } = await clocked({ variants: { loginAnswer } }, { login });
       const error = await expectFailure(info(gateway));
       expect(error.code).toBe(loginAnswer === 'page' ? 'BAD_RESPONSE' : 'APPLIANCE_ERROR');
-      expect(error.message).toMatch(new RegExp(`answered with a ${loginAnswer}.*address may be wrong.*user portal`));
+      expect(error.message).toMatch(new RegExp(`answered with a ${loginAnswer}.*URL may be wrong.*user portal`));
     }
   });
 

@@ -52,7 +52,7 @@ describe('gateways of one account', () => {
   it('share nothing when another way leads to the same address', async () => {
     const simulator = await startTestSimulator();
     await gatewayFor(simulator).run('system.info');
-    // Not gone through, but named: what is behind it could be another appliance.
+    // The proxy is never used, but another appliance could be behind it.
     const proxy = { url: 'http://127.0.0.1:9', noproxy: ['*'] };
     await gatewayFor(simulator, { proxy }).run('system.info');
     await gatewayFor(simulator, { proxy: { ...proxy } }).run('system.info');
@@ -140,7 +140,7 @@ describe('the key after all gateways have closed', () => {
     await before.run('system.info');
     before.close();
     vi.advanceTimersByTime(89_000);
-    // One that came and went in between begins the time anew.
+    // A gateway in between restarts the retention time.
     new Gateway(settingsFor(simulator)).close();
     vi.advanceTimersByTime(2_000);
     expect(countCachedAccounts()).toBe(1);
@@ -163,7 +163,7 @@ describe('the key after all gateways have closed', () => {
 describe('a refused shared key', () => {
   const silent = (): void => undefined;
 
-  /** The session of a gateway, and the key of a first login, which the appliance took. */
+  /** Returns the session of a gateway with an accepted key. */
   async function loggedIn(): Promise<{ simulator: Simulator; session: Session; first: SessionApiKey }> {
     const simulator = await startTestSimulator();
     const settings = checkSettings(settingsFor(simulator));
@@ -178,7 +178,7 @@ describe('a refused shared key', () => {
     expect(await session.handleUnauthorized(first)).toBe(true);
     const second = await session.key(silent);
     await session.rejectReplay(second);
-    // Answers to requests that were sent with the first key are late.
+    // Late responses to requests with the first key.
     expect(await session.handleUnauthorized(first)).toBe(true);
     await session.rejectReplay(first);
     expect(session.currentKey).toBe(second);
@@ -235,7 +235,7 @@ describe('forget', () => {
     await expect.poll(() => simulator.logins).toBe(1);
     expect((await gateway.run('login.forget')).data).toEqual({ state: 'none' });
     answer();
-    // Whoever waited for it is served, and nobody after them.
+    // The waiting caller is served; later ones start a new login.
     expect((await run).envelope.ok).toBe(true);
     expect((await gateway.run('system.info')).envelope.logins).toBe(1);
     expect(simulator.logins).toBe(2);

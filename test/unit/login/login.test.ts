@@ -16,7 +16,7 @@ import {
 } from '../../helpers/simulated-appliance';
 import { createBasicAuthorization, LEGACY_LOGIN_PATH, listLoginSteps } from '../../helpers/logins';
 
-/** Pauses by the clock that a test sets. */
+/** Runs pauses on the clock of the test. */
 const byDate = (): GatewayOptions => ({ coordination: new ProcessCoordination(Date.now) });
 
 beforeEach(() => {
@@ -109,7 +109,7 @@ describe('concurrent logins', () => {
     expect(outcomes.every(({ envelope }) => envelope.ok && envelope.status === 200)).toBe(true);
     expect(simulator.logins).toBe(2);
     expect(outcomes.reduce((sum, { envelope }) => sum + envelope.logins, 0)).toBe(1);
-    // Each was refused at most once and sent at most once more.
+    // Each request was refused and repeated at most once.
     const refused = listRequests(simulator).filter(({ status }) => status === 401).length;
     expect(refused).toBeGreaterThan(0);
     expect(listRequests(simulator)).toHaveLength(51 + refused);
@@ -118,7 +118,7 @@ describe('concurrent logins', () => {
   it('keep a key that is newer than the refused one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
-    // The 401 to the old key arrives when another call has got a new one long since.
+    // The 401 to the old key arrives after another call got a new key.
     simulator.fault({ match: ({ path }) => path === SYSTEM_INFORMATION_PATH, status: 401, delayMs: 300 });
     const late = gateway.run('system.info');
     await expect.poll(() => listRequests(simulator).length).toBe(2);
@@ -137,7 +137,7 @@ describe('concurrent logins', () => {
   it('continue when one caller is canceled', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 50 });
     const abort = new AbortController();
-    // As soon as the login has come in.
+    // Aborts as soon as the login arrives.
     simulator.fault({ match: () => (abort.abort(), false) });
     const cancelled = gateway.run('system.info', {}, abort.signal);
     const other = gateway.run('system.info');

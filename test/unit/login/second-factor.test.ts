@@ -37,7 +37,7 @@ async function waiting(steps = 1): Promise<{ simulator: Simulator; session: Sess
   return { simulator, session: new Session(settings, new Transport(settings), new Redactor(), processCoordination) };
 }
 
-/** Counts how often a code is asked for. */
+/** Counts requests for a code. */
 class Counting extends ProcessCoordination {
   codes = 0;
 
@@ -72,7 +72,7 @@ describe('a second factor from the settings', () => {
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { ok: false, resumeId: expect.any(String) as string } });
     expect([...simulator.state.login.pending.keys()]).toContain(error.cause?.resumeId);
     expect(listSecondStepAnswers(simulator)).toEqual(['sécond']);
-    // Nor is it tried again for every message.
+    // Further messages do not retry it.
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await expectFailure(gateway.run('system.info'))).code).toBe('SECOND_FACTOR_REQUIRED');
     }
@@ -93,7 +93,7 @@ describe('a second factor from the settings', () => {
     expect(listSecondStepAnswers(simulator)).toEqual(['sécond']);
   });
 
-  /** The settings of one who logs in by a code; each logs in by itself, although they are one account. */
+  /** Settings with one-time codes; each gateway logs in separately. */
   const byCode: Partial<Settings> = { secondFactor: 'totp', totpSecret: 'jbsw y3dp ehpk 3pxp' };
   const alone = { isolatedLogin: true };
   const step = Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000;
@@ -104,7 +104,7 @@ describe('a second factor from the settings', () => {
   };
 
   it('never sends a code twice, not even from two gateways', async () => {
-    // A third of a second before the next step begins; the clock stands, the waiting is real.
+    // 300 ms before the next step. The clock stands still; the wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
     const simulator = await startTestSimulator({ secondFactor: { totpSecret } });
     await gatewayFor(simulator, byCode, alone).run('system.info');
@@ -146,7 +146,7 @@ describe('a second factor from the settings', () => {
       stop.abort();
       expect((await Promise.all(runs)).map((error) => error.code)).toEqual(['ABORTED', 'ABORTED']);
     }
-    // The next step comes, and the next message has its code at once.
+    // The next step begins, so the next message gets its code at once.
     vi.setSystemTime(step + 30_000);
     expect((await gateway.run('system.info')).envelope).toMatchObject({ ok: true, logins: 1 });
     expect(spentSteps(simulator)).toEqual([step / 30_000, step / 30_000 + 1]);
@@ -188,8 +188,8 @@ describe('a second factor from the settings', () => {
     vi.setSystemTime(step - 46 * 86_400_000);
     const error = await expectFailure(gatewayFor(simulator, byCode, alone).run('system.info'));
     expect(error).toMatchObject({ code: 'LOGIN_REJECTED', cause: { logins: 1 } });
-    expect(error.message).toMatch(/compare the clocks.*set back, by 3974400 s or more/);
-    // The code of then, none of the future.
+    expect(error.message).toMatch(/compare the clocks.*set back by 3974400 s or more/);
+    // The code of that time, not of the future.
     expect(spentSteps(simulator)[1]).toBe(step / 30_000 - (46 * 86_400) / 30);
   });
 });
@@ -263,7 +263,7 @@ describe('a second factor from a flow', () => {
 });
 
 describe('one-time codes', () => {
-  // RFC 6238, appendix B: eight digits, seconds since the epoch.
+  // RFC 6238, appendix B: eight digits, seconds since 1970.
   it.each([
     [59, 'sha1', '94287082'],
     [1111111109, 'sha1', '07081804'],
@@ -311,12 +311,12 @@ describe('one-time codes', () => {
 
   const secret = 'otpauth://totp/x?secret=GEZDGNBVGY3TQOJQGEZDGNBV&period=5';
   const { key } = parseTotpSecret(secret);
-  /** The clock stands there; what is waited is waited really. */
+  /** The clock stands still there; the wait is real. */
   const codesAt = (at: number, coordination: Coordination): Promise<OneTimeCode> =>
     reserveOneTimeCode(secret, coordination, AbortSignal.timeout(15_000), () => at);
 
   it('come from different steps, in order, for concurrent callers', async () => {
-    // Just before a step: the second asks for the next one, which is really waited for.
+    // Just before a new step, so that the second caller really waits.
     const at = 2_000_000 * 5000 - 200;
     const codes = await Promise.all([codesAt(at, processCoordination), codesAt(at, processCoordination)]);
     expect(codes.map((next) => next.code)).toEqual([createTotpCode(key, 1_999_999), createTotpCode(key, 2_000_000)]);
@@ -337,7 +337,7 @@ describe('one-time codes', () => {
     expect(await codesAt(at, coordination)).toMatchObject({ code: createTotpCode(key, 2_000_000) });
   });
 
-  /** Remembers these steps; who waits for another one is cancelled. Gives the code, or `waits`; and the steps that are spent then. */
+  /** Remembers these steps and cancels a wait. Returns the code or `waits`, and the spent steps. */
   async function after(spent: CoordinationValue, step: number): Promise<[OneTimeCode | 'waits', CoordinationValue | undefined]> {
     const stop = new AbortController();
     let steps: CoordinationValue | undefined;
@@ -421,7 +421,7 @@ describe('one-time codes', () => {
     expect(long).toMatchObject({ code: createTotpCode(key, 2_000_000 - (46 * 86_400) / 5), clockSetBackMs: 46 * 86_400_000 });
     const minute = await codesAt(at - 60_000, coordination);
     expect(minute).toMatchObject({ code: createTotpCode(key, 2_000_000 - 12), clockSetBackMs: 60_000 });
-    // By less than a step: what comes between is behind one that was sent, so the one after that is waited for.
+    // After a change of less than a step, the steps in between are already passed, so the next one is used.
     expect(await codesAt(at - 200, coordination)).toMatchObject({ code: createTotpCode(key, 2_000_001), clockSetBackMs: undefined });
   });
 
@@ -436,7 +436,7 @@ describe('one-time codes', () => {
         reason: {
           code: 'LOGIN_PAUSED',
           message: expect.stringMatching(
-            /^Every one-time code of now was sent already \(waited for 5 s\), and no code is sent twice: other logins use the same secret, or the clock/,
+            /^All current one-time codes have been used \(waited 5 s\), and no code is sent twice\. Other logins use the same secret, or the clock/,
           ) as string,
           details: { sent: false },
         },

@@ -15,7 +15,7 @@ import type { Simulator, SimulatorOptions } from '../../../src/simulator';
 import { startTestSimulator, expectFailure, LOGIN_PATH, settingsFor } from '../../helpers/simulated-appliance';
 import { listSecondStepAnswers } from '../../helpers/logins';
 
-// The session of an appliance, driven by itself: what can be seen through a gateway is tested there.
+// Tests a session directly; tests of the gateway cover the rest.
 
 beforeEach(resetAccounts);
 afterEach(() => vi.useRealTimers());
@@ -50,7 +50,7 @@ async function driven(
   return { simulator, settings, session: again(redactor), redactor, coordination, again };
 }
 
-/** Holds back the answer to the next login until the function that it gives is called. */
+/** Delays the answer to the next login until the returned function is called. */
 function held(simulator: Simulator): () => void {
   let go = (): void => undefined;
   const until = new Promise<void>((resolve) => (go = resolve));
@@ -68,7 +68,7 @@ describe('Session', () => {
     session.close();
     expect(await expectFailure(session.key(silent))).toMatchObject({
       code: 'ABORTED',
-      message: 'The gateway was closed or deployed anew before this was sent.',
+      message: 'The gateway was closed or redeployed before this request was sent.',
       details: { sent: false },
     });
     expect(await other.key(silent)).toBeInstanceOf(SessionApiKey);
@@ -147,7 +147,7 @@ describe('Session.recordResponse', () => {
     session.recordResponse(second, 200);
     session.forget();
     const third = await session.key(silent);
-    // It has answered nothing yet: but for that of before, its refusal would be one of a fresh key after a refused one.
+    // The key has answered nothing yet, and the previous refusal was cleared.
     expect(await session.handleUnauthorized(third)).toBe(true);
   });
 });
@@ -186,7 +186,7 @@ describe('a login that waits for a code', () => {
     const missing = await expectFailure(session.key(silent));
     expect(missing).toMatchObject({
       code: 'SECOND_FACTOR_REQUIRED',
-      message: 'No one is logged in, and only a gateway-login node may start a login here. Send it a login first.',
+      message: 'Nobody is logged in, and with this second factor only a gateway-login node can log in. Send it a login first.',
       details: { sent: false },
     });
     expect(missing.details).not.toHaveProperty('resumeId');
@@ -205,10 +205,10 @@ describe('a login that waits for a code', () => {
     await session.resume('123456', resumeId, silent);
     expect(await expectFailure(session.resume('123456', resumeId, silent))).toMatchObject({
       code: 'BAD_INPUT',
-      message: 'That login step has had its answer, and a code is not sent twice. Send a new login first.',
+      message: 'This login step already had its answer, and a code is not sent twice. Send a new login first.',
       details: { sent: false },
     });
-    // A code is a secret once it was given, also as the header carries it.
+    // A code becomes a secret when it is passed in, also in header form.
     const header = Buffer.from('api-admin:123456').toString('base64');
     expect(redactor.text(`code 123456, ${header}`)).toBe(`code ${MASK}, ${MASK}`);
   });
@@ -248,7 +248,12 @@ describe('a second step that the settings answer', () => {
 
   it.each<[string, Partial<Settings>, number, string]>([
     ['is missing', {}, 1, 'The appliance asks for a second factor, but the settings have none. Choose one there.'],
-    ['is not sufficient', second, 2, 'The appliance took the second factor and asks for yet another step, which nothing here can answer.'],
+    [
+      'is not sufficient',
+      second,
+      2,
+      'The appliance accepted the second factor and asks for another step, which the settings cannot answer.',
+    ],
   ])('prevents logins until the pause ends when it %s, and every error names the step', async (_what, more, requests, message) => {
     const { simulator, session } = await driven(more, { secondFactor: { password: 'second one', steps: Infinity } });
     const error = await expectFailure(session.key(silent));
@@ -271,7 +276,7 @@ describe('a second step that the settings answer', () => {
 
   it('spends a code that may have been accepted and does not mention the clock', async () => {
     const step = Math.floor(Date.UTC(2026, 10, 20) / 30_000) * 30_000;
-    // The next step begins in a third of a second; the clock stands, the waiting is real.
+    // 300 ms before the next step. The clock stands still; the wait is real.
     vi.useFakeTimers({ toFake: ['Date'], now: step + 29_700 });
     const { simulator, session, again, coordination, settings } = await driven(totp, { secondFactor: { totpSecret: 'JBSWY3DPEHPK3PXP' } });
     simulator.fault({ match: ({ path }) => path === LOGIN_PATH, skip: 1, cut: 'before-headers' });
@@ -288,7 +293,7 @@ describe('PendingLogin', () => {
   const key = new SessionApiKey('a');
   const open = new AbortController().signal;
 
-  /** One whose work goes on until it is told, or nobody wants it. */
+  /** Work that ends on demand or when no caller waits. */
   function working(closing = open) {
     let go = (): void => undefined;
     let finish = (): void => undefined;
@@ -319,14 +324,14 @@ describe('PendingLogin', () => {
     const waiting = [expectFailure(login.waitForKey(one.signal)), expectFailure(login.waitForKey(other.signal))];
     await started;
     one.abort();
-    expect(await waiting[0]).toMatchObject({ code: 'ABORTED', message: 'Cancelled before it was sent.' });
+    expect(await waiting[0]).toMatchObject({ code: 'ABORTED', message: 'Canceled before it was sent.' });
     expect([signals[0]?.aborted, login.isDiscarded]).toEqual([false, false]);
     other.abort();
     expect(await waiting[1]).toMatchObject({ code: 'ABORTED' });
     expect([signals[0]?.aborted, login.isDiscarded]).toEqual([true, true]);
     expect(await expectFailure(login.waitForKey(undefined))).toMatchObject({
       code: 'ABORTED',
-      message: 'Nobody waits for this login any more.',
+      message: 'Every message that waited for this login was canceled.',
       details: { sent: false },
     });
   });
@@ -386,13 +391,13 @@ describe('AccountState', () => {
     const [later, another] = [again(), again()];
     vi.advanceTimersByTime(200_000);
     expect(later.currentKey).toBe(key);
-    // Nor while one of several is still there.
+    // Other callers still wait.
     another.close();
     vi.advanceTimersByTime(200_000);
     expect(later.currentKey).toBe(key);
     later.close();
     vi.advanceTimersByTime(90_000);
-    // Nobody has it in memory any more.
+    // The key is no longer in memory.
     expect([session.currentKey, later.currentKey]).toEqual([undefined, undefined]);
   });
 });
@@ -433,7 +438,7 @@ describe('accountHash and sessionKey', () => {
     ['certificate of its own', {}, { tls: { cert: 'a' } }],
     ['bundle of its own', {}, { tls: { pfx: 'a' } }],
   ])('share pauses but not the key with another %s', (_what, one, other) => {
-    // Most settings say nothing of TLS.
+    // Most settings have no TLS part.
     const bare = settingsFor({ url });
     delete bare.tls;
     expect(sessionKey(checkSettings(bare))).toBe(sessionKey(of({})));

@@ -63,7 +63,7 @@ describe('a read', () => {
     );
     expect((await read).code).toBe('ABORTED');
     const shared = expectFailure(call.sender.waitFor(new Promise(() => undefined), stop));
-    expect(await shared).toMatchObject({ code: 'ABORTED', message: 'Cancelled before it was sent.', details: { sent: false } });
+    expect(await shared).toMatchObject({ code: 'ABORTED', message: 'Canceled before it was sent.', details: { sent: false } });
     expect(counted()).toEqual([1, 0, 1]);
   });
 });

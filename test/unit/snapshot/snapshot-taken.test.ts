@@ -109,7 +109,7 @@ describe('snapshot.take', () => {
     expect(await takeSnapshot({ path: 'a/x', folder }, call)).toMatchObject({ added: 1, removed: 0 });
     for (const [relativePath, why] of [
       [join(folder, 'none/x'), 'cannot be written: it, or its folder, does not exist'],
-      [join(folder, 'a.json'), 'is no folder'],
+      [join(folder, 'a.json'), 'is not a folder'],
     ] as const)
       expect((await expectFailure(takeSnapshot({ path: 'a', folder: relativePath }, call))).message).toContain(`${relativePath} ${why}`);
   });

@@ -6,7 +6,7 @@ import { CarryBuffer, ElementStack } from '../../../src/transfer/xml-buffers';
 import { isValidCharacterReference, isDeclaredUtf8, readDoctype } from '../../../src/transfer/xml-prolog';
 import { checkBinary } from '../../helpers/binary-check';
 
-// What the checks of a configuration make of single bytes: of base64, of a ZIP's directory, of what stands before and in the tags of XML.
+// Checks single bytes: of base64, of a ZIP directory, of the prolog and of tags.
 
 describe('Base64Check on bytes', () => {
   it.each([
@@ -27,7 +27,9 @@ describe('Base64Check on bytes', () => {
   it('requires a minimum length without a ZIP, and a ZIP where only that is valid', () => {
     expect(checkBinary('U2FsdGVkX19hbmQgbW9y')).toBe('it is too short for one');
     expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==')).toBe('base64');
-    expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==', 1 << 20, true)).toBe('it is no ZIP, which a configuration without a password is');
+    expect(checkBinary('U2FsdGVkX19hbmQgbW9yZQ==', 1 << 20, true)).toBe(
+      'it is not a ZIP, which a configuration without a password must be',
+    );
   });
 
   it.each([
@@ -154,7 +156,7 @@ describe('XmlCheck events', () => {
         expect([text, length, countCompleteCharacterBytes(bytes.subarray(0, length))]).toEqual([text, length, whole]);
       }
     }
-    // What is no character at all is found by others.
+    // Other checks find bytes that are not characters.
     expect([[0x80], [0x80, 0x80, 0x80, 0x80], [0x61, 0xf0]].map((bytes) => countCompleteCharacterBytes(Buffer.from(bytes)))).toEqual([
       1, 4, 1,
     ]);
@@ -164,7 +166,7 @@ describe('XmlCheck events', () => {
     const end = (text: string, from = 0, to = text.length): number => findEndOfName(Buffer.from(text, 'latin1'), from, to);
     expect([end('ab-1.c:_d é'), end('1a'), end('-a'), end(' a'), end(':a'), end('ab cd', 3), end('é>')]).toEqual([9, 0, 0, 0, 2, 5, 1]);
     expect([end('abc', 0, 2), end('abc', 2, 2), end('a'), end('abc', 1, 1)]).toEqual([2, 2, 1, 1]);
-    // Nothing behind its end is looked at.
+    // Bytes after the end do not matter.
     expect(end('ab<c', 2, 2)).toBe(2);
   });
 

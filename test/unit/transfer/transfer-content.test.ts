@@ -13,7 +13,7 @@ interface Sax {
 }
 const { parser } = createRequire(__filename)('sax') as { parser: (strict: boolean) => Sax };
 
-/** How far the content was checked, or what is wrong with it, when it comes in pieces of that many bytes. */
+/** Feeds the content in pieces of this size and returns the result or the complaint. */
 function verdict(kind: ConfigurationKind, content: string | Buffer, pieces = 1 << 20): string {
   const bytes = Buffer.from(content);
   const check = createContentCheck(kind);
@@ -68,21 +68,21 @@ const BAD: Record<string, [content: string | Buffer, words: RegExp]> = {
   'an end tag with a longer name': [configuration('<a></ab>'), /closes another/],
   'an unknown entity': [configuration('&nbsp;'), /known entity/],
   'a lone ampersand': [configuration('a & b'), /known entity/],
-  'a lone <': [configuration('a < b'), /begins no tag/],
-  '< in an attribute': [configuration('<a b="<"/>'), /may not stand/],
-  'an attribute twice': [configuration('<a b="1" b="2"/>'), /twice/],
+  'a lone <': [configuration('a < b'), /starts no tag/],
+  '< in an attribute': [configuration('<a b="<"/>'), /not allowed in an attribute/],
+  'an attribute twice': [configuration('<a b="1" b="2"/>'), /duplicate attribute/],
   'attributes without space': [configuration('<a b="1"c="2"/>'), /malformed tag/],
   'an attribute without quotes': [configuration('<a b=1/>'), /without quotes/],
   'an attribute without value': [configuration('<a b/>'), /without a value/],
   'a control character': [configuration('a\u0000b'), /control character/],
   'a control character in CDATA': [configuration('<![CDATA[\u0001]]>'), /control character/],
   ']]> in text': [configuration(']]>'), /]]>/],
-  'a control character in an attribute': [configuration('<a b="\u0001"/>'), /may not stand/],
+  'a control character in an attribute': [configuration('<a b="\u0001"/>'), /not allowed in an attribute/],
   'a cut behind the root': ['<configuration/><', /ends early/],
   'a comment that has only begun': ['<configuration/><!--', /ends early/],
-  'a doctype in the root': [configuration('<!DOCTYPE a>'), /does not belong there/],
-  'a declaration of an element before it': ['<!ELEMENT a><configuration/>', /does not belong there/],
-  'CDATA before it': ['<![CDATA[a]]><configuration/>', /does not belong there/],
+  'a doctype in the root': [configuration('<!DOCTYPE a>'), /misplaced declaration/],
+  'a declaration of an element before it': ['<!ELEMENT a><configuration/>', /misplaced declaration/],
+  'CDATA before it': ['<![CDATA[a]]><configuration/>', /misplaced declaration/],
   'a declaration behind it': ['<configuration/><?xml?>', /not at the beginning/],
   'a root with a long name': [`<${'r'.repeat(100)}/>`, /root element is r{60}, not configuration$/],
   'half of a byte order mark': ['\uFEC0<configuration/>', /outside of the root/],
@@ -141,7 +141,7 @@ describe('the XML check', () => {
       const damaged = whole.slice(0, at) + sign + whole.slice(at + random(3));
       if (acceptedBySax(damaged) !== (verdict('xml', damaged) === 'xml')) differing.push(damaged);
     }
-    // sax lets pass what the standard forbids (]]> in a text, -- in comments, < in attributes); nothing that it refuses may be taken.
+    // sax accepts some forbidden markup, but nothing that it refuses may be accepted.
     expect(differing.filter((document) => verdict('xml', document) === 'xml')).toEqual([]);
     const unexplained = differing.filter(
       (document) => !/]]>|--|<[^>]*"[^"]*<|<[^>]*'[^']*</.test(document.replace('<!-- f -->', '').replace('<![CDATA[z]]>', '')),
@@ -238,14 +238,14 @@ describe('the base64 check', () => {
   });
 });
 
-/** The same ZIP with a directory that does not begin like one. */
+/** The same ZIP with a damaged directory. */
 function damaged(zip: Buffer): Buffer {
   const copy = Buffer.from(zip);
   copy.fill(0, zip.readUInt32LE(zip.length - 6), zip.readUInt32LE(zip.length - 6) + 4);
   return copy;
 }
 
-/** The same ZIP with bytes between its files and its directory, whose place is put right. */
+/** The same ZIP with extra bytes before its directory and a corrected offset. */
 function padded(zip: Buffer, bytes: number): Buffer {
   const directory = zip.readUInt32LE(zip.length - 6);
   const end = Buffer.from(zip.subarray(directory));

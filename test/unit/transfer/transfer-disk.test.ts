@@ -23,7 +23,7 @@ import { withPatchedFileHandles } from '../../helpers/journal';
 import { listOpenFiles } from '../../helpers/open-files';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
-// What stands between a transfer and the disk: words for its faults, and files that are whole or not there.
+// Tests the layer between transfers and the disk.
 
 const names = (place: string): string[] => readdirSync(place).sort();
 const fault = (code: string): Error => Object.assign(new Error('broken'), { code });
@@ -64,7 +64,7 @@ describe('toFileError', () => {
     const place = createTemporaryFolder();
     await checkFolderWritable(place);
     writeFileSync(join(place, 'x'), '');
-    expect((await expectFailure(checkFolderWritable(join(place, 'x')))).message).toBe(`${join(place, 'x')} is no folder.`);
+    expect((await expectFailure(checkFolderWritable(join(place, 'x')))).message).toBe(`${join(place, 'x')} is not a folder.`);
     const none = join(place, 'none');
     expect((await expectFailure(checkFolderWritable(none))).message).toBe(
       `${none} cannot be written: it, or its folder, does not exist (ENOENT).`,
@@ -123,7 +123,7 @@ describe('AtomicFile', () => {
     await first.write(Buffer.from('def'));
     await first.close(true);
     await first.close(true);
-    // Neither is a leftover, and the folder is swept.
+    // Neither is stale, and the folder is clean.
     await removeStalePartials(target);
     expect([await findStalePartials(place), names(place).length]).toEqual([[], 2]);
     await first.commit();
@@ -144,7 +144,7 @@ describe('AtomicFile', () => {
         await output.write(Buffer.from(String(durable)));
         expect(await output.end()).toBe(join(place, 'x'));
       });
-      // The file, and the folder with its name.
+      // The file, and the folder with its new name.
       expect([synced, readFileSync(join(place, 'x'), 'utf8')]).toEqual([durable ? 2 : 0, String(durable)]);
     }
     await syncFolder(join(place, 'none'));
@@ -165,7 +165,7 @@ describe('AtomicFile', () => {
     expect(names(join(target, '..'))).toEqual([]);
     mkdirSync(join(target, 'y'), { recursive: true });
     expect((await expectFailure(FileOutput.create(target, true))).message).toBe(
-      `${target} cannot be written: it is there already and no ordinary file.`,
+      `${target} cannot be written: it exists and is not a regular file.`,
     );
     const none = join(target, 'none/x');
     expect((await expectFailure(FileOutput.create(none, true))).message).toContain(`${none} cannot be written: it, or its folder`);

@@ -25,7 +25,7 @@ const GOOD = '<configuration><a>before</a></configuration>';
 const LARGE = `<configuration>${'<user><name>j.doe</name></user>\n'.repeat(150_000)}</configuration>`;
 const XML = { 'content-type': 'application/xml' };
 
-/** An appliance that sends so much of a large export, then cuts the connection or hangs. */
+/** An appliance that sends this fraction of a large export, then cuts the connection or hangs. */
 function cutAt(fraction: number, then: 'cut' | 'hang' = 'cut'): Promise<RawServer> {
   const whole = httpResponse(200, LARGE, XML);
   const head = whole.indexOf('\r\n\r\n') + 4;
@@ -135,7 +135,7 @@ describe('an export to a file', () => {
     const path = createTemporaryFolder();
     const file = join(path, 'day.xml');
     writeFileSync(file, GOOD);
-    // Another's file with such an ending is none of ours.
+    // A foreign file with this extension stays.
     writeFileSync(join(path, 'mine.partial'), '');
     const { tls, ...settings } = settingsFor(server);
     const process = startChild('backup-child.ts', {
@@ -175,7 +175,7 @@ describe('an import from a file', () => {
     const file = join(path, 'large.xml');
     writeFileSync(file, '');
     truncateSync(file, 64 << 20);
-    // The appliance takes the beginning of it and no more, so that its end is never on its way.
+    // The appliance reads the beginning only, so the end is never sent.
     const early = await startRawServer(() => undefined, { unreadPath: /import-xml/ });
     for (const [index, react] of (['refused', 'cut', 'cancelled'] as const).entries()) {
       const gateway = gatewayFor(early);

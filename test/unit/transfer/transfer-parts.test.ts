@@ -20,7 +20,7 @@ import { withPatchedFileHandles } from '../../helpers/journal';
 import { listOpenFiles } from '../../helpers/open-files';
 import { createTemporaryFolder } from '../../helpers/temporary';
 
-// What a transfer is made of, without an appliance: batches on their way in, and content on its way out.
+// Tests batches and upload streams without an appliance.
 
 const BATCH = 256 * 1024;
 const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -50,7 +50,7 @@ it('createProgressReporter reports four times per second', () => {
 });
 
 describe('ConfigurationReceiver and BatchingSink', () => {
-  /** A consumer that works when it is let. */
+  /** A consumer that works on demand. */
   function held(): {
     consumed: Buffer[];
     places: Set<ArrayBufferLike>;
@@ -167,14 +167,14 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     expect(await output.end()).toHaveLength(0);
     expect((await receive(xml, { hash: false })).result.sha256).toBeNull();
     expect((await receive('<', { check: false })).result).toMatchObject({ checkResult: undefined, bytes: 1 });
-    const whole = 'What the appliance sent is not a whole configuration:';
+    const whole = 'The appliance did not send a complete configuration:';
     for (const [text, why] of [
       ['', 'it is empty'],
       ['<configuration>', 'it ends early'],
       ['<a/>', 'its root element is a, not configuration'],
     ] as const) {
       const error = await expectFailure(receive(text));
-      expect([error.code, error.message, error.details.sent]).toEqual(['BAD_RESPONSE', `${whole} ${why}. Nothing was kept of it.`, true]);
+      expect([error.code, error.message, error.details.sent]).toEqual(['BAD_RESPONSE', `${whole} ${why}. Nothing was stored.`, true]);
     }
   });
 
@@ -196,7 +196,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     batch.fill('d');
     await output.write(batch);
     expect((await output.end()).toString()).toBe('abcddd');
-    // Never touched: the system gives no memory for it.
+    // Untouched memory costs nothing.
     const error = await expectFailure(output.write(Buffer.allocUnsafeSlow(256 * 1024 * 1024 - 5)));
     expect([error.code, error.message, error.details.sent]).toEqual([
       'LIMIT',
@@ -216,7 +216,7 @@ describe('upload streams', () => {
       const content = new FileUploadStream(await open(path), size);
       expect(content.bytesRead).toBe(0);
       const hash = createHash('sha256');
-      // The pieces are used again: each is only good for a moment.
+      // The pieces are reused, so each is valid only briefly.
       for await (const piece of content as AsyncIterable<Buffer>) {
         hash.update(piece);
         places.add(piece.buffer);
@@ -236,7 +236,7 @@ describe('upload streams', () => {
     const content = new FileUploadStream(await open(path), 6);
     truncateSync(path, 3);
     const error = await expectFailure(buffer(content));
-    const words = 'The file could not be read to its end, so the rest was not sent:';
+    const words = 'The file could not be read completely, so the rest was not sent:';
     expect([error.code, error.message, error.details.sent]).toEqual([
       'ABORTED',
       `${words} The file became shorter while it was sent.`,
@@ -304,14 +304,14 @@ describe('upload streams', () => {
     const changed = await expectFailure(read.open(sha256('another')).then(({ content }) => buffer(content as NodeJS.ReadableStream)));
     expect([changed.code, changed.message, changed.details.sent]).toEqual([
       'CONFLICT',
-      `${file} was changed while it was sent, so it was cut off before its end.`,
+      `${file} changed while it was sent, so the upload was cut off before its end.`,
       true,
     ]);
     expect(getThrownError(() => createConfigurationSource('data', undefined, undefined))?.message).toBe(
-      'data or file has to be given, and only one of them.',
+      'data or file is required, and only one of them.',
     );
     expect(getThrownError(() => createConfigurationSource('data', 'x', file))?.message).toBe(
-      'data or file has to be given, and only one of them.',
+      'data or file is required, and only one of them.',
     );
     expect(getThrownError(() => createConfigurationSource('data', '', undefined))?.message).toBe('data is empty.');
     await withPatchedFileHandles({ read: () => Promise.reject(fault('EIO')) }, async () => {
@@ -322,7 +322,7 @@ describe('upload streams', () => {
     for (const odd of [join(file, '..'), join(file, '../none')])
       expect((await expectFailure(createConfigurationSource('xml', undefined, odd).open())).code).toBe('BAD_INPUT');
     writeFileSync(file, '');
-    expect((await expectFailure(read.open())).message).toBe(`${file} cannot be sent: it is empty, or no ordinary file.`);
+    expect((await expectFailure(read.open())).message).toBe(`${file} cannot be sent: it is empty or not a regular file.`);
     expect(listOpenFiles()).toEqual([]);
   });
 });

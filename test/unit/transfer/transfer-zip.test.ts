@@ -3,7 +3,7 @@ import { createContentCheck } from '../../../src/transfer/content-check';
 import { startsLikeZip, isReadableEntry, readZipDirectory, type ZipEntry } from '../../../src/transfer/zip';
 import { checkBinary } from '../../helpers/binary-check';
 
-// How the directory at the end of a ZIP is found and read.
+// Builds ZIP files with chosen directories.
 
 interface Written extends Partial<Record<'flags' | 'method' | 'crc' | 'packed' | 'size' | 'offset', number>> {
   readonly name?: string;
@@ -17,11 +17,11 @@ interface Around {
   readonly count?: number;
   readonly bytes?: number;
   readonly at?: number;
-  /** In ZIP64's own record. */
+  /** Stored in the ZIP64 record. */
   readonly wide?: 'count' | 'bytes' | 'at';
 }
 
-/** A ZIP with so many bytes in place of its files. */
+/** A ZIP with this many bytes in place of its files. */
 function zipOf(entries: readonly Written[], { body = 100, comment = '', wide, ...told }: Around = {}): Buffer {
   const central = entries.map(({ name = 'a', extra = '', comment: note = '', ...numbers }) => {
     const header = Buffer.alloc(46);
@@ -128,19 +128,19 @@ describe('readZipDirectory', () => {
   });
 
   it('reads through base64 of any length and fragmentation', () => {
-    // Each length of the last group, and lines of any length.
+    // Covers each length of the last group and lines of any length.
     for (const comment of ['', 'x', 'xx']) {
       const text = zipOf([{}], { comment }).toString('base64');
       for (const line of [1, 4, 5, 76]) expect(checkBinary(text.replaceAll(new RegExp(`.{${line}}`, 'g'), '$&\n'))).toBe('zip');
     }
-    // Much before it: only the end of the text is kept. Then much in it: more of that has to be read.
+    // First much content before the directory, then a large directory.
     const long = zipOf([{}, {}], { body: 120_001 }).toString('base64');
     const wide = zipOf(Array.from({ length: 1500 }, () => ({ name: 'x'.repeat(30) }))).toString('base64');
     for (const text of [long, wide]) {
       for (const pieces of [1001, 4096, 70_003]) expect(checkBinary(text, pieces)).toBe('zip');
       expect(checkBinary(text.replaceAll(/.{77}/g, '$&\r\n'), 30_001)).toBe('zip');
     }
-    // More than is ever kept, in pieces that grow: what was kept of earlier ones is too small for later ones.
+    // More than the tail keeps, in growing pieces, so that reused memory is too small.
     const huge = Buffer.from(zipOf([{}, {}], { body: 7 << 20 }).toString('base64'));
     const check = createContentCheck('binary');
     for (let at = 0, size = 100_000; at < huge.length; at += size, size += 60_001) check.write(huge.subarray(at, at + size));

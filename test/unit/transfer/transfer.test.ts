@@ -66,7 +66,7 @@ describe('transfer.export-xml', () => {
       [403, 'FORBIDDEN'],
       [422, 'REJECTED'],
     ] as const) {
-      // JSON may begin with a line break.
+      // JSON may start with a line break.
       const server = await startRawServer(() => httpResponse(status, status === 200 ? `\r\n${said}` : said));
       const error = await expectFailure(gatewayFor(server).run('transfer.export-xml'));
       expect([error.code, error.message]).toEqual([code, expect.stringContaining('Export is not possible now')]);
@@ -171,7 +171,7 @@ describe('imports', () => {
     const outcome = await gateway.run('transfer.import-xml', { xml, password: AWKWARD_PASSWORD });
     expect(outcome.envelope).toMatchObject({ ok: true, changed: true, requests: 1 });
     await gateway.run('transfer.import-binary', { data: binary, import: 'full' });
-    // The document that the simulator had was read with the very password.
+    // The simulator read its document with this password.
     expect(() => importConfigurationXml(simulator.state.configuration, String(xml), AWKWARD_PASSWORD)).not.toThrow();
     expect(listRequestLines(simulator).slice(2)).toEqual([`POST ${IMPORT_XML}`, `PUT ${BINARY}?import=full`]);
   });
@@ -235,7 +235,10 @@ describe('imports', () => {
     const cancelled = expectFailure(gateway.run('transfer.import-xml', { xml }, third.signal));
     await eventually(() => expect(told).toEqual([{ state: 'waiting' }]));
     third.abort();
-    expect(await cancelled).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for another import to end.' });
+    expect(await cancelled).toMatchObject({
+      code: 'ABORTED',
+      message: 'Canceled while waiting for another import to end. Nothing was sent.',
+    });
     await first;
     expect(listRequestLines(simulator)).toHaveLength(2);
     await second;
