@@ -82,7 +82,7 @@ describe.each(slugs)('%s', (slug) => {
   const { text } = new Page(slug);
   const link = /\]\(([^)]+\.json)\)/.exec(text)?.[1] ?? '';
 
-  it('has a picture and a flow, both small, and is in the list', () => {
+  it('has a small picture and a small flow, and is listed on the page', () => {
     const picture = join(folder, `${slug}.png`);
     expect(existsSync(picture)).toBe(true);
     expect(statSync(picture).size).toBeLessThan(120_000);
@@ -91,13 +91,13 @@ describe.each(slugs)('%s', (slug) => {
   });
 });
 
-it('has fifteen tasks, and a flow that is no task is none of it', () => {
+it('holds exactly fifteen tasks', () => {
   expect(slugs.sort()).toEqual([...Object.keys(recipes), DASHBOARD].sort());
   expect(slugs).toHaveLength(15);
   expect(cookbookNames().filter((name) => !Object.values(recipes).some(({ flow }) => flow === name))).toEqual([]);
 });
 
-it('shares appliances with the examples, and nothing else: whoever imports both gets the nodes of both', () => {
+it('shares only appliance nodes with the examples, so that both can be imported together', () => {
   const config = ['gateway-appliance', 'gateway-inventory', 'tls-config', 'ui-base', 'ui-theme', 'ui-page', 'ui-group'];
   const all = [...exampleNames(), ...cookbookNames()].flatMap(readExample);
   const ids = all.filter(({ type }) => !config.includes(type)).map(({ id }) => id);
@@ -118,11 +118,11 @@ describe('run', () => {
     await running?.end();
   });
 
-  it('finds every type of node', () => {
+  it('loads every node type', () => {
     expect(running.nodeRed.output()).not.toMatch(/Waiting for missing types/);
   });
 
-  it.each(Object.entries(recipes))('%s does what it says, with the messages of its page', async (slug, recipe) => {
+  it.each(Object.entries(recipes))('%s does what its page says, with the messages of the page', async (slug, recipe) => {
     await cook(running, slug, recipe);
   });
 });
@@ -135,7 +135,7 @@ describe('with a dashboard', () => {
     check: () => undefined,
   };
 
-  it('the dashboard lists who is signed in', async () => {
+  it('lists the signed-in users on the dashboard', async () => {
     const running = await start({ [DASHBOARD]: dashboard }, ['Dashboard.json']);
     try {
       await cook(running, DASHBOARD, dashboard);

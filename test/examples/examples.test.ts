@@ -46,7 +46,7 @@ const wanted = ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...ar
 describe.each(exampleNames())('%s', (example) => {
   const nodes = readExample(example);
 
-  it('has nodes of Node-RED and of this package only', () => {
+  it('uses only nodes of Node-RED and of this package', () => {
     // One has a page, from the palette; it is tried in a browser.
     const page = needsDashboard(example) ? ['trigger', 'link in', 'link out'] : [];
     const core =
@@ -55,15 +55,15 @@ describe.each(exampleNames())('%s', (example) => {
     expect(others.filter((type) => !(page.length > 0 && type.startsWith('ui-')))).toEqual([]);
   });
 
-  it('has a name that the editor can ask for: what means something in a URL would cut it off', () => {
+  it('has a file name that is safe in a URL', () => {
     expect(example).toMatch(/^[\w ,()-]+\.json$/);
   });
 
-  it('is in the table of docs/guide/examples.md', () => {
+  it('is listed in docs/guide/examples.md', () => {
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`\n| [${example.replace('.json', '')}](`);
   });
 
-  it('says what to change in a comment, on the canvas and when it is opened', () => {
+  it('says in a comment node what to change', () => {
     const comments = nodes.filter((node) => node.type === 'comment');
     expect(comments).toHaveLength(1);
     expect(comments[0]).toMatchObject({
@@ -72,13 +72,13 @@ describe.each(exampleNames())('%s', (example) => {
     });
   });
 
-  it('can be imported on its own: every node that it refers to is in it', () => {
+  it('contains every node that it refers to', () => {
     const ids = new Set(nodes.map((node) => node.id));
     expect(ids.size).toBe(nodes.length);
     expect(nodes.flatMap(referencesOf).filter((id) => !ids.has(id))).toEqual([]);
   });
 
-  it('holds no credentials, and verifies certificates', () => {
+  it('holds no credentials and verifies certificates', () => {
     expect(nodes.filter((node) => 'credentials' in node)).toEqual([]);
     expect(nodes.filter((node) => node.type === 'tls-config').map((node) => node.verifyservercert)).toEqual([true]);
   });
@@ -92,7 +92,7 @@ function referencesOf(node: FlowNode): string[] {
 /** Whoever imports two examples gets these once. */
 const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config'];
 
-it('share their appliances and one certificate, the same in each; only the one that waits for a code has its own', () => {
+it('share identical appliance and certificate nodes, except the example that waits for a code', () => {
   const shared = exampleNames().map((example) => readExample(example).filter((node) => SHARED.includes(node.type)));
   expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
   // But for what only a licence server knows.
@@ -105,7 +105,7 @@ it('share their appliances and one certificate, the same in each; only the one t
   expect(new Set(all.map(({ name }) => name)).size).toBe(new Set(all.map(({ id }) => id)).size);
 });
 
-it('say what they do in nodes: a Function node only where nothing else says it as plainly', () => {
+it('use Function nodes only in the listed examples', () => {
   const functions = exampleNames().flatMap((example) =>
     readExample(example).flatMap(({ type, name }) => (type === 'function' ? [`${example.replace('.json', '')}: ${String(name)}`] : [])),
   );
@@ -121,13 +121,13 @@ it('say what they do in nodes: a Function node only where nothing else says it a
   ]);
 });
 
-it('share nothing else: whoever imports two examples gets the nodes of both', () => {
+it('share no other nodes, so that two examples can be imported together', () => {
   const own = exampleNames().flatMap((example) => readExample(example).filter(({ type }) => !SHARED.includes(type)));
   const ids = own.map(({ id }) => id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
-it('show every node but the appliance', () => {
+it('place every node except configuration nodes on the canvas', () => {
   const used = new Set(exampleNames().flatMap((example) => readExample(example).map((node) => node.type)));
   expect(wanted.filter((type) => !used.has(type))).toEqual([]);
 });
@@ -148,14 +148,14 @@ describe('side by side in a real Node-RED', () => {
     await running?.end();
   });
 
-  it.each(together)('%s does what it says', async (example) => {
+  it.each(together)('%s does what its comment says', async (example) => {
     const outcome = outcomes[example];
     expect(outcome, 'This example has no entry in `outcomes`.').toBeDefined();
     await outcome?.(running as Running, example);
   });
 });
 
-describe('in the demo, where nothing was entered', () => {
+describe('in the demo with its default settings', () => {
   let running: Running | undefined;
   beforeAll(async () => {
     const demo = await startDemo({ names: together, lively: true });
@@ -225,7 +225,7 @@ describe('the webhook', () => {
     }
   });
 
-  it('sends nothing to an appliance whose certificate is not the trusted one', async () => {
+  it('sends nothing to an appliance with an untrusted certificate', async () => {
     const demo = await startDemo({ names: webhook, ca: () => selfSigned(['127.0.0.1']).cert });
     try {
       expect(await post(demo.nodeRed.url, TOKEN, USER)).toMatchObject({ status: 502, body: { code: 'TLS' } });

@@ -30,7 +30,7 @@ const freshKey = (): string => coordinationKey('suite', String(process.pid), Str
 /** What every implementation of `Coordination` has to do; `make` is called for each test. */
 export function coordinationSuite(name: string, make: () => Promise<CoordinationPair> | CoordinationPair): void {
   describe(`${name}: exclusive`, () => {
-    it('lets one in at a time, in the order in which they came', async () => {
+    it('runs one task at a time, in the order of arrival', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const order: number[] = [];
@@ -55,7 +55,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect([order, most]).toEqual([all, 1]);
     });
 
-    it('keeps no one waiting for another key', async () => {
+    it('does not wait for a task of another key', async () => {
       const { one, other } = await make();
       const held = gate();
       const first = one.runExclusive(freshKey(), () => held.opened);
@@ -64,7 +64,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       await first;
     });
 
-    it('lets the next one in when work throws, and passes on what it threw', async () => {
+    it('runs the next task when a task throws, and passes on the error', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const fault = new Error('on purpose');
@@ -82,7 +82,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(await second).toBe('next');
     });
 
-    it('tells once who has to wait, and nobody else', async () => {
+    it('reports once to each task that must wait', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const told: string[] = [];
@@ -104,7 +104,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(told).toEqual(['second']);
     });
 
-    it('lets go who is cancelled while waiting, at once, and those behind move up', async () => {
+    it('rejects a canceled waiting task at once and moves the others up', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const held = gate();
@@ -133,7 +133,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(worked).toBe(false);
     });
 
-    it('does not begin for who was cancelled before, and leaves the key free', async () => {
+    it('does not start a task that was canceled before, and leaves the key free', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const stop = new LightAbortController();
@@ -145,7 +145,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(await other.runExclusive(key, () => Promise.resolve('free'))).toBe('free');
     });
 
-    it('does not end work that has begun when its signal aborts', async () => {
+    it('does not end a running task when its signal aborts', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const stop = new LightAbortController();
@@ -172,7 +172,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
   });
 
   describe(`${name}: remembered`, () => {
-    it('is what the other one said, until its time is over', async () => {
+    it('returns the stored value until it expires', async () => {
       const { one, other, pass } = await make();
       const key = freshKey();
       expect(await one.get(key)).toBeUndefined();
@@ -183,7 +183,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(await one.get(key)).toBeUndefined();
     });
 
-    it('is replaced, with a time of its own', async () => {
+    it('replaces a value together with its expiry', async () => {
       const { one, other, pass } = await make();
       const key = freshKey();
       await one.set(key, 1, 200);
@@ -192,7 +192,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(await one.get(key)).toBeNull();
     });
 
-    it('is a copy', async () => {
+    it('returns a copy of the stored value', async () => {
       const { one } = await make();
       const key = freshKey();
       const given = { list: [1] };
@@ -210,7 +210,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
   });
 
   describe(`${name}: update`, () => {
-    it('loses none of many at once', async () => {
+    it('loses none of many concurrent updates', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const increase = (by: Coordination): Promise<unknown> => by.update(key, (count) => number(count) + 1, 60_000);
@@ -218,7 +218,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(await one.get(key)).toBe(50);
     });
 
-    it('gives one of many at once what only one can have', async () => {
+    it('gives a unique value to exactly one of many concurrent updates', async () => {
       const { one, other } = await make();
       const key = freshKey();
       const take = async (by: Coordination): Promise<boolean> => {
@@ -230,7 +230,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(won.filter(Boolean)).toHaveLength(1);
     });
 
-    it('sees nothing where the time is over, and gives a new one', async () => {
+    it('passes undefined for an expired value and sets a new expiry', async () => {
       const { one, other, pass } = await make();
       const key = freshKey();
       await one.update(key, () => 7, 200);
@@ -242,7 +242,7 @@ export function coordinationSuite(name: string, make: () => Promise<Coordination
       expect(await one.get(key)).toBe(8);
     });
 
-    it('forgets for undefined, and changes nothing when it throws', async () => {
+    it('deletes the value for undefined and keeps it when the update throws', async () => {
       const { one, other } = await make();
       const key = freshKey();
       await one.set(key, 'kept', 60_000);

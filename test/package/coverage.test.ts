@@ -100,16 +100,16 @@ describe('the rows', () => {
   const inDescription = documented('reference/appliance-api.md', 'Endpoints', 'Authentication');
   const inNotes = documented('reference/field-notes.md', 'Paths beyond the description');
 
-  it('are found in the documents', () => {
+  it('are read from the interface description and the field notes', () => {
     expect(inDescription.length).toBeGreaterThan(45);
     expect(inNotes.length).toBeGreaterThan(6);
   });
 
-  it('leave out nothing that the description offers', () => {
+  it('cover every request of the interface description', () => {
     expect(inDescription.filter((shape) => !typedOff.has(shape))).toEqual([]);
   });
 
-  it('hold nothing that no document offers', () => {
+  it('cover no request that the documents do not have', () => {
     const offered = new Set([...inDescription, ...inNotes]);
     expect([...typedOff].filter((shape) => !offered.has(shape))).toEqual([]);
   });
@@ -127,11 +127,11 @@ describe('every row', () => {
 describe.each(registered)('%s', (name, operation) => {
   const inputs = [operation.example.input, ...(further[name] ?? [])];
 
-  it('has a row', () => {
+  it('has a row in the table of requests', () => {
     expect(rows.some((row) => row.operations.includes(name))).toBe(true);
   });
 
-  it('sends nothing but its rows, and every one of them', async () => {
+  it('sends exactly the requests of its rows', async () => {
     const used = new Set<Row>();
     for (const input of inputs) {
       for (const { request, row } of await requestsOf(name, input)) {
@@ -145,7 +145,7 @@ describe.each(registered)('%s', (name, operation) => {
     }
   });
 
-  it('takes every status that its rows list as success', async () => {
+  it('accepts every success status of its rows', async () => {
     const statuses = new Set(rows.filter((row) => row.operations.includes(name)).flatMap((row) => row.statuses));
     for (const status of statuses) {
       appliance.answerWith(status);
@@ -155,7 +155,7 @@ describe.each(registered)('%s', (name, operation) => {
 });
 
 describe.each(LOCAL)('%s', (name) => {
-  it('sends nothing, not even a login', async () => {
+  it('sends no request, not even a login', async () => {
     await gateway.run('backup.run', { folder });
     appliance.seen.length = 0;
     const settings = { url: appliance.url, realm: 'Admin Users', username: 'admin', password: 'p', journal: folder };
@@ -179,7 +179,7 @@ describe('the login node', () => {
     return appliance.seen.map(({ request, body }) => `${request} ${body}`);
   };
 
-  it('sends the two steps of the realm login', async () => {
+  it('sends both steps of the realm login', async () => {
     expect(await loggedIn({}, 'login.login', 'login.resume')).toEqual([
       'POST /api/v1/realm_auth {"realm":"Second Factor"}',
       'POST /api/v1/realm_auth {"resume_id":"r1"}',
@@ -190,7 +190,7 @@ describe('the login node', () => {
     expect(await loggedIn({ login: 'legacy' }, 'login.login')).toEqual(['POST /api/v1/auth ']);
   });
 
-  it('sends nothing to forget the key', async () => {
+  it('sends no request to forget the key', async () => {
     expect(await loggedIn({}, 'login.forget')).toEqual([]);
   });
 });

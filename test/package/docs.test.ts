@@ -19,7 +19,7 @@ const rows = (text: string): string[][] =>
 const codes = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
 describe('the page of errors', () => {
-  it('has every error code once, with what it means and what to do', () => {
+  it('lists every error code once, with its meaning and what to do', () => {
     const told = rows(document('reference/errors.md')).filter(([first = '']) => first.startsWith('`'));
     expect(told.flatMap(([first]) => codes(first)).sort()).toEqual([...ERROR_CODES].sort());
     for (const row of told)
@@ -35,11 +35,11 @@ describe('permissions', () => {
     codes(names).flatMap((name) => (/^[a-z]+\.[a-z-]+$/.test(name) ? [{ name, reads, writes }] : [])),
   );
 
-  it('has every operation once', () => {
+  it('lists every operation once', () => {
     expect(told.map(({ name }) => name).sort()).toEqual([...operations.keys()].sort());
   });
 
-  it.each(told)('$name: what is said fits what it does', ({ name, reads, writes }) => {
+  it.each(told)('$name: the reads and writes of the page fit its effect', ({ name, reads, writes }) => {
     const { effect, example } = operations.get(name) ?? {};
     const [method = ''] = (example?.request ?? '').split(' ');
     if (effect === 'read') expect([reads === '–', writes]).toEqual([false, '–']);
@@ -50,7 +50,7 @@ describe('permissions', () => {
 });
 
 describe('releases', () => {
-  it('names variants that the simulator has', () => {
+  it('names only variants that the simulator has', () => {
     const named = rows(document('reference/releases.md'))
       .flatMap(([, , variant]) => codes(variant))
       .filter((code) => /^\w+=/.test(code));
@@ -66,11 +66,11 @@ describe('the generated pages', () => {
 });
 
 // What test/editor/locales.test.ts asks of what was built, of the sources: a text that changes is one that no language has.
-describe('the words of the operation table', () => {
+describe('the texts of the operation table', () => {
   const words = (name: string): string => readFileSync(join(root, 'nodes', 'locales', name), 'utf8');
   const { texts } = buildTable(areas);
 
-  it('are all there', () => {
+  it('are never empty', () => {
     expect(JSON.stringify(texts)).not.toContain('""');
   });
 

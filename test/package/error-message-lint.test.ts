@@ -39,7 +39,7 @@ function unmarked(): string[] {
   return found;
 }
 
-it('sentences of errors are literals, or know which of their words are from outside', { timeout: 120_000 }, () => {
+it('builds every error message from literals or marks untrusted parts', { timeout: 120_000 }, () => {
   // Put `sentence` before the template, and `ours(…)` around what is in a variable but ours.
   expect(unmarked()).toEqual([]);
 });

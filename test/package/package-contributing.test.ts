@@ -39,7 +39,7 @@ beforeAll(() => {
 afterAll(() => rmSync(copy, { recursive: true }));
 
 describe('the operation of CONTRIBUTING.md', () => {
-  it('imports what it needs and nothing else, and is typed', () => {
+  it('compiles with exactly the imports of the guide', () => {
     const settings = { extends: './tsconfig.json', include: ['src/areas/system.ts', 'test/package/coverage/service-rows.ts'] };
     writeFileSync(
       join(copy, 'tsconfig.check.json'),
@@ -49,7 +49,7 @@ describe('the operation of CONTRIBUTING.md', () => {
     expect(spawnSync(process.execPath, compiler, { cwd: copy, encoding: 'utf8' }).stdout).toBe('');
   });
 
-  it('runs, and asks for what its example says', async () => {
+  it('runs and sends the request of its example', async () => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       asked.push(`${request.method} ${request.url}`);
@@ -83,7 +83,7 @@ describe('the operation of CONTRIBUTING.md', () => {
     }
   });
 
-  it('is described as the tables of the interface are', () => {
+  it('has a description row with the columns of the interface tables', () => {
     expect(described).toMatch(/^\| `GET` \| `\/api\/v1\/system\/uptime` \|.*\|\n$/);
     const head =
       readFileSync(join(root, 'docs', 'reference', 'appliance-api.md'), 'utf8')

@@ -71,7 +71,7 @@ async function complaints(programs: Record<string, string>): Promise<string> {
 }
 
 describe('the first script of docs/guide/library.md', () => {
-  it('is there for both kinds of modules', () => {
+  it('exists for ES modules and CommonJS', () => {
     expect(Object.keys(snippets)).toEqual(['ts', 'js']);
     // The README shows the first of them.
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`\`\`\`ts\n${snippets.ts}\`\`\``);
@@ -81,7 +81,7 @@ describe('the first script of docs/guide/library.md', () => {
     expect(await output('sessions.mjs', snippets.ts ?? '')).toMatch(/^3 sessions in [\d.]+ ms\n$/);
   });
 
-  it('runs as CommonJS, and tells code and sentence of what fails', async () => {
+  it('runs as CommonJS and prints the code and message of an error', async () => {
     expect(await output('sessions.cjs', snippets.js ?? '')).toMatch(/^3 sessions in [\d.]+ ms\n$/);
     const refused = await output('sessions.cjs', snippets.js ?? '', 'wrong');
     expect(refused).toMatch(/^LOGIN_REJECTED: \S/);
@@ -143,7 +143,7 @@ function passedOn(): string {
 }
 
 describe('the declarations', () => {
-  it('hold in strict TypeScript, for the first script of the guide, for both kinds of modules and without Node-RED, say what is wrong, and every type has a name', async () => {
+  it('compile in strict TypeScript as ES module and CommonJS, without Node-RED installed', async () => {
     expect(
       await complaints({ 'sessions.mts': snippets.ts ?? '', 'program.cts': COMMONJS, 'wrong.mts': WRONG, 'passed-on.mts': passedOn() }),
     ).toBe('');

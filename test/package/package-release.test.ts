@@ -33,13 +33,13 @@ interface Workflow {
 describe('CI', () => {
   const { jobs } = yaml<Workflow>('.github/workflows/ci.yml');
 
-  it('runs the same script as everybody, on every line of Node.js that is supported', () => {
+  it('runs .ci/run on every supported Node.js release', () => {
     expect(jobs.everything?.strategy?.matrix.node).toEqual([20, 22, 24]);
     expect(manifest.engines.node).toBe('>=20.19');
     expect(jobs.everything?.steps.flatMap(({ run = [] }) => run)).toEqual(['bash .ci/run']);
   });
 
-  it.each(['ci', 'release'])('%s.yml may read the repository, and what a job does beyond that it says itself', (name) => {
+  it.each(['ci', 'release'])('%s.yml has read permission only, and jobs declare what they need beyond', (name) => {
     expect(yaml<Workflow>(`.github/workflows/${name}.yml`).permissions).toEqual({ contents: 'read' });
   });
 });
@@ -47,20 +47,20 @@ describe('CI', () => {
 describe('a release', () => {
   const steps = Object.values(yaml<Workflow>('.github/workflows/release.yml').jobs).flatMap((job) => job.steps);
 
-  it('is public and says where it was built', () => {
+  it('is public and has provenance', () => {
     expect(manifest.publishConfig).toEqual({ access: 'public', provenance: true });
     const { jobs } = yaml<Workflow>('.github/workflows/release.yml');
     expect(Object.values(jobs).map(({ permissions }) => permissions)).toEqual([{ contents: 'write', 'id-token': 'write' }]);
   });
 
-  it('is checked first, then tried, then published', () => {
+  it('runs its checks before it is published', () => {
     const order = ['scripts/release-notes.mjs', '.ci/run', 'npm run --silent sbom', 'npm pack', 'npm publish', 'gh release create'];
     const places = order.map((command) => steps.findIndex(({ run }) => run?.includes(command)));
     expect(places.every((place) => place > 0)).toBe(true);
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it('has a bill of materials of exactly what is installed with it, in the versions of the lock file', () => {
+  it('has a bill of materials with exactly the installed dependencies of the lock file', () => {
     const { packages } = JSON.parse(read('package-lock.json')) as {
       packages: Record<string, { version: string; dependencies?: Record<string, string> }>;
     };
@@ -94,7 +94,7 @@ describe('a release', () => {
     expect(() => releaseNotes({ tag, version, changelog })).toThrow(words);
   });
 
-  it('is not yet, or exactly as the changelog says', () => {
+  it('has the version of the newest changelog entry', () => {
     const script = join(root, 'scripts', 'release-notes.mjs');
     const run = spawnSync(process.execPath, [script, `v${manifest.version}`], { encoding: 'utf8' });
     if (run.status !== 0)
@@ -105,10 +105,10 @@ describe('a release', () => {
   });
 });
 
-describe('what a newcomer meets', () => {
+describe('the repository for newcomers', () => {
   const address = manifest.repository.url.replace(/^git\+/, '');
 
-  it('says where the code comes from before it asks to install it', () => {
+  it('shows the clone command before the install command', () => {
     const readme = read('README.md');
     expect(readme.indexOf(`git clone ${address}`)).toBeGreaterThan(0);
     expect(readme.indexOf(`git clone ${address}`)).toBeLessThan(readme.indexOf('npm ci'));
@@ -116,7 +116,7 @@ describe('what a newcomer meets', () => {
   });
 
   it.each(readdirSync(join(root, '.github', 'ISSUE_TEMPLATE')).filter((file) => file !== 'config.yml'))(
-    '%s is a form that GitHub shows',
+    '%s is a valid GitHub issue form',
     (file) => {
       const form = yaml<{ name: string; description: string; body: { type: string; id?: string; attributes: Record<string, unknown> }[] }>(
         `.github/ISSUE_TEMPLATE/${file}`,
@@ -132,7 +132,7 @@ describe('what a newcomer meets', () => {
     },
   );
 
-  it('has dependencies looked after in every folder with a lock file', () => {
+  it('lists every folder with a lock file for Dependabot', () => {
     const { updates } = yaml<{ updates: { 'package-ecosystem': string; directories?: string[] }[] }>('.github/dependabot.yml');
     const folders = ['/', ...readdirSync(join(root, 'tools')).map((tool) => `/tools/${tool}`)].filter((folder) =>
       existsSync(join(root, folder, 'package-lock.json')),
@@ -155,7 +155,7 @@ describe('what a newcomer meets', () => {
     expect(linksOf(file).filter((link) => !existsSync(join(root, link)))).toEqual([]);
   });
 
-  it('has no link from a packed page to a file that is not packed', () => {
+  it('links from packed pages only to packed files', () => {
     const folders = manifest.files.map((entry) => entry.replace(/\*.*$/, ''));
     const isPacked = (file: string): boolean =>
       /^(README|CHANGELOG|SECURITY)\.md$|^(LICENSE|package\.json)$/.test(file) ||

@@ -56,7 +56,7 @@ describe('the tarball', () => {
     expect(own.packed.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
-  it('names no place of the machine that built it', () => {
+  it('contains no path of the machine that built it', () => {
     const texts = own.packed.filter((file) => !file.endsWith('.png'));
     const places = [root.replace(/[\\/]$/, ''), homedir(), tmpdir()].filter((place) => place.length > 1);
     const found = texts.filter((file) => {
@@ -66,7 +66,7 @@ describe('the tarball', () => {
     expect(found).toEqual([]);
   });
 
-  it('installs its dependencies and nothing that belongs to the tests', () => {
+  it('installs its dependencies and no test dependency', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
     for (const dependency of Object.keys(dependencies))
       expect(existsSync(join(userDir, 'node_modules', dependency)), dependency).toBe(true);
@@ -80,7 +80,7 @@ describe('the tarball', () => {
     expect(bytes).toBeLessThan(7.5e6);
   });
 
-  it('works from a script, and brings the simulator along', () => {
+  it('works from a script and contains the simulator', () => {
     const script = `
       const { Gateway, GatewayError, operations } = require('${name}');
       const { startSimulator } = require('${name}/simulator');
@@ -101,7 +101,7 @@ describe('the tarball', () => {
   });
 
   // Libraries that are loaded at first use are something else once all is built than while it is tested.
-  it('reads an inventory of each kind', () => {
+  it('reads an inventory in each format', () => {
     const texts = { json: '[{"name":"a"}]', yaml: '- name: a', csv: 'name\na\n' };
     const script = `
       const { parseInventory } = require(${JSON.stringify(join(installed, 'dist', 'src', 'inventory', 'parse-inventory.js'))});
@@ -142,7 +142,7 @@ describe.each([
   });
   afterAll(() => demo.end());
 
-  it('loads every node without a complaint', async () => {
+  it('loads every node without a warning in the log', async () => {
     const sets = (await (await fetch(`${demo.nodeRed.url}/nodes`, { headers: { accept: 'application/json' } })).json()) as {
       module: string;
       types: string[];
@@ -158,7 +158,7 @@ describe.each([
     expect(demo.nodeRed.version.startsWith(`${version}.`)).toBe(true);
   });
 
-  it('serves the editor half: dialogs, texts, icons and examples', async () => {
+  it('serves the dialogs, texts, icons and examples', async () => {
     const get = async (path: string, accept: string) => {
       const response = await fetch(`${demo.nodeRed.url}/${path}`, { headers: { accept, 'accept-language': 'en-US' } });
       return { status: response.status, text: await response.text() };
@@ -176,14 +176,14 @@ describe.each([
     expect(JSON.parse(example.text)).toEqual(readExample(webhook));
   });
 
-  it('loads undici at the first request and not before', async () => {
+  it('loads undici at the first request, not earlier', async () => {
     expect(demo.nodeRed.output()).not.toContain('undici loaded');
     expect(await checkWebhook({ ...demo, token: TOKEN, user: USER })).toEqual([]);
     expect(demo.nodeRed.output()).toContain('undici loaded');
     expect(complaints(demo)).toEqual([]);
   });
 
-  it('lets only those test an appliance who may change one', async () => {
+  it('allows the connection test only with write permission', async () => {
     const users = "users: (name) => Promise.resolve({ username: name, permissions: name === 'reader' ? 'read' : '*' })";
     const guarded = await start(
       `module.exports.adminAuth = { type: 'credentials', ${users}, authenticate: (name) => module.exports.adminAuth.users(name) };`,

@@ -54,16 +54,16 @@ describe('the scorecard', () => {
     expect(Object.keys(card)).toEqual(expect.arrayContaining(['P01', 'P03', 'P04', 'P05', 'P06', 'P07', 'N02', 'D01', 'D02', 'D03']));
   });
 
-  it('knows of nothing older than the latest but undici, whose next major does not run on Node.js 20', () => {
+  it('finds only undici outdated, whose next major does not run on Node.js 20', () => {
     expect(card.D03?.packages ?? [], output).toEqual(card.D03?.test ? [] : ['undici']);
   });
 
-  it('sees every node, and finds each in an example', () => {
+  it('sees every node and finds each in an example', () => {
     expect(card.N02?.nodes?.slice().sort(), output).toEqual([...areas.map((area) => `gateway-${area.name}`), 'gateway-watch'].sort());
     expect(output).not.toContain('Unable to parse');
   });
 
-  it('finds the keyword, which it reports as a warning only', () => {
+  it('reports the keyword as a warning only', () => {
     expect(output).toContain('Node-RED Keyword Found');
     expect(output).not.toMatch(/\bP05\b/);
   });

@@ -103,7 +103,7 @@ const settings = (more: Partial<Settings> = {}): Partial<Settings> => ({
   ...more,
 });
 
-describe.each(Object.keys(LEAKY_ANSWERS))('an appliance that repeats everything %s', (how) => {
+describe.each(Object.keys(LEAKY_ANSWERS))('an appliance that repeats every secret %s', (how) => {
   it(
     'makes no operation tell a secret, wherever that stands, nor its log, history, support bundle and journal',
     { timeout: 300_000 },
@@ -135,8 +135,8 @@ describe.each(Object.keys(LEAKY_ANSWERS))('an appliance that repeats everything 
   );
 });
 
-describe('an appliance that is well', () => {
-  it('makes no operation tell a secret either', { timeout: 300_000 }, async () => {
+describe('an appliance without faults', () => {
+  it('reveals no secret through any operation', { timeout: 300_000 }, async () => {
     const text = generateSecret(24, 8);
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive', password: OF_SETTINGS.password }, settings());
     const leaks: string[] = [];
@@ -179,7 +179,7 @@ describe('a secret of %i characters', () => {
   );
 });
 
-describe('the search', () => {
+describe('the search for secrets in the output', () => {
   it.each([1, 5, 24, 513, 100_000])('finds a secret of %i characters in every form', (length) => {
     const secret = generateSecret(length, 9);
     expect(secret).toHaveLength(length);

@@ -26,7 +26,7 @@ const PKCS12 = [
 afterEach(stopAll);
 
 describe('license', () => {
-  it('independent: removes named users and really ends their sessions', async () => {
+  it('removes named users on an independent appliance and ends their sessions', async () => {
     const client = await start({ sessions: 40 });
     const users = `${LICENSE}/named-users`;
     const { 'named-users': named } = (await client.get(users)).json as { 'named-users': Record<string, unknown>[] };
@@ -58,7 +58,7 @@ describe('license', () => {
     expect((await client.put(`${LICENSE}/named-users`, body)).status).toBe(422);
   });
 
-  it('server: two kinds, removal within one of them, client-only requests refused', async () => {
+  it('removes users of one kind on a license server and refuses client-only requests', async () => {
     const client = await start({ role: 'license-server', gatewayKind: 'vpn', policyKind: 'nac' });
     type Users = { 'named-users': Record<string, string>[] };
     const both = (await client.get(`${LICENSE}/named-users`)).json as { vpn: Users; nac: Users };
@@ -84,7 +84,7 @@ describe('license', () => {
     );
   });
 
-  it('client: pulls its state with a body, server-only requests refused', async () => {
+  it('pulls the state on a license client and refuses server-only requests', async () => {
     const client = await start({ role: 'license-client' });
     expect(messages(await client.put(`${LICENSE}/license-client-lease-state`, {}), 'info')).toEqual(['Success']);
     expect((await client.send('PUT', `${LICENSE}/license-client-lease-state`)).status).toBe(400);
@@ -104,7 +104,7 @@ describe('certificates', () => {
   };
   const device = `${CERTIFICATES}/device-certificates`;
 
-  it('reads the subject out of a PKCS#12 bundle, and refuses a wrong password', async () => {
+  it('reads the subject of a PKCS#12 bundle and refuses a wrong password', async () => {
     const client = await start();
     const wrong = await client.post(device, { ...body, password: 'other' });
     expect([wrong.status, messages(wrong, 'errors')]).toEqual([422, ['The password of the certificate bundle is wrong.']]);
@@ -114,7 +114,7 @@ describe('certificates', () => {
     expect((await client.delete(`${device}/vpn.example.com`)).status).toBe(404);
   });
 
-  it('takes a PEM bundle; refuses what is none, unless told not to look', async () => {
+  it('accepts a PEM bundle and refuses other content unless the check is off', async () => {
     const client = await start();
     const { key, cert } = selfSigned();
     const pem = { cert: Buffer.from(cert + key).toString('base64'), password: '' };
@@ -126,28 +126,31 @@ describe('certificates', () => {
     expect((await client.post(device, { ...body, cert: 'AAAA' })).status).toBe(201);
   });
 
-  it.each(['{"certificate":"BASE64"}', 'PEM', 'BASE64'])('CSR: created, then signed with a body like %s', async (form) => {
-    const client = await start();
-    const csrs = `${CERTIFICATES}/device-certificate-csrs`;
-    const created = await client.post(csrs, { 'subject-common-name': 'vpn büro', 'key-type': 'ECDSA', 'ecc-curve': 'P-384' });
-    const [name = '', path = ''] = messages(created, 'info');
-    expect([created.status, name]).toEqual([201, 'CSR csr-1-vpn büro created successfully.']);
-    const upload = path.slice(path.indexOf('/api'));
-    const { cert } = selfSigned();
-    const base64 = cert.replace(/-----[^-]+-----|\s/g, '');
-    expect((await client.send('POST', upload, { body: '{"certificate":"AAAA"}' })).status).toBe(422);
-    expect((await client.send('POST', upload)).status).toBe(400);
-    expect((await client.send('POST', upload, { body: form.replace('BASE64', base64).replace('PEM', cert) })).status).toBe(201);
-    expect(client.simulator.state.certificates.device.has('vpn büro')).toBe(true);
-    expect((await client.send('POST', upload, { body: cert })).status).toBe(404);
-    expect((await client.post(csrs, { 'subject-common-name': 'x', 'key-type': 'ECDSA' })).status).toBe(422);
-  });
+  it.each(['{"certificate":"BASE64"}', 'PEM', 'BASE64'])(
+    'creates a CSR and accepts its signed certificate in a body like %s',
+    async (form) => {
+      const client = await start();
+      const csrs = `${CERTIFICATES}/device-certificate-csrs`;
+      const created = await client.post(csrs, { 'subject-common-name': 'vpn büro', 'key-type': 'ECDSA', 'ecc-curve': 'P-384' });
+      const [name = '', path = ''] = messages(created, 'info');
+      expect([created.status, name]).toEqual([201, 'CSR csr-1-vpn büro created successfully.']);
+      const upload = path.slice(path.indexOf('/api'));
+      const { cert } = selfSigned();
+      const base64 = cert.replace(/-----[^-]+-----|\s/g, '');
+      expect((await client.send('POST', upload, { body: '{"certificate":"AAAA"}' })).status).toBe(422);
+      expect((await client.send('POST', upload)).status).toBe(400);
+      expect((await client.send('POST', upload, { body: form.replace('BASE64', base64).replace('PEM', cert) })).status).toBe(201);
+      expect(client.simulator.state.certificates.device.has('vpn büro')).toBe(true);
+      expect((await client.send('POST', upload, { body: cert })).status).toBe(404);
+      expect((await client.post(csrs, { 'subject-common-name': 'x', 'key-type': 'ECDSA' })).status).toBe(422);
+    },
+  );
 });
 
 describe('cluster', () => {
   const MEMBER = createClusterMember('node-c');
 
-  it('is created or joined once', async () => {
+  it('can be created or joined once', async () => {
     const client = await start();
     expect((await client.get(CLUSTER)).status).toBe(404);
     const create = { 'cluster-name': 'c', 'cluster-password': 'p', 'member-name': 'node-a', action: 'create' };
@@ -164,7 +167,7 @@ describe('cluster', () => {
     expect(((await other.get(CLUSTER)).json as { members: unknown[] }).members).toHaveLength(2);
   });
 
-  it('Active/Passive: the VIP owner moves', async () => {
+  it('moves the VIP owner at a failover of an Active/Passive cluster', async () => {
     const client = await start({ cluster: 'active-passive' });
     const owner = async (): Promise<unknown> => ((await client.get(CLUSTER)).json as Record<string, unknown>)['external-vip-owner'];
     const before = await owner();
@@ -172,7 +175,7 @@ describe('cluster', () => {
     expect(await owner()).not.toBe(before);
   });
 
-  it('Active/Active: failover is an invalid operation, whatever status and list carries that', async () => {
+  it('refuses a failover of an Active/Active cluster with any status and list', async () => {
     const client = await start({ cluster: 'active-active' });
     const refused = await client.put(CLUSTER, { action: 'vip-failover' });
     expect([refused.status, messages(refused, 'errors')[0]]).toEqual([
@@ -185,7 +188,7 @@ describe('cluster', () => {
     expect((await client.get(CLUSTER)).text).toContain('external-network');
   });
 
-  it('members come and go', async () => {
+  it('adds and removes members', async () => {
     const client = await start({ cluster: 'active-passive' });
     for (const field of Object.keys(MEMBER))
       expect((await client.post(`${CLUSTER}/members`, { ...MEMBER, [field]: undefined })).status).toBe(422);

@@ -21,7 +21,7 @@ const rawGet = (client: Client, path: Buffer | string): Promise<string> => {
 };
 
 describe('reading', () => {
-  it('gives hyperlinks that lead on, host-absolute and encoded', async () => {
+  it('returns host-absolute, encoded hyperlinks that can be followed', async () => {
     const client = await start();
     const root = (await client.get(C)).json as Record<string, { href: string }>;
     expect(Object.keys(root)).toEqual(['administrators', 'authentication', 'system', 'users']);
@@ -34,7 +34,7 @@ describe('reading', () => {
     expect((await client.get(`${ROLES}/`)).json).toEqual(roles);
   });
 
-  it('reads one field and refuses what is not there with a message', async () => {
+  it('reads one field and refuses an unknown path with a message', async () => {
     const client = await start();
     expect((await client.get(`${USERS}/contractor1/fullname`)).json).toEqual({ fullname: 'Carla Contractor' });
     for (const path of [
@@ -51,7 +51,7 @@ describe('reading', () => {
     }
   });
 
-  it('shows collections as links, users whole or by username, with the variants', async () => {
+  it('shows collections as links, and users as the variants say', async () => {
     const client = await start({ variants: { collectionInParent: 'link', userEntries: 'username' } });
     expect((await client.get(`${C}/users/user-roles`)).json).toEqual({ 'user-role': { href: ROLES } });
     expect(((await client.get(USERS)).json as { user: unknown[] }).user[0]).toEqual({
@@ -62,7 +62,7 @@ describe('reading', () => {
     expect(((await client.get(USERS)).json as { user: unknown[] }).user[0]).toMatchObject({ username: 'contractor1', enabled: 'true' });
   });
 
-  it('serves uac to a policy appliance, without listing it in the root', async () => {
+  it('serves uac on a policy appliance without listing it in the root', async () => {
     const client = await start({ vendor: 'nova', variants: { uac: 'device-administration' } });
     const names = Object.keys((await client.get(`${C}/uac`)).json as object);
     expect(names).toEqual([
@@ -98,7 +98,7 @@ describe('URL rules', () => {
     expect(messages(answer, 'errors')[0]).toMatch(reason);
   });
 
-  it.each([['"quoted"'], ['back\\slash'], ['<x>'], ['a|b'], ['a^b'], ['Büro']])('refuses the raw characters of %s', async (name) => {
+  it.each([['"quoted"'], ['back\\slash'], ['<x>'], ['a|b'], ['a^b'], ['Büro']])('refuses the unencoded characters of %s', async (name) => {
     const client = await start();
     const answer = await rawGet(client, `${ROLES}/${name}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -106,7 +106,7 @@ describe('URL rules', () => {
     expect(client.simulator.requests.at(-1)?.status).toBe(400);
   });
 
-  it('takes a name in quotes literally, and logs the path as it was sent', async () => {
+  it('takes quotes in a name literally and logs the raw path', async () => {
     const client = await start();
     expect((await client.get(`${ROLES}/'Users'`)).status).toBe(404);
     expect(client.simulator.requests.at(-1)).toMatchObject({
@@ -118,7 +118,7 @@ describe('URL rules', () => {
     });
   });
 
-  it('refuses queries, bodies and methods that the tree does not have', async () => {
+  it('refuses unknown queries, bodies, and methods', async () => {
     const client = await start();
     expect((await client.get(`${C}?expand`)).status).toBe(400);
     expect((await client.send('GET', C, { body: {} })).status).toBe(400);
@@ -135,7 +135,7 @@ describe('URL rules', () => {
     expect((await client.put(`${USERS}/contractor1`, body)).status).toBe(400);
   });
 
-  it('wants JSON to be called JSON', async () => {
+  it('requires the content type JSON', async () => {
     const client = await start();
     expect((await client.put(`${USERS}/contractor1`, '{"fullname":"x"}', { 'content-type': 'text/plain' })).status).toBe(400);
   });
@@ -144,7 +144,7 @@ describe('URL rules', () => {
 const ADA = { username: 'ada', fullname: 'Ada Löve', 'password-cleartext': 'secret-1', enabled: 'true', 'console-access': 'false' };
 
 describe('local users', () => {
-  it('are created, read back without the password, changed and deleted', async () => {
+  it('can be created, read without the password, changed, and deleted', async () => {
     const client = await start();
     const created = await client.post(USERS, ADA);
     expect(created.status).toBe(201);
@@ -161,7 +161,7 @@ describe('local users', () => {
     expect((await client.delete(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('PUT to a new path creates, completely or not at all', async () => {
+  it('creates a user by a PUT to a new path, completely or not at all', async () => {
     const client = await start();
     expect((await client.put(`${USERS}/bob`, { fullname: 'Bob' })).status).toBe(422);
     expect((await client.get(`${USERS}/bob`)).status).toBe(404);
@@ -184,7 +184,7 @@ describe('local users', () => {
     expect((await client.get(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('refuse a change of the name and a half right change as a whole', async () => {
+  it('refuse a new name and reject a partly invalid change as a whole', async () => {
     const client = await start();
     expect((await client.put(`${USERS}/contractor1`, { username: 'other' })).status).toBe(422);
     expect((await client.put(`${USERS}/contractor1`, { fullname: 'New', enabled: 'maybe' })).status).toBe(422);
@@ -194,7 +194,7 @@ describe('local users', () => {
 });
 
 describe('statuses and envelopes', () => {
-  it('come as the variants say', async () => {
+  it('follow the variants', async () => {
     const client = await start({ variants: { createStatus: 200, updateStatus: 204, deleteStatus: 200, allLists: true } });
     const created = await client.post(USERS, ADA);
     expect(created.status).toBe(200);
@@ -210,7 +210,7 @@ describe('statuses and envelopes', () => {
     expect((await client.get(`${USERS}/ada`)).status).toBe(404);
   });
 
-  it('error bodies can be empty or HTML, and the server can be restarting', async () => {
+  it('can be empty or HTML, also while the server restarts', async () => {
     const client = await start({ variants: { errorBody: 'empty' } });
     expect(await client.get(`${C}/x`)).toMatchObject({ status: 404, text: '' });
     client.simulator.state.variants.errorBody = 'html';
@@ -221,7 +221,7 @@ describe('statuses and envelopes', () => {
 });
 
 describe('references', () => {
-  it('protect roles and auth servers that are used', async () => {
+  it('protect roles and auth servers in use', async () => {
     const client = await start();
     const used = await client.delete(`${ROLES}/${BURO}`);
     expect(used.status).toBe(422);
@@ -231,14 +231,14 @@ describe('references', () => {
     expect((await client.put(`${C}/users/user-realms/realm/Employees`, { 'authentication-server': 'Nowhere' })).status).toBe(422);
   });
 
-  it('only items of collections can be deleted, only collections take a POST', async () => {
+  it('allow DELETE only for items and POST only for collections', async () => {
     const client = await start();
     for (const path of [C, `${C}/users`, ROLES, `${USERS}/contractor1/fullname`]) expect((await client.delete(path)).status).toBe(400);
     for (const path of [C, `${C}/users/user-roles`, `${USERS}/contractor1`])
       expect((await client.post(path, { name: 'x' })).status).toBe(400);
   });
 
-  it('a resource that was read goes back with its links; a role is created with its parts', async () => {
+  it('accept a resource with its links, and a new role with its parts', async () => {
     const client = await start();
     const role = (await client.get(`${ROLES}/Users`)).json as object;
     expect((await client.put(`${ROLES}/Users`, { ...role, description: 'changed' })).status).toBe(200);
@@ -266,7 +266,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.get(`${ips}/10.0.0.0`)).json).toEqual({ access: 'allow', address: '10.0.0.0', netmask: '255.0.0.0' });
   });
 
-  it('AD gives a missing sid, keeps a given one, and takes the empty list', async () => {
+  it('assigns a missing AD sid, keeps a given one, and accepts an empty list', async () => {
     const client = await start();
     const groups = `${C}/authentication/auth-servers/auth-server/Corp%20AD/ad/server-catalog/groups`;
     const had = ((await client.get(groups)).json as { 'ad-group': object[] })['ad-group'];
@@ -284,7 +284,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.get(groups.replace('/ad/', '/ldap/'))).status).toBe(404);
   });
 
-  it('LDAP replaces the whole list', async () => {
+  it('replaces the whole LDAP list', async () => {
     const client = await start();
     const groups = `${C}/authentication/auth-servers/auth-server/Partner%20LDAP/ldap/server-catalog/groups`;
     const only = { 'user-group': [{ dn: 'cn=x', 'group-type': 'static', name: 'x' }] };
@@ -292,7 +292,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.get(groups)).json).toEqual(only);
   });
 
-  it('enforcers, RADIUS and SNMP clients', async () => {
+  it('serves enforcers, RADIUS clients, and SNMP clients', async () => {
     const client = await start();
     const connections = `${C}/uac/acme-enforcer/connections/acme-enforcer`;
     const enforcer = {
@@ -311,7 +311,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
     expect((await client.delete(`${C}/uac/snmpEnforcement/clients/client/access%20switch%202`)).status).toBe(204);
   });
 
-  it('ESAP: expand gives packages, exclude leaves out bundled ones, a wrong brand is refused', async () => {
+  it('expands ESAP packages, excludes bundled ones, and refuses a wrong brand', async () => {
     const client = await start();
     const esaps = `${C}/authentication/endpoint/host-checker/esaps`;
     type List = { esap: Record<string, string>[] };
@@ -324,7 +324,7 @@ describe('administrators, catalogs, policy, ESAP', () => {
       expect((await client.get(`${esaps}?${query}`)).status).toBe(400);
   });
 
-  it('system information and health', async () => {
+  it('serves system information and health', async () => {
     const client = await start({ name: 'vpn-7', variants: { clusterNode: true } });
     expect((await client.get('/api/v1/system/system-information')).json).toMatchObject({
       'system-information': { 'host-name': 'vpn-7', 'cluster-node': { name: 'vpn-7' } },

@@ -29,7 +29,7 @@ function brokenAnswer(client: Client, method: 'GET' | 'POST', path: string): Pro
 }
 
 describe('faults', () => {
-  it.each([500, 401, 403, 404, 422])('status %i once, with an own message, not carried out', async (status) => {
+  it.each([500, 401, 403, 404, 422])('answers status %i once with its message and does not run the request', async (status) => {
     const client = await start();
     client.simulator.fault({ status, body: '{"result":{"errors":[{"message":"own"}]}}' });
     const answer = await client.put(USER, { fullname: 'New' });
@@ -37,14 +37,14 @@ describe('faults', () => {
     expect((await client.get(`${USER}/fullname`)).json).toEqual({ fullname: 'Carla Contractor' });
   });
 
-  it('fails after the effect took place', async () => {
+  it('fails after the request took effect', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, afterEffect: true });
     expect((await client.put(USER, { fullname: 'New' })).status).toBe(500);
     expect((await client.get(`${USER}/fullname`)).json).toEqual({ fullname: 'New' });
   });
 
-  it('matches, skips, repeats and is cleared', async () => {
+  it('matches, skips, repeats, and can be cleared', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, times: 2, skip: 1, match: ({ method, path }) => method === 'GET' && path.startsWith(SESSIONS) });
     const statuses: number[] = [];
@@ -55,7 +55,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).status).toBe(200);
   });
 
-  it('empty, HTML and redirect answers', async () => {
+  it('sends empty, HTML, and redirect answers', async () => {
     const client = await start();
     client.simulator.fault({ status: 500, body: '' });
     expect(await client.get(INFO)).toMatchObject({ status: 500, text: '' });
@@ -66,7 +66,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).headers.location).toBe('https://elsewhere.example/');
   });
 
-  it('truncated JSON with a fitting length, stripped fields, another shape', async () => {
+  it('truncates JSON with a fitting length, strips fields, and changes the shape', async () => {
     const client = await start();
     client.simulator.fault({ truncate: 'half' });
     const half = await client.get(INFO);
@@ -81,7 +81,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).json).toHaveLength(1);
   });
 
-  it('cuts before any byte, after the headers, in the middle of the body', async () => {
+  it('cuts the connection before any byte, after the headers, or in the body', async () => {
     const client = await start();
     client.simulator.fault({ cut: 'before-headers' });
     await expect(client.get(INFO)).rejects.toThrow(/socket hang up|ECONNRESET/);
@@ -104,7 +104,7 @@ describe('faults', () => {
     },
   );
 
-  it('a cut write is not carried out, or with afterEffect it is', async () => {
+  it('does not run a cut write unless afterEffect is set', async () => {
     const client = await start({ sessions: 5 });
     client.simulator.fault({ cut: 'before-headers' });
     await expect(client.delete(`${SESSIONS}?all`)).rejects.toThrow();
@@ -115,7 +115,7 @@ describe('faults', () => {
     expect(client.simulator.requests.at(-1)?.status).toBe(0);
   });
 
-  it('counts a login that a fault answers, and survives a rule that throws', async () => {
+  it('counts a login that a fault answers and survives a rule that throws', async () => {
     const client = await start();
     client.simulator.fault({ status: 500 });
     expect((await client.login()).status).toBe(500);
@@ -132,7 +132,7 @@ describe('faults', () => {
     expect((await client.get(INFO)).status).toBe(200);
   });
 
-  it('hangs and answers late', async () => {
+  it('hangs or answers late', async () => {
     const client = await start();
     client.simulator.fault({ hang: true });
     const hanging = client.get(INFO).catch(() => 'cut');
@@ -152,7 +152,7 @@ describe('the server', () => {
     await expect(startSimulator({ secondFactor: { totpSecret: '1!' } })).rejects.toThrow(/base32/);
   });
 
-  it('has a certificate that verifies by its names, and only by them', async () => {
+  it('has a certificate that verifies only for its names', async () => {
     const client = await start();
     const certificate = new X509Certificate(client.simulator.ca);
     expect(certificate.subjectAltName).toMatch(/^DNS:localhost, IP Address:127\.0\.0\.1, IP Address:0:0:0:0:0:0:0:1/);
@@ -171,7 +171,7 @@ describe('the server', () => {
     expect(await name).toHaveProperty('code', 'ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  it('counts connections, keeps them open, and bounds its journal', async () => {
+  it('counts connections, keeps them open, and limits its request log', async () => {
     const client = await start({ journalLimit: 10 });
     for (let n = 0; n < 1100; n++) await client.get(INFO);
     expect(client.simulator.totalConnections).toBe(1);

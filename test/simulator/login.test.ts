@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe('realm login', () => {
-  it('issues a new key of 44 base64 characters at each login, and both stay valid', async () => {
+  it('issues a new key of 44 base64 characters at each login; both stay valid', async () => {
     const client = await start();
     const first = client.key;
     await client.login();
@@ -60,7 +60,7 @@ describe('realm login', () => {
     expect((await client.login()).status).toBe(403);
   });
 
-  it('answers as the user portal does with the variants redirect and page, whatever is asked', async () => {
+  it('answers every request like the user portal with the variants redirect and page', async () => {
     const redirect = await start({ variants: { loginAnswer: 'redirect' } });
     for (const answer of [await redirect.login('Nowhere', 'nobody:wrong'), await redirect.send('POST', '/api/v1/auth', { auth: 'a:b' })]) {
       expect([answer.status, answer.headers.location]).toEqual([302, '/portal/sign-in']);
@@ -78,7 +78,7 @@ describe('realm login', () => {
     expect((await client.login()).status).toBe(200);
   });
 
-  it('locks the account after wrong passwords, also for the right one', async () => {
+  it('locks the account after wrong passwords, also for the right password', async () => {
     const client = await start({ variants: { lockAfter: 2 } });
     await client.login('Admin Users', 'api-admin:one');
     await client.login('Admin Users', 'api-admin:two');
@@ -99,20 +99,20 @@ describe('second factor', () => {
   const resume = (client: Client, id: string, code: string) =>
     client.send('POST', '/api/v1/realm_auth', { body: { resume_id: id }, auth: `other-name:${code}` });
 
-  it('asks once, takes another user name, and each id serves one answer', async () => {
+  it('asks once, accepts another user name, and accepts each id once', async () => {
     const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
     const answer = await resume(client, id, 'zwei');
     expect(answer.json).toHaveProperty('api_key');
     expect((await resume(client, id, 'zwei')).status).toBe(401);
   });
 
-  it('refuses a wrong second password and then the same id', async () => {
+  it('refuses a wrong second password, and the same id afterwards', async () => {
     const { client, id } = await pending({ secondFactor: { password: 'zwei' } });
     expect((await resume(client, id, 'drei')).status).toBe(401);
     expect((await resume(client, id, 'zwei')).status).toBe(401);
   });
 
-  it('asks as often as `steps` says, without an end for Infinity', async () => {
+  it('asks as often as `steps` says, forever for Infinity', async () => {
     const twice = await pending({ secondFactor: { password: 'zwei', steps: 2 } });
     const second = (await resume(twice.client, twice.id, 'zwei')).json as { resume_id: string };
     expect((await resume(twice.client, second.resume_id, 'zwei')).json).toHaveProperty('api_key');
@@ -122,7 +122,7 @@ describe('second factor', () => {
     expect(id).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('computes the codes of RFC 6238 and takes each once only', async () => {
+  it('computes RFC 6238 codes and accepts each once', async () => {
     const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     expect(computeTotpCode(rfcSecret, Math.floor(59 / 30))).toBe('287082');
     expect(computeTotpCode(rfcSecret, Math.floor(1111111109 / 30))).toBe('081804');
@@ -155,8 +155,8 @@ describe('legacy login', () => {
   });
 });
 
-describe('keys end', () => {
-  it('by expireKeys, without a key, with a password beside it, and a stranger', async () => {
+describe('API keys end', () => {
+  it('by expireKeys; requests without a valid key are refused', async () => {
     const client = await start();
     expect((await client.send('GET', INFO, { auth: null })).status).toBe(401);
     expect((await client.send('GET', INFO, { auth: `${client.key}:password` })).status).toBe(401);
@@ -199,8 +199,8 @@ describe('keys end', () => {
   });
 });
 
-describe('realm settings act', () => {
-  it('selected-ip lets in only the addresses that are allowed', async () => {
+describe('realm settings', () => {
+  it('allow only listed addresses with selected-ip', async () => {
     const client = await start();
     await client.post(`${REALM}/authentication-policy/source-ip/ips/ip`, {
       access: 'allow',
@@ -224,7 +224,7 @@ describe('realm settings act', () => {
     expect((await client.get(INFO)).status).toBe(403);
   });
 
-  it('role mapping without a rule for the user refuses the login', async () => {
+  it('refuse a login that no role-mapping rule matches', async () => {
     const client = await start();
     const rule = {
       name: 'only me',

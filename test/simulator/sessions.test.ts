@@ -15,7 +15,7 @@ const recordsOf = (page: Page): Rec[] => page['active-users']['active-user-recor
 const idsOf = (page: Page): unknown[] => recordsOf(page).map((record) => record['session-id']);
 
 describe('list', () => {
-  it('pages of 200 from start=201 on cover all without a gap or a double', async () => {
+  it('covers all sessions by pages of 200 without a gap or a duplicate', async () => {
     const client = await start({ sessions: 450 });
     const pages = [await pageOf(client), await pageOf(client, '?number=200&start=201'), await pageOf(client, '?number=200&start=401')];
     expect(pages.map((page) => recordsOf(page).length)).toEqual([200, 200, 50]);
@@ -63,7 +63,7 @@ describe('list', () => {
     expect((await client.get(USERS + query)).status).toBe(400);
   });
 
-  it('has every field of the record, with null where there is no value', async () => {
+  it('has every field of a record, with null for no value', async () => {
     const client = await start({ brand: 'Nova' });
     const [record] = recordsOf(await pageOf(client));
     expect(Object.keys(record ?? {})).toHaveLength(25);
@@ -74,7 +74,7 @@ describe('list', () => {
     expect(record?.['endpoint-security-status']).toContain('\n');
   });
 
-  it('leaves keys without value out, all of them or now this and now that', async () => {
+  it('omits keys without a value, always or at random, with the variant', async () => {
     const client = await start({ variants: { nullKeys: 'absent' } });
     const nulls = async (): Promise<number> =>
       recordsOf(await pageOf(client))
@@ -89,7 +89,7 @@ describe('list', () => {
     expect(mixed).toBeLessThan(all);
   });
 
-  it('puts is-last-record beside, spells it otherwise, leaves it out, spells totals as text', async () => {
+  it('moves, respells, or omits is-last-record and sends totals as text with the variants', async () => {
     const client = await start({ variants: { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record', totals: 'text' } });
     const page = await pageOf(client);
     expect(page['Is-last-record']).toBe('true');
@@ -109,7 +109,7 @@ describe('list', () => {
     expect(page['active-users']['total-matched-record-number']).toBe(0);
   });
 
-  it('by name: exact or prefix, a subset of the fields, no null', async () => {
+  it('finds sessions by exact name or prefix, with a subset of the fields', async () => {
     const client = await start({ sessions: 900 });
     const exact = recordsOf(await pageOf(client, '?name=anna.weber'));
     expect(new Set(exact.map((record) => record['active-user-name']))).toEqual(new Set(['anna.weber']));
@@ -124,14 +124,14 @@ describe('list', () => {
     expect(recordsOf(await pageOf(client, `?name=${encodeURIComponent('a&b 50%/#1')}`))).not.toHaveLength(0);
   });
 
-  it('holds people who are signed in twice, and names that need encoding', async () => {
+  it('contains users with two sessions and names that need encoding', async () => {
     const client = await start();
     const names = recordsOf(await pageOf(client)).map((record) => String(record['active-user-name'] as string));
     expect(new Set(names).size).toBeLessThan(names.length);
     expect(names.some((name) => encodeURIComponent(name) !== name)).toBe(true);
   });
 
-  it("holds administrators' own sessions", async () => {
+  it('contains sessions of administrators', async () => {
     const client = await start();
     expect(recordsOf(await pageOf(client)).some((record) => record['user-roles'] === '.Administrators')).toBe(true);
   });
@@ -145,7 +145,7 @@ describe('list', () => {
 });
 
 describe('end', () => {
-  it('one by its id, once; the others stay', async () => {
+  it('ends one session by its id, once, and keeps the others', async () => {
     const client = await start({ sessions: 3 });
     const [, second] = client.simulator.state.sessions.ids();
     expect((await pageOf(client, '?name=ben.schmidt'))['active-users']['total-matched-record-number']).toBe(1);
@@ -156,7 +156,7 @@ describe('end', () => {
     expect((await pageOf(client, '?name=ben.schmidt'))['active-users']['total-matched-record-number']).toBe(0);
   });
 
-  it('everyone with exactly ?all', async () => {
+  it('ends all sessions for exactly ?all', async () => {
     const client = await start();
     for (const query of ['', '?all=true', '?all=', '?everyone', '?all&x']) expect((await client.delete(USERS + query)).status).toBe(400);
     expect(client.simulator.state.sessions.count).toBe(25);
@@ -164,7 +164,7 @@ describe('end', () => {
     expect(client.simulator.state.sessions.count).toBe(0);
   });
 
-  it("the API key's own session ends the key, with the variant", async () => {
+  it('invalidates the key when its own session ends, with the variant', async () => {
     const client = await start({ variants: { ownSession: true } });
     expect(client.simulator.state.sessions.count).toBe(26);
     const own = client.simulator.state.sessions.ids().at(-1);

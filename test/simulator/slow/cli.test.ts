@@ -26,13 +26,13 @@ const run = (...options: string[]): Promise<{ code: number; stdout: string; stde
   });
 
 describe('gateway-simulator', () => {
-  it('starts with the line that makes it a command, and needs nothing but node itself', () => {
+  it('starts with a shebang line and needs only Node.js', () => {
     const built = readFileSync(script, 'utf8');
     expect(built.startsWith('#!/usr/bin/env node\n')).toBe(true);
     for (const [, name] of built.matchAll(/require\("([^"]+)"\)/g)) expect(name).toMatch(/^node:/);
   });
 
-  it('tells every variant in its help', async () => {
+  it('lists every variant in its help', async () => {
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);
     expect(stdout).toMatch(/startCountsFrom = 1 \| 0/);
@@ -56,7 +56,7 @@ describe('gateway-simulator', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('prints where it is, serves with the certificate it wrote, and ends with Ctrl-C', async () => {
+  it('prints its address, serves with the written certificate, and ends with Ctrl-C', async () => {
     const ca = join(folder, 'ca.pem');
     const child = spawn(process.execPath, [
       script,
