@@ -7,7 +7,7 @@ import { bundle, readStyle } from './editor/bundle.mjs';
 import { buildHelp, buildStubs } from './editor/help.mjs';
 import { buildHtml } from './editor/html.mjs';
 import { buildTable } from './editor/table.mjs';
-import { translateAll } from './editor/translate.mjs';
+import { mergeTexts, readOwnTexts, translateAll } from './editor/translate.mjs';
 
 /**
  * Loads the areas of the compiled library.
@@ -36,11 +36,16 @@ function readSessionFields(compiled) {
   return createRequire(import.meta.url)(`${compiled}/src/areas/sessions/session-filter.js`).SESSION_FILTER_FIELDS;
 }
 
+/** @param {string} compiled @returns {import('./editor/table.mjs').Texts} */
+function readRuntimeTexts(compiled) {
+  return createRequire(import.meta.url)(`${compiled}/nodes/common/runtime-texts.js`).RUNTIME_TEXTS;
+}
+
 /** Writes the editor files for the library compiled in `compiled` to the folder `out`. @param {{ root: string, compiled: string, out: string }} folders */
 export async function buildEditor({ root, compiled, out }) {
   const areas = readAreas(compiled);
   const { table, texts } = buildTable(areas);
-  const catalog = { ...JSON.parse(readFileSync(`${root}/nodes/locales/en-US.json`, 'utf8')), ...texts };
+  const catalog = { ...mergeTexts(readOwnTexts(root), readRuntimeTexts(compiled)), ...texts };
   writeFileSync(
     `${out}/gateway.html`,
     buildHtml({

@@ -110,9 +110,7 @@ export class ActionNode {
     try {
       const approvals = this.#config instanceof GatewayError ? undefined : this.#config.approvals;
       if (!approvals)
-        throw badInput(
-          safeMessage`msg.${trusted(answer.property)} is set, but nothing waits to be approved in this node: its Approval is off.`,
-        );
+        throw badInput(safeMessage`msg.${trusted(answer.property)} is set, but this node holds no messages for approval: Approval is off.`);
       approvals.decide(answer, run.message.actor);
     } catch (thrown) {
       error = this.#settler.recordFailure(run, asGatewayError(thrown));
@@ -123,7 +121,8 @@ export class ActionNode {
   /** Runs one message on one appliance and sends the result to the first output. */
   async #perform(run: MessageRun): Promise<StatusText> {
     const { message } = run;
-    if (this.#closed) throw new GatewayError('ABORTED', 'The node was being closed when this message came.', { sent: false });
+    if (this.#closed)
+      throw new GatewayError('ABORTED', 'The node was closing when this message arrived. Nothing was sent.', { sent: false });
     if (this.#config instanceof GatewayError) throw this.#config;
     const { operationSelector, output, enforcement, manyAppliances } = this.#config;
     if (manyAppliances) return this.#performMany(run, this.#config, manyAppliances);
@@ -249,7 +248,7 @@ export class ActionNode {
   #runOptions(run: MessageRun, dryRun: boolean): RunOptions {
     const { cancel, dryRun: requestedDryRun } = run.message;
     if (cancel !== undefined && cancel !== null && cancel !== false) {
-      throw badInput('msg.cancel has to be true (not a text), or the _msgid of the message to cancel. Nothing was cancelled.');
+      throw badInput('msg.cancel must be true (not text) or the _msgid of the message to cancel. Nothing was canceled.');
     }
     const isDryRunRequested =
       requestedDryRun !== undefined && requestedDryRun !== null && parseField('msg.dryRun', DRY_RUN_FIELD, requestedDryRun) === true;

@@ -49,7 +49,7 @@ export class NodeApprovals {
   constructor(minutes = DEFAULT_APPROVAL_MINUTES, port: number) {
     if (!(minutes > 0 && minutes <= MAX_APPROVAL_MINUTES)) {
       throw badConfig(
-        safeMessage`approvalMinutes has to be more than 0 and at most ${MAX_APPROVAL_MINUTES}. Open the node and enter it again.`,
+        safeMessage`approvalMinutes is ${minutes}, but must be more than 0 and at most ${MAX_APPROVAL_MINUTES}. Open the node and enter it again.`,
       );
     }
     this.#approvals = new PendingApprovals(minutes);
@@ -76,7 +76,7 @@ export class NodeApprovals {
 
   /** Errors: `BAD_INPUT` if nothing waits under this id. */
   decide({ property, id }: ApprovalDecision, actor: unknown): void {
-    if (id === undefined) throw badInput('msg.approve and msg.reject are both set. Set the one that is meant: nothing was decided.');
+    if (id === undefined) throw badInput('msg.approve and msg.reject are both set, so nothing was decided. Set only one of them.');
     if (property === 'approve') this.#approvals.approve(id, actor);
     else this.#approvals.reject(id, actor);
   }

@@ -47,7 +47,9 @@ export class NodeEnforcement {
     this.#config = config;
     this.#pollSeconds = config.properties.number('every') ?? config.every;
     if (!(this.#pollSeconds > 0 && this.#pollSeconds <= MAX_POLL_SECONDS)) {
-      throw badConfig(`every has to be more than 0 and at most ${MAX_POLL_SECONDS} seconds. Open the node and enter it again.`);
+      throw badConfig(
+        `every is ${this.#pollSeconds}, but must be more than 0 and at most ${MAX_POLL_SECONDS} seconds. Open the node and enter it again.`,
+      );
     }
     this.#port = listOutputPorts(config.hasFailureOutput, false, true).indexOf('event');
     // Nodes that the appliance refers to can start after this one.

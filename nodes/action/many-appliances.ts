@@ -80,7 +80,7 @@ export class ManyAppliancesRunner {
     if (!inventory) throw badConfig('The inventory that this node refers to is missing or disabled. Open the node and choose one.');
     if (!this.#isSelectionFixed && effect !== 'read' && !this.#isDestroyAllowed)
       throw badInput(
-        'This operation changes something, and this node lets only its own dialog select the appliances of such a one. Allow it there.',
+        'This operation changes something, and only the dialog may select appliances for it. Nothing was sent. Allow messages to select them in the node.',
       );
     const resolver = this.#selection;
     const selection =

@@ -21,5 +21,5 @@ export interface MessageRun {
 
 /** Awaits something before anything is sent. An abort ends the wait, so a context store that never answers cannot block a message. */
 export function awaitBeforeSending<T>(promise: Promise<T>, signal: AbortSignalLike): Promise<T> {
-  return rejectOnAbort(promise, signal, 'Cancelled before anything was sent.');
+  return rejectOnAbort(promise, signal, 'Canceled before anything was sent.');
 }

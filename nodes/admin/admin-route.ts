@@ -46,7 +46,7 @@ async function handleRequest(body: JsonObject, response: Response, handle: Admin
     response.json(await handle(body, disconnect.signal));
   } catch {
     // Handlers report their own errors. Details of any other error are not sent.
-    sendRefusal(response, 500, 'INTERNAL', 'Something is wrong in Node-RED or in this package.');
+    sendRefusal(response, 500, 'INTERNAL', 'An internal error occurred in Node-RED or in this package.');
   } finally {
     load.running--;
   }
@@ -56,15 +56,14 @@ type Refusal = [status: number, code: string, message: string];
 const FOREIGN_ORIGIN: Refusal = [
   403,
   'FORBIDDEN',
-  'This came from a page of another address. If Node-RED stands behind a proxy, that has to pass on the header Host.',
+  'The request came from a page of another origin. If Node-RED is behind a proxy, the proxy must forward the Host header.',
 ];
 
 function findRefusal(request: Request, { running, concurrency }: RouteLoad): Refusal | undefined {
-  if (!isJson(request.headers['content-type']))
-    return [415, 'BAD_INPUT', 'The body has to be JSON, with the content type application/json.'];
+  if (!isJson(request.headers['content-type'])) return [415, 'BAD_INPUT', 'The body must be JSON with the content type application/json.'];
   if (!isSameOrigin(request)) return FOREIGN_ORIGIN;
-  if (!isObject(request.body)) return [400, 'BAD_INPUT', 'The body has to be an object.'];
-  if (running >= concurrency) return [429, 'LIMIT', `At most ${concurrency} of these run at once. Wait until one has ended.`];
+  if (!isObject(request.body)) return [400, 'BAD_INPUT', 'The body must be an object.'];
+  if (running >= concurrency) return [429, 'LIMIT', `At most ${concurrency} of these requests run at once. Wait until one has ended.`];
   return undefined;
 }
 

@@ -87,13 +87,13 @@ function readDraftProxy(red: NodeAPI, draft: JsonObject): ProxySettings {
     const isUntouched = typedCredentials[name] === undefined || typedCredentials[name] === STORED_SECRET_PLACEHOLDER;
     if (!isUntouched) return typedCredentials[name];
     if (trimmedText(credentials[name]) === '' || trimmedText(draft.url) === trimmedText(properties.url)) return credentials[name];
-    throw badConfig('The address of the proxy was changed: type its password again. A stored one is only sent where it was deployed for.');
+    throw badConfig('The URL of the proxy was changed. Type its password again: a stored password is sent only to the deployed URL.');
   };
   return toProxySettings({ url: draft.url, noproxy: draft.noproxy, username: value('username'), password: value('password') });
 }
 
 function createNotDeployedError(configurationName: string): Error {
   return badConfig(
-    safeMessage`The ${trusted(configurationName)} configuration takes something from files or from environment variables, and was changed. Such are only read as they are deployed: deploy first.`,
+    safeMessage`The ${trusted(configurationName)} configuration uses files or environment variables and was changed. These are read only as deployed. Deploy first.`,
   );
 }

@@ -60,7 +60,7 @@ export class DraftCredentials implements CredentialSource {
     this.#isStoredInNode = kind === 'node';
     if (!this.#isStoredInNode && !isSame)
       throw badConfig(
-        'Secrets from the environment or a folder are only read as they are deployed, and these are not. Press Done, deploy, and test then.',
+        'Secrets from the environment or a folder are read only as deployed, and these settings are not deployed. Press Done, deploy, then test.',
       );
     this.#typedCredentials = isObject(credentials) ? credentials : {};
     this.#storedCredentials = storedCredentials;
@@ -116,13 +116,13 @@ export class DraftCredentials implements CredentialSource {
     const logins = getOrCreateSet(this.#logins, `${hasTypedSecret ? '' : set} ${parseUrlOrigin(url)}`);
     if (logins.size >= MAX_LOGINS_PER_ADDRESS && !logins.has(loginKey))
       throw badConfig(
-        safeMessage`More than ${MAX_LOGINS_PER_ADDRESS} different logins would be tried at the same address, and accounts lock. Press Done, deploy, and test then.`,
+        safeMessage`The test would try more than ${MAX_LOGINS_PER_ADDRESS} different logins at the same address, which can lock accounts. Press Done, deploy, then test.`,
       );
     logins.add(loginKey);
     if (isDeployed) return credentials;
     if (requiredCredentials(login, secondFactor).some((name) => storedNames.has(name)))
       throw badConfig(
-        safeMessage`What is stored of the credential set ${set} was not deployed for this address or proxy, and only goes where it was deployed for. Type it again in the dialog, or deploy first.`,
+        safeMessage`The stored credential set ${set} is sent only to the address and proxy of its deploy. Type it again in the dialog, or deploy first.`,
       );
     return Object.fromEntries(Object.entries(credentials).filter(([name]) => !storedNames.has(name)));
   }

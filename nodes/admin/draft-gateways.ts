@@ -57,16 +57,16 @@ async function resolveGateway(red: NodeAPI, appliance: unknown): Promise<{ gatew
   if (typeof appliance.inventory === 'string') return { gateway: await selectFirstGateway(appliance), redactor: new Redactor() };
   if (appliance.url !== undefined) return getDraftGateway(red, appliance);
   const deployed = typeof appliance.id === 'string' ? applianceById(appliance.id) : undefined;
-  if (!deployed) throw badConfig('The appliance is not deployed, or disabled. Deploy it first.');
+  if (!deployed) throw badConfig('The appliance is not deployed or is disabled. Deploy it first.');
   return { gateway: deployed.gateway(), redactor: new Redactor() };
 }
 
 /** The first selected appliance represents the inventory. */
 async function selectFirstGateway({ inventory, select }: JsonObject): Promise<Gateway> {
   const deployed = inventoryById(String(inventory));
-  if (!deployed) throw badConfig('The inventory is not deployed, or disabled. Deploy it first.');
+  if (!deployed) throw badConfig('The inventory is not deployed or is disabled. Deploy it first.');
   const [first] = await deployed.select(select);
-  if (!first) throw badConfig('No appliance of the inventory fits the selection.');
+  if (!first) throw badConfig('The selection matches no appliance of the inventory.');
   return first.gateway();
 }
 

@@ -65,11 +65,9 @@ async function readDeployedFile(
   isAsDeployed: boolean,
 ): Promise<[string, ReturnType<typeof detectInventoryFormat>]> {
   const file = properties.text('file');
-  if (file === undefined) throw badConfig('No file is given. Enter the path of one.');
+  if (file === undefined) throw badConfig('The inventory has no file. Enter a path.');
   if (!isAsDeployed)
-    throw badConfig(
-      'Files are only read as they are deployed, and this one is not. Press Done, deploy, and test then; or test with a list.',
-    );
+    throw badConfig('Files are read only as deployed, and this one is not deployed. Press Done, deploy, then test. Or test with a list.');
   return [await readStableFile(file), detectInventoryFormat(file)];
 }
 

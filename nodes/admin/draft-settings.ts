@@ -58,7 +58,7 @@ export function readDraftSettings(
       requiredCredentials(properties.login, properties.secondFactor).includes(name)
     ) {
       throw badConfig(
-        'To test another address or proxy than the deployed one, type the password again: a stored one is only sent where it was deployed for.',
+        'The address or proxy differs from the deployed one. Type the password again: a stored password is sent only where it was deployed.',
       );
     }
   }
@@ -73,7 +73,7 @@ export function resolveDraftValue(name: string, value: unknown, flowValues: Json
   if (parseEnvReference(value) === undefined) return value;
   if (deployedValues && flowValues[name] === value) return (deployedValues as JsonObject)[name];
   throw badConfig(
-    safeMessage`${trusted(name)} is to come from an environment variable. A test reads one only as it is deployed, and for the deployed address. Deploy first, or enter the value for the test.`,
+    safeMessage`${trusted(name)} uses an environment variable. A test reads variables only as deployed, for the deployed address. Deploy first, or enter the value for the test.`,
   );
 }
 

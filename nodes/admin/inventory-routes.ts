@@ -51,7 +51,7 @@ async function toRouteResult(query: () => Promise<Record<string, unknown>>): Pro
 
 function requireInventory({ id }: Readonly<JsonObject>): InventoryNode {
   const found = typeof id === 'string' ? inventoryById(id) : undefined;
-  if (!found) throw badConfig('The inventory is not deployed, or disabled. Deploy it first.');
+  if (!found) throw badConfig('The inventory is not deployed or is disabled. Deploy it first.');
   return found;
 }
 

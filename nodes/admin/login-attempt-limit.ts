@@ -14,7 +14,7 @@ export const loginAttempts = {
     const seconds = Math.ceil((first + ATTEMPT_WINDOW_MS - performance.now()) / 1000);
     throw new GatewayError(
       'LOGIN_PAUSED',
-      safeMessage`${MAX_REFUSED_ATTEMPTS} tests were refused within ${ATTEMPT_WINDOW_MS / 1000} s, and accounts lock. Try again in ${seconds} s.`,
+      safeMessage`${MAX_REFUSED_ATTEMPTS} logins were rejected within ${ATTEMPT_WINDOW_MS / 1000} s, and more can lock the account. Try again in ${seconds} s.`,
     );
   },
   recordRefusals(times = 1): void {

@@ -100,7 +100,7 @@ function lookUpItems(gateway: Gateway, kind: string, fieldValues: JsonObject, sh
 /** Returns one resource with masked secrets, and the links to its children. */
 async function readResource(gateway: Gateway, body: Readonly<JsonObject>, clientSignal: AbortSignal): Promise<Record<string, unknown>> {
   const { path } = body;
-  if (typeof path !== 'string' && !Array.isArray(path)) throw badInput('path has to be text or an array.');
+  if (typeof path !== 'string' && !Array.isArray(path)) throw badInput('path must be text or an array.');
   const operation = body.root === 'request' ? 'request.get' : 'config.get';
   const { data, envelope } = await gateway.run(operation as string, { path }, { signal: clientSignal });
   const resource = redactSecrets(data);

@@ -48,7 +48,7 @@ async function createPreview(
 ): Promise<Record<string, unknown>> {
   const area = areas.find(({ name }) => `gateway-${name}` === body.type);
   // A preview of a login would log in.
-  if (!area || area.name === 'login' || area.events) throw badInput('There is no preview for this node.');
+  if (!area || area.name === 'login' || area.events) throw badInput('This node has no preview.');
   const selectedOperation = await selectOperation(red, area, body);
   const input = await selectedOperation.inputReader.read(readMessage(body));
   rejectLocalPaths(selectedOperation.operation, input);
@@ -114,7 +114,7 @@ function isLocalValue(type: unknown, value: unknown): boolean {
 
 function createNotDeployedError(name: string): GatewayError {
   return badInput(
-    safeMessage`${trusted(name)} comes from a variable, a context store or an expression. A preview reads such only as they are deployed: deploy node and appliance first.`,
+    safeMessage`${trusted(name)} comes from a variable, a context store or an expression. A preview reads these only as deployed. Deploy the node and its appliance first.`,
   );
 }
 
@@ -123,7 +123,7 @@ function rejectLocalPaths({ fields }: Operation, input: Readonly<Record<string, 
   for (const [name, { kind, guard }] of Object.entries(fields)) {
     if (guard && kind === 'text' && input[name] !== undefined)
       throw badInput(
-        safeMessage`${trusted(name)} is a place on the machine of Node-RED, which a preview does not open. Use a dry run of the node.`,
+        safeMessage`${trusted(name)} is a path on the Node-RED machine, which a preview does not open. Use a dry run of the node.`,
       );
   }
 }

@@ -148,14 +148,16 @@ function describeKnownNames(): string {
 export function getApplianceByName(name: unknown): ApplianceTarget {
   if (typeof name !== 'string' || name === '') {
     throw badInput(
-      safeMessage`This node takes its appliance from the message: msg.appliance has to be the name of one. There are: ${trusted(describeKnownNames())}.`,
+      safeMessage`This node takes its appliance from the message, but msg.appliance is not a name. Set it to one of: ${trusted(describeKnownNames())}.`,
     );
   }
   const listed = [...applianceLists].map((list) => list.findAppliance(name)).filter((appliance) => appliance !== undefined);
   const found: ApplianceTarget[] = [...listNamedAppliances().filter(({ label }) => label === name), ...listed];
-  if (found.length > 1) throw badConfig(safeMessage`Two appliances have the name ${JSON.stringify(name)}. Give each a name of its own.`);
+  if (found.length > 1) throw badConfig(safeMessage`Two appliances have the name ${JSON.stringify(name)}. Give each a different name.`);
   if (!found[0])
-    throw badInput(safeMessage`There is no appliance with the name ${JSON.stringify(name)}. There are: ${trusted(describeKnownNames())}.`);
+    throw badInput(
+      safeMessage`There is no appliance with the name ${JSON.stringify(name)}. Set msg.appliance to one of: ${trusted(describeKnownNames())}.`,
+    );
   return found[0];
 }
 

@@ -18,15 +18,13 @@ export class NodeProperties {
     const value = this.#value(name);
     if (value === undefined || typeof value === 'string') return value;
     if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-    throw badConfig(safeMessage`${trusted(name)} has to be text. Open the node and enter it again.`);
+    throw badConfig(safeMessage`${trusted(name)} must be text. Open the node and enter it again.`);
   }
 
   /** Reads a credential. An error names the variable only if its name cannot be a password. */
   secret(name: string): string | undefined {
     if (parseEnvReference(this.values[name]) !== undefined) {
-      throw badConfig(
-        safeMessage`${trusted(name)} is to come from an environment variable that is not set. Set it where Node-RED is started.`,
-      );
+      throw badConfig(safeMessage`${trusted(name)} uses an environment variable that is not set. Set it where Node-RED starts.`);
     }
     return this.text(name);
   }
@@ -35,7 +33,7 @@ export class NodeProperties {
     const value = this.text(name);
     if (value === undefined || value.trim() === '') return undefined;
     const number = Number(value);
-    if (!Number.isFinite(number)) throw badConfig(safeMessage`${trusted(name)} has to be a number, not ${JSON.stringify(value)}.`);
+    if (!Number.isFinite(number)) throw badConfig(safeMessage`${trusted(name)} must be a number, not ${JSON.stringify(value)}.`);
     return number;
   }
 
@@ -44,14 +42,14 @@ export class NodeProperties {
     const value = this.text(name);
     if (value === undefined || value === 'false') return false;
     if (value === 'true') return true;
-    throw badConfig(safeMessage`${trusted(name)} has to be true or false, not ${JSON.stringify(value)}.`);
+    throw badConfig(safeMessage`${trusted(name)} must be true or false, not ${JSON.stringify(value)}.`);
   }
 
   choice<const C extends string>(name: string, choices: readonly [C, ...C[]]): C {
     const value = this.text(name) ?? choices[0];
     const found = choices.find((choice) => choice === value);
     if (found === undefined)
-      throw badConfig(safeMessage`${trusted(name)} has to be one of ${trusted(choices.join(', '))}, not ${JSON.stringify(value)}.`);
+      throw badConfig(safeMessage`${trusted(name)} must be one of ${trusted(choices.join(', '))}, not ${JSON.stringify(value)}.`);
     return found;
   }
 
@@ -60,7 +58,9 @@ export class NodeProperties {
     // Node-RED replaces a variable that is set.
     const variable = parseEnvReference(value);
     if (variable !== undefined)
-      throw badConfig(safeMessage`${trusted(name)} is to come from the environment variable ${variable}, which is not set.`);
+      throw badConfig(
+        safeMessage`${trusted(name)} uses the environment variable ${variable}, which is not set. Set it where Node-RED starts.`,
+      );
     return value === '' || value === null ? undefined : value;
   }
 }

@@ -31,11 +31,12 @@ export function findInsecureSettings({ settings }: NodeAPI): Finding[] {
   const found: Finding[] = [];
   if (!adminAuth) {
     const text =
-      'The editor asks nobody who they are: whoever reaches it acts with the stored credentials. Set adminAuth in the settings of Node-RED.';
+      'The editor has no login: everybody who reaches it can use the stored credentials. Set adminAuth in the settings of Node-RED.';
     found.push({ code: 'editor-without-login', text });
   }
   if (credentialSecret === false) {
-    const text = 'Credentials are stored in clear (credentialSecret is false). Set a text of your own in the settings of Node-RED.';
+    const text =
+      'Credentials are stored in clear text (credentialSecret is false). Set credentialSecret to your own text in the settings of Node-RED.';
     found.push({ code: 'credentials-in-clear', text });
   }
   return found;
@@ -93,14 +94,14 @@ function toFinding(
   if (!isChosen && properties['applianceFrom'] !== 'msg') return undefined;
   const knownOperation = areas.find(({ name }) => `gateway-${name}` === type)?.operations[String(operation)];
   const isRead = (operationType ?? 'op') === 'op' && knownOperation?.effect === 'read';
-  const description = `${listener.type} (${listener.id}) leads to ${type} (${id}) with nothing between them that could refuse a message`;
+  const description = `${listener.type} (${listener.id}) leads to ${type} (${id}) with no node between them that can reject a message`;
   return isRead
     ? {
         code: 'reads-without-secret',
-        text: `${description}: whoever reaches it reads what the appliance tells. Ask for a secret in a switch node, or set httpNodeAuth.`,
+        text: `${description}: everybody who reaches it can read from the appliance. Check a secret in a switch node, or set httpNodeAuth.`,
       }
     : {
         code: 'listens-without-secret',
-        text: `${description}: whoever reaches it acts on the appliance. Ask for a secret in a switch node, as the example of a webhook does, or set httpNodeAuth.`,
+        text: `${description}: everybody who reaches it can change the appliance. Check a secret in a switch node, as the webhook example does, or set httpNodeAuth.`,
       };
 }

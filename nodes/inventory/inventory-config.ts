@@ -23,7 +23,7 @@ export function readSetNames(properties: NodeProperties): string[] {
   const names = (properties.text('sets') ?? '').split(/[\s,;]+/).filter((name) => name !== '');
   if (names.length > MAX_EXTRA_CREDENTIAL_SETS)
     throw badConfig(
-      `The node itself keeps ${MAX_EXTRA_CREDENTIAL_SETS} sets beside the default one. Take the environment or a folder for more.`,
+      `The node stores at most ${MAX_EXTRA_CREDENTIAL_SETS} credential sets besides the default one. Use the environment or a folder for more.`,
     );
   return [DEFAULT_CREDENTIAL_SET, ...names];
 }
@@ -31,7 +31,7 @@ export function readSetNames(properties: NodeProperties): string[] {
 /** Reads the common properties of all appliances. Errors: `BAD_CONFIG`. */
 export function readDefaults(properties: NodeProperties): JsonObject {
   const defaults = parseJsonProperty('defaults', properties.text('defaults')) ?? {};
-  if (!isObject(defaults)) throw badConfig('defaults has to be an object of properties, such as { "realm": "Admin Users" }.');
+  if (!isObject(defaults)) throw badConfig('defaults must be an object of properties, such as { "realm": "Admin Users" }.');
   const references = { tls: properties.text('tls'), proxy: properties.text('proxy') };
   return { ...Object.fromEntries(Object.entries(references).filter(([, id]) => id !== undefined)), ...defaults };
 }
@@ -48,7 +48,7 @@ function findConfigNodeId(red: NodeAPI, type: string, value: unknown): unknown {
     if (node.type === type && (node.id === value || node.name === value)) ids.push(node.id);
   });
   if (ids.length > 1 && !ids.includes(value))
-    throw badConfig(safeMessage`Two nodes for ${type} have the name ${value}. Give each a name of its own.`);
+    throw badConfig(safeMessage`Two nodes of type ${type} have the name ${value}. Give each a different name.`);
   return ids.includes(value) ? value : (ids[0] ?? value);
 }
 
@@ -74,6 +74,6 @@ function parseJsonProperty(name: string, text: string | undefined): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw badConfig(safeMessage`${trusted(name)} is no JSON. Open the inventory and enter it again.`);
+    throw badConfig(safeMessage`${trusted(name)} is not valid JSON. Open the inventory and enter it again.`);
   }
 }

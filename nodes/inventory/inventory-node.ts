@@ -29,6 +29,7 @@ import { createDiagnosticsOptions } from '../diagnostics/observe';
 import { badConfig, NodeProperties } from '../common/node-properties';
 import { inventoryCoordination } from './coordination';
 import { translateCount, translateText } from '../common/i18n';
+import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 export const INVENTORY_TYPE = 'gateway-inventory';
 
@@ -40,15 +41,6 @@ export const INVENTORY_CREDENTIALS = Object.fromEntries(
 );
 
 const FILE_WATCH_INTERVAL_MS = 2000;
-
-/** As the English catalogue has them. */
-export const INVENTORY_STATUS_TEXTS = {
-  reading: 'reading',
-  appliances: '__n__ appliances',
-  'appliances-one': '1 appliance',
-  'fault-at': 'fault in line __line__',
-  fault: 'not read',
-} as const;
 
 /** All deployed inventory nodes. */
 const deployedById = new Map<string, InventoryNode>();
@@ -139,7 +131,7 @@ export class InventoryNode {
     this.#node.status({
       fill: 'grey',
       shape: 'ring',
-      text: translateText(this.#red, 'inventory.status.reading', INVENTORY_STATUS_TEXTS.reading),
+      text: translateText(this.#red, 'inventory.status.reading', RUNTIME_TEXTS.inventory.status.reading),
     });
     // Nodes that this one refers to can start after it.
     await new Promise((resolve) => setImmediate(resolve));
@@ -148,7 +140,7 @@ export class InventoryNode {
       this.#inventory = this.#createInventory(properties);
       if (source === 'list') return this.#inventory.read(properties.text('list') ?? '[]', 'json');
       const file = properties.text('file');
-      if (file === undefined) throw badConfig('No file is given. Open the inventory and enter the path of one.');
+      if (file === undefined) throw badConfig('The inventory has no file. Open it and enter a path.');
       detectInventoryFormat(file);
       if (this.#closed) return;
       this.#file = file;
@@ -175,7 +167,7 @@ export class InventoryNode {
     if (source === 'environment') return credentialsFromEnvironment(properties.text('prefix'));
     if (source === 'node') return credentialsFromObject(this.#readOwnSets(properties), 'the dialog of the inventory');
     const folder = properties.text('secretsFolder');
-    if (folder === undefined) throw badConfig('No folder of the credential sets is given. Open the inventory and enter it.');
+    if (folder === undefined) throw badConfig('The inventory has no folder for credential sets. Open it and enter a path.');
     return credentialsFromFolder(folder);
   }
 
@@ -214,8 +206,8 @@ export class InventoryNode {
   }
 
   #showStatus(): void {
-    const text = (key: keyof typeof INVENTORY_STATUS_TEXTS, values = {}): string =>
-      translateCount(this.#red, 'inventory.status', INVENTORY_STATUS_TEXTS, key, values);
+    const text = (key: keyof typeof RUNTIME_TEXTS.inventory.status, values = {}): string =>
+      translateCount(this.#red, 'inventory.status', RUNTIME_TEXTS.inventory.status, key, values);
     const line = this.#fault?.details.extra?.['line'];
     if (!this.#fault) this.#node.status({ fill: 'green', shape: 'dot', text: text('appliances', { n: this.appliances.length }) });
     else this.#node.status({ fill: 'red', shape: 'ring', text: typeof line === 'number' ? text('fault-at', { line }) : text('fault') });

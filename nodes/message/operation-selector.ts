@@ -55,18 +55,18 @@ export class OperationSelector {
 
   #selectByName(requested: unknown): SelectedOperation {
     if (typeof requested !== 'string')
-      throw badInput(safeMessage`operation has to be the name of an operation; ${trusted(describeKind(requested))} came.`);
+      throw badInput(safeMessage`operation must be the name of an operation, not ${trusted(describeKind(requested))}.`);
     const prefix = `${this.#area.name}.`;
     const name = requested.startsWith(prefix) ? requested.slice(prefix.length) : requested;
     const selectedOperation = this.#prepared.get(name) ?? this.#prepare(name);
     if (!selectedOperation) {
       throw badInput(
-        safeMessage`There is no operation ${JSON.stringify(requested)} in this node. There are: ${trusted(Object.keys(this.#area.operations).join(', '))}.`,
+        safeMessage`This node has no operation ${JSON.stringify(requested)}. It has: ${trusted(Object.keys(this.#area.operations).join(', '))}.`,
       );
     }
     if (selectedOperation.operation.effect === 'destroy' && !this.#isDestroyAllowed) {
       throw badInput(
-        safeMessage`The operation ${trusted(name)} destroys something, and this node lets only its own dialog choose such a one. Allow it there.`,
+        safeMessage`The operation ${trusted(name)} destroys something, and only the dialog may choose it. Nothing was sent. Allow messages to choose it in the node.`,
       );
     }
     return selectedOperation;

@@ -23,7 +23,7 @@ export class OutputProperty {
     const first = parts[0];
     if (typeof first !== 'string' || RESERVED_PROPERTIES.has(first) || parts.some((part) => PROTOTYPE_NAMES.has(part))) {
       throw badConfig(
-        safeMessage`output may not be ${JSON.stringify(property)}: the message needs that for something else. Choose another property.`,
+        safeMessage`output cannot be ${JSON.stringify(property)}, because the message needs that property. Choose another one.`,
       );
     }
   }
@@ -37,7 +37,7 @@ export class OutputProperty {
       if (holder === undefined) return;
       if (typeof holder !== 'object' || holder === null) {
         throw badConfig(
-          safeMessage`output is msg.${this.#property}, but there the message has ${trusted(describeKind(holder))}, which cannot hold it.`,
+          safeMessage`output is msg.${this.#property}, but the message has ${trusted(describeKind(holder))} there, which cannot hold data. Nothing was sent.`,
         );
       }
     }
@@ -94,7 +94,9 @@ export class OutputProperty {
     try {
       return this.#red.util.normalisePropertyExpression(this.#property, message);
     } catch {
-      throw badConfig(safeMessage`output is ${JSON.stringify(this.#property)}, which is no message property. Enter one such as payload.`);
+      throw badConfig(
+        safeMessage`output is ${JSON.stringify(this.#property)}, which is not a message property. Enter one such as payload.`,
+      );
     }
   }
 }

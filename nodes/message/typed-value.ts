@@ -72,7 +72,9 @@ function prepareResolver(red: NodeAPI, node: Node<Record<string, unknown>>, type
   const { type, value } = typedValue;
   const variable = parseEnvReference(value);
   if (variable !== undefined)
-    throw badConfig(safeMessage`${trusted(context.name)} is to come from the environment variable ${variable}, which is not set.`);
+    throw badConfig(
+      safeMessage`${trusted(context.name)} uses the environment variable ${variable}, which is not set. Set it where Node-RED starts.`,
+    );
   switch (type) {
     case 'str':
       if (context.hasPathTags && typeof value === 'string' && value.includes('{{'))
@@ -90,9 +92,7 @@ function prepareResolver(red: NodeAPI, node: Node<Record<string, unknown>>, type
       };
     case 'cred':
       if (parseEnvReference(node.credentials[context.name]) !== undefined) {
-        throw badConfig(
-          safeMessage`${trusted(context.name)} is to come from an environment variable that is not set. Set it where Node-RED is started.`,
-        );
+        throw badConfig(safeMessage`${trusted(context.name)} uses an environment variable that is not set. Set it where Node-RED starts.`);
       }
       return { constant: requireValue(typedValue, context, node.credentials[context.name]) };
     case 'msg':
@@ -104,7 +104,7 @@ function prepareResolver(red: NodeAPI, node: Node<Record<string, unknown>>, type
       return { async: createAsyncEvaluator(red, node, typedValue, context) };
     default:
       throw badConfig(
-        safeMessage`${trusted(context.name)} has the type ${JSON.stringify(type)}, which this node does not know. Open the node and choose another.`,
+        safeMessage`${trusted(context.name)} has the unknown type ${JSON.stringify(type)}. Open the node and choose another one.`,
       );
   }
 }
@@ -150,7 +150,7 @@ function requireValue(typedValue: TypedValue, { name, label }: ValueContext, val
 }
 
 const LITERAL_NAMES: Readonly<Record<string, string>> = {
-  str: 'a text',
+  str: 'text',
   num: 'a number',
   bool: 'true or false',
   json: 'JSON',
@@ -159,15 +159,15 @@ const LITERAL_NAMES: Readonly<Record<string, string>> = {
 
 function describeMissing({ type, value }: TypedValue): string {
   const literal = LITERAL_NAMES[type];
-  if (literal !== undefined) return `is ${literal} of the dialog, and nothing is entered there. Enter it, or choose default.`;
+  if (literal !== undefined) return `is ${literal} in the dialog, but is empty there. Enter a value or choose default.`;
   const text = String(value);
   switch (type) {
     case 'env':
       return `comes from the environment variable ${text}, which is empty or not set.`;
     case 'jsonata':
-      return `comes from the JSONata expression ${text}, which gives nothing.`;
+      return `comes from the JSONata expression ${text}, which returns nothing.`;
     default:
-      return `comes from ${text.startsWith(`${type}.`) ? '' : `${type}.`}${text}, where there is nothing.`;
+      return `comes from ${text.startsWith(`${type}.`) ? '' : `${type}.`}${text}, which is empty or missing.`;
   }
 }
 
@@ -175,7 +175,7 @@ function parseNumber(value: unknown, { name }: ValueContext): unknown {
   if (typeof value !== 'string' || value.trim() === '') return value;
   const number = Number(value);
   if (Number.isFinite(number)) return number;
-  throw badInput(safeMessage`${trusted(name)} has to be a number; ${JSON.stringify(value)} came.`);
+  throw badInput(safeMessage`${trusted(name)} must be a number, not ${JSON.stringify(value)}.`);
 }
 
 /** Parser errors quote their input, so the error of a secret has no details. */

@@ -1,8 +1,9 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { Progress } from '../../src/model/operation';
 import type { RunOnManyProgress } from '../../src/inventory';
-import { ENGLISH_STATUS_TEXTS, formatCount, formatSize, type NodeStatusKey, type StatusText } from './status-text';
+import { formatCount, formatSize, type NodeStatusKey, type StatusText } from './status-text';
 import { translateCount, type TextValues } from '../common/i18n';
+import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 /** The shortest time between two status updates, because the editor redraws for each. */
 const MIN_REDRAW_INTERVAL_MS = 250;
@@ -173,6 +174,6 @@ export class StatusReporter {
   }
 
   #text(key: NodeStatusKey, values: TextValues = {}): string {
-    return translateCount(this.#red, 'status', ENGLISH_STATUS_TEXTS, key, values);
+    return translateCount(this.#red, 'status', RUNTIME_TEXTS.status, key, values);
   }
 }

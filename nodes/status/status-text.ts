@@ -5,66 +5,9 @@ import type { GatewayError } from '../../src/model/error';
 import type { ErrorCode } from '../../src/model/error-codes';
 import { isObject } from '../../src/model/json';
 import type { TextValues } from '../common/i18n';
+import type { RUNTIME_TEXTS } from '../common/runtime-texts';
 
-/** As the English catalogue has them, for a language that has none; every text stays below 20 characters. */
-export const ENGLISH_STATUS_TEXTS = {
-  working: 'working',
-  running: '__n__ running',
-  waiting: 'waiting',
-  'some-waiting': '__w__ of __n__ waiting',
-  moved: '__size__',
-  'moved-of': '__size__, __percent__ %',
-  ok: 'ok',
-  items: '__n__ items',
-  'items-one': '1 item',
-  sessions: '__n__ sessions',
-  'sessions-one': '1 session',
-  ended: 'ended __n__',
-  sent: 'sent __n__',
-  planned: 'planned __n__',
-  partly: '__failed__ of __n__ failed',
-  'not-configured': 'not configured',
-  'bad-input': 'bad input',
-  'wrong-login': 'login failed',
-  'login-paused': 'login paused',
-  'needs-code': 'code needed',
-  forbidden: 'forbidden',
-  'invalid-request': 'invalid request',
-  'not-found': 'not found',
-  rejected: 'rejected',
-  'appliance-error': 'appliance error',
-  'bad-answer': 'invalid response',
-  timeout: 'no response in time',
-  'no-connection': 'no connection',
-  certificate: 'TLS problem',
-  unknown: 'outcome unknown',
-  cancelled: 'canceled',
-  limit: 'limit reached',
-  conflict: 'conflict',
-  'to-approve': '__n__ to approve',
-  declined: 'declined',
-  expired: 'expired',
-  'locked-out': 'locked out',
-  contained: '__n__ contained',
-  appliances: '__n__ appliances',
-  'appliances-one': '1 appliance',
-  'appliances-done': '__done__ of __n__',
-  'appliances-failed': '__done__ of __n__, __failed__ failed',
-  stopped: 'stopped, __failed__ failed',
-  nowhere: 'no appliances',
-  needs: 'needs __field__',
-  paused: 'paused __s__ s',
-  'pause-over': 'pause is over',
-  'done-of': '__done__ of __n__',
-  'ended-of': '__done__ of __n__ ended',
-  changed: 'changed',
-  unchanged: 'unchanged',
-  size: '__size__',
-  'size-changed': '__size__, changed',
-  'size-unchanged': '__size__, same',
-} as const;
-
-export type NodeStatusKey = keyof typeof ENGLISH_STATUS_TEXTS;
+export type NodeStatusKey = keyof typeof RUNTIME_TEXTS.status;
 
 const KEY_BY_ERROR_CODE: Readonly<Record<ErrorCode, NodeStatusKey>> = {
   BAD_INPUT: 'bad-input',

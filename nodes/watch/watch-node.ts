@@ -92,7 +92,7 @@ export class WatchNode {
     try {
       const { pause } = message;
       if (pause !== undefined && pause !== null && typeof pause !== 'boolean')
-        throw badInput('msg.pause has to be true or false. Without it, a message starts a check.');
+        throw badInput('msg.pause must be true or false. A message without it starts a check.');
       await this.#started;
       if (this.#fault) throw this.#fault;
       const watcher = this.#watcher;
@@ -148,21 +148,23 @@ function readWatchSettings(properties: NodeProperties, definition: Readonly<Reco
 function parseJsonProperty(name: string, value: unknown): unknown {
   const variable = parseEnvReference(value);
   if (variable !== undefined)
-    throw badConfig(safeMessage`${trusted(name)} is to come from the environment variable ${variable}, which is not set.`);
+    throw badConfig(
+      safeMessage`${trusted(name)} uses the environment variable ${variable}, which is not set. Set it where Node-RED starts.`,
+    );
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return undefined;
   try {
     return JSON.parse(value) as unknown;
   } catch {
-    throw badConfig(safeMessage`${trusted(name)} is no JSON. Open the node and enter it again.`);
+    throw badConfig(safeMessage`${trusted(name)} is not valid JSON. Open the node and enter it again.`);
   }
 }
 
 /** Splits a text such as `30,14,7,3,1` at these characters. */
 function splitWords(name: string, value: unknown, separator: RegExp): string[] | undefined {
   if (Array.isArray(value)) return value.map(String);
-  if (isObject(value)) throw badConfig(safeMessage`${trusted(name)} has to be text, with commas between its words.`);
+  if (isObject(value)) throw badConfig(safeMessage`${trusted(name)} must be text with commas between its words.`);
   const words = new NodeProperties({ [name]: value }).text(name)?.split(separator);
   const nonEmptyWords = words?.map((word) => word.trim()).filter((word) => word !== '');
   return nonEmptyWords && nonEmptyWords.length > 0 ? nonEmptyWords : undefined;

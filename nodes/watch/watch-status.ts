@@ -1,25 +1,8 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { CheckSummary, WatchState } from '../../src/watch';
-import { statusForErrorCode, ENGLISH_STATUS_TEXTS } from '../status/status-text';
+import { statusForErrorCode } from '../status/status-text';
 import { translateCount, translateText, type TextValues } from '../common/i18n';
-
-/** As the English catalogue has them; every text stays below 20 characters. */
-export const WATCH_STATUS_TEXTS = {
-  waiting: 'waiting',
-  paused: 'paused',
-  unreachable: 'unreachable __time__',
-  sessions: '__time__ __n__ sessions',
-  'sessions-one': '__time__ 1 session',
-  above: '__time__ __n__ crossed',
-  fine: '__time__ all fine',
-  same: '__time__ unchanged',
-  changed: '__time__ changed',
-  members: '__time__ __n__ members',
-  'members-one': '__time__ 1 member',
-  percent: '__time__ __n__ %',
-  days: '__time__ __n__ days',
-  'days-one': '__time__ 1 day',
-} as const;
+import { RUNTIME_TEXTS } from '../common/runtime-texts';
 
 /** Shows the time and the result of the last check below the node. */
 export function showWatchStatus(red: NodeAPI, node: Node, state: WatchState): void {
@@ -27,8 +10,8 @@ export function showWatchStatus(red: NodeAPI, node: Node, state: WatchState): vo
 }
 
 function toNodeStatus(red: NodeAPI, state: WatchState): NodeStatus {
-  const text = (key: keyof typeof WATCH_STATUS_TEXTS, values?: TextValues): string =>
-    translateCount(red, 'watch.status', WATCH_STATUS_TEXTS, key, values);
+  const text = (key: keyof typeof RUNTIME_TEXTS.watch.status, values?: TextValues): string =>
+    translateCount(red, 'watch.status', RUNTIME_TEXTS.watch.status, key, values);
   switch (state.state) {
     case 'checked':
       return {
@@ -39,7 +22,7 @@ function toNodeStatus(red: NodeAPI, state: WatchState): NodeStatus {
       return { fill: 'red', shape: 'ring', text: text('unreachable', { time: formatTime(state.since) }) };
     case 'failed': {
       const { key, fill, shape } = statusForErrorCode(state.code);
-      return { fill: fill ?? 'red', shape: shape ?? 'ring', text: translateText(red, `status.${key}`, ENGLISH_STATUS_TEXTS[key]) };
+      return { fill: fill ?? 'red', shape: shape ?? 'ring', text: translateText(red, `status.${key}`, RUNTIME_TEXTS.status[key]) };
     }
     case 'paused':
     case 'waiting':

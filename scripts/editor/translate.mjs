@@ -146,3 +146,21 @@ export function translateAll(root, catalog, help) {
   );
   return [['en-US', catalog, help], ...translated];
 }
+
+/** Reads the English texts of the dialogs. @param {string} root @returns {import('./table.mjs').Texts} */
+export function readOwnTexts(root) {
+  return JSON.parse(readFileSync(`${root}/nodes/locales/en-US.json`, 'utf8'));
+}
+
+/**
+ * Returns the texts of both catalogs, which can share groups.
+ * @param {import('./table.mjs').Texts} first @param {import('./table.mjs').Texts} second @returns {import('./table.mjs').Texts}
+ */
+export function mergeTexts(first, second) {
+  const merged = { ...first };
+  for (const [key, value] of Object.entries(second)) {
+    const existing = merged[key];
+    merged[key] = typeof value === 'object' && typeof existing === 'object' ? mergeTexts(existing, value) : value;
+  }
+  return merged;
+}

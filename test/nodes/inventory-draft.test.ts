@@ -106,7 +106,7 @@ describe('the test of all appliances of an inventory', () => {
       ],
     });
     // Its name stands beside it.
-    expect(answer.rows?.[0]?.message).toMatch(/^What is stored/);
+    expect(answer.rows?.[0]?.message).toMatch(/^The stored credential set/);
     expect(sent()).toEqual([2, 0]);
     expect(await ask(dialog({ list: list(2), credentials: TYPED }))).toMatchObject({ well: 2 });
   });
@@ -287,10 +287,10 @@ describe('the test of all appliances of an inventory', () => {
       credentials: {},
     });
     expect(await ask(dialog(common))).toMatchObject(refused('BAD_CONFIG', /larger than 16 MiB/));
-    expect(await ask(dialog({ defaults: '[]' }))).toMatchObject(refused('BAD_CONFIG', /has to be an object of properties/));
-    expect(await ask(dialog({ sets: 'a b c d e f g h' }))).toMatchObject(refused('BAD_CONFIG', /keeps 7 sets/));
+    expect(await ask(dialog({ defaults: '[]' }))).toMatchObject(refused('BAD_CONFIG', /must be an object of properties/));
+    expect(await ask(dialog({ sets: 'a b c d e f g h' }))).toMatchObject(refused('BAD_CONFIG', /at most 7 credential sets/));
     const [row] = (await ask(dialog({ list: list(1, { proxy: 'twice' }), credentials: TYPED }))).rows ?? [];
-    expect(row).toMatchObject(refused('BAD_CONFIG', /Two nodes for http proxy have the name twice/));
+    expect(row).toMatchObject(refused('BAD_CONFIG', /Two nodes of type http proxy have the name twice/));
     const [own] = (await ask(dialog({ list: list(1, { proxy: 'p1' }), credentials: TYPED }))).rows ?? [];
     expect(own).toMatchObject(refused('CONNECTION', /proxy/));
   });

@@ -126,7 +126,7 @@ describe('an untrusted appliance', () => {
       await rig.deploy(deployed);
       const before = rig.sim.totalConnections;
       const answer = await ask(draft(rig.sim.url, made(tls)));
-      expect(answer).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringMatching(/deploy first/) as string });
+      expect(answer).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringMatching(/Deploy first/) as string });
       expect(rig.sim.totalConnections).toBe(before);
     });
 

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildHelp } from '../../scripts/editor/help.mjs';
-import { buildTable, type Texts } from '../../scripts/editor/table.mjs';
+import { buildTable } from '../../scripts/editor/table.mjs';
+import { mergeTexts, readOwnTexts } from '../../scripts/editor/translate.mjs';
+import { RUNTIME_TEXTS } from '../../nodes/common/runtime-texts';
 import { createPages, findStalePages } from '../../scripts/docs/index.mjs';
 import { root } from '../../scripts/tools.mjs';
 import { areas, operations } from '../../src/areas';
@@ -75,5 +77,9 @@ describe('the texts of the operation table', () => {
   });
 
   const pages = Object.fromEntries(['appliance', 'inventory', 'watch'].map((name) => [`gateway-${name}`, words(`${name}.en-US.md`)]));
-  describeTranslations(root, { ...(JSON.parse(words('en-US.json')) as Texts), ...texts }, buildHelp(areas, pages, SESSION_FILTER_FIELDS));
+  describeTranslations(
+    root,
+    { ...mergeTexts(readOwnTexts(root), RUNTIME_TEXTS), ...texts },
+    buildHelp(areas, pages, SESSION_FILTER_FIELDS),
+  );
 });

@@ -5,10 +5,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { mayWrite } from '../../../scripts/editor/table.mjs';
 import { root } from '../../../scripts/tools.mjs';
-import { CLOSE_LOG_TEXTS } from '../../../nodes/action/log-on-close';
-import { INVENTORY_STATUS_TEXTS } from '../../../nodes/inventory/inventory-node';
-import { ENGLISH_STATUS_TEXTS } from '../../../nodes/status/status-text';
-import { WATCH_STATUS_TEXTS } from '../../../nodes/watch/watch-status';
+import { RUNTIME_TEXTS } from '../../../nodes/common/runtime-texts';
 import { areas } from '../../../src/areas';
 import { MANY_SUMMARY_TEMPLATES } from '../../../src/inventory/many-report';
 import { SUMMARY_TEXTS } from '../../../src/model/summary-texts';
@@ -200,10 +197,10 @@ describe('the English catalog', () => {
 
   it('has no unused text', () => {
     const statuses = [
-      ...Object.keys(ENGLISH_STATUS_TEXTS).map((key) => `status.${key}`),
-      ...Object.keys(CLOSE_LOG_TEXTS).map((key) => `closed.${key}`),
-      ...Object.keys(WATCH_STATUS_TEXTS).map((key) => `watch.status.${key}`),
-      ...Object.keys(INVENTORY_STATUS_TEXTS).map((key) => `inventory.status.${key}`),
+      ...Object.keys(RUNTIME_TEXTS.status).map((key) => `status.${key}`),
+      ...Object.keys(RUNTIME_TEXTS.closed).map((key) => `closed.${key}`),
+      ...Object.keys(RUNTIME_TEXTS.watch.status).map((key) => `watch.status.${key}`),
+      ...Object.keys(RUNTIME_TEXTS.inventory.status).map((key) => `inventory.status.${key}`),
       ...Object.keys(MANY_SUMMARY_TEMPLATES).map((key) => `fleet.${key}`),
     ];
     const summaries = Object.keys(SUMMARY_TEXTS).map((key) => `summary.${key}`);
@@ -228,10 +225,11 @@ describe('the English catalog', () => {
   });
 
   it('has the same English text as the code for every status and log line', () => {
-    for (const [key, text] of Object.entries(CLOSE_LOG_TEXTS)) expect(catalog.get(`closed.${key}`), key).toBe(text);
-    for (const [key, text] of Object.entries(WATCH_STATUS_TEXTS)) expect(catalog.get(`watch.status.${key}`), key).toBe(text);
-    for (const [key, text] of Object.entries(ENGLISH_STATUS_TEXTS)) expect(catalog.get(`status.${key}`), key).toBe(text);
-    for (const [key, text] of Object.entries(INVENTORY_STATUS_TEXTS)) expect(catalog.get(`inventory.status.${key}`), key).toBe(text);
+    for (const [key, text] of Object.entries(RUNTIME_TEXTS.closed)) expect(catalog.get(`closed.${key}`), key).toBe(text);
+    for (const [key, text] of Object.entries(RUNTIME_TEXTS.watch.status)) expect(catalog.get(`watch.status.${key}`), key).toBe(text);
+    for (const [key, text] of Object.entries(RUNTIME_TEXTS.status)) expect(catalog.get(`status.${key}`), key).toBe(text);
+    for (const [key, text] of Object.entries(RUNTIME_TEXTS.inventory.status))
+      expect(catalog.get(`inventory.status.${key}`), key).toBe(text);
     for (const [key, text] of Object.entries(MANY_SUMMARY_TEMPLATES)) expect(catalog.get(`fleet.${key}`), key).toBe(text);
   });
 

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { RUNTIME_TEXTS } from '../../../nodes/common/runtime-texts';
 import { pluralized } from '../../../nodes/editor/text';
 import type { Texts } from '../../../scripts/editor/table.mjs';
-import { Translation } from '../../../scripts/editor/translate.mjs';
+import { mergeTexts, readOwnTexts, Translation } from '../../../scripts/editor/translate.mjs';
 import { root } from '../../../scripts/tools.mjs';
 import { describeTranslations } from '../../helpers/translations';
 
@@ -72,7 +73,7 @@ describe('Translation', () => {
 });
 
 const readCatalog = (language: string): Texts => JSON.parse(built('locales', language, 'gateway.json')) as Texts;
-const ownTexts = JSON.parse(readFileSync(join(root, 'nodes', 'locales', 'en-US.json'), 'utf8')) as Texts;
+const ownTexts = mergeTexts(readOwnTexts(root), RUNTIME_TEXTS);
 
 function* flattenCatalog(texts: Texts, prefix = ''): Generator<[string, string]> {
   for (const [key, value] of Object.entries(texts)) {

@@ -112,16 +112,16 @@ export function fieldsSuite(runtime: Runtime): void {
 
     it('names the source it read, even below a missing property', async () => {
       const error = await refusal({ ...get, fields: { path: { type: 'msg', value: 'nothing.there' } } }, { payload: role });
-      expect(error.message).toBe('path (Path) comes from msg.nothing.there, where there is nothing.');
+      expect(error.message).toBe('path (Path) comes from msg.nothing.there, which is empty or missing.');
     });
 
     it.each([
-      ['str', '', 'path (Path) is a text of the dialog, and nothing is entered there. Enter it, or choose default.'],
-      ['json', '', 'path (Path) is JSON of the dialog, and nothing is entered there. Enter it, or choose default.'],
-      ['msg', 'msg.topic', 'path (Path) comes from msg.topic, where there is nothing.'],
-      ['flow', 'none', 'path (Path) comes from flow.none, where there is nothing.'],
+      ['str', '', 'path (Path) is text in the dialog, but is empty there. Enter a value or choose default.'],
+      ['json', '', 'path (Path) is JSON in the dialog, but is empty there. Enter a value or choose default.'],
+      ['msg', 'msg.topic', 'path (Path) comes from msg.topic, which is empty or missing.'],
+      ['flow', 'none', 'path (Path) comes from flow.none, which is empty or missing.'],
       ['env', 'GATEWAY_TEST_UNSET', 'path (Path) comes from the environment variable GATEWAY_TEST_UNSET, which is empty or not set.'],
-      ['jsonata', 'payload.none', 'path (Path) comes from the JSONata expression payload.none, which gives nothing.'],
+      ['jsonata', 'payload.none', 'path (Path) comes from the JSONata expression payload.none, which returns nothing.'],
     ])('of type %s with the empty source %j is reported in words', async (type, value, words) => {
       expect((await refusal({ ...get, fields: { path: { type, value } } }, { payload: role })).message).toBe(words);
     });

@@ -123,8 +123,8 @@ export function lifecycleSuite(runtime: Runtime): void {
     });
 
     it.each([
-      ['that was sent', 'full', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
-      ['that was sent', 'nodes', 'sessions.kill at vpn-1 was under way when this node was closed. It ended with OUTCOME_UNKNOWN: It may'],
+      ['that was sent', 'full', 'sessions.kill on vpn-1 was still running when this node closed. It ended with OUTCOME_UNKNOWN: It may'],
+      ['that was sent', 'nodes', 'sessions.kill on vpn-1 was still running when this node closed. It ended with OUTCOME_UNKNOWN: It may'],
     ] as const)('logs a write %s during a deploy of kind %s', async (_, kind, line) => {
       await rig.deploy({ nodes: [kill, { ...info, id: 'n2' }, { ...kill, id: 'n3', dryRun: true }], credentials });
       await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 1 }, 'n2']);
@@ -132,7 +132,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       const lines = helper
         .log()
         .args.map(([{ msg }]) => msg as unknown)
-        .filter((msg) => typeof msg === 'string' && msg.includes('under way'));
+        .filter((msg) => typeof msg === 'string' && msg.includes('still running'));
       expect(lines).toEqual([expect.stringContaining(line)]);
       expect(lines.join()).not.toContain(PASSWORD);
     });

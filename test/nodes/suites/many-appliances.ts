@@ -283,9 +283,9 @@ export function manyAppliancesSuite(runtime: Runtime): void {
   it.each<[string, NodeDefinition, RegExp]>([
     ['no selection', { select: '' }, /No appliance of the inventory is selected/],
     ['an inventory that is gone', { inventory: 'gone' }, /inventory that this node refers to is missing/],
-    ['at once', { atOnce: 'x' }, /atOnce has to be a number/],
-    ['a batch', { batch: '0' }, /^batch has to be/],
-    ['a share', { maxFailures: '120%' }, /^maxFailures has to be/],
+    ['at once', { atOnce: 'x' }, /atOnce must be a number/],
+    ['a batch', { batch: '0' }, /^batch must be/],
+    ['a share', { maxFailures: '120%' }, /^maxFailures must be/],
   ])('reports %s', async (_what, more, words) => {
     await deploy([{ ...list, ...more }]);
     const { error } = expectCaught(await rig.run({ payload: {} }));
@@ -439,12 +439,12 @@ export function manyAppliancesSuite(runtime: Runtime): void {
     });
 
     it.each<[string, NodeDefinition, RegExp]>([
-      ['no file', { source: 'file' }, /No file is given/],
-      ['a file that is not there', { source: 'file', file: '/nowhere/fleet.yaml' }, /does not exist/],
-      ['a file of another kind', { source: 'file', file: '/etc/hostname' }, /has to end in/],
-      ['defaults that are none', { defaults: '{"relm": "x"}' }, /relm: there is no such property/],
+      ['no file', { source: 'file' }, /The inventory has no file/],
+      ['a missing file', { source: 'file', file: '/nowhere/fleet.yaml' }, /does not exist/],
+      ['a file of an unknown format', { source: 'file', file: '/etc/hostname' }, /must end in/],
+      ['unknown defaults', { defaults: '{"relm": "x"}' }, /relm: unknown property/],
       ['defaults with a secret', { defaults: '{"password": "planted"}' }, /belongs in a credential set/],
-      ['no folder of the sets', { secrets: 'folder' }, /No folder of the credential sets/],
+      ['a missing folder of the sets', { secrets: 'folder' }, /The inventory has no folder for credential sets/],
     ])('reports %s', async (_what, more, words) => {
       await deploy([list], more);
       const { error } = expectCaught(await rig.run({ payload: {} }));

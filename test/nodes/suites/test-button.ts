@@ -219,7 +219,7 @@ export function testButtonSuite(runtime: Runtime): void {
       }
       expect(other.requests).toHaveLength(0);
       expect(other.totalConnections).toBe(0);
-      expect((await ask(body({ url: other.url }))).message).toMatch(/type the password again/);
+      expect((await ask(body({ url: other.url }))).message).toMatch(/Type the password again/);
       expect(await ask(body({ url: other.url, credentials: { ...stored, password: PASSWORD } }))).toMatchObject({ ok: true });
       await other.close();
     });
