@@ -33,7 +33,7 @@ export const administratorsArea = defineArea({
     'set-source-ip-mode': defineOperation({
       effect: 'destroy',
       label: 'Set the source address mode',
-      help: 'Chooses from which addresses administrators may sign in. Add the address of Node-RED and your own first: `selected-ip` shuts out every other.',
+      help: 'Sets the addresses from which administrators may sign in. Add the address of Node-RED and your own first: `selected-ip` locks out all others.',
       summary: {
         done: 'Set the source address mode of __realm__ to __customized__.',
         'planned-one': 'Would set the source address mode of __realm__ to __customized__.',
@@ -61,7 +61,7 @@ export const administratorsArea = defineArea({
     'add-source-ip': defineOperation({
       effect: 'write',
       label: 'Add a source address',
-      help: 'Adds one address or network that the mode `selected-ip` goes by.',
+      help: 'Adds one address or network to the list that the mode `selected-ip` uses.',
       summary: {
         done: 'Added the source address __address__ to __realm__.',
         'planned-one': 'Would add the source address __address__ to __realm__.',
@@ -69,7 +69,10 @@ export const administratorsArea = defineArea({
       data: 'result',
       fields: {
         realm: realmField,
-        access: textField('Access', 'What becomes of administrators who come from there.', { default: 'allow', known: ['allow', 'deny'] }),
+        access: textField('Access', 'Whether administrators from this address may sign in.', {
+          default: 'allow',
+          known: ['allow', 'deny'],
+        }),
         address: subjectField(
           requiredField(textField('Address', 'Address of the host or network.', { example: '198.51.100.0', rule: 'address' })),
         ),
@@ -101,7 +104,7 @@ export const administratorsArea = defineArea({
       fields: {
         realm: realmField,
         rules: subjectField(
-          requiredField(objectField('Rules', 'The whole role-mapping object with its rules.', { example: exampleRules })),
+          requiredField(objectField('Rules', 'The complete role-mapping object with its rules.', { example: exampleRules })),
         ),
         'prove-login': proveLoginField,
       },
@@ -119,7 +122,7 @@ export const administratorsArea = defineArea({
     'set-session-options': defineOperation({
       effect: 'write',
       label: 'Set session options',
-      help: 'Sets how long an administrator’s session, and with it an API key of that role, may be idle.',
+      help: 'Sets how long the session of an administrator may be idle. The limit also applies to API keys of that role.',
       summary: { done: 'Set the session options of __role__.', 'planned-one': 'Would set the session options of __role__.' },
       data: 'result',
       fields: {
@@ -131,13 +134,13 @@ export const administratorsArea = defineArea({
         ),
         'idle-timeout': subjectField(
           requiredField(
-            textField('Idle timeout', 'Idle time after which a session ends, in the unit that the appliance’s own pages show.', {
+            textField('Idle timeout', 'Idle time after which a session ends, in the unit that the pages of the appliance show.', {
               example: '20',
               numberPayload: true,
             }),
           ),
         ),
-        'max-timeout': textField('Longest session', 'Time after which a session ends in any case, in the same unit.'),
+        'max-timeout': textField('Max session time', 'Time after which a session always ends, in the same unit.'),
         'reminder-time': textField('Reminder', 'Time before the end at which the administrator is reminded.'),
         'prove-login': proveLoginField,
       },

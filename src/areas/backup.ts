@@ -10,24 +10,24 @@ import {
   textField,
 } from '../model/operation';
 
-// Loaded by the first backup, not by every start of Node-RED.
+// Loaded on first use, so that Node-RED starts faster.
 const loadBackup = () => import('../backup/index.js');
 
 const folderField = requiredField(
-  textField('Folder', 'Folder of the backups, on the machine that runs Node-RED. It has to be there.', {
+  textField('Folder', 'Folder of the backups, on the machine that runs Node-RED. It must exist.', {
     guard: true,
     example: '/var/backups/gateway',
     check: (path) => (path.trim() === '' ? 'is blank.' : undefined),
   }),
 );
-// Guards: what a webhook sends must not lock the backups of this machine with a secret that nobody here has.
+// Guards: otherwise a webhook could encrypt the backups with a secret that the owner does not know.
 const passwordField = textField('Password', 'Encrypts the secrets in an XML export; restoring it needs the same.', {
   secret: true,
   guard: true,
 });
 const passphraseField = textField(
   'Passphrase',
-  'Encrypts the file itself, in the format of `openssl enc`. Restoring and checking need the same, and with it take only what it made.',
+  'Encrypts the file itself, in the format of `openssl enc`. Restoring and checking need the same passphrase, and then accept only files made with it.',
   {
     secret: true,
     guard: true,
@@ -36,7 +36,7 @@ const passphraseField = textField(
 );
 const EXAMPLE_REQUEST = 'GET /api/v1/system/system-information';
 
-/** Backups in a folder: made of exports, checked, rotated, and imported again. */
+/** Makes, lists, checks and restores backups in a folder (contract, section 5). */
 export const backupArea = defineArea({
   name: 'backup',
   label: 'Gateway backup',
@@ -47,21 +47,24 @@ export const backupArea = defineArea({
     run: defineOperation({
       effect: 'read',
       label: 'Make a backup',
-      help: 'Exports the configuration, checks that it is whole, and stores it with a manifest; a failure leaves the earlier backups as they are. `changed` tells whether the configuration differs from the last good backup.',
+      help: 'Exports the configuration, checks that it is complete, and stores it with a manifest; a failure leaves earlier backups unchanged. `changed` shows whether the configuration differs from the last good backup.',
       summary: { done: 'Made a backup.' },
       data: '`{ backup, folder, appliance, serial-number, release, time, changed, previous, bytes, files, manifest, rotated, cleaned }`',
       fields: {
         folder: folderField,
         what: choiceField('What', 'XML, the binary configuration, or both.', ['xml', 'binary', 'both'], { guard: true, default: 'xml' }),
-        keep: numberField('Keep', 'So many backups stay; the oldest go. The last good one always stays.', { guard: true, range: 'count' }),
-        'keep-days': numberField('Keep days', 'Backups that are older go. The last good one always stays.', {
+        keep: numberField('Keep', 'Number of backups to keep; the oldest are deleted. The last good one always stays.', {
+          guard: true,
+          range: 'count',
+        }),
+        'keep-days': numberField('Keep days', 'Backups older than this are deleted. The last good one always stays.', {
           guard: true,
           range: 'positive',
         }),
         gzip: booleanField('Compress', 'Compresses the files (gzip).', { guard: true, default: false }),
         passphrase: passphraseField,
         password: passwordField,
-        ignore: listField('Ignore', 'Names of XML elements that do not count as a change, beside times and encrypted secrets.', {
+        ignore: listField('Ignore', 'Names of XML elements that do not count as a change, in addition to times and encrypted secrets.', {
           guard: true,
         }),
       },
@@ -71,7 +74,7 @@ export const backupArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List backups',
-      help: 'The backups in the folder, the newest first. Nothing is asked of the appliance.',
+      help: 'Lists the backups in the folder, the newest first. No request is sent to the appliance.',
       summary: { found: '__n__ backups.', 'found-one': '1 backup.' },
       data: 'array of `{ backup, folder, appliance, serial-number, release, time, bytes, files }`',
       fields: { folder: folderField },
@@ -81,13 +84,13 @@ export const backupArea = defineArea({
     verify: defineOperation({
       effect: 'read',
       label: 'Check backups',
-      help: 'Reads one backup again, or all in the folder, and checks that they are whole and, with a passphrase, that it made them. Encrypted ones without the passphrase are checked by their hash only.',
-      summary: { many: '__ok__ of __total__ backups are whole', none: 'There is no backup to check.' },
+      help: 'Reads one backup or all in the folder, and checks that they are complete and, with a passphrase, were made with it. Without the passphrase, encrypted backups are checked only by their hash.',
+      summary: { many: '__ok__ of __total__ backups are complete', none: 'There is no backup to check.' },
       data: 'many',
       fields: {
         folder: folderField,
         backup: subjectField(
-          textField('Backup', 'Name of a backup or of one of its files, or `latest`. Nothing: all in the folder.', { names: 'backup' }),
+          textField('Backup', 'Name of a backup or of one of its files, or `latest`. Empty: all in the folder.', { names: 'backup' }),
         ),
         passphrase: passphraseField,
       },
@@ -97,7 +100,7 @@ export const backupArea = defineArea({
     restore: defineOperation({
       effect: 'destroy',
       label: 'Restore a backup',
-      help: 'Imports a backup, after it was checked and found to be of this appliance, and after a fresh backup was made. With a passphrase, only one that it made.',
+      help: 'Checks that a backup is complete and from this appliance, makes a fresh backup, and imports the old one. With a passphrase, it accepts only a backup made with it.',
       summary: { done: 'Restored the backup __backup__.', 'planned-one': 'Would restore the backup __backup__.' },
       data: 'result',
       fields: {
@@ -110,17 +113,17 @@ export const backupArea = defineArea({
             }),
           ),
         ),
-        kind: choiceField('Kind', 'Which of its files. Nothing chosen: XML where there is one.', ['xml', 'binary'], { guard: true }),
+        kind: choiceField('Kind', 'Which file of the backup to import. Empty: XML if there is one.', ['xml', 'binary'], { guard: true }),
         import: choiceField(
           'Mode',
-          'For binary: `normal` leaves IP, network and cluster configuration as they are, `full` replaces everything.',
+          'For binary: `normal` leaves IP, network and cluster configuration unchanged, `full` replaces everything.',
           ['normal', 'full'],
           {
             guard: true,
           },
         ),
-        'backup-first': booleanField('Backup first', 'Makes a fresh backup before.', { guard: true, default: true }),
-        'any-appliance': booleanField('Any appliance', 'Restores it although its serial number is that of another appliance.', {
+        'backup-first': booleanField('Backup first', 'Makes a fresh backup before the import.', { guard: true, default: true }),
+        'any-appliance': booleanField('Any appliance', 'Also restores a backup of an appliance with another serial number.', {
           guard: true,
           default: false,
         }),

@@ -4,7 +4,7 @@ import { encodedPath } from '../model/path';
 
 const CLUSTER = '/api/v1/cluster';
 const clusterNameField = requiredField(textField('Cluster', 'Name of the cluster.', { example: 'Edge' }));
-const passwordField = requiredField(textField('Password', 'Password that members join with.', { secret: true }));
+const passwordField = requiredField(textField('Password', 'Password with which members join.', { secret: true }));
 
 const addressField = (label: string, help: string, example: string) => requiredField(textField(label, help, { example, rule: 'ipv4' }));
 const netmaskField = (label: string, help: string) => requiredField(textField(label, help, { example: '255.255.255.0', rule: 'netmask' }));
@@ -30,7 +30,7 @@ export const clusterArea = defineArea({
     status: defineOperation({
       effect: 'read',
       label: 'Cluster status',
-      help: 'Mode, members with their state, and in Active/Passive mode who owns the virtual addresses.',
+      help: 'Reads the mode, the members with their state, and in Active/Passive mode the owner of the virtual addresses.',
       summary: { done: 'Read the state of the cluster.' },
       data: 'cluster',
       fields: {},
@@ -58,14 +58,14 @@ export const clusterArea = defineArea({
     join: defineOperation({
       effect: 'destroy',
       label: 'Join a cluster',
-      help: 'Makes this appliance a member of a cluster that exists. Its configuration is replaced by that of the cluster.',
+      help: 'Makes this appliance a member of an existing cluster. The configuration of the cluster replaces its configuration.',
       summary: { done: 'Joined the cluster __cluster-name__.', 'planned-one': 'Would join the cluster __cluster-name__.' },
       data: 'result',
       fields: {
         'cluster-name': clusterNameField,
         'cluster-password': passwordField,
         'member-address': requiredField(
-          textField('Member address', 'Address of a member that is in the cluster.', { example: '10.0.0.11', rule: 'host' }),
+          textField('Member address', 'Address of a member of the cluster.', { example: '10.0.0.11', rule: 'host' }),
         ),
       },
       request: (input) => ({ method: 'PUT', path: CLUSTER, body: { ...input, action: 'join' } }),
@@ -99,7 +99,7 @@ export const clusterArea = defineArea({
       help: 'Removes a member from the cluster.',
       summary: {
         done: 'Removed the member __member-name__.',
-        unchanged: 'The member __member-name__ was not there.',
+        unchanged: 'The member __member-name__ did not exist.',
         'planned-one': 'Would remove the member __member-name__.',
       },
       data: 'result',

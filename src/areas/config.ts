@@ -25,7 +25,7 @@ const resourcePathField = pathField('Path', 'Path below the configuration root, 
   names: 'path',
 });
 const bodyField = requiredField(
-  objectField('Body', 'The resource as the appliance wants it: an object, or one field as `{ "field": value }`.', { editor: 'resource' }),
+  objectField('Body', 'The resource as the appliance expects it: an object, or one field as `{ "field": value }`.', { editor: 'resource' }),
 );
 
 function toRequest(target: string | string[], prefix: string, method: Request['method'], content?: JsonObject): Request {
@@ -48,7 +48,7 @@ export const configArea = defineArea({
     get: defineOperation({
       effect: 'read',
       label: 'Get a resource',
-      help: 'Reads one resource. To change it, wire it on: `msg.envelope.request.path` is the path of the update.',
+      help: 'Reads one resource. To change it, connect an update: `msg.envelope.request.path` is its path.',
       summary: { done: 'Read __path__.' },
       data: 'the resource',
       fields: {
@@ -62,8 +62,8 @@ export const configArea = defineArea({
     }),
     list: defineOperation({
       effect: 'read',
-      label: 'List what is below',
-      help: 'Reads one resource and gives the names and links of what is below it.',
+      label: 'List child resources',
+      help: 'Lists the names and links of the resources below one resource.',
       summary: { found: '__n__ entries below __path__.', 'found-one': '1 entry below __path__.' },
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: { path: subjectField(requiredField(resourcePathField)) },
@@ -88,7 +88,7 @@ export const configArea = defineArea({
     update: defineOperation({
       effect: 'write',
       label: 'Update a resource',
-      help: 'Puts a resource, or one field of it. A path that does not exist yet is created by most appliances.',
+      help: 'Replaces a resource or one field of it. Most appliances create a path that does not exist.',
       summary: { done: 'Updated __path__.', 'planned-one': 'Would update __path__.' },
       data: 'result',
       fields: { path: requiredField(resourcePathField), body: subjectField(bodyField), 'prove-login': proveLoginField },
@@ -102,14 +102,14 @@ export const configArea = defineArea({
     ensure: defineOperation({
       effect: 'write',
       label: 'Ensure a resource',
-      help: 'Makes a resource so: reads it, compares what is given but links and secrets, writes only if something differs, and reads it back. What is not given stays; `msg.envelope.changed` and `msg.envelope.diff` tell what it did.',
+      help: 'Gives a resource the given fields: it compares them, except links and secrets, writes only if something differs, and reads back. Other fields stay; `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
       summary: {
-        done: 'Made __path__ as given.',
-        unchanged: '__path__ was as given already.',
-        'planned-one': 'Would make __path__ as given.',
-        none: '__path__ is as given already.',
+        done: 'Gave __path__ the given fields.',
+        unchanged: '__path__ already had the given fields.',
+        'planned-one': 'Would give __path__ the given fields.',
+        none: '__path__ already has the given fields.',
       },
-      data: 'the resource as it stands afterwards',
+      data: 'the resource after the change',
       fields: { path: requiredField(resourcePathField), body: subjectField(bodyField), 'prove-login': proveLoginField },
       run: ({ path, body }, call) => ensureOneResource({ path: toResourcePath(path, call.settings.prefix), body }, call),
       example: { input: { ...example, body: { description: 'Day shift' } }, request: `GET ${examplePath}` },
@@ -117,14 +117,14 @@ export const configArea = defineArea({
     'ensure-all': defineOperation({
       effect: 'write',
       label: 'Ensure many resources',
-      help: 'The same for each of an array, such as a file of the desired state; what differs is written in the order given. An item `{ "path": …, "absent": true }` deletes, where May delete is set.',
+      help: 'Gives each resource of an array its fields, in the given order, such as from a file of the desired state. An item `{ "path": …, "absent": true }` deletes a resource if May delete is set.',
       summary: {
-        many: '__ok__ of __total__ resources are as given',
-        gone: '; __n__ have no place on this appliance',
-        'gone-one': '; 1 has no place on this appliance',
-        planned: 'Would make resources as given by __n__ requests.',
-        'planned-one': 'Would make resources as given by one request.',
-        none: 'All resources are as given already.',
+        many: '__ok__ of __total__ resources have the given fields',
+        gone: '; __n__ cannot exist on this appliance',
+        'gone-one': '; 1 cannot exist on this appliance',
+        planned: 'Would change resources with __n__ requests.',
+        'planned-one': 'Would change resources with one request.',
+        none: 'All resources already have the given fields.',
       },
       data: 'many; `item` is the path',
       fields: {
@@ -135,7 +135,7 @@ export const configArea = defineArea({
             }),
           ),
         ),
-        'allow-absent': booleanField('May delete', 'Resources with `absent: true` are deleted. Without it such a one is an error.', {
+        'allow-absent': booleanField('May delete', 'Deletes resources with `absent: true`. Otherwise such an item is an error.', {
           guard: true,
         }),
         'prove-login': proveLoginField,
@@ -147,8 +147,8 @@ export const configArea = defineArea({
     delete: defineOperation({
       effect: 'destroy',
       label: 'Delete a resource',
-      help: 'Deletes one resource for good.',
-      summary: { done: 'Deleted __path__.', unchanged: '__path__ was not there.', 'planned-one': 'Would delete __path__.' },
+      help: 'Deletes one resource permanently.',
+      summary: { done: 'Deleted __path__.', unchanged: '__path__ did not exist.', 'planned-one': 'Would delete __path__.' },
       data: 'result',
       fields: { path: subjectField(requiredField(resourcePathField)), 'missing-ok': missingOkField, 'prove-login': proveLoginField },
       request: ({ path }, prefix) => toRequest(path, prefix, 'DELETE'),

@@ -1,6 +1,6 @@
 /**
- * Numbers come as numbers or as numeric text, switches as `YES`/`NO` (appliance-api.md, "Health check values"; field-notes.md).
- * -1 stays -1: the appliance does not know the value.
+ * Converts numeric text to numbers and `YES`/`NO` to booleans (appliance-api.md, "Health check values"; field-notes.md).
+ * The value -1 stays, because it means that the appliance does not know the value.
  */
 export function readHealthValue(value: unknown): unknown {
   if (typeof value !== 'string') return value;

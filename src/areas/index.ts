@@ -19,7 +19,7 @@ import { systemArea } from './system';
 import { transferArea } from './transfer';
 import { trusted, safeMessage } from '../model/safe-message';
 
-/** The only registry: what stands here has a node, a dialog, help, a README table and tests. */
+/** The only registry: every area in this list gets a node, a dialog, help, documentation and tests. */
 const allAreas = [
   configArea,
   usersArea,
@@ -40,36 +40,36 @@ const allAreas = [
   loginArea,
 ] as const;
 
-/** The same, for whoever needs no more than to go through them. */
+/** All areas, without the types of their operations. */
 export const areas: readonly Area[] = allAreas;
 
-/** All operations under the names that a script uses: `sessions.list`. */
+/** All operations by their full names, such as `sessions.list`. */
 export const operations: ReadonlyMap<string, Operation> = new Map(
   areas.flatMap((area) => Object.entries(area.operations).map(([name, operation]) => [`${area.name}.${name}`, operation] as const)),
 );
 
 type OperationsByArea = { readonly [A in (typeof allAreas)[number] as A['name']]: A['operations'] };
 
-/** Full names of all operations: `sessions.list`. */
+/** Full name of an operation, such as `sessions.list`. */
 export type OperationName = { [A in keyof OperationsByArea]: `${A}.${keyof OperationsByArea[A] & string}` }[keyof OperationsByArea];
 
 type OperationByName<N extends OperationName> = N extends `${infer A extends keyof OperationsByArea}.${infer O}`
   ? OperationsByArea[A][O & keyof OperationsByArea[A]]
   : never;
 
-/** What may be given to an operation, by its full name. */
+/** The input of the operation with the full name `N`. */
 export type OperationInput<N extends OperationName> = OperationByName<N> extends Operation<infer F> ? RawInput<F> : never;
 
-/** What an operation gives, by its full name. */
+/** The data that the operation with the full name `N` returns. */
 export type OperationData<N extends OperationName> = OperationByName<N> extends Operation<Fields, infer D> ? D : never;
 
-/** The operation of that full name. Errors: `BAD_INPUT` listing the names that there are. */
+/** Returns the operation with a full name. Errors: `BAD_INPUT` with the known names of the area. */
 export function getOperation(name: string): Operation {
   const operation = operations.get(name);
   if (operation) return operation;
   const area = name.split('.')[0] ?? '';
   const sameAreaNames = [...operations.keys()].filter((known) => known.startsWith(`${area}.`));
   throw badInput(
-    safeMessage`There is no operation ${JSON.stringify(name)}. There are: ${trusted((sameAreaNames.length > 0 ? sameAreaNames : [...operations.keys()]).join(', '))}.`,
+    safeMessage`There is no operation ${JSON.stringify(name)}. Use one of: ${trusted((sameAreaNames.length > 0 ? sameAreaNames : [...operations.keys()]).join(', '))}.`,
   );
 }

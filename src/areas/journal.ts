@@ -19,7 +19,7 @@ import {
 } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 
-/** Errors: `BAD_CONFIG` for an appliance without a journal. */
+/** Returns the journal folder of the appliance. Errors: `BAD_CONFIG` for an appliance without a journal. */
 function getJournalFolder(call: OperationContext): string {
   const { journal, name } = call.settings;
   if (journal) return journal;
@@ -31,32 +31,33 @@ function getJournalFolder(call: OperationContext): string {
 function readEntryId(item: string | JsonObject): string {
   const id = isObject(item) ? item['id'] : item;
   if (typeof id === 'string' && id !== '') return id;
-  throw badInput('id has to be the id of an entry, an entry, or an array of them.');
+  throw badInput('id must be the id of an entry, an entry, or an array of them. Nothing was sent.');
 }
 
 interface UndoItem {
   readonly id: string;
-  readonly found: EntryWithUndo | undefined;
+  readonly entryWithUndo: EntryWithUndo | undefined;
 }
 
-/** The newest first, one after the other. */
+/** Undoes writes one after the other, the newest first, because an earlier write can depend on a later undo. */
 async function undoAll(entries: string | JsonObject | readonly (string | JsonObject)[], call: OperationContext): Promise<BulkResult> {
   const folder = getJournalFolder(call);
   const ids = [
     ...new Set((Array.isArray(entries) ? (entries as (string | JsonObject)[]) : [entries as string | JsonObject]).map(readEntryId)),
   ];
-  const found = await findJournalEntries(folder, ids);
+  const foundEntries = await findJournalEntries(folder, ids);
   const order = new Map((await listJournalEntries(folder, { appliance: call.settings.name })).map(({ id }, index) => [id, index]));
-  const items = ids.map((id, index): UndoItem => ({ id, found: found[index] }));
-  items.sort((one, other) => (order.get(one.id) ?? Infinity) - (order.get(other.id) ?? Infinity));
+  const items = ids.map((id, index): UndoItem => ({ id, entryWithUndo: foundEntries[index] }));
+  items.sort((a, b) => (order.get(a.id) ?? Infinity) - (order.get(b.id) ?? Infinity));
   const orderedTasks = new OrderedTasks(items);
   const store = new UndoStore(folder);
   const incomplete: FieldLocation[] = [];
-  const undoItem = async ({ id, found }: UndoItem, itemCall: OperationContext): Promise<void> => {
-    if (!found) throw badInput(safeMessage`There is no entry ${JSON.stringify(id)} in the journal of this appliance.`);
+  const undoItem = async ({ id, entryWithUndo }: UndoItem, itemCall: OperationContext): Promise<void> => {
+    if (!entryWithUndo)
+      throw badInput(safeMessage`There is no entry ${JSON.stringify(id)} in the journal of this appliance. Nothing was sent.`);
     if (!order.has(id))
-      throw badInput(safeMessage`${id} is an entry of the appliance ${JSON.stringify(found.entry.appliance)}: undo it there.`);
-    incomplete.push(...(await undoWrite(store, found, itemCall)));
+      throw badInput(safeMessage`${id} is an entry of the appliance ${JSON.stringify(entryWithUndo.entry.appliance)}: undo it there.`);
+    incomplete.push(...(await undoWrite(store, entryWithUndo, itemCall)));
   };
   try {
     return await call.runEach(
@@ -71,7 +72,7 @@ async function undoAll(entries: string | JsonObject | readonly (string | JsonObj
 
 const exampleEntryId = '20261121-5f0c1a2b-4711-0a1b2c3d4e5f-17';
 
-/** What was written, by whom, and back again. */
+/** Lists, verifies and undoes journal entries. */
 export const journalArea = defineArea({
   name: 'journal',
   label: 'Gateway journal',
@@ -82,18 +83,18 @@ export const journalArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List entries',
-      help: 'The writes that left for this appliance, the newest first. All that is given has to fit.',
+      help: 'Lists the writes that were sent to this appliance, the newest first. An entry must match all given fields.',
       data: 'array of entries',
       fields: {
-        since: textField('Since', 'Time from which on, such as `2026-11-20T08:00:00Z`.', { filter: true }),
-        until: textField('Until', 'Time up to which.', { filter: true }),
+        since: textField('Since', 'Start time, such as `2026-11-20T08:00:00Z`.', { filter: true }),
+        until: textField('Until', 'End time.', { filter: true }),
         'operation-name': textField('Operation', 'Full name of the operation, such as `users.disable`.', {
           filter: true,
           example: 'users.disable',
           names: 'operation',
         }),
-        actor: textField('Actor', 'Who did it, as `msg.actor` said.', { filter: true, names: 'journal-actor' }),
-        limit: numberField('Limit', 'Most entries.', { guard: true, range: 'count' }),
+        actor: textField('Actor', 'Who sent the write, from `msg.actor`.', { filter: true, names: 'journal-actor' }),
+        limit: numberField('Limit', 'Maximum number of entries.', { guard: true, range: 'count' }),
       },
       run: ({ since, until, 'operation-name': operation, actor, limit }, call) =>
         listJournalEntries(getJournalFolder(call), {
@@ -110,10 +111,10 @@ export const journalArea = defineArea({
     verify: defineOperation({
       effect: 'read',
       label: 'Verify the journal',
-      help: 'Checks every line of every file: what was changed, added or taken out is named with file and line.',
+      help: 'Checks every line of every file, and names changed, added and removed lines with file and line.',
       summary: {
-        done: 'The journal is whole. Entries: __entries__, files: __files__.',
-        amiss: 'The journal is NOT whole. Places that are not as they were written: __broken__.',
+        done: 'The journal is intact. Entries: __entries__, files: __files__.',
+        amiss: 'The journal is NOT intact. Damaged places: __broken__.',
       },
       data: '`{ files, entries, ok, broken }`; `broken` is an array of `{ file, line, why }`',
       fields: {},
@@ -123,12 +124,12 @@ export const journalArea = defineArea({
     undo: defineOperation({
       effect: 'destroy',
       label: 'Undo writes',
-      help: 'Puts back what was there before one or several writes, the newest first, if what is there now is what they left. What cannot come back, such as a password, is named in `msg.envelope.incomplete`.',
+      help: 'Restores the state before one or several writes, the newest first, if nothing else has changed it since. `msg.envelope.incomplete` names what cannot be restored, such as a password.',
       summary: {
         many: 'Undid __ok__ of __total__ writes',
         none: 'There is nothing to undo.',
-        planned: 'Would undo what was written by __n__ requests.',
-        'planned-one': 'Would undo what was written by one request.',
+        planned: 'Would undo writes with __n__ requests.',
+        'planned-one': 'Would undo writes with one request.',
       },
       data: 'many; `item` is the id',
       fields: {

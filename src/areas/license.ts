@@ -7,28 +7,30 @@ import { toBooleanText } from '../model/json-text';
 const NAMED_USERS_PATH = '/api/v1/license/named-users';
 const clientKindField = textField(
   'Client kind',
-  'On a licence server: the kind of client, one of the keys that List named users gives. Elsewhere leave it out.',
+  'On a license server: the kind of client, one of the keys that List named users returns. Leave it empty on other appliances.',
   {
     example: 'gateway',
     filter: true,
     names: 'client-kind',
   },
 );
-const deleteSessionsField = booleanField('End sessions', 'Also ends the sessions of the users that are removed. Not on a licence server.');
+const deleteSessionsField = booleanField('End sessions', 'Also ends the sessions of the removed users. Not on a license server.');
 
 interface RemovalOptions {
   'client-kind'?: string;
   'delete-active-sessions'?: boolean;
 }
 
-/** The two PUTs of named users: a licence server names the client kind, everyone else may end sessions (appliance-api.md, "License"). */
+/** Builds the PUT: only a license server takes a client kind, only other appliances end sessions (appliance-api.md, "License"). */
 function toRemovalRequest(
   action: 'remove' | 'remove-all',
   users: string[],
   { 'client-kind': kind, 'delete-active-sessions': deleteSessions }: RemovalOptions,
 ): Request {
   if (kind !== undefined && deleteSessions !== undefined) {
-    throw badInput('client-kind is for a licence server and delete-active-sessions for every other appliance: give one of them, not both.');
+    throw badInput(
+      'client-kind is for a license server, delete-active-sessions for other appliances. Give only one of them. Nothing was sent.',
+    );
   }
   const path = kind === undefined ? NAMED_USERS_PATH : encodedPath`/api/v1/license/named-users/${kind}`;
   return {
@@ -38,19 +40,19 @@ function toRemovalRequest(
   };
 }
 
-/** Licences and named users (appliance-api.md, "License"). */
+/** Licenses and named users (appliance-api.md, "License"). */
 export const licenseArea = defineArea({
   name: 'license',
-  label: 'Gateway licence',
-  help: 'Reads licence leases and manages named users.',
+  label: 'Gateway license',
+  help: 'Reads license leases and manages named users.',
   icon: 'gateway-license.svg',
   color: '#66D6AD',
   operations: {
     'lease-info': defineOperation({
       effect: 'read',
       label: 'Lease information',
-      help: 'How many licences the licence server has leased, and to which clients.',
-      summary: { done: 'Read the licence leases.' },
+      help: 'Reads how many licenses the license server has leased, and to which clients.',
+      summary: { done: 'Read the license leases.' },
       data: 'lease information',
       fields: {},
       request: () => ({ method: 'GET', path: '/api/v1/license/license-server-lease-information' }),
@@ -59,18 +61,18 @@ export const licenseArea = defineArea({
     'pull-state': defineOperation({
       effect: 'write',
       label: 'Pull the state from the server',
-      help: 'Makes a licence client fetch its lease from the licence server now.',
-      summary: { done: 'Pulled the lease from the licence server.', 'planned-one': 'Would pull the lease from the licence server.' },
+      help: 'Makes a license client fetch its lease from the license server now.',
+      summary: { done: 'Pulled the lease from the license server.', 'planned-one': 'Would pull the lease from the license server.' },
       data: 'result',
       fields: {},
-      // The interface wants a body, and it is empty.
+      // The API requires an empty body.
       request: () => ({ method: 'PUT', path: '/api/v1/license/license-client-lease-state', body: {} }),
       example: { input: {}, request: 'PUT /api/v1/license/license-client-lease-state', body: {} },
     }),
     'list-named-users': defineOperation({
       effect: 'read',
       label: 'List named users',
-      help: 'Users that hold a licence. A licence server groups them by the kind of client; the names of the kinds differ from site to site.',
+      help: 'Lists the users that hold a license. A license server groups them by the kind of client; the names of the kinds differ from site to site.',
       summary: { done: 'Read the named users.' },
       data: 'named users as the appliance groups them',
       fields: { 'client-kind': subjectField(clientKindField) },
@@ -83,8 +85,8 @@ export const licenseArea = defineArea({
     'remove-named-users': defineOperation({
       effect: 'destroy',
       label: 'Remove named users',
-      help: 'Takes the licence from the given users.',
-      summary: { done: 'Took the licence from named users.', 'planned-one': 'Would take the licence from named users.' },
+      help: 'Takes the license from the given users.',
+      summary: { done: 'Took the license from named users.', 'planned-one': 'Would take the license from named users.' },
       data: 'result',
       fields: {
         users: subjectField(
@@ -94,7 +96,8 @@ export const licenseArea = defineArea({
         'delete-active-sessions': deleteSessionsField,
       },
       request: ({ users, ...options }) => {
-        if (users.length === 0) throw badInput('users is an empty array. Give at least one name, or use Remove ALL named users.');
+        if (users.length === 0)
+          throw badInput('users is an empty array. Give at least one name, or use Remove ALL named users. Nothing was sent.');
         return toRemovalRequest('remove', users, options);
       },
       example: {
@@ -106,8 +109,8 @@ export const licenseArea = defineArea({
     'remove-all-named-users': defineOperation({
       effect: 'destroy',
       label: 'Remove ALL named users',
-      help: 'Takes the licence from every named user.',
-      summary: { done: 'Took the licence from all named users.', 'planned-one': 'Would take the licence from all named users.' },
+      help: 'Takes the license from every named user.',
+      summary: { done: 'Took the license from all named users.', 'planned-one': 'Would take the license from all named users.' },
       data: 'result',
       fields: { 'client-kind': clientKindField, 'delete-active-sessions': deleteSessionsField },
       request: (options) => toRemovalRequest('remove-all', [], options),

@@ -1,17 +1,17 @@
 import { defineArea, defineOperation, requiredField, subjectField, textField } from '../model/operation';
 
-/** Explicit login, when a person or another system supplies the second factor (appliance-api.md, "Authentication" 6). */
+/** Explicit login with a second factor from a person or another system (appliance-api.md, "Authentication" 6). */
 export const loginArea = defineArea({
   name: 'login',
   label: 'Gateway login',
-  help: 'Logs in where a person or another system supplies the second factor.',
+  help: 'Logs in when a person or another system supplies the second factor.',
   icon: 'gateway-login.svg',
   color: '#46CE9C',
   operations: {
     login: defineOperation({
       effect: 'write',
       label: 'Log in',
-      help: 'Starts a login. `pending` means that the appliance waits for a code; a login that is pending is not started again.',
+      help: 'Starts a login. `pending` means that the appliance waits for a code; a pending login is not started again.',
       summary: { done: 'Logged in, or waiting for a code.', unchanged: 'Logged in already, or still waiting for a code.' },
       data: '`{ state: "ready" }` or `{ state: "pending", resumeId }`',
       fields: {},
@@ -21,12 +21,12 @@ export const loginArea = defineArea({
     resume: defineOperation({
       effect: 'write',
       label: 'Answer with a code',
-      help: 'Gives the code to the login that is pending. A code is sent once; when it is refused, log in again.',
+      help: 'Sends the code to the pending login. A code is sent only once; if the appliance rejects it, log in again.',
       summary: { done: 'Answered with a code.' },
       data: '`{ state: "ready" }`',
       fields: {
         code: subjectField(requiredField(textField('Code', 'The one-time code or second password.', { secret: true }))),
-        resumeId: textField('Resume id', 'The `resumeId` of the login that the code is for; without it the one that is pending.'),
+        resumeId: textField('Resume id', 'The `resumeId` of the login that needs the code. Empty: the pending login.'),
       },
       run: ({ code, resumeId }, call) => call.login.resume(code, resumeId),
       example: { input: { code: '123456', resumeId: 'r1' }, request: 'POST /api/v1/realm_auth' },
@@ -34,7 +34,7 @@ export const loginArea = defineArea({
     forget: defineOperation({
       effect: 'write',
       label: 'Forget the key',
-      help: 'Drops the key that is held in memory. On the appliance it stays valid until it expires.',
+      help: 'Removes the API key from memory. On the appliance it stays valid until it expires.',
       summary: { done: 'Forgot the key.', unchanged: 'There was no key to forget.' },
       data: '`{ state: "none" }`',
       fields: {},

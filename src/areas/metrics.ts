@@ -9,11 +9,11 @@ import { listSessions } from './sessions/list-sessions';
 
 export { METRICS_CONTENT_TYPE } from './open-metrics';
 
-/** What is read of the appliance. */
+/** The parts that the operation can read from the appliance. */
 export const METRIC_PARTS = ['health', 'sessions', 'license', 'cluster', 'certificate'] as const;
 type MetricPart = (typeof METRIC_PARTS)[number];
 
-/** The answer of an appliance that is well, to what it does not offer or not to this account. */
+/** Errors of a healthy appliance that does not offer a part, or not to this account. */
 const NOT_OFFERED = new Set<ErrorCode>(['NOT_FOUND', 'FORBIDDEN', 'INVALID_REQUEST', 'REJECTED']);
 
 const READERS: Readonly<Record<MetricPart, (call: OperationContext) => Promise<MetricFamily[]>>> = {
@@ -48,8 +48,8 @@ const READERS: Readonly<Record<MetricPart, (call: OperationContext) => Promise<M
 };
 
 /**
- * All that is known of the appliance, as OpenMetrics. What it does not offer is left out; of one that does not answer there is
- * `gateway_up` 0 and what was counted here. Errors: only those that are not the appliance's.
+ * Reads the requested parts as OpenMetrics text. Parts that the appliance does not offer are left out. An unreachable appliance yields
+ * `gateway_up` 0 and the local counters. Errors: `ABORTED`, and `BAD_CONFIG` of the configuration.
  */
 export async function readMetrics({ parts = [...METRIC_PARTS] }: { parts?: readonly string[] }, call: OperationContext): Promise<string> {
   const requestedParts = METRIC_PARTS.filter((part) => parts.includes(part));
@@ -58,19 +58,19 @@ export async function readMetrics({ parts = [...METRIC_PARTS] }: { parts?: reado
   const readPart = async (part: MetricPart): Promise<MetricFamily[]> => {
     try {
       const families = await READERS[part](call);
-      // A handshake says nothing about the interface, unless nothing else was asked for.
+      // A handshake proves that the API is up only if no other part is requested.
       isUp ||= part !== 'certificate' || part === requestedParts[0];
       return families;
     } catch (thrown) {
       const { requestCode, code } = asGatewayError(thrown);
-      // Those are nobody's but ours; of an appliance without TLS there is no certificate.
+      // These errors are local; BAD_CONFIG of the certificate means an appliance without TLS.
       if (code === 'ABORTED' || (code === 'BAD_CONFIG' && part !== 'certificate')) throw thrown;
       leftOut[part] = code;
       isUp ||= requestCode !== undefined && NOT_OFFERED.has(requestCode);
       return [];
     }
   };
-  // The first one tells whether there is anybody: five time limits at once would be five for nothing.
+  // Read one part first: an unreachable appliance then costs one timeout instead of five.
   const [first, ...others] = requestedParts;
   const found = first ? [await readPart(first)] : [];
   const code = first && leftOut[first];
@@ -82,7 +82,7 @@ export async function readMetrics({ parts = [...METRIC_PARTS] }: { parts?: reado
   const upFamily: MetricFamily = {
     name: 'gateway_up',
     type: 'gauge',
-    help: 'Whether the appliance answers us.',
+    help: 'Whether the appliance responds.',
     samples: [{ value: isUp ? 1 : 0 }],
   };
   return formatOpenMetrics([upFamily, ...found.flat(), ...counterFamilies(call.counters)], { appliance: call.settings.name });
@@ -92,13 +92,13 @@ function readDocument(call: OperationContext, path: string, query?: Record<strin
   return call.read({ method: 'GET', path, ...(query && { query }) });
 }
 
-/** A value that the appliance does not know, which it says with -1, is no sample. */
+/** Skips the value -1, which means that the appliance does not know the value. */
 function healthSamples(document: JsonObject): MetricSample[] {
   return Object.entries(document).flatMap(([key, raw]): MetricSample[] => {
     const value = readHealthValue(raw);
     const number = typeof value === 'boolean' ? Number(value) : value;
     if (typeof number !== 'number' || number < 0) return [];
-    // One name for what releases spell in two ways (field-notes.md, "Health").
+    // Releases spell this name in two ways (field-notes.md, "Health").
     return [{ labels: { name: key === 'CPU-UTILIZATION4' ? 'CPU-UTILIZATION' : key }, value: number }];
   });
 }
@@ -125,8 +125,8 @@ function licenseFamilies(document: JsonObject): MetricFamily[] {
     getObjects(getObject(feature, 'clients'), 'client-info').reduce((sum, client) => sum + (Number(client['leased-count']) || 0), 0);
   const readTotal = (feature: JsonObject): unknown => readHealthValue(feature['total-count']);
   return [
-    { name: 'gateway_license_leased', type: 'gauge', help: 'Licences that are leased to clients.', samples: samples(countLeased) },
-    { name: 'gateway_license_total', type: 'gauge', help: 'Licences that there are.', samples: samples(readTotal) },
+    { name: 'gateway_license_leased', type: 'gauge', help: 'Licenses that are leased to clients.', samples: samples(countLeased) },
+    { name: 'gateway_license_total', type: 'gauge', help: 'Available licenses.', samples: samples(readTotal) },
   ];
 }
 
@@ -149,23 +149,23 @@ function counterFamilies({ requests, failures, retries, logins, durations: { buc
     {
       name: 'gateway_requests',
       type: 'counter',
-      help: 'Requests by method, and by status or what ended them without one.',
+      help: 'Requests by method and by status, or by the error code without a status.',
       samples: withTotalSuffix(requestSamples),
     },
-    { name: 'gateway_retries', type: 'counter', help: 'Reads that were sent again.', samples: withTotalSuffix([{ value: retries }]) },
+    { name: 'gateway_retries', type: 'counter', help: 'Repeated reads.', samples: withTotalSuffix([{ value: retries }]) },
     { name: 'gateway_logins', type: 'counter', help: 'Logins.', samples: withTotalSuffix([{ value: logins }]) },
-    { name: 'gateway_failures', type: 'counter', help: 'Operations that failed, by code.', samples: withTotalSuffix(failureSamples) },
+    { name: 'gateway_failures', type: 'counter', help: 'Failed operations by error code.', samples: withTotalSuffix(failureSamples) },
     {
       name: 'gateway_request_seconds',
       type: 'histogram',
       unit: 'seconds',
-      help: 'How long requests took, once they had a connection.',
+      help: 'Duration of requests, without the wait for a connection.',
       samples: histogram,
     },
   ];
 }
 
-/** As OpenMetrics wants it: a number with a point in it. */
+/** OpenMetrics requires a decimal point in bounds. */
 function formatBound(index: number): string {
   const value = HISTOGRAM_BOUNDS_SECONDS[index];
   if (value === undefined) return '+Inf';
@@ -177,7 +177,7 @@ function getObject(parent: JsonObject, key: string): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** An array of objects, of which a single one may stand alone. */
+/** Reads an array of objects, or a single object. */
 function getObjects(parent: JsonObject, key: string): JsonObject[] {
   const value = parent[key];
   return (Array.isArray(value) ? (value as unknown[]) : [value]).filter((item): item is JsonObject => isObject(item));

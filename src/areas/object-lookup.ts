@@ -4,26 +4,26 @@ import { isObject, type JsonObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
 import { readLinks } from './links';
 
-/** One of the things that a field can name. */
+/** An object of the appliance that a field can name. */
 export interface LookupItem {
-  /** What goes into the field. */
+  /** The value for the field. */
   readonly value: string;
-  /** What else tells it from others. */
+  /** Details that distinguish it from similar objects. */
   readonly note?: string;
 }
 
-/** Runs a read by its full name. Rejects with a `GatewayError`. */
+/** Runs a read operation by its full name. Rejects with a `GatewayError`. */
 export type RunReadOperation = (operation: string, input?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 interface ObjectLookup {
-  /** Fields without which there is no list: whose users, of which server. */
+  /** Fields that the list depends on, such as the server of users. */
   readonly requiredFields: readonly string[];
   list(read: RunReadOperation, fieldValues: Readonly<Record<string, string>>): Promise<LookupItem[]>;
-  /** They come in an order that says more than their names: the newest first. */
+  /** The items have a meaningful order, the newest first. */
   readonly isOrdered?: true;
 }
 
-/** Which of them is local or a directory stands in each server only; with more servers than these all are offered. */
+/** The type of a server costs one request each, so with more servers all are offered. */
 const MAX_SERVERS = 40;
 const SERVERS = 'authentication/auth-servers/auth-server';
 
@@ -42,7 +42,7 @@ async function listChildren(read: RunReadOperation, path: string): Promise<Looku
 
 const childrenLookup = (path: string): ObjectLookup => ({ requiredFields: [], list: (read) => listChildren(read, path) });
 
-/** Authentication servers that have one of these parts; one that cannot be read is offered too. */
+/** Lists authentication servers that have one of these parts, and servers that cannot be read. */
 function serverLookup(...parts: readonly string[]): ObjectLookup {
   return {
     requiredFields: [],
@@ -63,14 +63,14 @@ async function readServerType(read: RunReadOperation, name: string): Promise<{ t
   return isObject(server) ? { type: toText(server['auth-server-type']), keys: Object.keys(server) } : {};
 }
 
-/** More of the journal are found by its own operation. */
+/** Older entries are available with `journal.list`. */
 const MAX_JOURNAL_ENTRIES = 500;
 const listJournalEntries = (read: RunReadOperation): Promise<JsonObject[]> =>
   read('journal.list', { limit: MAX_JOURNAL_ENTRIES }).then(toObjects);
 
 const listSessionRecords = (read: RunReadOperation): Promise<JsonObject[]> => read('sessions.list').then(toObjects);
 
-/** On a licence server they are grouped by the kind of client. */
+/** A license server groups named users by the kind of client. */
 async function listNamedUsers(read: RunReadOperation, kind: string | undefined): Promise<LookupItem[]> {
   const document = await read('license.list-named-users', kind === undefined ? {} : { 'client-kind': kind });
   if (!isObject(document)) return [];
@@ -85,14 +85,14 @@ async function listClientKinds(read: RunReadOperation): Promise<LookupItem[]> {
   return isObject(document) ? Object.keys(document).flatMap((key) => (isObject(document[key]) ? toLookupItems(key) : [])) : [];
 }
 
-/** The interface shows no list there; releases that have none refuse in one of these ways. */
+/** Reports these errors as a missing list, because the API description does not include the list. */
 function rejectMissingList(thrown: unknown): never {
   const { code } = asGatewayError(thrown);
   if (!['NOT_FOUND', 'INVALID_REQUEST', 'APPLIANCE_ERROR'].includes(code)) throw thrown;
-  throw new GatewayError('NOT_FOUND', 'This appliance gives no list of these. Enter the name as you know it.');
+  throw new GatewayError('NOT_FOUND', 'This appliance has no list of these names. Enter the name yourself.');
 }
 
-/** A resource outside of the configuration that releases have a list of, whatever they call it. */
+/** Lists a resource outside of the configuration tree, whose key differs between releases. */
 function resourceLookup(path: string, ...keys: readonly string[]): ObjectLookup {
   return {
     requiredFields: [],
@@ -110,7 +110,7 @@ function resourceLookup(path: string, ...keys: readonly string[]): ObjectLookup 
   };
 }
 
-/** How each kind of thing is listed. The only registry: a field that says `names` gets a picker. */
+/** How to list each kind of object. A field with `names` gets a picker with this list. */
 export const objectLookups: Readonly<Record<Exclude<ObjectKind, 'path' | 'appliance' | 'operation'>, ObjectLookup>> = {
   'auth-server': childrenLookup(SERVERS),
   'local-server': serverLookup('local'),
@@ -200,13 +200,13 @@ export const objectLookups: Readonly<Record<Exclude<ObjectKind, 'path' | 'applia
   csr: resourceLookup('system/certificates/device-certificate-csrs', 'csr-name', 'name', 'subject-common-name'),
   'named-user': { requiredFields: [], list: (read, fieldValues) => listNamedUsers(read, fieldValues['client-kind']) },
   'client-kind': { requiredFields: [], list: listClientKinds },
-  // The interface has no list of them, only these names of the ports that every appliance has.
+  // The API has no list of interfaces; every appliance has these two ports.
   interface: { requiredFields: [], list: () => Promise.resolve(['<Internal Port>', '<External Port>'].map((value) => ({ value }))) },
 };
 
 /**
- * What there is of a kind now, each once, as it comes. Errors: `BAD_INPUT` for a kind that there is none of, or when a field that it is
- * listed by is missing.
+ * Lists the current objects of a kind, each once, in the order of the appliance. Errors: `BAD_INPUT` for an unknown kind or a missing
+ * field.
  */
 export async function listObjects(
   kind: string,
@@ -214,17 +214,17 @@ export async function listObjects(
   read: RunReadOperation,
 ): Promise<LookupItem[]> {
   const listing = Object.hasOwn(objectLookups, kind) ? objectLookups[kind as keyof typeof objectLookups] : undefined;
-  if (!listing) throw badInput('There is no list of that kind.');
+  if (!listing) throw badInput('There is no list of this kind.');
   const texts = Object.fromEntries(
     Object.entries(fieldValues).flatMap(([name, value]) => (toText(value) === '' ? [] : [[name, toText(value)]])),
   );
   for (const name of listing.requiredFields)
-    if (!Object.hasOwn(texts, name)) throw badInput(safeMessage`${trusted(name)} is needed for this list.`);
+    if (!Object.hasOwn(texts, name)) throw badInput(safeMessage`This list needs a value for ${trusted(name)}.`);
   const found = new Map((await listing.list(read, texts)).map((item) => [item.value, item]));
   return [...found.values()];
 }
 
-/** The first that are shown: by name, or those that came first. */
+/** Returns the first `limit` items: in their own order if they have one, otherwise by name. */
 export function selectFirst(kind: string, items: readonly LookupItem[], limit: number): LookupItem[] {
   const listing: ObjectLookup | undefined = Object.hasOwn(objectLookups, kind)
     ? objectLookups[kind as keyof typeof objectLookups]
@@ -232,7 +232,7 @@ export function selectFirst(kind: string, items: readonly LookupItem[], limit: n
   return listing?.isOrdered ? items.slice(0, limit) : selectFirstByName(items, limit);
 }
 
-/** The first of them by name. Of 10,000 a hundred are shown: to bring the others in order takes longer than all else. */
+/** Returns the first `limit` items by name. It sorts only those, because sorting 10,000 names takes longer than reading them. */
 export function selectFirstByName(items: readonly LookupItem[], limit: number): LookupItem[] {
   const { compare } = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
   const first: LookupItem[] = [];
@@ -245,7 +245,7 @@ export function selectFirstByName(items: readonly LookupItem[], limit: number): 
   return first;
 }
 
-/** Behind those that come before it or are called alike, by halves. */
+/** Finds the insert position after equal names by binary search. */
 function findInsertIndex(item: LookupItem, sorted: readonly LookupItem[], compare: (a: string, b: string) => number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

@@ -1,11 +1,11 @@
-/** One line of a family. */
+/** One sample line of a metric family. */
 export interface MetricSample {
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Metrics of one name, and what they are. */
+/** All samples with one metric name, with its type and help. */
 export interface MetricFamily {
   readonly name: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
@@ -14,10 +14,10 @@ export interface MetricFamily {
   readonly samples: readonly MetricSample[];
 }
 
-/** What whoever asks is told that it is (OpenMetrics 1.0.0). */
+/** Content type of OpenMetrics 1.0.0. */
 export const METRICS_CONTENT_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
-/** Text in the OpenMetrics format, every sample with these labels too. A family without samples is left out; so are doubles. */
+/** Formats families as OpenMetrics text and adds the common labels to each sample. Empty families and duplicate samples are left out. */
 export function formatOpenMetrics(families: readonly MetricFamily[], common: Readonly<Record<string, string>>): string {
   const lines: string[] = [];
   for (const { name, type, help, unit, samples } of families) {
@@ -28,7 +28,7 @@ export function formatOpenMetrics(families: readonly MetricFamily[], common: Rea
     const writtenLabels = new Set<string>();
     for (const { suffix = '', labels = {}, value } of samples) {
       const labelled = `${name}${suffix}{${formatLabels({ ...common, ...labels })}}`;
-      // What cannot be in a text of this format twice would cost a scraper all the rest.
+      // A scraper rejects the whole text if a sample occurs twice.
       if (writtenLabels.has(labelled) || !Number.isFinite(value)) continue;
       writtenLabels.add(labelled);
       lines.push(`${labelled} ${value}`);
@@ -37,7 +37,7 @@ export function formatOpenMetrics(families: readonly MetricFamily[], common: Rea
   return `${lines.join('\n')}\n# EOF\n`;
 }
 
-/** Several such texts as one: in one, each family stands once, with the samples of all. What is no text of ours has none. */
+/** Merges OpenMetrics texts: each family appears once, with the samples of all texts. Other values are ignored. */
 export function mergeOpenMetrics(texts: readonly unknown[]): string {
   const families = new Map<string, { readonly head: string[]; readonly samples: string[] }>();
   for (const text of texts) {

@@ -10,9 +10,9 @@ const radiusNameField = requiredField(textField('Client', 'Name of the RADIUS cl
 const radiusClientPath = (name: string): string =>
   encodedPath`/api/v1/configuration/uac/network-access/radius-clients/radius-client/${name}`;
 const exampleClient = { name: 'Switch 3/1', 'location-group': 'Default' };
-const radiusSettingsField = objectField('Settings', 'The whole RADIUS client: `name` and `location-group`.', { example: exampleClient });
+const radiusSettingsField = objectField('Settings', 'The complete RADIUS client: `name` and `location-group`.', { example: exampleClient });
 
-/** The policy appliance's own subtree (appliance-api.md, "Configuration root"). */
+/** The subtree of the policy appliance (appliance-api.md, "Configuration root"). */
 export const policyArea = defineArea({
   name: 'policy',
   label: 'Gateway policy',
@@ -23,7 +23,7 @@ export const policyArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List the policy tree',
-      help: 'What the `uac` subtree holds. The gateway itself has none and answers that it does not exist.',
+      help: 'Lists the `uac` subtree of a policy appliance. A gateway does not have it and answers that it does not exist.',
       summary: { found: '__n__ entries in the policy tree.', 'found-one': '1 entry in the policy tree.' },
       data: 'array of `{ name, href }`; `href` is null where there is only a name',
       fields: {},
@@ -34,13 +34,13 @@ export const policyArea = defineArea({
     'add-enforcer': defineOperation({
       effect: 'write',
       label: 'Add an enforcer',
-      help: 'Adds an enforcer connection. The object is sent as it is, its device-OS part included.',
+      help: 'Adds an enforcer connection. The object is sent unchanged, including its device-OS part.',
       summary: { done: 'Added an enforcer.', 'planned-one': 'Would add an enforcer.' },
       data: 'result',
       fields: {
         enforcer: subjectField(
           requiredField(
-            objectField('Enforcer', 'The whole enforcer connection: `name`, `serial-number` and what else the appliance takes.', {
+            objectField('Enforcer', 'The complete enforcer connection: `name`, `serial-number` and other fields of the appliance.', {
               example: { name: 'Edge', 'serial-number': ['0123456789'] },
             }),
           ),
@@ -54,7 +54,7 @@ export const policyArea = defineArea({
           body: enforcer,
         });
       },
-      // As it is for the vendor that the settings give; without one the subtree is read first.
+      // With a vendor in the settings; otherwise a read of the subtree comes first.
       example: {
         input: { enforcer: { name: 'Edge', 'serial-number': ['0123456789'] } },
         request: `POST ${UAC}/acme-enforcer/connections/acme-enforcer/`,
@@ -64,7 +64,7 @@ export const policyArea = defineArea({
     'get-radius-client': defineOperation({
       effect: 'read',
       label: 'Get a RADIUS client',
-      help: 'One RADIUS client, such as a switch.',
+      help: 'Reads one RADIUS client, such as a switch.',
       summary: { done: 'Read the RADIUS client __name__.' },
       data: 'client',
       fields: { name: subjectField(radiusNameField) },
@@ -74,7 +74,7 @@ export const policyArea = defineArea({
     'set-radius-client': defineOperation({
       effect: 'write',
       label: 'Set a RADIUS client',
-      help: 'Creates a RADIUS client or changes the one of that name.',
+      help: 'Creates a RADIUS client or changes the existing one.',
       summary: { done: 'Set the RADIUS client __name__.', 'planned-one': 'Would set the RADIUS client __name__.' },
       data: 'result',
       fields: {
@@ -91,14 +91,14 @@ export const policyArea = defineArea({
     'ensure-radius-client': defineOperation({
       effect: 'write',
       label: 'Ensure a RADIUS client',
-      help: 'Makes a RADIUS client so: writes only if it is missing or something of what is given differs. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
+      help: 'Gives a RADIUS client the given settings: it writes only if the client is missing or a setting differs. `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
       summary: {
-        done: 'Made the RADIUS client __name__ as given.',
-        unchanged: 'The RADIUS client __name__ was as given already.',
-        'planned-one': 'Would make the RADIUS client __name__ as given.',
-        none: 'The RADIUS client __name__ is as given already.',
+        done: 'Gave the RADIUS client __name__ the given settings.',
+        unchanged: 'The RADIUS client __name__ already had the given settings.',
+        'planned-one': 'Would give the RADIUS client __name__ the given settings.',
+        none: 'The RADIUS client __name__ already has the given settings.',
       },
-      data: 'client as it stands afterwards',
+      data: 'client after the change',
       fields: { name: radiusNameField, client: subjectField(requiredField(radiusSettingsField)) },
       run: ({ name, client }, call) =>
         ensureOneResource({ path: radiusClientPath(name), body: (present) => (present ? client : { name, ...client }) }, call),
@@ -110,10 +110,10 @@ export const policyArea = defineArea({
     'delete-snmp-client': defineOperation({
       effect: 'destroy',
       label: 'Delete an SNMP client',
-      help: 'Deletes one client of SNMP enforcement.',
+      help: 'Deletes one SNMP enforcement client.',
       summary: {
         done: 'Deleted the SNMP client __name__.',
-        unchanged: 'The SNMP client __name__ was not there.',
+        unchanged: 'The SNMP client __name__ did not exist.',
         'planned-one': 'Would delete the SNMP client __name__.',
       },
       data: 'result',

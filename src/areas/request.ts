@@ -17,7 +17,7 @@ const resourcePathField = requiredField(
 );
 const queryField = contentField(
   'Query',
-  'Query of the request: an object such as `{ "config-type": "system" }`, `true` for a flag; or text, as it stands.',
+  'Query of the request: an object such as `{ "config-type": "system" }`, `true` for a flag; or text, sent unchanged.',
   {
     guard: true,
     example: { 'config-type': 'system' },
@@ -29,7 +29,9 @@ const contentTypeField = textField('Content type', 'Type of a body that is text 
   example: 'text/plain',
   known: ['text/plain', 'application/xml', 'application/json', 'application/octet-stream'],
   check: (value) =>
-    /^[\w.+-]+\/[\w.+-]+(?:; ?[\w.-]+="?[\w.:+-]+"?)*$/.test(value) ? undefined : 'is no content type such as text/plain; charset=utf-8.',
+    /^[\w.+-]+\/[\w.+-]+(?:; ?[\w.-]+="?[\w.:+-]+"?)*$/.test(value)
+      ? undefined
+      : 'is not a content type such as text/plain; charset=utf-8.',
 });
 
 type RequestTarget = { path: string | string[]; query?: JsonObject | string | Buffer };
@@ -44,21 +46,23 @@ interface RequestBody {
   readonly 'content-type'?: string;
 }
 
-/** The body of a write, as JSON or as it is. Errors: `BAD_INPUT` for a type that does not fit. */
+/** Reads the body of a write as JSON or raw content. Errors: `BAD_INPUT` for a content type that does not fit the body. */
 function parseBody({ body, 'content-type': type }: RequestBody): { json?: JsonObject; content?: RawBody } {
   if (body === undefined) {
-    if (type !== undefined) throw badInput('content-type is given, but there is no body.');
+    if (type !== undefined) throw badInput('content-type is set, but body is missing. Nothing was sent.');
     return {};
   }
   if (isObject(body)) {
     if (type !== undefined && !/^application\/([\w.-]+\+)?json(?:;|$)/i.test(type))
       throw badInput(
-        safeMessage`content-type is ${type}, but body is an object, which is sent as JSON. Give the body as text or a Buffer.`,
+        safeMessage`content-type is ${type}, but body is an object, which is sent as JSON. Give the body as text or a Buffer. Nothing was sent.`,
       );
     return type === undefined ? { json: body } : { content: { type, bytes: Buffer.from(toJsonText(body)) } };
   }
   if (type === undefined)
-    throw badInput(safeMessage`content-type is missing: body is ${trusted(describeKind(body))}, of which it has to be told what it is.`);
+    throw badInput(
+      safeMessage`content-type is missing, and body is ${trusted(describeKind(body))}. Give its content type. Nothing was sent.`,
+    );
   return { content: { type, bytes: Buffer.isBuffer(body) ? body : Buffer.from(body, 'utf8') } };
 }
 
@@ -66,9 +70,9 @@ const writeOperation = (method: 'POST' | 'PUT') =>
   defineOperation({
     effect: 'destroy',
     label: method === 'POST' ? 'Post' : 'Put',
-    help: `Sends a ${method} to any path of the interface. Nobody here knows what it does to the appliance.`,
+    help: `Sends a ${method} to any path of the interface. This package does not know its effect on the appliance.`,
     summary: { done: `Sent a ${method} to __path__.`, 'planned-one': `Would send a ${method} to __path__.` },
-    data: 'result, or the document that came',
+    data: 'result, or the response document',
     fields: { path: resourcePathField, query: queryField, body: subjectField(bodyField), 'content-type': contentTypeField },
     run: async (input, call) => {
       const { json, content: rawContent } = parseBody(input);
@@ -81,7 +85,7 @@ const writeOperation = (method: 'POST' | 'PUT') =>
     },
   });
 
-/** Whatever else the appliance has (field-notes.md, "Paths beyond the description"). */
+/** Requests to any path of the API (field-notes.md, "Paths beyond the description"). */
 export const requestArea = defineArea({
   name: 'request',
   label: 'Gateway request',
@@ -92,7 +96,7 @@ export const requestArea = defineArea({
     get: defineOperation({
       effect: 'read',
       label: 'Get',
-      help: 'Reads any path of the interface. An answer of nothing is an empty object.',
+      help: 'Reads any path of the interface. An empty response becomes an empty object.',
       summary: { done: 'Read __path__.', found: 'Read __path__: __n__ entries.', 'found-one': 'Read __path__: 1 entry.' },
       data: 'the document, else text or a Buffer',
       fields: { path: subjectField(resourcePathField), query: queryField },
@@ -104,9 +108,9 @@ export const requestArea = defineArea({
     delete: defineOperation({
       effect: 'destroy',
       label: 'Delete',
-      help: 'Sends a DELETE to any path of the interface. What is there is gone for good.',
-      summary: { done: 'Deleted __path__.', unchanged: '__path__ was not there.', 'planned-one': 'Would delete __path__.' },
-      data: 'result, or the document that came',
+      help: 'Sends a DELETE to any path of the interface. The deletion is permanent.',
+      summary: { done: 'Deleted __path__.', unchanged: '__path__ did not exist.', 'planned-one': 'Would delete __path__.' },
+      data: 'result, or the response document',
       fields: { path: subjectField(resourcePathField), query: queryField, 'missing-ok': missingOkField },
       run: async ({ 'missing-ok': missing = false, ...input }, call) => {
         const request = toRequest(input, call.settings.base, 'DELETE');

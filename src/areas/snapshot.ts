@@ -1,18 +1,22 @@
 import { defineArea, listField, objectField, defineOperation, pathField, requiredField, subjectField, textField } from '../model/operation';
 
-// Loaded by the first snapshot, not by every start of Node-RED.
+// Loaded on first use, so that Node-RED starts faster.
 const loadSnapshot = () => import('../snapshot/index.js');
 
 const EXAMPLE_REQUEST = 'GET /api/v1/system/system-information';
 
-const folderField = textField('Folder', 'Folder of the snapshot, on the machine that runs Node-RED. Each appliance needs one of its own.', {
-  guard: true,
-  example: '/var/lib/gateway/vpn-1',
-  check: (folderPath) => (folderPath.trim() === '' ? 'is blank.' : undefined),
-});
+const folderField = textField(
+  'Folder',
+  'Folder of the snapshot, on the machine that runs Node-RED. Each appliance needs a separate folder.',
+  {
+    guard: true,
+    example: '/var/lib/gateway/vpn-1',
+    check: (folderPath) => (folderPath.trim() === '' ? 'is blank.' : undefined),
+  },
+);
 const resourcePathField = pathField(
   'Path',
-  'Path of a part of the configuration, an `href` of the appliance, or an array of raw names. Nothing: everything.',
+  'Path of a part of the configuration, an `href` of the appliance, or an array of raw names. Empty: everything.',
   {
     example: 'users/user-roles',
     names: 'path',
@@ -20,15 +24,15 @@ const resourcePathField = pathField(
 );
 const ignoreField = listField(
   'Ignore',
-  'What does not count: names of fields or of resources, or pointers such as `/system/log/*/max-log-size`. `*` stands for any characters of one name.',
+  'Names of fields or resources to ignore, or pointers such as `/system/log/*/max-log-size`. `*` stands for any characters of one name.',
   { guard: true, example: ['last-*'] },
 );
 
-/** The whole configuration, resource by resource: kept, compared, put back (contract, section 6). */
+/** Takes, compares and reverts snapshots of the configuration (contract, section 6). */
 export const snapshotArea = defineArea({
   name: 'snapshot',
   label: 'Gateway snapshot',
-  help: 'Takes snapshots of the configuration, compares them, and puts back what was.',
+  help: 'Takes snapshots of the configuration, compares them, and restores resources from them.',
   icon: 'gateway-snapshot.svg',
   color: '#33E1B8',
   operations: {
@@ -36,7 +40,7 @@ export const snapshotArea = defineArea({
       effect: 'read',
       label: 'Take a snapshot',
       summary: { done: 'Took a snapshot.' },
-      help: 'Reads every resource of the configuration by following all links, into the message, or into a folder with a file for each that can be kept in Git. `msg.envelope.forbidden` names what the account may not read.',
+      help: 'Reads every resource of the configuration by following all links, into the message or into a folder with one file for each, ready for Git. `msg.envelope.forbidden` names the resources that the account may not read.',
       data: '`{ format, appliance, serial-number, release, time, path, resources }`, or with Folder `{ folder, resources, added, changed, removed, bytes }` (counts)',
       fields: { path: subjectField(resourcePathField), folder: folderField, ignore: ignoreField },
       run: async (input, call) => (await loadSnapshot()).takeSnapshot(input, call),
@@ -45,12 +49,12 @@ export const snapshotArea = defineArea({
     compare: defineOperation({
       effect: 'read',
       label: 'Compare',
-      help: 'Compares the configuration as it is now with a snapshot, or with that of another appliance; give exactly one of them. `msg.envelope.text` is the same for people to read.',
+      help: 'Compares the current configuration with a snapshot or with another appliance; give exactly one of them. `msg.envelope.text` shows the differences as readable text.',
       summary: { done: 'Compared the configuration.' },
       data: '`{ equal, added: [path], removed: [path], changed: [{ path, field, before, after }] }`',
       fields: {
         with: subjectField(
-          objectField('With', 'A snapshot, as `take` gives it.', {
+          objectField('With', 'A snapshot that `take` returned.', {
             example: { format: 'gateway-snapshot/1', appliance: 'vpn-1', path: '/api/v1/configuration/users', resources: {} },
           }),
         ),
@@ -72,14 +76,14 @@ export const snapshotArea = defineArea({
     revert: defineOperation({
       effect: 'destroy',
       label: 'Revert',
-      help: 'Puts back what a snapshot in a folder holds: each resource is compared first, and written only where it differs. Secrets cannot come back, and what was created since stays: `msg.envelope.incomplete` names what is not as it was.',
+      help: 'Restores resources from a snapshot in a folder: each is compared first and written only if it differs. Secrets cannot be restored and newer resources stay: `msg.envelope.incomplete` names what still differs.',
       summary: { many: '__ok__ of __total__ resources are as in the snapshot' },
       data: 'many; `item` is the path',
       fields: {
         folder: requiredField(folderField),
         path: subjectField(
           requiredField(
-            listField('Path', 'Path of a resource, or of a part of the configuration; or several.', {
+            listField('Path', 'One or several paths of resources or parts of the configuration.', {
               example: ['users/user-roles'],
               names: 'path',
             }),

@@ -24,7 +24,7 @@ export const systemArea = defineArea({
     info: defineOperation({
       effect: 'read',
       label: 'System information',
-      help: 'Hardware model, serial number, host name and software versions.',
+      help: 'Reads hardware model, serial number, host name and software versions.',
       summary: { done: 'Read the system information.' },
       data: 'system information',
       fields: {},
@@ -34,20 +34,21 @@ export const systemArea = defineArea({
     health: defineOperation({
       effect: 'read',
       label: 'Health',
-      help: 'CPU, disk and swap in percent, users, tunnels and connections; -1 means that the appliance does not know. The raw values are in `msg.envelope.raw`.',
+      help: 'Reads CPU, disk and swap in percent, users, tunnels and connections; -1 means that the appliance does not know the value. The raw values are in `msg.envelope.raw`.',
       summary: { done: 'Read the health values.' },
       data: 'health values as numbers and booleans',
       fields: {
         status: subjectField(
-          choiceField('Status', 'Which values: `all`, or `sbr` for the RADIUS server. Nothing asks only whether the appliance answers.', [
-            'all',
-            'sbr',
-          ]),
+          choiceField(
+            'Status',
+            'Which values to read: `all`, or `sbr` for the RADIUS server. Empty: only whether the appliance responds.',
+            ['all', 'sbr'],
+          ),
         ),
       },
       request: ({ status }) => ({ method: 'GET', path: '/api/v1/system/healthcheck', ...(status && { query: { status } }) }),
-      read: (document, _input, note) => {
-        note({ raw: document });
+      read: (document, _input, addToEnvelope) => {
+        addToEnvelope({ raw: document });
         return readHealth(document);
       },
       example: { input: { status: 'all' }, request: 'GET /api/v1/system/healthcheck?status=all' },
@@ -55,19 +56,19 @@ export const systemArea = defineArea({
     metrics: defineOperation({
       effect: 'read',
       label: 'Metrics',
-      help: 'Health, sessions by realm, licence leases, cluster members, the days of the certificate, and what this Node-RED has sent to the appliance, as text in the OpenMetrics format. An appliance that does not answer is `gateway_up` 0 and no error; `msg.envelope.leftOut` says what could not be read, and why.',
+      help: 'Reads health, sessions by realm, license leases, cluster members, the remaining days of the certificate and the request counters of this Node-RED, as text in the OpenMetrics format. An unreachable appliance is `gateway_up` 0 and not an error; `msg.envelope.leftOut` names the parts that could not be read, with the reason.',
       summary: { done: 'Read the metrics.' },
       data: 'text in the OpenMetrics format',
       contentType: METRICS_CONTENT_TYPE,
       aggregate: mergeOpenMetrics,
       fields: {
-        parts: listField('Parts', `What of the appliance is read, some of ${METRIC_PARTS.join(', ')}. Nothing given: all of it.`, {
+        parts: listField('Parts', `Parts to read, some of ${METRIC_PARTS.join(', ')}. Empty: all parts.`, {
           guard: true,
           known: METRIC_PARTS,
           check: (parts) => {
             const unknownPart = parts.find((part) => !METRIC_PARTS.some((known) => known === part));
             if (unknownPart !== undefined)
-              return safeMessage`has ${JSON.stringify(unknownPart)}; there are: ${trusted(METRIC_PARTS.join(', '))}.`;
+              return safeMessage`contains ${JSON.stringify(unknownPart)}; use some of: ${trusted(METRIC_PARTS.join(', '))}.`;
             return parts.length > 0 ? undefined : 'is an empty array.';
           },
           example: ['health', 'license'],
@@ -79,7 +80,7 @@ export const systemArea = defineArea({
     'support-bundle': defineOperation({
       effect: 'read',
       label: 'Support bundle',
-      help: 'What whoever helps wants to know: versions, settings, counters, the last 200 exchanges as method, path, status and time, and a check of the configuration with advice. No secret, name, address, account or serial number is in it; what may be one in a path is `*`.',
+      help: 'Diagnostics for support: versions, settings, counters, the last 200 exchanges as method, path, status and time, and advice on the configuration. It holds no secret, name, address, account or serial number; parts of a path that could be one are `*`.',
       summary: { done: 'Made a support bundle.' },
       data: '`{ format, at, versions, appliance, settings, counters, exchanges, findings }`',
       fields: {},
@@ -89,14 +90,14 @@ export const systemArea = defineArea({
     'esap-packages': defineOperation({
       effect: 'read',
       label: 'ESAP packages',
-      help: 'The host checker packages that are on the appliance and which one is active.',
+      help: 'Lists the host checker packages on the appliance and shows which one is active.',
       summary: { done: 'Read the ESAP packages.' },
       data: 'ESAP list',
       fields: {
-        expand: booleanField('Expand', 'Ask for every package in full.'),
-        'exclude-packages': booleanField('Exclude packages', "Leave the vendor's own packages out. Needs the brand of the appliance."),
+        expand: booleanField('Expand', 'Reads every package with all its fields.'),
+        'exclude-packages': booleanField('Exclude packages', 'Leaves out the packages of the vendor. Needs the brand of the appliance.'),
       },
-      // The interface shows the two flags with two ampersands between them; whoever wrote its parser saw them so as well.
+      // The API description separates the two flags with two ampersands.
       run: async ({ expand, 'exclude-packages': exclude }, call) => {
         const flags = [expand ? 'expand' : '', exclude ? `exclude${await resolveBrand(call)}Packages` : ''].filter(Boolean);
         return call.read({ method: 'GET', path: ESAPS, ...(flags.length > 0 && { rawQuery: flags.join('&&') }) });

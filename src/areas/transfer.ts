@@ -1,13 +1,13 @@
 import { defineArea, choiceField, dataField, objectField, defineOperation, subjectField, textField } from '../model/operation';
 import { BINARY_CONFIGURATION_PATH, CHECK_LEVELS, MAINTENANCE_PATH } from '../transfer/constants';
 
-// Checks, files and forms are loaded by the first transfer, not by every start of Node-RED.
+// Loaded on first use, so that Node-RED starts faster.
 const loadExport = () => import('../transfer/export.js');
 const loadImport = () => import('../transfer/import.js');
 
 const toFileField = textField(
   'File',
-  'Path of a file to write instead of the message. It appears, or changes, only when the export is whole.',
+  'Path of a file to write instead of the message. It appears, or changes, only when the export is complete.',
   {
     guard: true,
     check: notBlank,
@@ -16,7 +16,7 @@ const toFileField = textField(
 const fromFileField = textField('File', 'Path of a file to send instead of the message.', { guard: true, check: notBlank });
 const checkField = choiceField(
   'Check',
-  'What comes back is checked and hashed while it streams (`content`). `hash` leaves the check out, `none` the hash as well, for speed.',
+  'How to check the export while it streams: `content` checks and hashes it, `hash` only hashes it, `none` does neither and is fastest.',
   CHECK_LEVELS,
   { guard: true, default: 'content' },
 );
@@ -32,12 +32,12 @@ export const transferArea = defineArea({
     'export-xml': defineOperation({
       effect: 'read',
       label: 'Export XML',
-      help: 'Exports the configuration as an XML document and checks that it is whole: `msg.envelope.verified` is then `xml`.',
+      help: 'Exports the configuration as an XML document and checks that it is complete: `msg.envelope.verified` is then `xml`.',
       summary: { done: 'Exported the configuration as XML.' },
       data: 'the XML (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
-        password: textField('Password', 'Encrypts the secrets in the document; the import needs the same.', { secret: true }),
-        options: objectField('Options', 'Other attributes of the export, sent as they are.', { guard: true }),
+        password: textField('Password', 'Encrypts the secrets in the document; the import needs the same password.', { secret: true }),
+        options: objectField('Options', 'Other attributes of the export, sent unchanged.', { guard: true }),
         file: toFileField,
         check: checkField,
       },
@@ -56,7 +56,7 @@ export const transferArea = defineArea({
     'import-xml': defineOperation({
       effect: 'destroy',
       label: 'Import XML',
-      help: 'Imports an XML document: what is in it replaces what the appliance has. Imports to one appliance wait for each other, and none is sent twice.',
+      help: 'Imports an XML document, which replaces the same parts of the configuration. Imports to one appliance run one after the other, and none is sent twice.',
       summary: { done: 'Imported an XML configuration.', 'planned-one': 'Would import an XML configuration.' },
       data: 'result',
       fields: {
@@ -73,20 +73,20 @@ export const transferArea = defineArea({
     'export-binary': defineOperation({
       effect: 'read',
       label: 'Export binary',
-      help: 'Exports the binary configuration as base64 text and checks that it is whole: `msg.envelope.verified` is then `zip`, or `base64` where a password made something else of it.',
+      help: 'Exports the binary configuration as base64 text and checks that it is complete: `msg.envelope.verified` is then `zip`, or `base64` if a password encrypts it.',
       summary: { done: 'Exported the binary configuration.' },
       data: 'the base64 text (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
-        export: choiceField('What', 'Only a part. Nothing chosen: system and user configuration in one.', ['system_config', 'user_config']),
-        password: textField('Password', 'Protects the export. It goes in the body, never in the URL.', { secret: true }),
+        export: choiceField('What', 'The part to export. Empty: system and user configuration together.', ['system_config', 'user_config']),
+        password: textField('Password', 'Protects the export. It is sent in the body, never in the URL.', { secret: true }),
         file: toFileField,
         check: checkField,
       },
       run: async (input, call) => {
         const { exportConfiguration } = await loadExport();
         const { export: part, password } = input;
-        const more = { ...(part && { query: { export: part } }), ...(password !== undefined && { body: { Password: password } }) };
-        return exportConfiguration('binary', { method: 'POST', path: BINARY_CONFIGURATION_PATH, ...more }, input, call);
+        const options = { ...(part && { query: { export: part } }), ...(password !== undefined && { body: { Password: password } }) };
+        return exportConfiguration('binary', { method: 'POST', path: BINARY_CONFIGURATION_PATH, ...options }, input, call);
       },
       example: {
         input: { export: 'system_config', password: 'correct horse' },
@@ -97,15 +97,17 @@ export const transferArea = defineArea({
     'import-binary': defineOperation({
       effect: 'destroy',
       label: 'Import binary',
-      help: 'Imports a binary configuration. `normal` leaves IP, network and cluster configuration as they are, `full` replaces everything.',
+      help: 'Imports a binary configuration. `normal` leaves IP, network and cluster configuration unchanged, `full` replaces everything.',
       summary: { done: 'Imported a binary configuration.', 'planned-one': 'Would import a binary configuration.' },
       data: 'result',
       fields: {
         data: subjectField(
-          dataField('Data', 'The base64 text of an export: a Buffer or text, in lines or not. Or give File.', { example: 'UEsDBA==' }),
+          dataField('Data', 'The base64 text of an export: a Buffer or text, with or without line breaks. Or give File.', {
+            example: 'UEsDBA==',
+          }),
         ),
         file: fromFileField,
-        import: choiceField('Mode', 'What is imported; the appliance takes `normal` when nothing is chosen.', ['normal', 'full'], {
+        import: choiceField('Mode', 'What to import. Empty: the appliance uses `normal`.', ['normal', 'full'], {
           guard: true,
         }),
       },

@@ -5,8 +5,8 @@ import { isObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
 
 /**
- * The brand in `exclude<Brand>Packages`: as configured, else the word before `-client-version` in a session record, first letter
- * upper-cased (contract, section 3). Errors: `BAD_CONFIG` when there is no session to learn it from.
+ * Returns the brand for `exclude<Brand>Packages`: the configured one, or the word before `-client-version` in a session record, with a
+ * capital letter (contract, section 3). Errors: `BAD_CONFIG` without a session that shows the brand.
  */
 export async function resolveBrand(call: OperationContext): Promise<string> {
   const configured = call.settings.brand;
@@ -22,26 +22,28 @@ export async function resolveBrand(call: OperationContext): Promise<string> {
     }
     throw new GatewayError(
       'BAD_CONFIG',
-      'brand is not set, and no session tells it now. Enter the brand in the settings of the appliance.',
+      'brand is not set, and no current session shows it. Enter the brand in the settings of the appliance.',
     );
   });
 }
 
 /**
- * The vendor in `<vendor>-enforcer`: as configured, else found from the one key of `GET /configuration/uac` that ends so.
- * Errors: `BAD_CONFIG` when there is none, or naming two candidates.
+ * Returns the vendor for `<vendor>-enforcer`: the configured one, or that of the only such key of `GET /configuration/uac`.
+ * Errors: `BAD_CONFIG` without a key, or with two candidates.
  */
 export async function resolveVendor(call: OperationContext): Promise<string> {
   const configured = call.settings.vendor;
   if (configured) return configured;
   return call.memoize('vendor', async () => {
     const document = await call.read({ method: 'GET', path: '/api/v1/configuration/uac' }, { isLookup: true });
-    const found = Object.keys(document).filter((key) => key.endsWith('-enforcer') && key !== 'host-enforcer' && isObject(document[key]));
-    if (found.length === 1 && found[0]) return found[0].slice(0, -'-enforcer'.length);
+    const candidates = Object.keys(document).filter(
+      (key) => key.endsWith('-enforcer') && key !== 'host-enforcer' && isObject(document[key]),
+    );
+    if (candidates.length === 1 && candidates[0]) return candidates[0].slice(0, -'-enforcer'.length);
     const reason =
-      found.length === 0
+      candidates.length === 0
         ? trusted('no key of the uac configuration ends in -enforcer')
-        : safeMessage`there are several candidates: ${found.join(', ')}`;
+        : safeMessage`there are several candidates: ${candidates.join(', ')}`;
     throw new GatewayError(
       'BAD_CONFIG',
       safeMessage`vendor is not set and cannot be found: ${reason}. Enter the vendor in the settings of the appliance.`,

@@ -71,7 +71,7 @@ async function requestsOf(name: string, example: Record<string, unknown>): Promi
   if (name === 'backup.restore') await gateway.run('backup.run', { folder, what: 'both' });
   if (name === 'snapshot.revert') await gateway.run('snapshot.take', { folder, path: input['path'] });
   appliance.seen.length = 0;
-  // The catalogue of this appliance never changes, so the read-back of add and remove complains: what it sent is what counts here.
+  // The catalog of this appliance never changes, so the read-back of add and remove complains: what it sent is what counts here.
   await gateway.run(name, input).catch((error: unknown) => {
     if (!/not what was written|not as it should be|is there again/.test(String(error))) throw error;
   });

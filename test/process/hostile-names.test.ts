@@ -147,7 +147,7 @@ const REFUSALS: [number, ErrorCode][] = [
 ];
 
 const NEEDED: Readonly<Record<string, Record<string, unknown>>> = {
-  // The catalogue of this appliance holds one group, and removing another sends nothing.
+  // The catalog of this appliance holds one group, and removing another sends nothing.
   'groups.remove': { groups: ['Staff'] },
   // What is so already is not written.
   'users.ensure': { fullname: 'Somebody Else' },

@@ -9,37 +9,38 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const PEM = /-----BEGIN [A-Z0-9 ]+-----/;
 
 /**
- * The bundle of an upload as base64 in one line, from a Buffer, base64 text, PEM text or a file. Errors: `BAD_INPUT` when none or
- * two are given, when it cannot be read, or when the password of a PKCS#12 bundle is wrong.
+ * Encodes a bundle from a Buffer, base64 text, PEM text or a file as one line of base64. Errors: `BAD_INPUT` for no or two bundles,
+ * an unreadable file, or a wrong password of a PKCS#12 bundle.
  */
 export async function encodeBundle(input: { cert?: Buffer | string; file?: string; password: string }): Promise<string> {
   const { cert, file, password } = input;
-  if ((cert === undefined) === (file === undefined)) throw badInput('cert (Bundle) or file is required, and only one of them.');
+  if ((cert === undefined) === (file === undefined))
+    throw badInput('Either cert (Bundle) or file is required, and not both. Nothing was sent.');
   const bytes = cert === undefined ? await readBundleFile(file ?? '') : toBytes('cert', cert);
-  if (bytes.length === 0) throw badInput('The certificate bundle is empty.');
-  if (isWrongPassword(bytes, password)) throw badInput('password does not open the PKCS#12 bundle. Nothing was sent.');
+  if (bytes.length === 0) throw badInput('The certificate bundle is empty. Nothing was sent.');
+  if (isWrongPassword(bytes, password)) throw badInput('password does not open the PKCS#12 bundle. Check the password. Nothing was sent.');
   return bytes.toString('base64');
 }
 
-/** A signed certificate for the upload: base64 of its bytes, or PEM text as it is. Errors: `BAD_INPUT` for neither PEM nor base64. */
+/** Encodes a signed certificate as base64 or as unchanged PEM text. Errors: `BAD_INPUT` for text that is neither PEM nor base64. */
 export function encodeSignedCertificate(certificate: Buffer | string, format: 'base64' | 'text' = 'base64'): string {
   const bytes = toBytes('certificate', certificate);
-  if (bytes.length === 0) throw badInput('certificate is empty.');
+  if (bytes.length === 0) throw badInput('certificate is empty. Nothing was sent.');
   if (format === 'base64') return bytes.toString('base64');
   const text = bytes.toString();
-  if (!PEM.test(text)) throw badInput('certificate is not PEM text, so it cannot be sent as text. Choose base64.');
+  if (!PEM.test(text)) throw badInput('certificate is not PEM text and cannot be sent as text. Choose base64. Nothing was sent.');
   return text;
 }
 
 const CSR_PATH = /(?:api\/v1\/)?system\/certificates\/device-certificate-csrs\/([^/"'<>]+)\/certificate/;
 
-/** Name and upload path of a new CSR, where the messages tell them (appliance-api.md, "Certificates"). */
+/** Finds the name and the upload path of a new CSR in the messages of the appliance (appliance-api.md, "Certificates"). */
 export function findCsr({ info, warnings }: ResultLists): { name: string; uploadPath: string } | undefined {
   for (const { message } of [...info, ...warnings]) {
     const encoded = CSR_PATH.exec(message)?.[1];
     if (encoded === undefined) continue;
     const name = decodeName(encoded);
-    // A name that stands in the message as it is, with its spaces, is no path yet.
+    // Some releases put the raw name into the message, which must be encoded first.
     const segment = /^[A-Za-z0-9\-._~%]+$/.test(encoded) ? encoded : encodeSegment(name);
     return { name, uploadPath: `/api/v1/system/certificates/device-certificate-csrs/${segment}/certificate` };
   }
@@ -58,7 +59,7 @@ async function readBundleFile(file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (error) {
-    throw badInput(safeMessage`file cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+    throw badInput(safeMessage`file cannot be read: ${error instanceof Error ? error.message : String(error)}. Nothing was sent.`);
   }
 }
 
@@ -66,11 +67,11 @@ function toBytes(field: string, value: Buffer | string): Buffer {
   if (typeof value !== 'string') return value;
   if (PEM.test(value)) return Buffer.from(splitPemLines(value));
   const text = value.replace(/\s/g, '');
-  if (!BASE64.test(text)) throw badInput(safeMessage`${trusted(field)} is text that is neither base64 nor PEM.`);
+  if (!BASE64.test(text)) throw badInput(safeMessage`${trusted(field)} is neither base64 nor PEM text. Nothing was sent.`);
   return Buffer.from(text, 'base64');
 }
 
-/** PEM as it comes out of a field of one line: without its line ends nothing reads it. */
+/** Restores the line breaks of PEM text from a single-line field, because OpenSSL requires them. */
 function splitPemLines(pem: string): string {
   if (/[\r\n]/.test(pem.trim())) return pem;
   return pem.replace(/(-----BEGIN [A-Z0-9 ]+-----)([A-Za-z0-9+/=\s]+)(-----END [A-Z0-9 ]+-----)\s*/g, (_, begin, base64, end) => {
@@ -82,7 +83,7 @@ function splitPemLines(pem: string): string {
   });
 }
 
-/** Only OpenSSL's word for a wrong password counts: an algorithm that it does not know is no reason to refuse. */
+/** Checks only for OpenSSL's wrong-password error, because the appliance may support algorithms that OpenSSL rejects. */
 function isWrongPassword(pfx: Buffer, passphrase: string): boolean {
   try {
     createSecureContext({ pfx, passphrase });

@@ -22,28 +22,28 @@ import { safeMessage } from '../../model/safe-message';
 
 const CERTIFICATES = '/api/v1/system/certificates';
 
-/** Undefined for the appliance itself. Errors: `BAD_INPUT` for a port without a host, or that is none. */
+/** Returns undefined for the appliance itself. Errors: `BAD_INPUT` for an invalid host or port, or a port without a host. */
 function toHostPort(host: string | undefined, port = 443): { host: string; port: number } | undefined {
-  if (port > 65_535) throw badInput(safeMessage`port is ${port}; there are none above 65535.`);
-  if (host === undefined && port !== 443) throw badInput('port is given without host. Give both, or neither for the appliance.');
+  if (port > 65_535) throw badInput(safeMessage`port is ${port}; the highest port is 65535.`);
+  if (host === undefined && port !== 443) throw badInput('port is set without host. Set both, or neither for the appliance.');
   if (host === undefined) return undefined;
   const name = host.trim().replace(/^\[|\]$/g, '');
   if (isIP(name) > 0 || /^[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*\.?$/u.test(name)) return { host: domainToASCII(name) || name, port };
-  throw badInput(safeMessage`host is ${JSON.stringify(host)}, which is no name or address of a host. Give it without https:// and path.`);
+  throw badInput(safeMessage`host is ${JSON.stringify(host)}, which is not a host name or address. Enter it without https:// and path.`);
 }
 
 /** Device certificates and signing requests (appliance-api.md, "Certificates"). */
 export const certificatesArea = defineArea({
   name: 'certificates',
   label: 'Gateway certificates',
-  help: 'Uploads and deletes device certificates, creates signing requests and uploads what the CA signed.',
+  help: 'Uploads and deletes device certificates, creates signing requests and uploads the signed certificates.',
   icon: 'gateway-certificates.svg',
   color: '#46C9CE',
   operations: {
     upload: defineOperation({
       effect: 'write',
       label: 'Upload a certificate',
-      help: 'Uploads a certificate with its key, usually a PKCS#12 bundle, and binds it to interfaces. A wrong password is told before anything is sent.',
+      help: 'Uploads a certificate with its key, usually a PKCS#12 bundle, and binds it to interfaces. A wrong password is reported before anything is sent.',
       summary: { done: 'Uploaded a certificate.', 'planned-one': 'Would upload a certificate.' },
       data: 'result',
       fields: {
@@ -66,7 +66,7 @@ export const certificatesArea = defineArea({
           ...(external && { 'external-interfaces': { 'external-interface': external } }),
           ...(management !== undefined && { 'management-interface': management }),
         };
-        // It holds the private key: a plan must not show it.
+        // The bundle holds the private key, so a plan must not show it.
         const result = await call.write({ method: 'POST', path: `${CERTIFICATES}/device-certificates`, body }, { ...body, cert: MASK });
         if (expected !== undefined && !call.dryRun) await waitUntilServed(expected, input['prove-within'], call);
         return result;
@@ -85,7 +85,7 @@ export const certificatesArea = defineArea({
     'create-csr': defineOperation({
       effect: 'write',
       label: 'Create a signing request',
-      help: 'Creates a CSR. Its name and the path for the signed certificate are in `msg.envelope.csr`, where the appliance tells them.',
+      help: 'Creates a CSR. Its name and the path for the signed certificate are in `msg.envelope.csr`, if the appliance reports them.',
       summary: {
         done: 'Created a signing request for __subject-common-name__.',
         'planned-one': 'Would create a signing request for __subject-common-name__.',
@@ -114,7 +114,7 @@ export const certificatesArea = defineArea({
     'upload-signed': defineOperation({
       effect: 'write',
       label: 'Upload a signed certificate',
-      help: 'Uploads what the CA signed for a CSR: the request becomes a device certificate.',
+      help: 'Uploads the certificate that the CA signed for a CSR. The CSR becomes a device certificate.',
       summary: {
         done: 'Uploaded the signed certificate for __csr-name__.',
         'planned-one': 'Would upload the signed certificate for __csr-name__.',
@@ -132,7 +132,7 @@ export const certificatesArea = defineArea({
         ),
         format: choiceField(
           'Send as',
-          'How it travels, which the interface does not show: `base64` like other certificates, or the PEM `text` as it is.',
+          'How to send it, because the API description does not say: `base64` like other certificates, or the unchanged PEM `text`.',
           ['base64', 'text'],
           { default: 'base64' },
         ),
@@ -154,25 +154,25 @@ export const certificatesArea = defineArea({
     }),
     served: defineOperation({
       effect: 'read',
-      label: 'Certificate that is served',
-      help: 'The certificate that a TLS handshake shows, with its chain and the days that it is still good for. It says what is there, trusted or not; no password and no key is sent.',
-      summary: { done: 'Looked at the certificate that is served.' },
+      label: 'Read the served certificate',
+      help: 'Reads the certificate, its chain and its remaining days from a TLS handshake. It reports the certificate whether it is trusted or not; no password and no key is sent.',
+      summary: { done: 'Read the served certificate.' },
       data: '`{ subject, issuer, valid-from, valid-to, days, fingerprint256, names, trusted, chain }`',
       fields: {
         host: textField('Host', 'Name or address of another host. Default: the appliance.', { guard: true, example: 'vpn.example.com' }),
         port: numberField('Port', 'Port of that host. Default: 443.', { guard: true, range: 'count' }),
       },
       run: ({ host, port }, call) => call.fetchPeerCertificate(toHostPort(host, port)),
-      // A handshake is no request of the interface.
+      // A TLS handshake is not an API request.
       example: { input: {}, request: '' },
     }),
     delete: defineOperation({
       effect: 'destroy',
       label: 'Delete a certificate',
-      help: 'Deletes a device certificate by its subject name. Upload its successor first, or an interface is left without one.',
+      help: 'Deletes a device certificate by its subject name. Upload its successor first; otherwise an interface has no certificate.',
       summary: {
         done: 'Deleted the certificate __subject-name__.',
-        unchanged: 'The certificate __subject-name__ was not there.',
+        unchanged: 'The certificate __subject-name__ did not exist.',
         'planned-one': 'Would delete the certificate __subject-name__.',
       },
       data: 'result',
@@ -183,7 +183,7 @@ export const certificatesArea = defineArea({
         'missing-ok': missingOkField,
       },
       request: ({ 'subject-name': name }) => {
-        if (name.trim() === '') throw badInput('subject-name is blank.');
+        if (name.trim() === '') throw badInput('subject-name is blank. Nothing was sent.');
         return { method: 'DELETE', path: encodedPath`/api/v1/system/certificates/device-certificates/${name}` };
       },
       example: { input: { 'subject-name': 'vpn.example.com' }, request: `DELETE ${CERTIFICATES}/device-certificates/vpn.example.com` },

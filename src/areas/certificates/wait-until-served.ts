@@ -7,14 +7,14 @@ import { booleanField, numberField, type OperationContext } from '../../model/op
 import type { PeerCertificateInfo } from '../../model/peer-certificate';
 import { safeMessage, type SafeMessage } from '../../model/safe-message';
 
-/** A web server that starts anew takes a moment; the pause between two looks grows up to the last of these. */
+/** Growing delays, because the web server of the appliance restarts after an upload. */
 const RETRY_DELAYS_MS = [250, 500, 1000, 2000, 5000];
 
-/** Of both uploads. */
+/** Fields of both upload operations. */
 export const servedCheckFields = {
   prove: booleanField(
     'Prove',
-    'Afterwards looks until the TLS handshake shows the new certificate; when it does not in time, that is CONFLICT.',
+    'After the upload, checks until the TLS handshake shows the new certificate. If it does not in time, the error is CONFLICT.',
     {
       guard: true,
     },
@@ -26,7 +26,7 @@ export const servedCheckFields = {
   }),
 };
 
-/** The fingerprint of the certificate that a bundle would make the appliance serve. Errors: `BAD_INPUT`; nothing was sent. */
+/** Reads the SHA-256 fingerprint of the certificate in a bundle. Errors: `BAD_INPUT` for a bundle without a readable certificate. */
 export function readFingerprint(bytes: Buffer, password?: string): string {
   try {
     return bytes.includes('-----BEGIN') || isCertificate(bytes)
@@ -34,12 +34,12 @@ export function readFingerprint(bytes: Buffer, password?: string): string {
       : readPkcs12Fingerprint(bytes, password);
   } catch (error) {
     throw badInput(
-      safeMessage`prove is set, but the certificate cannot be read here (${error instanceof Error ? error.message : String(error)}), so there would be nothing to compare with. Nothing was sent.`,
+      safeMessage`prove is set, but the certificate cannot be read here (${error instanceof Error ? error.message : String(error)}), so the served certificate could not be compared with it. Nothing was sent.`,
     );
   }
 }
 
-/** Looks until the handshake shows that certificate. Errors: `CONFLICT` with both fingerprints when it does not in time. */
+/** Repeats the TLS handshake until it shows the expected fingerprint. Errors: `CONFLICT` with both fingerprints after the time limit. */
 export async function waitUntilServed(expected: string, seconds: number, call: OperationContext): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   let latest: PeerCertificateInfo | undefined;
@@ -47,13 +47,12 @@ export async function waitUntilServed(expected: string, seconds: number, call: O
     let reason: SafeMessage;
     try {
       latest = await call.fetchPeerCertificate();
-      reason = safeMessage`the handshake still shows ${latest.subject}, good until ${latest['valid-to']}`;
+      reason = safeMessage`the handshake still shows ${latest.subject}, valid until ${latest['valid-to']}`;
     } catch (thrown) {
       const fault = asGatewayError(thrown);
       if (fault.code === 'ABORTED' || fault.code === 'BAD_CONFIG') throw fault;
-      reason = safeMessage`no handshake was to be had: ${fault}`;
+      reason = safeMessage`no handshake succeeded: ${fault}`;
     }
-    // Seen before, it would have ended then.
     if (latest?.fingerprint256 === expected) break;
     const remainingMs = deadline - performance.now();
     if (remainingMs <= 0) throw createNotServedError(expected, seconds, latest, reason);
@@ -61,7 +60,7 @@ export async function waitUntilServed(expected: string, seconds: number, call: O
     await rejectOnAbort(
       new Promise((resolve) => setTimeout(resolve, delayMs)),
       call.signal,
-      'Cancelled while it waited for the certificate.',
+      'Canceled while it waited for the certificate.',
     );
   }
   call.addToEnvelope({ served: withoutChain(latest) });
@@ -75,7 +74,7 @@ function createNotServedError(
 ): GatewayError {
   return new GatewayError(
     'CONFLICT',
-    safeMessage`The appliance took the certificate, but after ${seconds} s ${reason}. Check which interface has it, and whether that is the one that the URL leads to.`,
+    safeMessage`The appliance accepted the certificate, but after ${seconds} s ${reason}. Check that the interface behind the URL uses the new certificate.`,
     { sent: true, extra: { expected, served: latest ? withoutChain(latest) : null } },
   );
 }
@@ -84,7 +83,7 @@ function withoutChain({ chain: _, ...certificate }: PeerCertificateInfo): Omit<P
   return certificate;
 }
 
-/** DER of a certificate begins like that of a bundle, but has no version number in the second place. */
+/** Parses the bytes, because DER of a certificate and of a PKCS#12 bundle start alike. */
 function isCertificate(bytes: Buffer): boolean {
   try {
     new X509Certificate(bytes);
@@ -94,7 +93,7 @@ function isCertificate(bytes: Buffer): boolean {
   }
 }
 
-/** Node.js has no reader for PKCS#12; a socket that never connects tells which certificate it would present. */
+/** Reads the certificate from an unconnected TLS socket, because Node.js has no PKCS#12 reader. */
 function readPkcs12Fingerprint(pfx: Buffer, passphrase: string | undefined): string {
   const secureContext = createSecureContext({ pfx, passphrase });
   const socket = new TLSSocket(new Duplex({ read: () => undefined, write: () => undefined }), { secureContext, isServer: true });

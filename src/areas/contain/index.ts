@@ -129,7 +129,7 @@ export const containArea = defineArea({
     }),
     list: defineOperation({
       effect: 'read',
-      label: 'List who is contained',
+      label: 'List contained people',
       help: 'Lists everyone who is contained at this appliance.',
       summary: { found: '__n__ are contained.', 'found-one': '1 is contained.' },
       data: 'array of `{ id, name, disabled, since, until, ended-meanwhile }`',

@@ -8,17 +8,17 @@ import { isObject, type JsonObject } from '../../model/json';
 import { hasIdentity, GroupIndex, type DirectoryKind } from './group-index';
 import { trusted, safeMessage } from '../../model/safe-message';
 
-/** One group catalogue: of which server, and of which kind. */
+/** Identifies a group catalog by its server and directory kind. */
 export interface GroupCatalog {
   readonly server: string;
   readonly directory: DirectoryKind;
 }
 
 const LIST_KEYS = { ad: 'ad-group', ldap: 'user-group' } as const;
-/** Real ones have at most 15 numbers. */
+/** Real SIDs are shorter, with at most 15 numbers. */
 const MAX_SID_LENGTH = 200;
 
-/** All groups. Errors: `BAD_RESPONSE` when the answer has no list of groups with identities. */
+/** Reads all groups of a catalog. Errors: `BAD_RESPONSE` for a response without a list of identifiable groups. */
 export async function readCatalog(catalog: GroupCatalog, call: OperationContext): Promise<JsonObject[]> {
   return extractGroups(catalog, await call.read({ method: 'GET', path: catalogPath(catalog) }));
 }
@@ -27,17 +27,17 @@ function extractGroups(catalog: GroupCatalog, document: JsonObject): JsonObject[
   const list = document[LIST_KEYS[catalog.directory]];
   const groups = Array.isArray(list) ? (list as unknown[]) : undefined;
   if (groups?.every((group): group is JsonObject => isObject(group) && hasIdentity(group, catalog.directory))) return groups;
-  const what = groups ? 'has a group without identity' : `has no ${LIST_KEYS[catalog.directory]}`;
+  const what = groups ? 'has a group without identity (sid, name or dn)' : `has no ${LIST_KEYS[catalog.directory]}`;
   throw new GatewayError(
     'BAD_RESPONSE',
-    safeMessage`The catalogue of ${catalog.server} ${trusted(what)}. Nothing was changed; Replace all groups sets the first list.`,
+    safeMessage`The catalog of ${catalog.server} ${trusted(what)}. Nothing was changed. Use Replace all groups to set the first list.`,
     { sent: true },
   );
 }
 
-/** Makes the groups the whole list. Errors: `BAD_INPUT` for an empty one, which is what clear is for. */
+/** Replaces the complete list. Errors: `BAD_INPUT` for an empty list, because `clear` exists for that. */
 export async function replaceCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<WriteResult> {
-  if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalogue, use Remove ALL groups.');
+  if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalog, use Remove ALL groups. Nothing was sent.');
   return runExclusively(catalog, call, () => putCatalog(catalog, groups, call));
 }
 
@@ -46,9 +46,9 @@ export async function clearCatalog(catalog: GroupCatalog, call: OperationContext
 }
 
 /**
- * Adds or removes groups: read, change, write the whole list, read back (appliance-api.md, "Group catalog rules" 2). One at a time
- * per catalogue; sends nothing when nothing changes. Errors: `APPLIANCE_ERROR` with both lists in `cause` when the
- * list is another one afterwards, because somebody else wrote it meanwhile.
+ * Adds or removes groups: reads, changes, writes the whole list and reads it back (appliance-api.md, "Group catalog rules" 2). Runs
+ * one at a time per catalog, and sends no write without a change. Errors: `APPLIANCE_ERROR` with both lists in `cause` when the list
+ * read back differs, for example after another write in between.
  */
 export async function changeCatalog(
   catalog: GroupCatalog,
@@ -67,15 +67,18 @@ export async function changeCatalog(
 }
 
 /**
- * Makes the groups the whole list, whatever their order, and writes only if that is not so; of a group that is there, what is not given
- * stays. Errors: `BAD_INPUT` for an empty list; those of `ensure`.
+ * Makes the catalog have exactly the given groups, in any order. Fields of present groups that are not given stay. Errors: `BAD_INPUT`
+ * for an empty list, and those of `ensureOneResource`.
  */
 export async function ensureCatalog(catalog: GroupCatalog, groups: JsonObject[], call: OperationContext): Promise<JsonObject[]> {
-  if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalogue, use Remove ALL groups.');
+  if (groups.length === 0) throw badInput('groups is an empty array. To empty the catalog, use Remove ALL groups. Nothing was sent.');
   const key = LIST_KEYS[catalog.directory];
   const body = (document: JsonObject | undefined): JsonObject => {
     if (!document)
-      throw new GatewayError('NOT_FOUND', safeMessage`${catalog.server} has no catalogue of this kind. Check server and directory.`);
+      throw new GatewayError(
+        'NOT_FOUND',
+        safeMessage`${catalog.server} has no catalog of this kind. Check server and directory. Nothing was changed.`,
+      );
     const present = extractGroups(catalog, document);
     const known = new GroupIndex(present, catalog.directory);
     const wanted = groups.map((group) => ({ ...known.find(group), ...group }));
@@ -91,7 +94,7 @@ function isPresent(group: JsonObject, known: GroupIndex): boolean {
   return present !== undefined && compareDesired('', group, present).diff.length === 0;
 }
 
-/** The input as groups with identity. `remove` needs no more than that; the others need what the interface wants. */
+/** Reads the input as groups. `identityOnly` skips the fields that only a write needs. Errors: `BAD_INPUT` naming the item. */
 export function parseGroups(input: GroupCatalog & { groups: unknown }, identityOnly = false): JsonObject[] {
   const items: unknown[] = Array.isArray(input.groups) ? input.groups : [input.groups];
   const groups = items.map((item, index) => {
@@ -107,7 +110,7 @@ export function parseGroups(input: GroupCatalog & { groups: unknown }, identityO
   return uniqueGroups(groups, new GroupIndex([], input.directory));
 }
 
-/** What a text alone is of a group. */
+/** Decides which identity of a group a plain text is. */
 function detectIdentityKey(text: string, { directory }: GroupCatalog): 'sid' | 'name' | 'dn' {
   if (directory === 'ldap') return 'dn';
   return text.length <= MAX_SID_LENGTH && /^S-1-\d+(-\d+)+$/i.test(text) ? 'sid' : 'name';
@@ -131,7 +134,7 @@ function removeGroups(present: JsonObject[], groups: JsonObject[], catalog: Grou
   return present.filter((group) => !removed.has(group));
 }
 
-/** Each once, and none that is known already. */
+/** Drops duplicates and known groups. */
 function uniqueGroups(groups: JsonObject[], known: GroupIndex): JsonObject[] {
   return groups.filter((group) => {
     if (known.has(group)) return false;
@@ -147,7 +150,7 @@ async function assertWritten(catalog: GroupCatalog, wanted: JsonObject[], call: 
   if (same) return;
   throw new GatewayError(
     'APPLIANCE_ERROR',
-    safeMessage`The catalogue of ${catalog.server} is not what was written: somebody else changed it meanwhile, or the appliance refused a part. Both lists are in cause.`,
+    safeMessage`The catalog of ${catalog.server} differs from what was written: another client changed it, or the appliance rejected a part. Compare wanted and found in cause.`,
     {
       extra: { changed: true, wanted, found },
     },
@@ -156,19 +159,19 @@ async function assertWritten(catalog: GroupCatalog, wanted: JsonObject[], call: 
 
 async function readBack(catalog: GroupCatalog, call: OperationContext): Promise<JsonObject[]> {
   try {
-    // A journal has read it back already.
+    // The journal may have read it back already.
     const known = await call.cachedRead(catalogPath(catalog));
     return known ? extractGroups(catalog, known) : await readCatalog(catalog, call);
   } catch (thrown) {
     const error = asGatewayError(thrown);
-    throw new GatewayError(error.code, safeMessage`The list was written, but could not be read back to check it: ${error}`, {
+    throw new GatewayError(error.code, safeMessage`The list was written, but reading it back for the check failed: ${error}`, {
       ...error.details,
       extra: { changed: true },
     });
   }
 }
 
-/** Read-modify-write of one catalogue is one at a time. */
+/** Serializes read-modify-write cycles of one catalog. */
 function runExclusively<T>(catalog: GroupCatalog, call: OperationContext, work: () => Promise<T>): Promise<T> {
-  return call.runExclusive(catalogPath(catalog), work, { abortMessage: 'Cancelled while it waited for another change of this catalogue.' });
+  return call.runExclusive(catalogPath(catalog), work, { abortMessage: 'Canceled while it waited for another change of this catalog.' });
 }

@@ -4,7 +4,7 @@ export type DirectoryKind = 'ad' | 'ldap';
 
 const IDENTITY_KEYS = { ad: ['sid', 'name'], ldap: ['dn'] } as const;
 
-/** Whether anything of a group tells it from others. */
+/** Whether a group has a field that identifies it. */
 export function hasIdentity(group: JsonObject, directory: DirectoryKind): boolean {
   return readIdentities(group, directory).length > 0;
 }
@@ -16,26 +16,25 @@ function readIdentities(group: JsonObject, directory: DirectoryKind): [string, s
   });
 }
 
-/** Directories do not tell upper from lower case, nor `cn=a, dc=b` from `cn=a,dc=b`. */
+/** Directories ignore case and the spaces in `cn=a, dc=b`. */
 function normalizeIdentity(key: string, value: string): string {
   const lower = value.toLowerCase();
   return key === 'dn' ? normalizeDistinguishedName(lower) : lower;
 }
 
-/** Of a distinguished name, without the spaces around its separators. In one pass: names come from outside, at any length. */
+/** Removes the spaces around separators in one pass, because untrusted names can have any length. */
 function normalizeDistinguishedName(name: string): string {
   const pieces: string[] = [];
   for (let at = 0; at < name.length;) {
     const start = at;
     if (isSpace(name, at)) {
       at = endOfSpaces(name, at);
-      // Those before a separator go.
       if (!isSeparator(name, at)) pieces.push(name.slice(start, at));
     } else if (isSeparator(name, at)) {
       pieces.push(name.charAt(at));
       at = endOfSpaces(name, at + 1);
     } else {
-      // What is escaped separates nothing.
+      // An escaped character is not a separator.
       while (at < name.length && !isSpace(name, at) && !isSeparator(name, at)) at += name[at] === '\\' ? 2 : 1;
       pieces.push(name.slice(start, at));
     }
@@ -58,12 +57,11 @@ function endOfSpaces(name: string, at: number): number {
   return end;
 }
 
-/** The groups of a list by their identities: by `sid` where both have one, else by name, because the appliance assigns the sid. */
+/** Finds groups by `sid` if both have one, otherwise by name, because the appliance assigns the sid. */
 export class GroupIndex {
   readonly #directory: DirectoryKind;
-  /** By the key that goes before the others. */
   readonly #byPrimaryKey = new Map<string, JsonObject>();
-  /** By name, with a sid or without. */
+  /** Groups by name, with or without a sid. */
   readonly #byName = new Map<string, JsonObject>();
   readonly #byNameOnly = new Map<string, JsonObject>();
 
@@ -84,7 +82,7 @@ export class GroupIndex {
     return this.find(group) !== undefined;
   }
 
-  /** The one of the list that this group is. */
+  /** Returns the group of the index with the same identity. */
   find(group: JsonObject): JsonObject | undefined {
     const { primary, name } = this.#read(group);
     if (primary === undefined) return name === undefined ? undefined : this.#byName.get(name);
@@ -92,7 +90,7 @@ export class GroupIndex {
   }
 
   #read(group: JsonObject): { primary: string | undefined; name: string | undefined } {
-    const found = new Map(readIdentities(group, this.#directory));
-    return { primary: found.get(IDENTITY_KEYS[this.#directory][0]), name: found.get('name') };
+    const identities = new Map(readIdentities(group, this.#directory));
+    return { primary: identities.get(IDENTITY_KEYS[this.#directory][0]), name: identities.get('name') };
   }
 }

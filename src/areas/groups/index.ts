@@ -24,7 +24,7 @@ const toCatalog = ({ server, directory }: GroupCatalog): GroupCatalog => ({ serv
 const example = { server: 'Corporate AD', directory: 'ad', groups: [{ name: 'VPN Users', group: 'EXAMPLE/VPN Users' }] };
 const AD = '/api/v1/configuration/authentication/auth-servers/auth-server/Corporate%20AD/ad/server-catalog/groups';
 
-/** Group catalogues of AD and LDAP servers (appliance-api.md, "Group catalog rules"): a PUT replaces the whole list. */
+/** Group catalogs of AD and LDAP servers (appliance-api.md, "Group catalog rules"): a PUT replaces the whole list. */
 export const groupsArea = defineArea({
   name: 'groups',
   label: 'Gateway groups',
@@ -35,8 +35,8 @@ export const groupsArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List groups',
-      help: 'All groups of one catalogue.',
-      summary: { found: '__n__ groups in the catalogue of __server__.', 'found-one': '1 group in the catalogue of __server__.' },
+      help: 'Lists all groups of one catalog.',
+      summary: { found: '__n__ groups in the catalog of __server__.', 'found-one': '1 group in the catalog of __server__.' },
       data: 'array of groups',
       fields: { server: subjectField(serverField), directory: directoryField },
       run: (input, call) => readCatalog(toCatalog(input), call),
@@ -45,7 +45,7 @@ export const groupsArea = defineArea({
     replace: defineOperation({
       effect: 'destroy',
       label: 'Replace all groups',
-      help: 'Makes the given groups the whole catalogue: every group that is not among them goes.',
+      help: 'Replaces the catalog with the given groups. All other groups are removed.',
       summary: { done: 'Replaced all groups of __server__.', 'planned-one': 'Would replace all groups of __server__.' },
       data: 'result',
       fields,
@@ -55,7 +55,7 @@ export const groupsArea = defineArea({
     add: defineOperation({
       effect: 'write',
       label: 'Add groups',
-      help: 'Adds groups that are not there yet. The list is read, changed, written and read again; `msg.envelope.changed` is false when all were there.',
+      help: 'Adds groups that the catalog does not have. The list is read, changed, written and read again; `msg.envelope.changed` is false if it had all of them.',
       summary: {
         done: 'Added groups to __server__.',
         unchanged: 'All groups were in __server__ already.',
@@ -69,7 +69,7 @@ export const groupsArea = defineArea({
     remove: defineOperation({
       effect: 'write',
       label: 'Remove groups',
-      help: 'Removes groups that are there. The list is read, changed, written and read again; `msg.envelope.changed` is false when none was there.',
+      help: 'Removes groups from the catalog. The list is read, changed, written and read again; `msg.envelope.changed` is false if it had none of them.',
       summary: {
         done: 'Removed groups from __server__.',
         unchanged: 'None of the groups was in __server__.',
@@ -83,14 +83,14 @@ export const groupsArea = defineArea({
     ensure: defineOperation({
       effect: 'destroy',
       label: 'Ensure exactly these groups',
-      help: 'Makes the given groups the whole catalogue, whatever their order: writes only if that is not so, and reads back. `msg.envelope.changed` tells whether it did, `msg.envelope.diff` what.',
+      help: 'Gives the catalog exactly the given groups, in any order: it writes only if something differs, and reads back. `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
       summary: {
-        done: 'Made the groups of __server__ exactly those given.',
-        unchanged: 'The groups of __server__ were exactly those given.',
-        'planned-one': 'Would make the groups of __server__ exactly those given.',
-        none: 'The groups of __server__ are exactly those given.',
+        done: 'Set the groups of __server__ to exactly the given ones.',
+        unchanged: 'The groups of __server__ were already exactly the given ones.',
+        'planned-one': 'Would set the groups of __server__ to exactly the given ones.',
+        none: 'The groups of __server__ are already exactly the given ones.',
       },
-      data: 'array of groups as they stand afterwards',
+      data: 'array of groups after the change',
       fields,
       run: (input, call) => ensureCatalog(toCatalog(input), parseGroups(input), call),
       example: { input: example, request: `GET ${AD}` },
@@ -98,7 +98,7 @@ export const groupsArea = defineArea({
     clear: defineOperation({
       effect: 'destroy',
       label: 'Remove ALL groups',
-      help: 'Empties one catalogue: no group is left in it.',
+      help: 'Removes every group from one catalog.',
       summary: { done: 'Removed all groups of __server__.', 'planned-one': 'Would remove all groups of __server__.' },
       data: 'result',
       fields: { server: subjectField(serverField), directory: directoryField },

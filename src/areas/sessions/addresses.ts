@@ -4,14 +4,13 @@ import { trusted, safeMessage } from '../../model/safe-message';
 import { quotePattern, assertPatternLimit, createWildcardMatcher, type TextMatcher } from './patterns';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
-/** No address is written longer, with a wildcard between all of its characters. */
+/** Length of the longest address with a wildcard between all characters. */
 const MAX_PATTERN_LENGTH = 91;
 const ADDRESS_BITS = { 4: 32, 6: 128 } as const;
 
 /**
- * Addresses: exactly (in whatever way an IPv6 one is written), as networks (`203.0.113.0/24`, `2001:db8::/32`), or with `*`.
- * `only`: a field that holds addresses of this version. Errors: `BAD_INPUT` for what is none and can match none, and for what
- * matches every one.
+ * Reads addresses in any spelling, networks (`203.0.113.0/24`, `2001:db8::/32`) and patterns with `*`. `requiredVersion`: the field
+ * holds only addresses of this version. Errors: `BAD_INPUT` for a pattern that matches no address or all.
  */
 export function parseAddressPatterns(patterns: readonly string[], field: string, requiredVersion?: 4 | 6): TextMatcher {
   assertPatternLimit(
@@ -28,11 +27,13 @@ export function parseAddressPatterns(patterns: readonly string[], field: string,
     const address = normalizeAddress(pattern);
     if (address !== undefined) {
       if (requiredVersion !== undefined && isIP(pattern) !== requiredVersion)
-        throw createPatternError(`is no IPv${requiredVersion} address, so it can match none.`);
+        throw createPatternError(`is not an IPv${requiredVersion} address, so it cannot match.`);
       exact.add(address);
     } else if (pattern.includes('/')) networks.push(parseNetwork(pattern, requiredVersion, createPatternError));
     else if (!pattern.includes('*'))
-      throw createPatternError('is no address, so it can match none. Give an address, a network such as 203.0.113.0/24, or * for a part.');
+      throw createPatternError(
+        'is not an address, so it cannot match. Give an address, a network such as 203.0.113.0/24, or * for a part.',
+      );
     else tests.push(createWildcardMatcher(checkWildcards(pattern, requiredVersion, createPatternError)));
   }
   const isInNetwork = createNetworkMatcher(networks);
@@ -44,10 +45,10 @@ export function parseAddressPatterns(patterns: readonly string[], field: string,
   };
 }
 
-/** One way to write each address, an IPv4 one within IPv6 as itself; undefined for what is none. */
+/** Normalizes the spelling of an address; IPv4 within IPv6 becomes IPv4. Returns undefined for other text. */
 export function normalizeAddress(text: string): string | undefined {
   const version = isIP(text);
-  // One of a link (`%eth0`) means something on that machine only.
+  // A link-local zone (`%eth0`) is valid only on its own machine.
   if (version === 0 || text.includes('%')) return undefined;
   if (version === 4) return text;
   const { address } = new SocketAddress({ address: text, family: 'ipv6' });
@@ -65,12 +66,12 @@ function parseNetwork(pattern: string, requiredVersion: 4 | 6 | undefined, creat
   const [address = '', length = '', ...rest] = pattern.split('/');
   const version = isIP(address);
   if (rest.length > 0 || (version !== 4 && version !== 6) || address.includes('%'))
-    throw createPatternError('is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.');
+    throw createPatternError('is not a network. Give one such as 203.0.113.0/24 or 2001:db8::/32.');
   if (requiredVersion !== undefined && version !== requiredVersion)
-    throw createPatternError(`is no IPv${requiredVersion} network, so it can match none.`);
+    throw createPatternError(`is not an IPv${requiredVersion} network, so it cannot match.`);
   const bits = /^\d{1,3}$/.test(length) ? Number(length) : NaN;
   if (!(bits <= ADDRESS_BITS[version]))
-    throw createPatternError(`is no network: behind the slash of an IPv${version} network stands a number up to ${ADDRESS_BITS[version]}.`);
+    throw createPatternError(`is not a network: an IPv${version} prefix length is a number up to ${ADDRESS_BITS[version]}.`);
   if (bits === 0) throw createPatternError('matches every address. Leave the field out, or be more specific.');
   return { address, bits, version };
 }
@@ -87,11 +88,11 @@ function checkWildcards(pattern: string, requiredVersion: 4 | 6 | undefined, cre
   const isPossible =
     pattern.length <= MAX_PATTERN_LENGTH &&
     ((requiredVersion !== 6 && canBeIPv4(pattern)) || (requiredVersion !== 4 && canBeIPv6(pattern)));
-  if (!isPossible) throw createPatternError('can match no address. Give an address, a network such as 203.0.113.0/24, or * for a part.');
+  if (!isPossible) throw createPatternError('cannot match an address. Give an address, a network such as 203.0.113.0/24, or * for a part.');
   return pattern;
 }
 
-/** Whether four numbers up to 255 can be like this; a `*` may stand for dots too. */
+/** Whether an IPv4 address can match; a `*` also matches dots. */
 function canBeIPv4(pattern: string): boolean {
   if (!/^[0-9.*]+$/.test(pattern)) return false;
   const parts = pattern.split('.');
@@ -110,7 +111,7 @@ function canBeIPv4(pattern: string): boolean {
   });
 }
 
-/** Whether eight groups of four hexadecimal digits, or fewer with one gap, can be like this; dots only in an IPv4 address at its end. */
+/** Whether an IPv6 address can match: at most eight groups of four hexadecimal digits, one gap, and an IPv4 address at the end. */
 function canBeIPv6(pattern: string): boolean {
   if (!/^[0-9a-f:.*]+$/.test(pattern) || /[0-9a-f]{5}|:::/.test(pattern)) return false;
   if (pattern.includes('.') && !pattern.includes(':')) return false;

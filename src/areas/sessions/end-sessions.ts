@@ -7,12 +7,12 @@ import { isObject, type JsonObject } from '../../model/json';
 import type { SessionMatcher } from './session-filter';
 import { trusted, safeMessage, type SafeMessage } from '../../model/safe-message';
 
-/** Ends one session: the plain result. */
+/** Ends one session and returns the plain result. */
 export async function endSession(session: string | JsonObject, call: OperationContext): Promise<WriteResult> {
   return call.write(toEndRequest(toRecord(session)));
 }
 
-/** The records behind ids or records, each session once. Errors: `BAD_INPUT` for an item without an id; nothing was sent. */
+/** Converts ids and records to records, each session once. Errors: `BAD_INPUT` for an item without an id. */
 export function toUniqueRecords(items: readonly (string | JsonObject)[]): JsonObject[] {
   const records = new Map<unknown, JsonObject>();
   for (const item of items) {
@@ -22,20 +22,20 @@ export function toUniqueRecords(items: readonly (string | JsonObject)[]): JsonOb
   return [...records.values()];
 }
 
-/** Ends many sessions. Errors: `LIMIT` when there are more than `max`; nothing was ended then. */
+/** Ends many sessions. Errors: `LIMIT` without any write for more sessions than `max`. */
 export async function endSessions(records: readonly JsonObject[], max: Amount, call: OperationContext): Promise<BulkResult> {
   const { maxCount, explanation } = await resolveMax(records, max, call);
   if (records.length > maxCount) {
     throw new GatewayError(
       'LIMIT',
-      safeMessage`${records.length} sessions would end, but at most ${maxCount} may${explanation}: nothing was ended. Narrow the choice, or raise max (Most sessions).`,
+      safeMessage`${records.length} sessions would end, but max is ${maxCount}${explanation}. Nothing was ended. Narrow the choice, or raise max (Max sessions).`,
       { sent: false },
     );
   }
   return call.writeEach(records, toEndRequest, summarizeSession);
 }
 
-/** How many may end. Of a share all sessions have to be counted, now: it never stands for one more than it says. */
+/** Returns how many sessions may end. A share is computed from the current total and rounded down. */
 async function resolveMax(
   records: readonly JsonObject[],
   max: Amount,
@@ -47,8 +47,8 @@ async function resolveMax(
 }
 
 /**
- * Every active session that matches, from a whole list: a partial one would end the wrong number. Not those of the account that we
- * use: who ends them ends what works here. `envelope.spared` tells of them.
+ * Finds all matching sessions in a complete list, because a partial one would miss sessions. Sessions of the own account go to
+ * `envelope.spared` instead, because ending them would interrupt this package.
  */
 export async function findMatchingSessions(
   query: { name?: string },
@@ -64,11 +64,11 @@ export async function findMatchingSessions(
   return found;
 }
 
-/** The name, unless it is that of our own account. Errors: `BAD_INPUT`; nothing was sent. */
+/** Returns the name. Errors: `BAD_INPUT` for the own account. */
 export function assertNotOwnAccount(name: string, call: OperationContext): string {
   if (!isOwnAccount(call.settings.accounts, name)) return name;
   throw badInput(
-    safeMessage`${JSON.stringify(name)} is the account that this package itself uses here: its sessions end by their ids only (End sessions). Nothing was ended.`,
+    safeMessage`${JSON.stringify(name)} is the account that this package uses here. To end its sessions, use End sessions with their ids. Nothing was ended.`,
   );
 }
 
@@ -80,7 +80,7 @@ export function isOwnAccount(accounts: readonly string[], name: unknown): boolea
 function toRecord(item: string | JsonObject): JsonObject {
   const record = isObject(item) ? item : { 'session-id': item };
   const id = record['session-id'];
-  if (typeof id !== 'string' || id.trim() === '') throw badInput('session-id is missing or empty in one of the items: nothing was ended.');
+  if (typeof id !== 'string' || id.trim() === '') throw badInput('session-id is missing or empty in an item. Nothing was ended.');
   return record;
 }
 
@@ -88,7 +88,7 @@ function toEndRequest(record: JsonObject): { method: 'DELETE'; path: string } {
   return { method: 'DELETE', path: encodedPath`/api/v1/system/active-users/session/${record['session-id'] as string}` };
 }
 
-/** What a report says of a session: as much as is known. */
+/** Returns the known identifying fields of a session for reports. */
 export function summarizeSession(record: JsonObject): JsonObject {
   const parts = ['session-id', 'active-user-name', 'source-ip'].filter((key) => record[key] !== undefined);
   return Object.fromEntries(parts.map((key) => [key, record[key]]));

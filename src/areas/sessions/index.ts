@@ -18,8 +18,8 @@ import { listSessions } from './list-sessions';
 
 const SESSIONS = '/api/v1/system/active-users';
 const maxField = amountField(
-  'Most sessions',
-  'When more than this many would end, nothing is done (LIMIT): a number, or a share of all sessions such as `10%`.',
+  'Max sessions',
+  'If more sessions than this would end, nothing is done (LIMIT): a number, or a share of all sessions such as `10%`.',
   {
     guard: true,
     default: 25,
@@ -40,7 +40,7 @@ export const sessionsArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List sessions',
-      help: 'All active sessions, every page followed, each session once.',
+      help: 'Lists all active sessions: it reads every page and returns each session once.',
       summary: { found: '__n__ sessions.', 'found-one': '1 session.' },
       data: 'array of session records',
       fields: {
@@ -49,13 +49,13 @@ export const sessionsArea = defineArea({
           example: 'j.doe',
           names: 'session-user',
         }),
-        limit: numberField('Limit', 'Stop after this many records; `msg.envelope.truncated` then says so.', {
+        limit: numberField('Limit', 'Stops after this many records. `msg.envelope.truncated` is then true.', {
           guard: true,
           range: 'count',
         }),
         emit: choiceField(
           'Send',
-          'One message with all records, one for each page (least work where there are thousands), or one for each record.',
+          'One message with all records, one per page (fastest for thousands of records), or one per record.',
           ['array', 'page', 'record'],
           {
             guard: true,
@@ -123,7 +123,7 @@ export const sessionsArea = defineArea({
     'kill-matching': defineOperation({
       effect: 'destroy',
       label: 'End matching sessions',
-      help: 'Finds the sessions that match every field of the filter and ends them, but for those of the account that this package itself uses: `msg.envelope.spared` tells which.',
+      help: 'Ends the sessions that match every field of the filter, except those of the account that this package uses: `msg.envelope.spared` lists them.',
       summary: {
         many: 'Ended __ok__ of __total__ matching sessions',
         planned: 'Would end __n__ matching sessions.',
@@ -136,7 +136,7 @@ export const sessionsArea = defineArea({
           requiredField(
             objectField(
               'Filter',
-              'Record fields and what they have to be: text with `*` as wildcard, for an address also a network such as `203.0.113.0/24`, or an array of such texts, of which one is enough. `older-than` is the age of the session: hours, or text such as `90 min`.',
+              'Record fields and their required values: text with `*` as wildcard, for an address also a network such as `203.0.113.0/24`, or an array of texts of which one must match. `older-than` is the age of the session: hours, or text such as `90 min`.',
               {
                 editor: 'session-filter',
                 example: { 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.0/24', 'older-than': '8 h' },
@@ -155,7 +155,7 @@ export const sessionsArea = defineArea({
     'kill-all': defineOperation({
       effect: 'destroy',
       label: 'End ALL sessions',
-      help: 'Ends every session on the appliance, ours too. There is no guard.',
+      help: 'Ends every session on the appliance, including those of this package. There is no guard.',
       summary: { done: 'Ended all sessions.', 'planned-one': 'Would end all sessions.' },
       data: 'result',
       fields: {},

@@ -43,7 +43,7 @@ function isFullList({ name, limit, emit = 'array' }: ListSessionsInput): boolean
   return name === undefined && limit === undefined && emit === 'array';
 }
 
-/** How many sessions there are: asked for, or counted where the appliance does not tell. */
+/** Returns the number of sessions from the total of the appliance, or from the complete list if there is no total. */
 export async function countSessions(call: OperationContext): Promise<number> {
   const request = { method: 'GET' as const, path: '/api/v1/system/active-users', query: { number: '1' } };
   return parseSessionPage(await call.read(request, { isLookup: true })).total ?? (await listSessions({}, call)).length;

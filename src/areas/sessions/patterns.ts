@@ -1,28 +1,28 @@
 import { badInput, GatewayError } from '../../model/error';
 import { trusted, safeMessage } from '../../model/safe-message';
 
-/** Whether the text of one field matches. */
+/** Tests the text of one field. */
 export type TextMatcher = (text: string) => boolean;
 
-/** Each of these is compared with every session; texts without wildcard are looked up, however many they are. */
+/** Each wildcard pattern is compared with every session; exact texts are looked up in a set and need no limit. */
 const MAX_COMPARED_PATTERNS = 1000;
 
-/** A pattern in a message: of a long one its beginning. */
+/** Quotes the first 60 characters of a pattern for a message. */
 export function quotePattern(pattern: string): string {
   return JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60).toWellFormed()}…` : pattern);
 }
 
-/** Errors: `LIMIT` when there are more patterns than can be compared with every session. */
+/** Errors: `LIMIT` for too many patterns to compare with every session. */
 export function assertPatternLimit(field: string, patterns: readonly unknown[]): void {
   if (patterns.length <= MAX_COMPARED_PATTERNS) return;
   throw new GatewayError(
     'LIMIT',
-    safeMessage`filter.${field} has ${patterns.length} patterns with wildcards or networks, but at most ${MAX_COMPARED_PATTERNS} can be compared with every session. Give fewer, or exact texts: of those there may be any number.`,
+    safeMessage`filter.${field} has ${patterns.length} patterns with wildcards or networks, but at most ${MAX_COMPARED_PATTERNS} are allowed. Give fewer, or exact texts, which have no limit. Nothing was sent.`,
     { sent: false },
   );
 }
 
-/** Texts, exactly or with `*` for anything. */
+/** Matches exact texts and texts with `*` for any characters. */
 export function parseTextPatterns(patterns: readonly string[], field: string): TextMatcher {
   const exact = new Set(patterns.filter((pattern) => !pattern.includes('*')));
   const wildcardPatterns = patterns.filter((pattern) => pattern.includes('*'));
@@ -31,7 +31,7 @@ export function parseTextPatterns(patterns: readonly string[], field: string): T
   return (text) => exact.has(text) || tests.some((test) => test(text));
 }
 
-/** Texts of which nothing else can be in the record, all of which look `like` that, `d` for a digit. `what` is for the error. */
+/** Creates a parser for texts of a fixed shape, in which `d` is a digit. `description` names them in the error. */
 export function createShapeParser(
   allowed: RegExp,
   description: string,
@@ -46,7 +46,7 @@ export function createShapeParser(
 
 const MAC_ADDRESS_DIGITS = 12;
 
-/** Hardware addresses, in either case, with `:` or `-` between their bytes. */
+/** Matches MAC addresses in any case, with `:` or `-` between the bytes. */
 export function parseMacAddressPatterns(patterns: readonly string[], field: string): TextMatcher {
   const normalizeMacAddress = (text: string): string => text.trim().toLowerCase().replaceAll('-', ':');
   assertPossible(patterns, field, 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *', (pattern) => {
@@ -58,15 +58,17 @@ export function parseMacAddressPatterns(patterns: readonly string[], field: stri
   return (text) => test(normalizeMacAddress(text));
 }
 
-/** Errors: `BAD_INPUT` for a pattern that can match none, or that has nothing but wildcards and separators and matches all. */
+/** Errors: `BAD_INPUT` for a pattern that can match nothing, or that has only wildcards and separators and matches all. */
 function assertPossible(patterns: readonly string[], field: string, description: string, isPossible: (pattern: string) => boolean): void {
   const impossible = patterns.find((pattern) => !isPossible(pattern));
   if (impossible === undefined) return;
-  const reason = /[0-9a-z]/i.test(impossible) ? 'can match none' : 'says nothing of it';
-  throw badInput(safeMessage`filter.${field} has to be ${trusted(description)}; ${quotePattern(impossible)} ${trusted(reason)}.`);
+  const reason = /[0-9a-z]/i.test(impossible) ? 'cannot match' : 'would match every value';
+  throw badInput(
+    safeMessage`filter.${field} must be ${trusted(description)}; ${quotePattern(impossible)} ${trusted(reason)}. Nothing was sent.`,
+  );
 }
 
-/** Whether the pieces between the wildcards can stand in a text of that look. */
+/** Whether the pieces between the wildcards can be parts of a text with this shape. */
 function fitsShape(pattern: string, shape: string): boolean {
   const pieces = pattern.replace(/\d/g, 'd').split('*');
   const first = pieces.shift() ?? '';
@@ -75,12 +77,14 @@ function fitsShape(pattern: string, shape: string): boolean {
   return shape.startsWith(first) && shape.endsWith(last) && pieces.every((piece) => shape.includes(piece));
 }
 
-/** Numbers, also where they are written as text; nothing of a number can be left open. */
+/** Matches numbers, also as text; wildcards are not allowed. */
 export function parseNumberPatterns(patterns: readonly string[], field: string): TextMatcher {
   const numbers = new Set(
     patterns.map((pattern) => {
       if (!/^\s*\d+(\.\d+)?\s*$/.test(pattern))
-        throw badInput(safeMessage`filter.${field} has to be a number, without wildcards; ${quotePattern(pattern)} can match none.`);
+        throw badInput(
+          safeMessage`filter.${field} must be a number without wildcards; ${quotePattern(pattern)} cannot match. Nothing was sent.`,
+        );
       return Number(pattern);
     }),
   );
@@ -111,11 +115,11 @@ function parseAgeMs(pattern: string, field: string): number {
   const age = Number(number) * (unit ?? NaN);
   if (age > 0 && Number.isFinite(age)) return age;
   throw badInput(
-    safeMessage`filter.${field} has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; ${quotePattern(pattern)} came.`,
+    safeMessage`filter.${field} is ${quotePattern(pattern)}, but must be hours, or text such as "90 min", "8 h" or "2 days", and more than 0. Nothing was sent.`,
   );
 }
 
-/** Compares piece by piece: as a regular expression a webhook's filter with many `*` would take ages and stop Node-RED meanwhile. */
+/** Compares piece by piece, because a regular expression with many `*` from a webhook could block Node-RED. */
 export function createWildcardMatcher(pattern: string): TextMatcher {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();

@@ -12,17 +12,17 @@ import {
   type TextMatcher,
 } from './patterns';
 
-/** Whether one session record is meant. */
+/** Tests one session record. */
 export type SessionMatcher = (record: JsonObject) => boolean;
 
-/** Reads the patterns of one field, all of them or none. Errors: `BAD_INPUT` for one that could match nothing, or everything. */
+/** Reads the patterns of one field. Errors: `BAD_INPUT` for a pattern that could match nothing or everything. */
 type PatternParser = (patterns: readonly string[], field: string) => TextMatcher;
 
-/** Beside the fields of a record: its age. */
+/** A filter field that is not a record field: the age of the session. */
 const AGE_FIELD = 'older-than';
 const SIGN_IN_FIELD = 'sign-in-time-micro';
 
-/** Fields of the record that a filter may name (appliance-api.md, "Active user record"); the vendor's own key is matched by its end. */
+/** Record fields that a filter may name (appliance-api.md, "Active user record"). Keys ending in `-client-version` are accepted too. */
 const FIELD_PARSERS: ReadonlyMap<string, PatternParser> = new Map<string, PatternParser>([
   ...`active-user-name active-secondary-user-name agent-type authentication-realm browser-id device-id endpoint-security-status
   hc-failed-reasons login-node network-connect-transport-mode ngp-session-id primary-auth-server-name primary-auth-server-type
@@ -42,13 +42,12 @@ const FIELD_PARSERS: ReadonlyMap<string, PatternParser> = new Map<string, Patter
   [AGE_FIELD, parseAgePatterns],
 ]);
 
-/** The names that a filter may have. */
+/** Field names that a filter may have. */
 export const SESSION_FILTER_FIELDS: readonly string[] = [...FIELD_PARSERS.keys()];
 
 /**
- * A filter object as a test of one record; all fields have to match. Errors: `BAD_INPUT` for an unknown field, an empty value, one
- * that can match nothing of its kind or that matches everything; `LIMIT` for an empty filter, which would mean everyone, and for
- * more patterns than can be compared with every session.
+ * Reads a filter object as a test of one record; all fields must match. Errors: `BAD_INPUT` for an unknown field, an empty value, or a
+ * value that matches nothing or everything; `LIMIT` for an empty filter, which would match every session, and for too many patterns.
  */
 export function parseSessionFilter(filter: JsonObject): SessionMatcher {
   const tests = Object.entries(filter).map(([field, patternValue]): SessionMatcher => {
@@ -60,29 +59,36 @@ export function parseSessionFilter(filter: JsonObject): SessionMatcher {
     };
   });
   if (tests.length === 0)
-    throw new GatewayError('LIMIT', 'filter is empty, which would mean every session. Name at least one field, or use End ALL sessions.');
+    throw new GatewayError(
+      'LIMIT',
+      'filter is empty, which would match every session. Name at least one field, or use End ALL sessions. Nothing was sent.',
+    );
   return (record) => tests.every((test) => test(record));
 }
 
 function getParser(field: string): PatternParser {
-  const reader = FIELD_PARSERS.get(field) ?? (/^[^\s]+-client-version$/.test(field) ? parseTextPatterns : undefined);
-  if (reader) return reader;
+  const parser = FIELD_PARSERS.get(field) ?? (/^[^\s]+-client-version$/.test(field) ? parseTextPatterns : undefined);
+  if (parser) return parser;
   throw badInput(
-    safeMessage`filter names ${quotePattern(field)}, which no session record has. Fields are: ${trusted([...FIELD_PARSERS.keys()].join(', '))}.`,
+    safeMessage`filter names ${quotePattern(field)}, which is not a field of a session record. Use one of: ${trusted([...FIELD_PARSERS.keys()].join(', '))}.`,
   );
 }
 
-/** As texts. One alone is an array of one. */
+/** Reads one pattern or an array of patterns as texts. */
 function toPatterns(field: string, patternValue: unknown): string[] {
   const patterns = (Array.isArray(patternValue) ? (patternValue as unknown[]) : [patternValue]).map((pattern) => {
     if (typeof pattern !== 'string' && typeof pattern !== 'number')
-      throw badInput(safeMessage`filter.${field} has to be text or an array of texts; ${trusted(describeKind(pattern))} came.`);
+      throw badInput(
+        safeMessage`filter.${field} is ${trusted(describeKind(pattern))}, but must be text or an array of texts. Nothing was sent.`,
+      );
     const text = String(pattern);
-    if (text.trim() === '') throw badInput(safeMessage`filter.${field} is empty. Give a text, with * as wildcard.`);
+    if (text.trim() === '') throw badInput(safeMessage`filter.${field} is empty. Give a text, with * as wildcard. Nothing was sent.`);
     if (/^\*+$/.test(text.trim()))
-      throw badInput(safeMessage`filter.${field} is a bare *, which matches everyone. Leave the field out, or be more specific.`);
+      throw badInput(
+        safeMessage`filter.${field} is only *, which matches every session. Leave the field out, or be more specific. Nothing was sent.`,
+      );
     return text;
   });
-  if (patterns.length === 0) throw badInput(safeMessage`filter.${field} is an empty array. Give at least one text.`);
+  if (patterns.length === 0) throw badInput(safeMessage`filter.${field} is an empty array. Give at least one text. Nothing was sent.`);
   return patterns;
 }

@@ -1,12 +1,11 @@
-/** As many bits as V8 keeps in a number without memory of its own. */
+/** V8 stores integers of up to 30 bits without extra memory. */
 const SMALL_INTEGER_MASK = 0x3fffffff;
-/** What tells two ids of one appliance apart is at their end. */
+/** Ids of one appliance differ at their ends. */
 const HASHED_LENGTH = 8;
 
 /**
- * The ids seen. A `Set` of texts looks at each of them again whenever it grows, wherever in memory they lie, and takes a tenth of the
- * time of a whole list; numbers made of their ends lie together. Two ids with the same number, rare unless someone wants it, go into
- * a `Set`: it is never worse than that alone.
+ * A set of session ids, keyed by a hash of their ends. A `Set` of strings rehashes every string when it grows, which takes a tenth of
+ * the time of a large list. Ids with the same hash go into a plain `Set`, so chosen ids cannot make it slower than that.
  */
 export class SessionIdSet {
   size = 0;
@@ -17,7 +16,7 @@ export class SessionIdSet {
     return this.#byHash.get(hashIdEnd(id)) === id || this.#collisions?.has(id) === true;
   }
 
-  /** False if it was seen before. */
+  /** Returns false if the set already has the id. */
   add(id: string): boolean {
     const hash = hashIdEnd(id);
     const known = this.#byHash.get(hash);
@@ -29,9 +28,9 @@ export class SessionIdSet {
   }
 }
 
-/** A number made of the end of an id. */
+/** Hashes the last eight characters of an id. */
 export function hashIdEnd(id: string): number {
-  let number = 0;
-  for (let at = Math.max(0, id.length - HASHED_LENGTH); at < id.length; at++) number = (number * 31 + id.charCodeAt(at)) | 0;
-  return number & SMALL_INTEGER_MASK;
+  let hash = 0;
+  for (let at = Math.max(0, id.length - HASHED_LENGTH); at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0;
+  return hash & SMALL_INTEGER_MASK;
 }

@@ -2,20 +2,20 @@ import { GatewayError } from '../../model/error';
 import { isObject, readBoolean, type JsonObject } from '../../model/json';
 import { trusted, safeMessage } from '../../model/safe-message';
 
-/** Records of a full page: what releases that clip give at most. */
+/** Records in a full page: the maximum of releases that limit pages. */
 export const PAGE_SIZE = 200;
 
-/** One page of active sessions, whichever of its spellings the release uses (appliance-api.md, "Active user record"; field-notes.md). */
+/** One page of active sessions, independent of the spelling of the release (appliance-api.md, "Active user record"; field-notes.md). */
 export interface SessionPage {
   records: JsonObject[];
-  /** Records that match in all, where the appliance tells. */
+  /** Number of all matching records, if the appliance reports it. */
   total: number | undefined;
-  /** Whether this is the last page, where the appliance tells. */
+  /** Whether this is the last page, if the appliance reports it. */
   isLast: boolean | undefined;
   loginPermission: boolean | undefined;
 }
 
-/** Reads one page. Errors: `BAD_RESPONSE` when it is no listing of sessions. */
+/** Reads one page. Errors: `BAD_RESPONSE` for a document that is not a list of sessions. */
 export function parseSessionPage(document: JsonObject): SessionPage {
   const users = document['active-users'];
   if (!isObject(users)) throw createListError('has no active-users');
@@ -34,7 +34,7 @@ export function getSessionId(record: JsonObject): string {
 }
 
 function parseRecords(list: unknown): JsonObject[] {
-  // The array is missing when there is no session; a single one may stand alone.
+  // Without sessions the array is missing; a single session may come without an array.
   if (list === undefined || list === null || list === '') return [];
   const records: unknown[] = Array.isArray(list) ? list : [list];
   for (const record of records) {
@@ -58,7 +58,11 @@ function toCount(value: unknown): number | undefined {
 }
 
 function createListError(problem: string): GatewayError {
-  return new GatewayError('BAD_RESPONSE', safeMessage`The list of sessions ${trusted(problem)}. Nothing was concluded from it.`, {
-    sent: true,
-  });
+  return new GatewayError(
+    'BAD_RESPONSE',
+    safeMessage`The session list from the appliance ${trusted(problem)}. Check the URL and the release. The list was discarded.`,
+    {
+      sent: true,
+    },
+  );
 }

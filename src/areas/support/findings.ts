@@ -3,52 +3,44 @@ import { isObject, type JsonObject } from '../../model/json';
 import type { OperationContext, Finding, SupportInfo } from '../../model/operation-context';
 import { encodedPath } from '../../model/path';
 
-/** Minutes without use: a flow that asks less often logs in each time, and each login is a second. */
+/** With a shorter idle limit, a flow that polls less often logs in for each request, which takes about a second. */
 const MIN_IDLE_MINUTES = 10;
-/** Logins an hour that are more than keys should need. */
+/** API keys should not need more logins per hour. */
 const MAX_LOGINS_PER_HOUR = 6;
 const MIN_LOGINS_TO_REPORT = 5;
 const REALMS = '/api/v1/configuration/administrators/admin-realms/realm';
 const ROLES = '/api/v1/configuration/administrators/admin-roles/admin-role';
 
-/** What in the settings should be another way, as far as they tell it. */
+/** Returns advice on the settings and the number of logins. */
 export function collectFindings({ settings, counters }: SupportInfo, now = Date.now()): Finding[] {
   const { url, login, tls, proxy, permissions, pin } = settings;
   const checks = [
     [
       isObject(tls) && tls['verified'] === false,
       'tls-not-verified',
-      'The certificate of the appliance is not verified: its password goes to whoever answers. Add its CA to the TLS configuration, and switch verification on.',
+      'The certificate of the appliance is not verified, so the password can reach another server. Add its CA to the TLS configuration, and switch verification on.',
     ],
-    [
-      login === 'legacy',
-      'legacy-login',
-      'The legacy login is on its way out: releases from 22.7R2.1 on do not have it. Choose the realm login.',
-    ],
-    [
-      login === 'key',
-      'pasted-key',
-      'The API key was pasted: it ends with its time limit, and nothing here can renew it. Choose the realm login.',
-    ],
+    [login === 'legacy', 'legacy-login', 'Releases from 22.7R2.1 do not support the legacy login. Choose the realm login.'],
+    [login === 'key', 'pasted-key', 'The pasted API key expires and cannot be renewed. Choose the realm login.'],
     [
       typeof url === 'string' && url.startsWith('http:'),
       'plain-http',
-      'The appliance is asked without TLS. That is for a simulator on the same machine only.',
+      'The URL has no TLS. Use http:// only for a simulator on the same machine.',
     ],
     [
       isObject(proxy) && proxy['account'] === true && proxy['encrypted'] === false,
       'proxy-password-in-clear',
-      'The account of the proxy goes to it in clear. Give the address of the proxy with https://, if it can do that.',
+      'The proxy password is sent in clear text. Use https:// for the proxy, if it supports it.',
     ],
     [
       permissions === 'full' && pin === false,
       'no-guard-rails',
-      'Any flow may do anything to whichever appliance answers. Enter its serial number as identity pin, and choose permissions that are enough.',
+      'Any flow can make any change, on any appliance that answers. Enter the serial number as identity pin, and limit the permissions.',
     ],
     [
       loginsPerHour(counters, now) > MAX_LOGINS_PER_HOUR && counters.logins > MIN_LOGINS_TO_REPORT,
       'many-logins',
-      'There are more logins than one every ten minutes: keys end early, or are refused. Raise the session time limit of the role of this account.',
+      'There is more than one login every ten minutes, because keys end early or are rejected. Raise the session time limit of the role of this account.',
     ],
   ] as const;
   return checks.flatMap(([isProblem, code, text]) => (isProblem ? [{ code, text }] : []));
@@ -58,7 +50,7 @@ function loginsPerHour({ logins, since }: SupportInfo['counters'], now: number):
   return logins / Math.max(1, (now - Date.parse(since)) / 3_600_000);
 }
 
-/** The shortest idle time limit of the roles that the realm of our account leads to. Errors: none; what may not be read is not told. */
+/** Finds the shortest idle limit of the roles in the realm of the account. Errors: `ABORTED`; unreadable parts are skipped. */
 export async function findShortIdleTimeout(call: OperationContext, realm: string | undefined): Promise<Finding[]> {
   if (realm === undefined) return [];
   try {
@@ -69,7 +61,7 @@ export async function findShortIdleTimeout(call: OperationContext, realm: string
     const limits = await Promise.all(names.map((role) => readIdleMinutes(call, role)));
     const shortest = Math.min(...limits);
     if (shortest >= MIN_IDLE_MINUTES) return [];
-    const text = `A role of the realm ends keys after ${shortest} minutes without use: a flow that asks less often logs in each time. Raise its idle timeout, or give this account a role of its own.`;
+    const text = `A role of the realm ends keys after ${shortest} idle minutes, so a flow that polls less often logs in each time. Raise its idle timeout, or give this account a separate role.`;
     return [{ code: 'short-idle-limit', text }];
   } catch (thrown) {
     if (asGatewayError(thrown).code === 'ABORTED') throw thrown;

@@ -12,7 +12,7 @@ export interface SupportBundle {
   readonly format: 'gateway-support/1';
   readonly at: string;
   readonly versions: Readonly<Record<string, string>>;
-  /** Model and release, or why they could not be read. */
+  /** Model and release, or the reason why they could not be read. */
   readonly appliance: JsonObject;
   readonly settings: JsonObject;
   readonly counters: object;
@@ -21,11 +21,11 @@ export interface SupportBundle {
 }
 
 /**
- * Everything that whoever helps wants to know, and nothing that they must not: no secret, no name, address, account, serial number or place. Made
- * also of an appliance that does not answer. Errors: `ABORTED`.
+ * Collects diagnostics for support, without secrets, names, addresses, accounts, serial numbers or file paths. Works without a
+ * connection to the appliance. Errors: `ABORTED`.
  */
 export async function createSupportBundle(call: OperationContext): Promise<SupportBundle> {
-  // Before anything is asked for its sake.
+  // Read first, so that the requests below do not appear in the bundle.
   const { settings, counters, exchanges, host } = call.supportInfo;
   const { appliance, isUnreachable } = await readAppliance(call);
   const idle = isUnreachable ? [] : await findShortIdleTimeout(call, call.settings.realm || undefined);
@@ -42,7 +42,7 @@ export async function createSupportBundle(call: OperationContext): Promise<Suppo
   };
 }
 
-/** What it tells of itself, or why it does not; `away` where nothing else need be asked. */
+/** Reads model and release, or the error; `isUnreachable` means that further requests would fail too. */
 async function readAppliance(call: OperationContext): Promise<{ appliance: JsonObject; isUnreachable: boolean }> {
   try {
     const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' });

@@ -5,7 +5,7 @@ import { isObject } from '../../model/json';
 
 const PACKAGE = '@gateway-admin/node-red';
 
-/** What this runs on, and by which releases. */
+/** Returns the versions of the package, Node.js and undici, and the platform. */
 export function readVersions(): Record<string, string> {
   return {
     package: findPackageVersion(__dirname),
@@ -15,7 +15,7 @@ export function readVersions(): Record<string, string> {
   };
 }
 
-/** Ours, of the folder above that is this package: compiled it is one further down. */
+/** Finds the version of this package in a parent folder; compiled code is one folder deeper. */
 export function findPackageVersion(from: string): string {
   for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
     const version = readVersion(join(folder, 'package.json'), PACKAGE);

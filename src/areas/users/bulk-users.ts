@@ -8,33 +8,33 @@ import type { OperationContext, Fields } from '../../model/operation';
 import { trusted, safeMessage } from '../../model/safe-message';
 import { LocalUsers } from './local-users';
 
-/** The subject of an operation on users, as it came, and what holds for all of them. */
+/** The raw users of an operation and the fields for all of them. */
 interface BulkUsersInput {
   readonly server: string;
   readonly username: string | JsonObject | (string | JsonObject)[];
   readonly max: number;
 }
 
-/** One user that an operation is about. */
+/** One user of an operation. */
 export interface UserItem {
   readonly username: string;
-  /** What is to be sent of it besides its name: every value as the interface wants it. */
+  /** Fields to send in addition to the name, with values as the API expects them. */
   readonly fields: JsonObject;
 }
 
-/** What an operation does with one user. */
+/** Runs the operation for one user. */
 type UserWork<R> = (users: LocalUsers, item: UserItem, call: OperationContext) => Promise<R>;
 
 export interface BulkUsersOptions {
-  /** Fields that an item may have of its own; without them, names alone count. */
+  /** Fields that an item may set itself; without them only names are read. */
   readonly fields?: Fields;
-  /** In words what is wrong with an item, or undefined. */
+  /** Returns the problem with an item, or undefined. */
   readonly check?: (item: UserItem) => string | undefined;
 }
 
 /**
- * One user, or an array of them as *many*, `item` being the name. All are looked at before anything is sent. Errors: `BAD_INPUT` naming
- * the item, `LIMIT` for more than `max`.
+ * Runs the work for one user, or for each user of an array with a bulk result whose `item` is the name. All users are checked before
+ * anything is sent. Errors: `BAD_INPUT` naming the item, `LIMIT` for more users than `max`.
  */
 export async function forEachUser<R>(
   input: BulkUsersInput,
@@ -55,7 +55,7 @@ export async function forEachUser<R>(
   if (items.length > max) {
     throw new GatewayError(
       'LIMIT',
-      safeMessage`${items.length} users were given, but at most ${max} may be changed at once: nothing was done. Give fewer, or raise max (Most users).`,
+      safeMessage`${items.length} users were given, but max is ${max}. Nothing was done. Give fewer, or raise max (Max users).`,
       { sent: false },
     );
   }
@@ -67,7 +67,7 @@ export async function forEachUser<R>(
   );
 }
 
-/** Makes one user so, or each of several. The data of one is the user as it stands. */
+/** Gives one user or each user of an array the given fields. The data of a single user is the user after the change. */
 export async function ensureUsers(
   { 'set-password': setPassword = false, ...input }: BulkUsersInput & { readonly 'set-password'?: boolean },
   call: OperationContext,
@@ -98,21 +98,21 @@ function readItem(rawItem: string | JsonObject, name: string, { common, options,
   if ((typeof username !== 'string' && typeof username !== 'number') || username === '')
     throw badInput(safeMessage`${trusted(name)} has no username. Nothing was sent.`);
   const item = { username: String(username), fields: options.fields ? mergeFields(itemFields, common, name, options.fields, ignored) : {} };
-  // A name that cannot stand in an address is told while nothing has happened yet.
+  // Builds the path now, so that an invalid name fails before anything is sent.
   users.userPath(item.username);
   const problem = options.check?.(item);
   if (problem !== undefined) throw badInput(safeMessage`${trusted(name)} ${trusted(problem)}`);
   return item;
 }
 
-/** Some releases list users as `{ name, href }`, with or without a link: that names one too. */
+/** Accepts `{ name, href }`, the form in which some releases list users. */
 function normalizeUsername(rawItem: JsonObject): JsonObject {
   if (Object.hasOwn(rawItem, 'username') || (typeof rawItem['href'] !== 'string' && rawItem['href'] !== null)) return rawItem;
   const { name: username, ...itemFields } = rawItem;
   return { username, ...itemFields };
 }
 
-/** Those of the item, then those for all. */
+/** Merges the fields for all users with those of the item, which win. */
 function mergeFields(itemFields: JsonObject, common: JsonObject, name: string, fields: Fields, ignored: Set<string>): JsonObject {
   const read: Record<string, unknown> = { ...common };
   for (const [key, value] of Object.entries(itemFields)) {
@@ -124,16 +124,18 @@ function mergeFields(itemFields: JsonObject, common: JsonObject, name: string, f
   return { ...toTextValues(known), ...assertNoDuplicates(more as JsonObject, known, name) };
 }
 
-/** The user as the interface wants it: every value that it names is text. */
+/** Converts booleans to text, as the API expects. */
 function toTextValues(known: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(known).map(([key, value]) => [key, typeof value === 'boolean' ? toBooleanText(value) : value]));
 }
 
-/** Fields that the interface does not name, as they are. */
+/** Returns `more`. Errors: `BAD_INPUT` for a key that is also a field. */
 function assertNoDuplicates(more: JsonObject, known: JsonObject, name: string): JsonObject {
   const duplicate = Object.keys(more).find((key) => key === 'username' || Object.hasOwn(known, key));
   if (duplicate !== undefined)
-    throw badInput(safeMessage`more.${duplicate} is given beside the field of that name, for ${trusted(name)}. Give it once.`);
+    throw badInput(
+      safeMessage`more.${duplicate} duplicates the field of that name for ${trusted(name)}. Give it only once. Nothing was sent.`,
+    );
   return more;
 }
 

@@ -17,30 +17,30 @@ const serverField = requiredField(
   textField('Auth server', 'Name of the local authentication server.', { example: 'System Local', names: 'local-server' }),
 );
 const usernameField = requiredField(textField('User', 'User name of the local user.', { example: 'j.doe', names: 'local-user' }));
-const passwordField = textField('Password', 'Password in clear; it is never given back.', { secret: true });
+const passwordField = textField('Password', 'Password in clear text. It is never returned.', { secret: true });
 
-/** What a user has besides name and password; booleans travel as text (appliance-api.md, "Local user"). */
+/** Fields of a user besides name and password; booleans are sent as text (appliance-api.md, "Local user"). */
 const settingsFields = {
   fullname: textField('Full name', 'Name shown to administrators.'),
   enabled: booleanField('Enabled', 'Whether the user may sign in.'),
   'console-access': booleanField('Console access', 'Whether the user may use the console.'),
-  'change-password-at-signin': booleanField('Change password', 'Whether a new password has to be chosen at the next sign-in.'),
+  'change-password-at-signin': booleanField('Change password', 'Whether the user must choose a new password at the next sign-in.'),
   'one-time-use': booleanField('One-time use', 'Whether the account is disabled after the first sign-in.'),
 };
 
 const userFields = { 'password-cleartext': { ...passwordField, perItem: true } as const, ...settingsFields };
-const moreField = objectField('More', 'Further fields of a user that this release has, such as `user-timezone`; sent as they are.', {
+const moreField = objectField('More', 'Other fields that users have in this release, such as `user-timezone`; sent unchanged.', {
   example: { 'user-timezone': 'Europe/Berlin' },
 });
-const maxField = numberField('Most users', 'When an array has more users than this, nothing is done (LIMIT).', {
+const maxField = numberField('Max users', 'If an array has more users than this, nothing is done (LIMIT).', {
   guard: true,
   default: 25,
   range: 'count',
 });
-/** For the operations on one user or several. */
+/** The subject of operations on one or several users. */
 const usersField = subjectField(
   requiredField(
-    namesField('User', 'A user name, or an array of names or users: then each is done by itself, and the results name the users.', {
+    namesField('User', 'A user name, or an array of names or users. An array has one result per user.', {
       example: 'j.doe',
       names: 'local-user',
     }),
@@ -61,7 +61,7 @@ export const usersArea = defineArea({
     list: defineOperation({
       effect: 'read',
       label: 'List users',
-      help: 'All local users of one authentication server.',
+      help: 'Lists all local users of one authentication server.',
       summary: { found: '__n__ users of __server__.', 'found-one': '1 user of __server__.' },
       data: 'array of users',
       fields: { server: subjectField(serverField) },
@@ -71,7 +71,7 @@ export const usersArea = defineArea({
     get: defineOperation({
       effect: 'read',
       label: 'Get a user',
-      help: 'One local user. The password is not part of it.',
+      help: 'Reads one local user, without the password.',
       summary: { done: 'Read the user __username__.' },
       data: 'user',
       fields: { server: serverField, username: subjectField(usernameField) },
@@ -114,7 +114,7 @@ export const usersArea = defineArea({
     update: defineOperation({
       effect: 'write',
       label: 'Update users',
-      help: 'Changes fields of a user that exists, or of each of an array; what is not given stays. It never creates one.',
+      help: 'Changes the given fields of an existing user, or of each user of an array. It never creates a user.',
       summary: {
         done: 'Updated the user __username__.',
         many: 'Updated __ok__ of __total__ users',
@@ -132,7 +132,7 @@ export const usersArea = defineArea({
     enable: defineOperation({
       effect: 'write',
       label: 'Enable users',
-      help: 'Lets a user, or each of an array, sign in again. It never creates one.',
+      help: 'Lets a user, or each user of an array, sign in again. It never creates a user.',
       summary: {
         done: 'Enabled the user __username__.',
         many: 'Enabled __ok__ of __total__ users',
@@ -148,7 +148,7 @@ export const usersArea = defineArea({
     disable: defineOperation({
       effect: 'write',
       label: 'Disable users',
-      help: 'Keeps a user, or each of an array, from signing in. Sessions that are open stay open: end them with the sessions node.',
+      help: 'Keeps a user, or each user of an array, from signing in. Open sessions stay open: end them with the sessions node.',
       summary: {
         done: 'Disabled the user __username__.',
         many: 'Disabled __ok__ of __total__ users',
@@ -164,18 +164,18 @@ export const usersArea = defineArea({
     ensure: defineOperation({
       effect: 'write',
       label: 'Ensure users',
-      help: 'Makes a local user, or each of an array, so: creates one that is missing, writes only what differs, reads back, and tells what it did in `msg.envelope.changed` and `msg.envelope.diff`. The password is sent only to a new user, or with Set the password.',
+      help: 'Gives a local user, or each user of an array, the given fields: it creates a missing user, writes only differences, reads back, and reports them in `msg.envelope.changed` and `msg.envelope.diff`. The password is sent only for a new user, or with Set the password.',
       summary: {
-        done: 'Made the user __username__ as given.',
-        unchanged: 'The user __username__ was as given already.',
-        many: '__ok__ of __total__ users are as given',
-        gone: '; __n__ have no place on this appliance',
-        'gone-one': '; 1 has no place on this appliance',
-        planned: 'Would make __n__ users as given.',
-        'planned-one': 'Would make 1 user as given.',
-        none: 'All users are as given already.',
+        done: 'Gave the user __username__ the given fields.',
+        unchanged: 'The user __username__ already had the given fields.',
+        many: '__ok__ of __total__ users have the given fields',
+        gone: '; __n__ cannot exist on this appliance',
+        'gone-one': '; 1 cannot exist on this appliance',
+        planned: 'Would give __n__ users the given fields.',
+        'planned-one': 'Would give 1 user the given fields.',
+        none: 'All users already have the given fields.',
       },
-      data: 'user as it stands afterwards; for an array many',
+      data: 'user after the change; for an array many',
       fields: {
         server: serverField,
         username: usersField,
@@ -183,7 +183,7 @@ export const usersArea = defineArea({
         more: moreField,
         'set-password': booleanField(
           'Set the password',
-          'Sends the password to a user that exists too, each time: it cannot be compared.',
+          'Also sends the password for an existing user, each time, because it cannot be compared.',
           {
             guard: true,
           },
@@ -196,10 +196,10 @@ export const usersArea = defineArea({
     delete: defineOperation({
       effect: 'destroy',
       label: 'Delete users',
-      help: 'Deletes a local user, or each of an array, for good.',
+      help: 'Deletes a local user, or each user of an array, permanently.',
       summary: {
         done: 'Deleted the user __username__.',
-        unchanged: 'The user __username__ was not there.',
+        unchanged: 'The user __username__ did not exist.',
         many: 'Deleted __ok__ of __total__ users',
         planned: 'Would delete __n__ users.',
         'planned-one': 'Would delete 1 user.',

@@ -8,14 +8,14 @@ import { safeMessage, type SafeMessage } from '../../model/safe-message';
 
 const serverPath = (server: string): string => encodedPath`/api/v1/configuration/authentication/auth-servers/auth-server/${server}`;
 
-/** The local users of one authentication server (appliance-api.md, "Local user"). What is not there is told from what it is not in. */
+/** The local users of one authentication server (appliance-api.md, "Local user"). Errors name a missing server or a missing user. */
 export class LocalUsers {
   readonly #server: string;
   readonly #path: string;
   readonly #call: OperationContext;
   #serverExists: Promise<boolean | undefined> | undefined;
 
-  /** `call` is that of the operation; whoever works on one of many gives that one's own. */
+  /** `call` is the context of the operation; methods take the context of an item. */
   constructor(server: string, call: OperationContext) {
     this.#server = server;
     this.#path = serverPath(server);
@@ -26,7 +26,7 @@ export class LocalUsers {
     return `${this.#path}/local/users/user${encodedPath`/${username}`}`;
   }
 
-  /** All of them. Some releases have the list one level up (field-notes.md, "Local users"). */
+  /** Lists all users. Some releases have the list one level up (field-notes.md, "Local users"). */
   async list(): Promise<JsonObject[]> {
     try {
       return parseUsers(await this.#call.read({ method: 'GET', path: `${this.#path}/local/users/user` }));
@@ -42,7 +42,7 @@ export class LocalUsers {
     return this.#explainNotFound(username, async () => withoutPassword(await call.read({ method: 'GET', path: this.userPath(username) })));
   }
 
-  /** Undefined for a user that is not there, on a server that is. */
+  /** Returns undefined for a missing user on an existing server. */
   async find(username: string): Promise<JsonObject | undefined> {
     try {
       return await this.get(username);
@@ -56,7 +56,7 @@ export class LocalUsers {
     return this.#explainNotFound(undefined, () => call.write({ method: 'POST', path: `${this.#path}/local/users/user`, body: user }));
   }
 
-  /** `missingOk`: a user that is not there is as good as deleted, unless its server is not there either: that is a slip. */
+  /** `missingOk`: a missing user counts as deleted, but a missing server is an error. */
   delete(username: string, missingOk: boolean, call = this.#call): Promise<WriteResult> {
     const path = this.userPath(username);
     return this.#runExclusively(path, call, async () => {
@@ -72,13 +72,15 @@ export class LocalUsers {
     });
   }
 
-  /** Makes a user so. The password cannot be compared: it is sent to a new user, or where it is to be set. */
+  /** Gives a user the given fields. The password cannot be compared, so it is sent only for a new user or with `setPassword`. */
   async ensure(username: string, fields: JsonObject, setPassword: boolean, call = this.#call): Promise<EnsureResult> {
     const hasPassword = fields['password-cleartext'] !== undefined;
-    if (setPassword && !hasPassword) throw badInput('set-password is set, but there is no password-cleartext to set. Nothing was sent.');
+    if (setPassword && !hasPassword) throw badInput('set-password is set, but password-cleartext is missing. Nothing was sent.');
     const body = (present: JsonObject | undefined): JsonObject => {
       if (present || hasPassword) return { username, ...fields };
-      throw badInput(safeMessage`The user ${JSON.stringify(username)} does not exist, and cannot be created without password-cleartext.`);
+      throw badInput(
+        safeMessage`The user ${JSON.stringify(username)} does not exist and cannot be created without password-cleartext. Nothing was sent.`,
+      );
     };
     const ensureRequest = {
       path: this.userPath(username),
@@ -91,8 +93,8 @@ export class LocalUsers {
   }
 
   /**
-   * Changes a user that is there: a PUT to a new path would create one, so it is read first. One field goes to its own path; with
-   * several, everything that was read goes back, since a release may take what is missing for empty.
+   * Changes an existing user. It reads the user first, because a PUT to a new path would create one. One field goes to its own path.
+   * Several fields go back with the whole user, because some releases clear missing fields.
    */
   change(username: string, changes: JsonObject, call = this.#call): Promise<WriteResult> {
     const path = this.userPath(username);
@@ -105,12 +107,12 @@ export class LocalUsers {
     });
   }
 
-  /** Two changes of one user at once would each put back what the other one has changed. */
+  /** Serializes changes of one user, because each writes back what it read. */
   #runExclusively<T>(path: string, call: OperationContext, work: () => Promise<T>): Promise<T> {
-    return call.runExclusive(path, work, { isBrief: true, abortMessage: 'Cancelled while it waited for another change of this user.' });
+    return call.runExclusive(path, work, { isBrief: true, abortMessage: 'Canceled while it waited for another change of this user.' });
   }
 
-  /** After a 404 looks whether it is the server or the user that is not there: the appliance tells both alike. */
+  /** Looks the server up after a 404, because the appliance answers 404 for a missing server and for a missing user. */
   async #explainNotFound<T>(username: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -136,7 +138,7 @@ export class LocalUsers {
     return safeMessage`The user ${JSON.stringify(username)} does not exist on the ${server}. Check the user name.`;
   }
 
-  /** Undefined when it cannot be seen. */
+  /** Returns undefined if the server cannot be read. */
   async #checkServer(): Promise<boolean | undefined> {
     try {
       await this.#call.read({ method: 'GET', path: this.#path }, { isLookup: true });
@@ -147,23 +149,27 @@ export class LocalUsers {
   }
 }
 
-/** Errors: `BAD_RESPONSE` when what stands there is no list of users. */
+/** Reads a list of users. Errors: `BAD_RESPONSE` for other content. */
 function parseUsers(document: JsonObject): JsonObject[] {
   const container = document['users'] ?? document;
   const list = (isObject(container) ? container['user'] : container) ?? [];
   const users = (Array.isArray(list) ? (list as unknown[]) : [list]).map(normalizeListedUser);
   if (users.every((user): user is JsonObject => isObject(user) && (users.length > 1 || !isLink(user)))) return users.map(withoutPassword);
-  throw new GatewayError('BAD_RESPONSE', 'The appliance answered a list of users that holds something else.', { sent: true });
+  throw new GatewayError(
+    'BAD_RESPONSE',
+    'The list of users from the appliance contains something else than users. The list was discarded.',
+    { sent: true },
+  );
 }
 
-/** Of some there is a name alone: `{ name, href: null }`, as of whatever else is listed so. */
+/** Turns a name without a link into `{ name, href: null }`, as in other lists. */
 function normalizeListedUser(user: unknown): unknown {
   const record = typeof user === 'string' ? { name: user } : user;
   if (!isObject(record) || typeof record['name'] !== 'string' || Object.hasOwn(record, 'username')) return record;
   return { ...record, href: typeof record['href'] === 'string' ? record['href'] : null };
 }
 
-/** A collection that is elsewhere. */
+/** Whether an item is only a link to another collection. */
 function isLink(item: JsonObject): boolean {
   return Object.keys(item).join() === 'href';
 }
@@ -172,7 +178,7 @@ function withoutPassword(user: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(user).filter(([name]) => !/^password-(cleartext|encrypted)$/.test(name)));
 }
 
-/** What was read, without the password: in clear it never goes back, and in whatever other form it must not meet a new one. */
+/** Returns the user without the clear-text password, and without the encrypted one beside a new password. */
 function toUpdateBase(present: JsonObject, changes: JsonObject): JsonObject {
   const rest = withoutPassword(present);
   const encryptedPassword = present['password-encrypted'];

@@ -11,8 +11,8 @@ import { createClusterMember } from '../../helpers/member';
 
 const bodyOf = (text: string | undefined): unknown => JSON.parse(text ?? 'null');
 
-describe('administrators', () => {
-  it('are shut out of a realm by source address', async () => {
+describe('administrators operations', () => {
+  it('locks administrators out of a realm by source address', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '198.51.100.0', netmask: '255.255.255.0' });
     await gateway.run('administrators.set-source-ip-mode', { realm: 'Admin Users', customized: 'selected-ip', 'prove-login': false });
@@ -22,7 +22,7 @@ describe('administrators', () => {
     expect(error.code).toBe('FORBIDDEN');
   });
 
-  it('get their role by rules whose booleans travel as text', async () => {
+  it('sends booleans in role mapping rules as text', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const rules = {
       'user-selects-role': false,
@@ -35,7 +35,7 @@ describe('administrators', () => {
     });
   });
 
-  it('have session options under a role with a leading dot', async () => {
+  it('sets session options of a role whose name starts with a dot', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('administrators.set-session-options', { role: '.Administrators', 'idle-timeout': 20, 'prove-login': false });
     expect(listRequestLines(simulator)).toEqual([
@@ -45,7 +45,7 @@ describe('administrators', () => {
   });
 });
 
-describe('the policy appliance', () => {
+describe('policy operations', () => {
   const enforcer = {
     name: 'Edge / 1',
     'serial-number': ['0123'],
@@ -53,7 +53,7 @@ describe('the policy appliance', () => {
     contosoos: { 'location-group': 'Default', 'password-encrypted': 'x' },
   };
 
-  it('gets an enforcer as it is, under the vendor that its tree tells', async () => {
+  it('sends an enforcer unchanged, under the vendor found in the policy tree', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ vendor: 'contoso' });
     await gateway.run('policy.add-enforcer', { enforcer });
     await gateway.run('policy.add-enforcer', { enforcer: { ...enforcer, name: 'Second' } });
@@ -66,7 +66,7 @@ describe('the policy appliance', () => {
     expect(bodyOf(listRequests(simulator)[1]?.body)).toEqual(enforcer);
   });
 
-  it('names both candidates when it cannot tell the vendor', async () => {
+  it('fails with both candidates when the policy tree has two vendors', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ vendor: 'contoso' });
     await gateway.run('system.info');
     simulator.fault({
@@ -80,7 +80,7 @@ describe('the policy appliance', () => {
     expect(listRequestLines(simulator).at(-1)).toContain('/contoso-enforcer/');
   });
 
-  it('has RADIUS and SNMP clients with any name', async () => {
+  it('reads, sets and deletes RADIUS and SNMP clients with any name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const client = { name: 'Switch 3/1 @lab', 'location-group': 'Default' };
     await gateway.run('policy.set-radius-client', { name: client.name, client });
@@ -92,8 +92,8 @@ describe('the policy appliance', () => {
   });
 });
 
-describe('licences', () => {
-  it('are read and pulled; an empty JSON object is the body', async () => {
+describe('license operations', () => {
+  it('reads leases and named users, and pulls the state with an empty JSON object as body', async () => {
     const server = await startTestSimulator({ role: 'license-server' });
     expect((await gatewayFor(server).run('license.lease-info')).data).toHaveProperty('leased-license-counts');
     const client = await startTestSimulator({ role: 'license-client' });
@@ -102,7 +102,7 @@ describe('licences', () => {
     expect(listRequests(client)[0]?.body).toBe('{}');
   });
 
-  it('lose named users on a server by client kind, elsewhere with their sessions', async () => {
+  it('removes named users by client kind on a license server, and with their sessions elsewhere', async () => {
     const server = await startTestSimulator({ role: 'license-server' });
     const onServer = gatewayFor(server);
     const kinds = Object.keys((await onServer.run('license.list-named-users')).data as object);
@@ -126,7 +126,7 @@ describe('licences', () => {
     });
   });
 
-  it('say before anything is sent when both ways are mixed', async () => {
+  it('rejects client-kind together with delete-active-sessions before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['remove-named-users', 'remove-all-named-users']) {
       const users = operation === 'remove-named-users' ? { users: ['a'] } : {};
@@ -140,10 +140,10 @@ describe('licences', () => {
   });
 });
 
-describe('the cluster', () => {
+describe('cluster operations', () => {
   const member = createClusterMember('node c');
 
-  it('fails over, and an Active/Active one says in its own words that it cannot', async () => {
+  it('fails an Active/Passive cluster over, and passes on the refusal of an Active/Active cluster', async () => {
     const passive = await startSimulatorWithGateway({ cluster: 'active-passive' });
     const owner = async (): Promise<unknown> =>
       ((await passive.gateway.run('cluster.status')).data as Record<string, unknown>)['external-vip-owner'];
@@ -155,7 +155,7 @@ describe('the cluster', () => {
     expect([error.code, error.message]).toEqual(['REJECTED', expect.stringMatching(/Active-Passive/i)]);
   });
 
-  it('is created, joined, extended and reduced', async () => {
+  it('creates, joins, extends and reduces a cluster', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('cluster.create', { 'cluster-name': 'edge', 'cluster-password': 'geheim & sicher', 'member-name': 'node a' });
     await gateway.run('cluster.add-member', member);
@@ -175,7 +175,7 @@ describe('the cluster', () => {
     ['member-ip', '10.10.0'],
     ['member-netmask', '255.0.255.0'],
     ['member-external-gateway', 'gateway'],
-  ])('checks %s before it sends', async (field, value) => {
+  ])('rejects an invalid %s before sending anything', async (field, value) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('cluster.add-member', { ...member, [field]: value }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining(field)]);

@@ -19,8 +19,8 @@ const isUpload = ({ method }: { method: string }): boolean => method === 'POST';
 const PASSWORD = 'Grün & "blau"';
 const fixture = (name: string): Buffer => readFileSync(join(__dirname, '../../fixtures', name));
 
-describe('an upload with prove', () => {
-  it('ends when the handshake shows the certificate, however late', async () => {
+describe('certificate upload with prove', () => {
+  it('waits until the handshake shows the new certificate', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const other = selfSigned();
     // It appears only after somebody has looked.
@@ -36,7 +36,7 @@ describe('an upload with prove', () => {
     expect(envelope.served).not.toHaveProperty('chain');
   });
 
-  it('is CONFLICT when it does not in time, and tells that the certificate was taken', async () => {
+  it('fails with CONFLICT and says that the certificate was accepted when it is not served in time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = { cert: fixture('device.p12'), password: PASSWORD, prove: true, 'prove-within': 0.01 };
     const error = await expectFailure(gateway.run('certificates.upload', input));
@@ -46,21 +46,21 @@ describe('an upload with prove', () => {
       cause: { changed: true, expected, served: { fingerprint256: fingerprint(simulator.ca) } },
     });
     expect(error.message).toMatch(
-      /^The appliance took the certificate, but after 0\.01 s the handshake still shows CN=Gateway \S+, good until \d{4}-\S+Z\. Check which interface has it, and /,
+      /^The appliance accepted the certificate, but after 0\.01 s the handshake still shows CN=Gateway \S+, valid until \d{4}-\S+Z\. Check that the interface behind the URL /,
     );
     expect(error.cause?.served).not.toHaveProperty('chain');
     expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
   });
 
-  it('is CONFLICT where no handshake is to be had in time', async () => {
+  it('fails with CONFLICT when no TLS handshake succeeds in time', async () => {
     const away = await startTestSimulator();
     await away.close();
     const error = await expectFailure(waitUntilServed('AA', 0.01, createRunContext({ url: `https://127.0.0.1:${away.port}` })));
     expect(error).toMatchObject({ code: 'CONFLICT', details: { sent: true, extra: { expected: 'AA', served: null } } });
-    expect(error.message).toMatch(/^The appliance took the certificate, but after 0\.01 s no handshake was to be had: .*refused/);
+    expect(error.message).toMatch(/^The appliance accepted the certificate, but after 0\.01 s no handshake succeeded: .*refused/);
   });
 
-  it('looks again after a quarter of a second, then less often, and can be cancelled in between', async () => {
+  it('checks again after 250 ms, then at growing intervals, and stops when canceled', async () => {
     const pauses = vi.spyOn(globalThis, 'setTimeout');
     onTestFinished(() => pauses.mockRestore());
     const simulator = await startTestSimulator();
@@ -68,10 +68,10 @@ describe('an upload with prove', () => {
     const proving = expectFailure(waitUntilServed('AA', 60, createRunContext(simulator, { signal: cancel })));
     await expect.poll(() => pauses.mock.calls.map(([, ms]) => ms)).toEqual(expect.arrayContaining([250, 500]));
     cancel.abort();
-    expect(await proving).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for the certificate.' });
+    expect(await proving).toMatchObject({ code: 'ABORTED', message: 'Canceled while it waited for the certificate.' });
   });
 
-  it('is over at once where it is cancelled already, or where there is no TLS', async () => {
+  it('fails at once when the message is already canceled or the appliance has no TLS', async () => {
     const cancel = new LightAbortController();
     cancel.abort();
     expect(await expectFailure(waitUntilServed('AA', 60, createRunContext(await startTestSimulator(), { signal: cancel })))).toMatchObject({
@@ -81,30 +81,30 @@ describe('an upload with prove', () => {
     expect((await expectFailure(waitUntilServed('AA', 60, createRunContext({ url: 'http://127.0.0.1:1' })))).code).toBe('BAD_CONFIG');
   });
 
-  it('can be cancelled, which does not take the certificate back', async () => {
+  it('stops waiting when canceled and leaves the certificate on the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     const cancel = new AbortController();
     simulator.onHandshake(() => setTimeout(() => cancel.abort(), 20));
     const input = { cert: fixture('device.p12'), password: PASSWORD, prove: true };
     const error = await expectFailure(gateway.run('certificates.upload', input, cancel.signal));
-    expect(error).toMatchObject({ code: 'ABORTED', message: expect.stringMatching(/^Cancell?ed/) as string });
+    expect(error).toMatchObject({ code: 'ABORTED', message: expect.stringMatching(/^Canceled/) as string });
     expect([...simulator.state.certificates.device.keys()]).toContain('vpn.example.com');
   });
 
-  it('sends nothing when there would be nothing to compare with', async () => {
+  it('sends nothing when the certificate cannot be read for the comparison', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const cert of [fixture('device-rc2.p12'), Buffer.from('no certificate')]) {
       const error = await expectFailure(gateway.run('certificates.upload', { cert, password: PASSWORD, prove: true }));
       expect(error.code).toBe('BAD_INPUT');
       expect(error.message).toMatch(
-        /^prove is set, but the certificate cannot be read here \(.+\), so there would be nothing to compare with\. Nothing was sent\.$/,
+        /^prove is set, but the certificate cannot be read here \(.+\), so the served certificate could not be compared with it\. Nothing was sent\.$/,
       );
     }
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('looks at nothing in a dry run', async () => {
+  it('makes no handshake in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     let looks = 0;
     simulator.onHandshake(() => looks++);
@@ -113,7 +113,7 @@ describe('an upload with prove', () => {
     expect(looks).toBe(0);
   });
 
-  it.each(['base64', 'text'])('proves a signed one that is sent as %s', async (format) => {
+  it.each(['base64', 'text'])('checks a signed certificate that is sent as %s', async (format) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });
     const { name } = envelope.csr as { name: string };
@@ -125,7 +125,7 @@ describe('an upload with prove', () => {
   });
 });
 
-describe('what a proof compares with', () => {
+describe('readFingerprint', () => {
   const pem = fixture('device.pem');
   const der = Buffer.from(pem.toString().replace(/-----[^-]+-----|\s/g, ''), 'base64');
 
@@ -133,11 +133,11 @@ describe('what a proof compares with', () => {
     ['PEM', pem],
     ['DER', der],
     ['a bundle', fixture('device.p12')],
-  ])('is found in %s', (_what, bytes) => {
+  ])('reads the fingerprint from %s', (_what, bytes) => {
     expect(readFingerprint(bytes, PASSWORD)).toBe(fingerprint(pem));
   });
 
-  it('is nothing that a bundle without a certificate has', () => {
+  it('rejects a bundle that holds no certificate', () => {
     expect(getThrownError(() => readFingerprint(Buffer.from('-----BEGIN NOTHING-----')))).toMatchObject({ code: 'BAD_INPUT' });
   });
 });

@@ -21,7 +21,7 @@ describe('device certificates', () => {
     ['a Buffer', { cert: bundle }],
     ['base64 text in lines', { cert: bundle.toString('base64').replace(/.{64}/g, '$&\n') }],
     ['a file', { file: fixture('device.p12') }],
-  ])('are uploaded from %s', async (_from, from) => {
+  ])('uploads a bundle from %s', async (_from, from) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('certificates.upload', {
       ...from,
@@ -38,7 +38,7 @@ describe('device certificates', () => {
     expect(simulator.state.certificates.device.has('vpn.example.com')).toBe(true);
   });
 
-  it('whose password is wrong are refused before anything is sent', async () => {
+  it('rejects a wrong bundle password before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const name of ['device.p12', 'device-rc2.p12']) {
       const error = await expectFailure(gateway.run('certificates.upload', { file: fixture(name), password: 'wrong one' }));
@@ -47,7 +47,7 @@ describe('device certificates', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('are not refused for an algorithm that Node does not support', async () => {
+  it('uploads a bundle with an algorithm that Node.js does not support', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ status: 201, body: '{"result":{"info":[{"message":"done"}]}}' });
@@ -56,22 +56,26 @@ describe('device certificates', () => {
   });
 
   it.each([
-    ['neither bundle nor file', {}, /^cert \(Bundle\) or file has to be given, and only one of them\.$/],
-    ['both', { cert: bundle, file: 'x' }, /^cert \(Bundle\) or file has to be given, and only one of them\.$/],
-    ['a file that is not there', { file: '/nowhere/device.p12' }, /^file cannot be read: ENOENT.*\.$/],
-    ['a file that is empty', { file: '/dev/null' }, /^The certificate bundle is empty\.$/],
-    ['text that is no base64', { cert: '§§' }, /^cert is text that is neither base64 nor PEM\.$/],
-    ['text that is cut', { cert: 'MI=IB' }, /^cert is text that is neither base64 nor PEM\.$/],
-    ['a list of such texts', { cert: ',MIIB' }, /^cert is text that is neither base64 nor PEM\.$/],
-    ['a password that does not open it', { cert: bundle }, /^password does not open the PKCS#12 bundle\. Nothing was sent\.$/],
-  ])('say what is wrong with %s', async (_what, input, words) => {
+    ['neither bundle nor file', {}, /^Either cert \(Bundle\) or file is required, and not both\. Nothing was sent\.$/],
+    ['both', { cert: bundle, file: 'x' }, /^Either cert \(Bundle\) or file is required, and not both\. Nothing was sent\.$/],
+    ['a file that is not there', { file: '/nowhere/device.p12' }, /^file cannot be read: ENOENT.*\. Nothing was sent\.$/],
+    ['a file that is empty', { file: '/dev/null' }, /^The certificate bundle is empty\. Nothing was sent\.$/],
+    ['text that is no base64', { cert: '§§' }, /^cert is neither base64 nor PEM text\. Nothing was sent\.$/],
+    ['text that is cut', { cert: 'MI=IB' }, /^cert is neither base64 nor PEM text\. Nothing was sent\.$/],
+    ['a list of such texts', { cert: ',MIIB' }, /^cert is neither base64 nor PEM text\. Nothing was sent\.$/],
+    [
+      'a password that does not open it',
+      { cert: bundle },
+      /^password does not open the PKCS#12 bundle\. Check the password\. Nothing was sent\.$/,
+    ],
+  ])('names the problem with %s', async (_what, input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('certificates.upload', { ...input, password: 'p' }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('may be PEM, also such as a field of one line leaves it, with the interfaces that use it', async () => {
+  it('uploads PEM text, also without its line breaks, and sends the interfaces', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const pem = readFileSync(fixture('device.pem'), 'utf8');
     const twice = `${pem}${pem}`;
@@ -83,26 +87,26 @@ describe('device certificates', () => {
       expect({ ...rest, cert }).toEqual({ cert, password: PASSWORD, 'external-interfaces': { 'external-interface': ['External'] } });
   });
 
-  it('are in no plan, which holds a private key', async () => {
+  it('masks the private key in a plan', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.upload', { cert: bundle, password: PASSWORD }, { dryRun: true });
     expect(envelope.plan).toMatchObject([{ method: 'POST', body: { cert: MASK, password: MASK } }]);
   });
 
-  it('are deleted by subject name', async () => {
+  it('deletes a certificate by its subject name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('certificates.upload', { cert: bundle, password: PASSWORD });
     await gateway.run('certificates.delete', { 'subject-name': 'vpn.example.com' });
     expect(listRequestLines(simulator).at(-1)).toBe('DELETE /api/v1/system/certificates/device-certificates/vpn.example.com');
     expect(simulator.state.certificates.device.has('vpn.example.com')).toBe(false);
     const { message } = await expectFailure(gateway.run('certificates.delete', { 'subject-name': ' ' }));
-    expect(message).toBe('subject-name is blank.');
+    expect(message).toBe('subject-name is blank. Nothing was sent.');
     expect(listRequestLines(simulator)).toHaveLength(2);
   });
 });
 
-describe('signing requests', () => {
-  it('have no name in the envelope where the appliance does not tell it', async () => {
+describe('certificate signing requests', () => {
+  it('leaves csr out of the envelope when the appliance does not report a name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ status: 201, body: '{"result":{"info":[{"message":"Done."}]}}' });
@@ -110,7 +114,7 @@ describe('signing requests', () => {
     expect(envelope).not.toHaveProperty('csr');
   });
 
-  it('name a curve for a key that has one', async () => {
+  it('sends a curve only for ECDSA keys', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const name = { 'subject-common-name': 'vpn.example.com' };
     const all = [{}, { 'key-type': 'RSA' }, { 'key-type': 'RSA', 'ecc-curve': 'P-256' }, { 'ecc-curve': 'P-256' }];
@@ -129,7 +133,7 @@ describe('signing requests', () => {
     for (const kind of ['RSA-PSS', 'XRSA']) expect(await planned(kind)).toMatchObject({ 'ecc-curve': 'P-384' });
   });
 
-  it.each(['base64', 'text'])('become a certificate, sent as %s', async (format) => {
+  it.each(['base64', 'text'])('turns a signing request into a certificate that is sent as %s', async (format) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('certificates.create-csr', { 'subject-common-name': 'vpn.example.com' });
     const csr = envelope.csr as { name: string; uploadPath: string };
@@ -142,7 +146,7 @@ describe('signing requests', () => {
   });
 });
 
-describe('what a certificate is sent as', () => {
+describe('encodeBundle and encodeSignedCertificate', () => {
   const pem = readFileSync(fixture('device.pem'));
   const der = Buffer.from(pem.toString().replace(/-----[^-]+-----|\s/g, ''), 'base64');
 
@@ -157,27 +161,27 @@ describe('what a certificate is sent as', () => {
     if (format === 'base64') expect(encodeSignedCertificate(certificate)).toBe(sent);
   });
 
-  it('keeps the lines that it has, however long they are', () => {
+  it('keep existing line breaks of PEM text, whatever the length of its lines', () => {
     const lines = '-----BEGIN CERTIFICATE-----\r\nMIIB\r\nAA==\r\n-----END CERTIFICATE-----';
     expect(encodeSignedCertificate(lines, 'text')).toBe(lines);
   });
 
   it.each([
-    [Buffer.alloc(0), 'certificate is empty.'],
-    ['', 'certificate is text that is neither base64 nor PEM.'],
-    ['-----BEGIN certificate-----', 'certificate is text that is neither base64 nor PEM.'],
-    [der, 'certificate is not PEM text, so it cannot be sent as text. Choose base64.'],
-  ])('is BAD_INPUT for what is none: %#', (certificate, message) => {
+    [Buffer.alloc(0), 'certificate is empty. Nothing was sent.'],
+    ['', 'certificate is neither base64 nor PEM text. Nothing was sent.'],
+    ['-----BEGIN certificate-----', 'certificate is neither base64 nor PEM text. Nothing was sent.'],
+    [der, 'certificate is not PEM text and cannot be sent as text. Choose base64. Nothing was sent.'],
+  ])('reject text that is not a certificate (case %#)', (certificate, message) => {
     expect(getThrownError(() => encodeSignedCertificate(certificate, 'text'))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 
-  it('is a bundle as it is, where only the appliance can tell whether it is one', async () => {
+  it('pass on an unreadable bundle, because only the appliance can judge it', async () => {
     expect(await encodeBundle({ cert: 'TUlJQg==', password: 'p' })).toBe('TUlJQg==');
     expect(await encodeBundle({ cert: Buffer.from('MIIB'), password: 'p' })).toBe('TUlJQg==');
   });
 });
 
-describe('the name of a signing request', () => {
+describe('findCsr', () => {
   const path = (name: string): string => `/api/v1/system/certificates/device-certificate-csrs/${name}/certificate`;
   const told = (info: string[], warnings: string[] = []) =>
     findCsr({
@@ -192,14 +196,14 @@ describe('the name of a signing request', () => {
     [`Upload to ${path('vpn 1 #2')}`, 'vpn 1 #2', 'vpn%201%20%232'],
     [`Upload to ${path('100%')}`, '100%', '100%'],
     [`Upload to ${path('50% off')}`, '50% off', '50%25%20off'],
-  ])('is read from %j', (message, name, segment) => {
+  ])('finds the name of the signing request in %j', (message, name, segment) => {
     const expected = { name, uploadPath: path(segment) };
     expect(told(['Done.', message])).toEqual(expected);
     expect(told([], ['Done.', message])).toEqual(expected);
     expect(told([message], [path('other')])).toEqual(expected);
   });
 
-  it.each([['Done.'], [path('')], [path('a/b')], [path(`a"b`)]])('is in no message such as %j', (message) => {
+  it.each([['Done.'], [path('')], [path('a/b')], [path(`a"b`)]])('finds no name in %j', (message) => {
     expect(told([message])).toBeUndefined();
   });
 });

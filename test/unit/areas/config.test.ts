@@ -9,8 +9,8 @@ import {
 
 const roles = 'users/user-roles/user-role';
 
-describe('read', () => {
-  it('gets the root, a resource, a field and a collection', async () => {
+describe('config.get and config.list', () => {
+  it('read the root, a resource, a field and a collection', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const get = async (path: unknown): Promise<unknown> => (await gateway.run('config.get', { path })).data;
     expect(Object.keys((await get('/')) as object)).toEqual(['administrators', 'authentication', 'system', 'users']);
@@ -25,7 +25,7 @@ describe('read', () => {
     ]);
   });
 
-  it('lists hyperlinks and the entries of collections', async () => {
+  it('list hyperlinks and the entries of collections', async () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('config.list', { path: '/' })).data).toEqual(
       ['administrators', 'authentication', 'system', 'users'].map((name) => ({ name, href: `/api/v1/configuration/${name}` })),
@@ -38,14 +38,14 @@ describe('read', () => {
     }
   });
 
-  it.each(['none', 'text'] as const)('lists names that come without href: %s', async (entryLinks) => {
+  it.each(['none', 'text'] as const)('list entries by name when href is missing (entryLinks: %s)', async (entryLinks) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { entryLinks } });
     const names = [...simulator.state.configuration.collection('users', 'user-roles', 'user-role').items.keys()];
     const { data } = await gateway.run('config.list', { path: roles });
     expect(data).toEqual(names.map((name) => ({ name, href: null })));
   });
 
-  it('lists users by their names, but no values of fields', async () => {
+  it('list users by name, but not the values of fields', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { userEntries: 'username' } });
     const list = async (path: string): Promise<unknown> => (await gateway.run('config.list', { path })).data;
     const server = 'authentication/auth-servers/auth-server/System Local';
@@ -57,7 +57,7 @@ describe('read', () => {
     expect(await list(`${server}`)).toEqual([{ name: 'local', href: expect.stringMatching(/local$/) as string }]);
   });
 
-  it('follows a link of a listing as it is', async () => {
+  it('follow a link from a listing unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.list', { path: roles });
     for (const { name, href } of data as { name: string; href: string }[]) {
@@ -67,7 +67,7 @@ describe('read', () => {
     }
   });
 
-  it('sends query flags and texts', async () => {
+  it('send flags and texts of the query', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const query = { expand: true, page: 7, 'a b': 'ü&' };
     await expectFailure(gateway.run('config.get', { path: 'users', query }));
@@ -77,7 +77,7 @@ describe('read', () => {
     }
   });
 
-  it('says that there is nothing', async () => {
+  it('fail with NOT_FOUND for a resource that does not exist', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('config.get', { path: `${roles}/Nobody` }));
     expect(error).toMatchObject({
@@ -94,8 +94,8 @@ describe('read', () => {
   });
 });
 
-describe('write', () => {
-  it('creates, changes and deletes; the path of a get serves the update', async () => {
+describe('config.create, config.update and config.delete', () => {
+  it('create, change and delete a resource, and update accepts the path from a get', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const name = 'Nacht #2/Süd & 100%';
     const created = await gateway.run('config.create', { path: roles, body: { name, description: 'new' } });
@@ -114,14 +114,14 @@ describe('write', () => {
     );
   });
 
-  it('takes the whole resource of a get back', async () => {
+  it('update accepts the whole resource that a get returned', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data } = await gateway.run('config.get', { path: `${roles}/Users` });
     const body = { ...(data as object), description: 'changed' };
     expect((await gateway.run('config.update', { path: `${roles}/Users`, body })).envelope.ok).toBe(true);
   });
 
-  it('writes booleans as the tree has them, and leaves everything else', async () => {
+  it('send booleans as text and leave all other values unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const body = { enabled: true, deep: { off: [false, 0, 'x', null] }, at: new Date(0) };
     await expectFailure(gateway.run('config.update', { path: `${roles}/Users`, body }));
@@ -144,7 +144,7 @@ describe('write', () => {
     ['config.update', { path: roles, body: '' }],
     ['config.update', { path: roles, body: [] }],
     ['config.update', { body: {} }],
-  ])('%s %j is refused before anything is sent', async (operation, input) => {
+  ])('%s rejects %j before sending anything', async (operation, input) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run(operation, input))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
@@ -161,7 +161,7 @@ describe('dry run', () => {
     ['sessions.kill-all', {}],
   ];
 
-  it.each(inputs)('of %s sends no write, and what it plans is what is sent afterwards', async (operation, input) => {
+  it.each(inputs)('of %s sends no write, and its plan equals the request sent afterwards', async (operation, input) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const before = simulator.state.sessions.count;
     const { data, envelope } = await gateway.run(operation, input, { dryRun: true });
@@ -181,7 +181,7 @@ describe('dry run', () => {
     expect(sent.map(({ body }) => (body ? (JSON.parse(body) as unknown) : undefined))).toEqual(planned.map(({ body }) => body));
   });
 
-  it('of the appliance cannot be lifted by a call', async () => {
+  it('of an appliance cannot be turned off by a message', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { dryRun: true });
     await gateway.run('sessions.kill-all', {}, { dryRun: false });
     await gateway.run('config.delete', { path: `${roles}/Unused` }, { dryRun: false });
@@ -191,7 +191,7 @@ describe('dry run', () => {
     expect(envelope).not.toHaveProperty('plan');
   });
 
-  it('keeps the guards', async () => {
+  it('still applies the guards', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 30 });
     const run = gateway.run('sessions.kill-matching', { filter: { 'login-node': 'gateway-1' } }, { dryRun: true });
     expect((await expectFailure(run)).code).toBe('LIMIT');

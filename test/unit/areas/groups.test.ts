@@ -18,11 +18,11 @@ const ad = (name: string): JsonObject => ({ name, group: `CORP\\${name}` });
 const ldap = (name: string): JsonObject => ({ dn: `cn=${name},ou=groups,dc=example,dc=com`, 'group-type': 'static', name });
 const names = (groups: unknown): unknown[] => (groups as { name: string }[]).map(({ name }) => name);
 
-describe('group catalogues', () => {
+describe('group catalogs', () => {
   it.each([
     [AD, ad('Staff'), ['Domain Users', 'VPN Users', 'Gateway Admins', 'Staff']],
     [LDAP, ldap('staff'), ['partners', 'suppliers', 'staff']],
-  ])('of %o: a group is added to the whole list and read back', async (catalog, group, expected) => {
+  ])('adds a group to the list of %o and reads the list back', async (catalog, group, expected) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('groups.add', { ...catalog, groups: group });
     expect(envelope.changed).toBe(true);
@@ -30,13 +30,13 @@ describe('group catalogues', () => {
     expect(names((await gateway.run('groups.list', catalog)).data)).toEqual(expected);
   });
 
-  it('tell of the write, not of the reads around it', async () => {
+  it('reports the write in the envelope, not the reads around it', async () => {
     const { gateway } = await startSimulatorWithGateway({ variants: { updateStatus: 204 } });
     const { envelope } = await gateway.run('groups.add', { ...AD, groups: ad('Staff') });
     expect(envelope).toMatchObject({ request: { method: 'PUT' }, status: 204, changed: true, requests: 3 });
   });
 
-  it('send nothing when nothing changes, whatever its case', async () => {
+  it('sends nothing when all groups are present, in any case', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const added = await gateway.run('groups.add', { ...AD, groups: [ad('vpn users')] });
     const removed = await gateway.run('groups.remove', { ...LDAP, groups: 'cn=nobody,dc=x' });
@@ -46,7 +46,7 @@ describe('group catalogues', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('lose a group by name, by sid and by dn', async () => {
+  it('removes a group by name, by sid or by dn', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const [first] = (await gateway.run('groups.list', AD)).data as JsonObject[];
     await gateway.run('groups.remove', { ...AD, groups: [{ sid: first?.sid }, 'VPN Users'] });
@@ -59,7 +59,7 @@ describe('group catalogues', () => {
     expect(names((await gateway.run('groups.list', LDAP)).data)).toEqual(['suppliers']);
   });
 
-  it('hold both groups that two flows added at the same moment', async () => {
+  it('keeps both groups that two flows add at the same time', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const other = gatewayFor(simulator);
     await Promise.all(
@@ -70,7 +70,7 @@ describe('group catalogues', () => {
     expect(new Set(found).size).toBe(13);
   });
 
-  it('let go of a change that is cancelled while it waits for another', async () => {
+  it('drops a change that is canceled while it waits for another one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ method }) => method === 'PUT', delayMs: 400 });
@@ -81,7 +81,7 @@ describe('group catalogues', () => {
     cancel.abort();
     expect((await Promise.race([waiting, first])) as unknown).toMatchObject({
       code: 'ABORTED',
-      message: 'Cancelled while it waited for another change of this catalogue.',
+      message: 'Canceled while it waited for another change of this catalog.',
       cause: { requests: 0 },
     });
     await Promise.all([first, third]);
@@ -90,7 +90,7 @@ describe('group catalogues', () => {
   });
 
   it.each([['fewer'], ['as many', 'Staff', 'A', 'B'], ['more', 'Staff', 'A', 'B', 'C']])(
-    'tell both lists when somebody else wrote in between: %s',
+    'reports both lists when somebody else writes between: %s',
     async (_, ...more) => {
       const theirs = ['Only', ...more];
       const { simulator, gateway } = await startSimulatorWithGateway();
@@ -120,13 +120,13 @@ describe('group catalogues', () => {
   it.each([
     ['more of them', 'remove', { groups: 'VPN Users' }, 2],
     ['fewer of them', 'add', { groups: ad('Staff') }, 4],
-  ])('tell both lists when %s are read back than were written', async (_what, operation, input, wanted) => {
+  ])('reports both lists when %s are read back than were written', async (_what, operation, input, wanted) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     // Said to be done, and not done.
     simulator.fault({ match: ({ method }) => method === 'PUT', status: 200, body: '{"result":{}}' });
     const error = await expectFailure(gateway.run(`groups.${operation}`, { ...AD, ...input }));
     expect(error).toMatchObject({ code: 'APPLIANCE_ERROR', cause: { changed: true } });
-    expect(error.message).toMatch(/^The catalogue of Corp AD is not what was written: /);
+    expect(error.message).toMatch(/^The catalog of Corp AD differs from what was written: /);
     expect(error.cause?.wanted).toHaveLength(wanted);
     expect(names(error.cause?.found)).toEqual(['Domain Users', 'VPN Users', 'Gateway Admins']);
   });
@@ -137,7 +137,7 @@ describe('group catalogues', () => {
     ['a list without identities', { status: 200, body: '{"ad-group":[{"group":"x"}]}' }],
     ['a page of HTML', { status: 200, body: '<html>busy</html>' }],
     ['half a body', { cut: 'half' as const, times: 3 }],
-  ])('are never written after a read that gave %s', async (_what, fault) => {
+  ])('writes nothing after a read that returns %s', async (_what, fault) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.fault({ match: ({ path }) => path.includes('/groups'), ...fault });
@@ -146,7 +146,7 @@ describe('group catalogues', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('are replaced and cleared, but not replaced by nothing', async () => {
+  it('replaces and clears the catalog, but refuses to replace it with an empty list', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('groups.replace', { ...AD, groups: [] }))).code).toBe('BAD_INPUT');
     expect((await expectFailure(gateway.run('groups.replace', { ...AD, groups: [{ name: 'x' }] }))).message).toContain('group');
@@ -157,7 +157,7 @@ describe('group catalogues', () => {
     expect((await gateway.run('groups.list', AD)).data).toEqual([]);
   });
 
-  it('plan the whole list in a dry run and leave it', async () => {
+  it('plans the whole list in a dry run without writing it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('groups.add', { ...AD, groups: ad('Staff') }, { dryRun: true });
     expect(names((envelope.plan?.[0]?.body as { 'ad-group': unknown })['ad-group'])).toEqual([
@@ -171,13 +171,13 @@ describe('group catalogues', () => {
   });
 });
 
-describe('who a group is', () => {
+describe('GroupIndex and parseGroups', () => {
   const found = (of: readonly JsonObject[], group: JsonObject, directory: 'ad' | 'ldap' = 'ad'): number => {
     const one = new GroupIndex(of, directory).find(group);
     return one === undefined ? -1 : of.indexOf(one);
   };
 
-  it('is told by the sid where both have one, else by the name, in whatever case', () => {
+  it('identifies a group by sid when both have one, otherwise by name, ignoring case', () => {
     const list = [{ sid: 'S-1', name: 'A' }, { sid: 'S-2', name: 'B' }, { name: 'C' }, { sid: '', name: 'D' }];
     expect(found(list, { sid: 's-1', name: 'B' })).toBe(0);
     expect(found(list, { name: 'b' })).toBe(1);
@@ -209,7 +209,7 @@ describe('who a group is', () => {
     ['cn=a ', 'cn=a', false],
     ['cn=a,  ', 'cn=a,', true],
     ['a\tb', 'a b', false],
-  ])('in a directory is told by its name there, without the spaces around its separators: %j, %j', (one, other, same) => {
+  ])('ignores spaces around the separators of a distinguished name: %j, %j', (one, other, same) => {
     expect(found([{ dn: one, name: 'x' }], { dn: other, name: 'y' }, 'ldap')).toBe(same ? 0 : -1);
     expect(found([{ dn: other }], { dn: one }, 'ldap')).toBe(same ? 0 : -1);
   });
@@ -248,37 +248,40 @@ describe('who a group is', () => {
     [{ dn: 7 }, 'ldap', false, 'groups[0] has no dn. Nothing was sent.'],
     [{ group: 'G' }, 'ad', true, 'groups[0] has neither sid nor name. Nothing was sent.'],
     ['VPN', 'ad', false, 'groups[0] has no group. Nothing was sent.'],
-  ])('is read from %j of %s, the identity alone %s', (groups, directory, alone, expected) => {
+  ])('reads groups from %j of %s (identity only: %s)', (groups, directory, alone, expected) => {
     const read = () => parseGroups({ server: 'S', directory, groups }, alone);
     if (typeof expected === 'string') expect(getThrownError(read)).toMatchObject({ code: 'BAD_INPUT', message: expected });
     else expect(read()).toEqual(expected);
   });
 });
 
-describe('the words of what fails with a catalogue', () => {
-  it('say which, what is wrong and what to do', async () => {
+describe('catalog errors', () => {
+  it('name the server, the problem and the next step', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['replace', 'ensure'])
       expect((await expectFailure(gateway.run(`groups.${operation}`, { ...AD, groups: [] }))).message).toBe(
-        'groups is an empty array. To empty the catalogue, use Remove ALL groups.',
+        'groups is an empty array. To empty the catalog, use Remove ALL groups. Nothing was sent.',
       );
     const match = ({ path }: { path: string }) => path.includes('/groups');
     const refused = async (body: string): Promise<string> => {
       simulator.fault({ match, status: 200, body });
       return (await expectFailure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }))).message;
     };
-    const rest = 'Nothing was changed; Replace all groups sets the first list.';
-    expect(await refused('{}')).toBe(`The catalogue of Corp AD has no ad-group. ${rest}`);
-    expect(await refused('{"ad-group":["x"]}')).toBe(`The catalogue of Corp AD has a group without identity. ${rest}`);
+    const rest = 'Nothing was changed. Use Replace all groups to set the first list.';
+    expect(await refused('{}')).toBe(`The catalog of Corp AD has no ad-group. ${rest}`);
+    expect(await refused('{"ad-group":["x"]}')).toBe(`The catalog of Corp AD has a group without identity (sid, name or dn). ${rest}`);
     const none = await expectFailure(gateway.run('groups.ensure', { server: 'Corp SAML', directory: 'ad', groups: ad('Staff') }));
-    expect(none).toMatchObject({ code: 'NOT_FOUND', message: 'Corp SAML has no catalogue of this kind. Check server and directory.' });
+    expect(none).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'Corp SAML has no catalog of this kind. Check server and directory. Nothing was changed.',
+    });
     simulator.fault({ match: ({ method, path }) => method === 'GET' && path.includes('/groups'), skip: 1, status: 403 });
     const unread = await expectFailure(gateway.run('groups.add', { ...AD, groups: ad('Staff') }));
-    expect(unread.message).toMatch(/^The list was written, but could not be read back to check it: /);
+    expect(unread.message).toMatch(/^The list was written, but reading it back for the check failed: /);
     expect(unread.cause).toMatchObject({ changed: true });
   });
 
-  it('ensure nothing that is so already, whatever the order, and change what differs alone', async () => {
+  it('ensure writes nothing for equal groups in another order, and writes only real differences', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const present = (await gateway.run('groups.list', AD)).data as JsonObject[];
     const given = present.map(({ name }) => ad(String(name))).reverse();

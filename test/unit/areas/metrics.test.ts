@@ -40,8 +40,8 @@ function reference(text: string): Record<string, [type: string, samples: [name: 
 }
 const hasReference = spawnSync('python3', ['-c', 'import prometheus_client.openmetrics.parser']).status === 0;
 
-describe('metrics', () => {
-  it.runIf(hasReference)('are what the parser of Prometheus takes, and it reads the same from them', async () => {
+describe('system.metrics', () => {
+  it.runIf(hasReference)('produces text that the Prometheus parser reads with the same values', async () => {
     const name = 'vpn "1"\\';
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive', role: 'license-server' }, { name });
     await expectFailure(gateway.run('users.get', { server: 'System Local', username: 'nobody' }));
@@ -59,7 +59,7 @@ describe('metrics', () => {
     expect(() => reference(text.replace('# EOF\n', ''))).toThrow('EOF');
   });
 
-  it('are what the other operations tell, and every sample names the appliance', async () => {
+  it('reports the same values as the other operations and labels each sample with the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { cluster: 'active-passive', role: 'license-server' },
       { name: 'vpn "1"\\' },
@@ -100,30 +100,30 @@ describe('metrics', () => {
     const heads = (await scrape(gateway)).text.split('\n').filter((line) => /^# (TYPE|UNIT|HELP)/.test(line));
     expect(heads.map((line) => line.replace(/^# (TYPE|UNIT|HELP) gateway_/, '$1 '))).toEqual([
       'TYPE up gauge',
-      'HELP up Whether the appliance answers us.',
+      'HELP up Whether the appliance responds.',
       'TYPE health gauge',
       'HELP health Health values: percent or counts, 1 for yes and 0 for no.',
       'TYPE sessions gauge',
       'HELP sessions Active sessions.',
       'TYPE license_leased gauge',
-      'HELP license_leased Licences that are leased to clients.',
+      'HELP license_leased Licenses that are leased to clients.',
       'TYPE license_total gauge',
-      'HELP license_total Licences that there are.',
+      'HELP license_total Available licenses.',
       'TYPE cluster_member_enabled gauge',
       'HELP cluster_member_enabled Whether a member of the cluster is enabled.',
       'TYPE certificate_days gauge',
       'HELP certificate_days Whole days until the certificate that the appliance serves expires.',
       'TYPE requests counter',
-      'HELP requests Requests by method, and by status or what ended them without one.',
+      'HELP requests Requests by method and by status, or by the error code without a status.',
       'TYPE retries counter',
-      'HELP retries Reads that were sent again.',
+      'HELP retries Repeated reads.',
       'TYPE logins counter',
       'HELP logins Logins.',
       'TYPE failures counter',
-      'HELP failures Operations that failed, by code.',
+      'HELP failures Failed operations by error code.',
       'TYPE request_seconds histogram',
       'UNIT request_seconds seconds',
-      'HELP request_seconds How long requests took, once they had a connection.',
+      'HELP request_seconds Duration of requests, without the wait for a connection.',
     ]);
   });
 
@@ -133,14 +133,14 @@ describe('metrics', () => {
     [400, 1],
     [422, 1],
     [302, 0],
-  ])('tell of one that answers nothing but %i whether it is up: %i', async (status, up) => {
+  ])('reports gateway_up correctly when every answer has status %i: %i', async (status, up) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(status, '{"result":{"errors":[{"message":"No."}]}}')));
     const { families } = await scrape(gateway, { parts: ['health', 'license', 'certificate'] });
     expect(values(families, 'gateway_up')).toEqual({ '': up });
     expect(families.has('gateway_certificate_days')).toBe(true);
   });
 
-  it('of the certificate alone take its handshake for an answer, and of an appliance without one leave it out', async () => {
+  it('counts the TLS handshake as an answer when only the certificate is requested, and leaves it out without TLS', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect(values((await scrape(gateway, { parts: ['certificate'] })).families, 'gateway_up')).toEqual({ '': 1 });
     expect(listRequestLines(simulator)).toEqual([]);
@@ -149,7 +149,7 @@ describe('metrics', () => {
     expect(envelope).toMatchObject({ ok: true, leftOut: { certificate: 'BAD_CONFIG' } });
   });
 
-  it('say of each part why it is left out where nobody is there, and end when they are cancelled', async () => {
+  it('reports why each part is left out when the appliance is unreachable, and stops when canceled', async () => {
     const away = gatewayFor({ url: 'https://127.0.0.1:1' });
     const { envelope } = await away.run('system.metrics');
     const why = 'CONNECTION';
@@ -157,11 +157,11 @@ describe('metrics', () => {
     const { gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('system.metrics', {}, AbortSignal.abort()))).code).toBe('ABORTED');
     const { message } = await expectFailure(gateway.run('system.metrics', { parts: ['health', 'all'] }));
-    expect(message).toBe('parts has "all"; there are: health, sessions, license, cluster, certificate.');
+    expect(message).toBe('parts contains "all"; use some of: health, sessions, license, cluster, certificate.');
     expect((await expectFailure(gateway.run('system.metrics', { parts: [] }))).message).toBe('parts is an empty array.');
   });
 
-  it('count what has an odd shape as far as it can be read', async () => {
+  it('reads documents with unexpected shapes as far as possible', async () => {
     const documents: Record<string, unknown> = {
       'healthcheck?status=all': { 'CPU-UTILIZATION4': ' 5 ', A: 'NO', B: -1, C: 'busy', D: null, E: 0, F: '12.75' },
       'license-server-lease-information': {
@@ -192,7 +192,7 @@ describe('metrics', () => {
     expect(values(families, 'gateway_cluster_member_enabled', 'name')).toEqual({ alone: 1 });
   });
 
-  it('leave out what the appliance does not offer, and say so in the envelope', async () => {
+  it('leaves out what the appliance does not offer and reports it in the envelope', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('system.metrics');
     expect(envelope).toMatchObject({ ok: true, changed: null, leftOut: { cluster: 'NOT_FOUND' } });
@@ -201,7 +201,7 @@ describe('metrics', () => {
     expect((await scrape(gateway)).families.get('gateway_up')?.metrics[0]?.value).toBe('1');
   });
 
-  it('read only the parts that are asked for', async () => {
+  it('reads only the requested parts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { text } = await scrape(gateway, { parts: 'health' });
     expect(listRequestLines(simulator)).toEqual(['GET /api/v1/system/healthcheck?status=all']);
@@ -211,7 +211,7 @@ describe('metrics', () => {
     }
   });
 
-  it('tell of an appliance that does not answer, after one look at it', async () => {
+  it('reports gateway_up 0 after a single failed attempt when the appliance is unreachable', async () => {
     const simulator = await startTestSimulator();
     const gateway = gatewayFor(simulator);
     await gateway.run('system.info');
@@ -223,19 +223,19 @@ describe('metrics', () => {
     expect(values(families, 'gateway_retries_total')).toEqual({ '': 2 });
   });
 
-  it('tell of one that refuses the login', async () => {
+  it('reports gateway_up 0 when the login is refused', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     expect(values((await scrape(gateway)).families, 'gateway_up')).toEqual({ '': 0 });
     expect(simulator.logins).toBe(1);
   });
 
-  it('tell of one that only answers that it cannot', async () => {
+  it('reports gateway_up 0 when every answer is a server error', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.state.variants.restarting = true;
     expect(values((await scrape(gateway, { parts: ['cluster'] })).families, 'gateway_up')).toEqual({ '': 0 });
   });
 
-  it('count requests by method and status, logins and failures', async () => {
+  it('counts requests by method and status, logins and failures', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.expireKeys();
@@ -266,8 +266,8 @@ describe('metrics', () => {
   });
 });
 
-describe('the counters', () => {
-  it('put each request into the first bucket that it is not above', () => {
+describe('request counters', () => {
+  it('puts each request into the first bucket whose bound it does not exceed', () => {
     const counters = new Counters();
     for (const bound of HISTOGRAM_BOUNDS_SECONDS) counters.countRequest('GET', 200, bound);
     counters.countRequest('GET', 'TIMEOUT', 600);
@@ -279,8 +279,8 @@ describe('the counters', () => {
   });
 });
 
-describe('the text', () => {
-  it('escapes what is from outside, drops what is no number or there twice, and leaves out empty families', () => {
+describe('formatOpenMetrics', () => {
+  it('escapes values, drops duplicates and non-numbers, and leaves out empty families', () => {
     const text = formatOpenMetrics(
       [
         { name: 'none', type: 'gauge', help: 'Nothing.', samples: [] },
@@ -301,8 +301,8 @@ describe('the text', () => {
   });
 });
 
-describe('metrics of several appliances', () => {
-  it.runIf(hasReference)('are one text that the parser of Prometheus takes, with all samples of each', async () => {
+describe('mergeOpenMetrics', () => {
+  it.runIf(hasReference)('merges several appliances into one text that the Prometheus parser reads completely', async () => {
     const gateways = await Promise.all(['one', 'other', 'third'].map(async (name) => gatewayFor(await startTestSimulator(), { name })));
     const texts = await Promise.all(gateways.map(async (gateway) => (await scrape(gateway)).text));
     const whole = reference(mergeOpenMetrics([...texts, undefined, {}]));
@@ -316,7 +316,7 @@ describe('metrics of several appliances', () => {
     expect(Object.keys(reference(mergeOpenMetrics([])))).toEqual([]);
   });
 
-  it('have what one of them lacks, and each head once', () => {
+  it('adds families that only one text has and writes each head once', () => {
     const family = (name: string, value: number) => ({ name, type: 'gauge', help: 'Line\n# TYPE x gauge', samples: [{ value }] }) as const;
     const texts = [
       formatOpenMetrics([family('a', 1)], { appliance: 'x' }),

@@ -28,8 +28,8 @@ const NAMES_NOTHING = [
 
 const OF_NODE_RED: readonly string[] = ['path', 'appliance', 'operation'];
 
-describe('the catalogue', () => {
-  it('is asked by every field that names something, so that nobody has to know a name', () => {
+describe('object lookups', () => {
+  it('serve every field that names an object, so that users can pick a name', () => {
     const silent = areas.flatMap(({ name: area, operations }) =>
       Object.values(operations).flatMap(({ fields }) =>
         Object.entries(fields).flatMap(([name, { kind, names, known, choices, secret, guard }]) => {
@@ -41,7 +41,7 @@ describe('the catalogue', () => {
     expect([...new Set(silent)].sort()).toEqual([...NAMES_NOTHING].sort());
   });
 
-  it('has a list for everything that a field names', () => {
+  it('exist for every kind that a field names', () => {
     const fields = areas.flatMap(({ operations }) => Object.values(operations).flatMap((operation) => Object.values(operation.fields)));
     const named = new Set(fields.flatMap(({ names }) => (names === undefined || OF_NODE_RED.includes(names) ? [] : [names])));
     expect(named.size).toBeGreaterThan(10);
@@ -62,17 +62,17 @@ describe('the catalogue', () => {
     ['snmp-client', {}, 'access switch 2'],
     ['cluster-member', {}, 'gateway-1-b'],
     ['interface', {}, '<Internal Port>'],
-  ])('lists each %s', async (kind, given, one) => {
+  ])('list each %s', async (kind, given, one) => {
     expect(await values(kind, await reader({ cluster: 'active-passive' }), given as Record<string, string>)).toContain(one);
   });
 
-  it('tells kinds of servers apart', async () => {
+  it('tell local servers from directory servers', async () => {
     const read = await reader();
     expect(await values('local-server', read)).not.toContain('Corp AD');
     expect(await values('directory-server', read)).toEqual(['Corp AD', 'Partner LDAP']);
   });
 
-  it('lists sessions with what tells them apart, and each of their users once', async () => {
+  it('list sessions with distinguishing details, and each user once', async () => {
     const read = await reader({ sessions: 250 });
     const sessions = await listObjects('session', {}, read);
     expect(sessions).toHaveLength(250);
@@ -82,7 +82,7 @@ describe('the catalogue', () => {
     expect(users.length).toBeGreaterThan(0);
   });
 
-  it('lists backups and what the journal has, the newest first', async () => {
+  it('list backups and journal entries, the newest first', async () => {
     const folder = createTemporaryFolder();
     const { gateway } = await startSimulatorWithGateway({}, { journal: join(folder, 'journal') });
     const read: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input)).data;
@@ -101,7 +101,7 @@ describe('the catalogue', () => {
     expect(await expectFailure(listObjects('journal-entry', {}, await reader()))).toMatchObject({ code: 'BAD_CONFIG' });
   });
 
-  it('lists who is contained, by name too', async () => {
+  it('list contained people by id and by name', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 5 });
     const read: RunReadOperation = async (operation, input = {}) => (await gateway.run(operation, input)).data;
     await gateway.run('contain.contain', { name: 'j.doe' });
@@ -110,30 +110,30 @@ describe('the catalogue', () => {
     expect(await values('contained', read)).toHaveLength(2);
   });
 
-  it('lists named users and the kinds of a licence server', async () => {
+  it('list named users and the client kinds of a license server', async () => {
     const server = await reader({ role: 'license-server' });
     expect(await values('client-kind', server)).toEqual(['gateway', 'policy']);
     expect((await values('named-user', server, { 'client-kind': 'gateway' })).length).toBeGreaterThan(0);
     expect(await values('client-kind', await reader())).toEqual([]);
   });
 
-  it('says what is missing, and that there is no such kind', async () => {
+  it('name a missing field and an unknown kind', async () => {
     const read = await reader();
     expect(await expectFailure(listObjects('local-user', {}, read))).toMatchObject({
       code: 'BAD_INPUT',
-      message: 'server is needed for this list.',
+      message: 'This list needs a value for server.',
     });
     expect((await expectFailure(listObjects('toString', {}, read))).code).toBe('BAD_INPUT');
   });
 
-  it('says that an appliance has no list', async () => {
+  it('report that an appliance has no list', async () => {
     expect(await expectFailure(listObjects('certificate', {}, await reader()))).toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringMatching(/no list/) as string,
     });
   });
 
-  it('is brought in order as far as it is shown', () => {
+  it('sort only the items that are shown', () => {
     const called = (...values: string[]) => values.map((value) => ({ value }));
     const shuffled = called('user10', 'Ärger', 'user9', 'zoe', 'User2', 'anna', 'user100', 'bob');
     const sorted = called('anna', 'Ärger', 'bob', 'User2', 'user9', 'user10', 'user100', 'zoe');
@@ -145,7 +145,7 @@ describe('the catalogue', () => {
   });
 });
 
-describe('each list', () => {
+describe('listObjects', () => {
   /** Answers each read by its name and input, and notes what was asked for. */
   const answering = (answers: Record<string, unknown>) => {
     const asked: string[] = [];
@@ -296,11 +296,11 @@ describe('each list', () => {
     ],
     ['client-kind', {}, { 'license.list-named-users': [] }, ['license.list-named-users {}'], []],
     ['interface', {}, {}, [], [{ value: '<Internal Port>' }, { value: '<External Port>' }]],
-  ])('of each %s, given %j', async (kind, given, answers, asked, things) => {
+  ])('lists each %s for %j', async (kind, given, answers, asked, things) => {
     expect(await listed(kind, answers, given)).toEqual({ asked, things });
   });
 
-  it('of servers has those that can be of use, by their parts or their type, also one that cannot be read', async () => {
+  it('offers servers by their parts or type, including those that cannot be read', async () => {
     const path = 'authentication/auth-servers/auth-server';
     const of = (name: string): string => `config.get ${JSON.stringify({ path: [...path.split('/'), name] })}`;
     const answers = {
@@ -327,23 +327,23 @@ describe('each list', () => {
     expect([things.length, asked.length]).toEqual([41, 1]);
   });
 
-  it('that a release does not have is said to be none; another error is what it is', async () => {
+  it('reports a missing list as NOT_FOUND and passes on other errors', async () => {
     for (const code of ['NOT_FOUND', 'INVALID_REQUEST', 'APPLIANCE_ERROR'] as const)
       expect(await expectFailure(listed('csr', { 'request.get': new GatewayError(code, 'odd') }))).toMatchObject({
         code: 'NOT_FOUND',
-        message: 'This appliance gives no list of these. Enter the name as you know it.',
+        message: 'This appliance has no list of these names. Enter the name yourself.',
       });
     expect(await expectFailure(listed('csr', { 'request.get': new GatewayError('TIMEOUT', 'late') }))).toMatchObject({
       code: 'TIMEOUT',
       message: 'late',
     });
-    expect((await expectFailure(listed('weather', {}))).message).toBe('There is no list of that kind.');
+    expect((await expectFailure(listed('weather', {}))).message).toBe('There is no list of this kind.');
     expect((await expectFailure(listed('directory-group', {}, { server: 'S', directory: '' }))).message).toBe(
-      'directory is needed for this list.',
+      'This list needs a value for directory.',
     );
   });
 
-  it('is cut by its own order or by name', () => {
+  it('cuts a list in its own order or by name', () => {
     const entries = ['b', 'a', 'c'].map((value) => ({ value }));
     expect(selectFirst('backup', entries, 2).map(({ value }) => value)).toEqual(['b', 'a']);
     expect(selectFirst('session', entries, 2).map(({ value }) => value)).toEqual(['a', 'b']);
@@ -364,7 +364,7 @@ describe('each list', () => {
   });
 });
 
-describe('what is below a resource', () => {
+describe('readLinks', () => {
   it.each<[Record<string, unknown>, unknown[]]>([
     [
       { list: ['a', 'b', 7] },
@@ -391,5 +391,5 @@ describe('what is below a resource', () => {
     ],
     [{ a: { href: 7 }, b: { more: 1 }, c: null, d: 'x' }, []],
     [{ only: 'a' }, []],
-  ])('of %j', (document, found) => expect(readLinks(document)).toEqual(found));
+  ])('reads the links of %j', (document, found) => expect(readLinks(document)).toEqual(found));
 });

@@ -181,17 +181,17 @@ function rowsOf({ name: area, operations: own }: (typeof areas)[number]): [strin
   );
 }
 
-it('offers for each field what flows were built on', () => {
+it('the operation table offers the documented fields and defaults', () => {
   expect(Object.fromEntries(areas.flatMap(rowsOf))).toEqual(OFFERED);
 });
 
-it.each(areas.map(({ name, icon }) => [name, icon]))('gives %s the icon of its name', (name, icon) => {
+it.each(areas.map(({ name, icon }) => [name, icon]))('the operation table gives %s an icon with its name', (name, icon) => {
   expect(icon).toBe(`gateway-${name}.svg`);
 });
 
 const single = [...operations].filter(([, operation]) => 'request' in operation);
 
-it.each(single)('%s asks for what its example says', (_name, operation) => {
+it.each(single)('%s sends the request of its example', (_name, operation) => {
   const { method, path, query, rawQuery, body } = operation.request?.(parseInput(operation, operation.example.input), '') ?? {};
   const asked = rawQuery === undefined ? encodeQuery(query) : `?${rawQuery}`;
   expect(`${method} ${path}${asked}`).toBe(operation.example.request);
@@ -205,18 +205,22 @@ const asking = (name: string, input: Record<string, unknown>) => (): unknown => 
   return operation.request?.(read, '') ?? read;
 };
 
-describe('what an operation does not take', () => {
+describe('operation inputs', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['config.create', { path: '/', body: { a: 1 } }, 'path is the root of the configuration, which can only be read.'],
     ['config.delete', { path: '' }, 'path (Path) is empty.'],
-    ['license.remove-named-users', { users: [] }, 'users is an empty array. Give at least one name, or use Remove ALL named users.'],
+    [
+      'license.remove-named-users',
+      { users: [] },
+      'users is an empty array. Give at least one name, or use Remove ALL named users. Nothing was sent.',
+    ],
     [
       'license.remove-all-named-users',
       { 'client-kind': 'gateway', 'delete-active-sessions': false },
-      'client-kind is for a licence server and delete-active-sessions for every other appliance: give one of them, not both.',
+      'client-kind is for a license server, delete-active-sessions for other appliances. Give only one of them. Nothing was sent.',
     ],
     ['license.list-named-users', { 'client-kind': '' }, 'client-kind (Client kind) is empty.'],
-    ['certificates.delete', { 'subject-name': ' ' }, 'subject-name is blank.'],
+    ['certificates.delete', { 'subject-name': ' ' }, 'subject-name is blank. Nothing was sent.'],
     ['transfer.export-xml', { file: ' ' }, 'file is blank.'],
     ['transfer.import-binary', { file: '\t' }, 'file is blank.'],
     ['snapshot.take', { folder: ' ' }, 'folder is blank.'],
@@ -230,10 +234,10 @@ describe('what an operation does not take', () => {
       (type): [string, Record<string, unknown>, string] => [
         'request.post',
         { path: 'x', 'content-type': type },
-        'content-type is no content type such as text/plain; charset=utf-8.',
+        'content-type is not a content type such as text/plain; charset=utf-8.',
       ],
     ),
-  ])('%s: %j', (name, input, message) => {
+  ])('are checked: %s rejects %j', (name, input, message) => {
     expect(getThrownError(asking(name, input))).toMatchObject({ code: 'BAD_INPUT', message });
   });
 
@@ -246,30 +250,30 @@ describe('what an operation does not take', () => {
     ...['text/plain', 'a.b+c-d/x_1', 'text/plain;charset=utf-8', 'text/plain; charset="utf-8"', 'a/b; c=d; e=f:1+x'].map(
       (type): [string, Record<string, unknown>] => ['request.put', { path: 'x', 'content-type': type }],
     ),
-  ])('is nothing of %s: %j', (name, input) => {
+  ])('are checked: %s accepts %j', (name, input) => {
     expect(asking(name, input)).not.toThrow();
   });
 
-  it('is a name that there is not, for which those of its area are told, or all', () => {
+  it('an unknown operation name is rejected with the names in its area, or all names', () => {
     expect(getThrownError(() => getOperation('contain.start'))).toMatchObject({
       code: 'BAD_INPUT',
-      message: 'There is no operation "contain.start". There are: contain.contain, contain.release, contain.list.',
+      message: 'There is no operation "contain.start". Use one of: contain.contain, contain.release, contain.list.',
     });
     for (const name of ['nothing.at-all', ''])
       expect(getThrownError(() => getOperation(name))?.message).toBe(
-        `There is no operation ${JSON.stringify(name)}. There are: ${[...operations.keys()].join(', ')}.`,
+        `There is no operation ${JSON.stringify(name)}. Use one of: ${[...operations.keys()].join(', ')}.`,
       );
   });
 });
 
-it.each(single)('%s says what it did, would do or found no need to do', (_name, { effect, fields, summary = {} }) => {
+it.each(single)('%s has a summary for what it did, would do or did not need to do', (_name, { effect, fields, summary = {} }) => {
   const said = Object.keys(summary);
   expect(said.some((key) => ['done', 'found'].includes(key))).toBe(true);
   if (effect !== 'read') expect(said).toContain('planned-one');
   if (fields['missing-ok']) expect(said).toContain('unchanged');
 });
 
-it('gives a query to a resource that is read, and nothing else', () => {
+it('sends a query only with config.get', () => {
   const path = '/api/v1/configuration/users';
   expect(asking('config.get', { path: 'users', query: { expand: true, key: 'a b' } })()).toEqual({
     method: 'GET',
@@ -279,7 +283,7 @@ it('gives a query to a resource that is read, and nothing else', () => {
   expect(asking('config.get', { path: 'users' })()).toStrictEqual({ method: 'GET', path });
 });
 
-it('takes a licence from users, with their sessions where it is said', () => {
+it('removes named users, with their sessions when requested', () => {
   const removal = (name: string, input: object) =>
     getOperation(`license.${name}`).request?.(parseInput(getOperation(`license.${name}`), { ...input }), '');
   const path = '/api/v1/license/named-users';

@@ -125,88 +125,88 @@ async function sentBy(name: string, { example }: Operation, dryRun = false): Pro
   return server.requests.filter(({ path }) => path !== LOGIN_PATH || example.request.endsWith(LOGIN_PATH));
 }
 
-describe('the registry', () => {
+describe('the area registry', () => {
   it('has every area and operation once, under a plain name', () => {
     expect(new Set(areas.map(({ name }) => name)).size).toBe(areas.length);
     expect(operations.size).toBe(areas.reduce((sum, area) => sum + Object.keys(area.operations).length, 0));
     for (const [name] of table) expect(name).toMatch(/^[a-z]+\.[a-z]+(-[a-z]+)*$/);
   });
 
-  it.each(areas.map((area) => [area.name, area] as const))('%s has words, an icon and a colour', (_name, area) => {
+  it.each(areas.map((area) => [area.name, area] as const))('gives %s a label, a help text, an icon and a color', (_name, area) => {
     expect(area.label).toMatch(/^Gateway /);
     expect(sentences(area.help)).toHaveLength(1);
     expect(area.color).toMatch(/^#[0-9A-F]{6}$/i);
     expect(existsSync(join(__dirname, '../../../icons', area.icon))).toBe(true);
   });
 
-  it('gives every area a colour of its own', () => {
-    const colours = areas.map(({ color }) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)));
+  it('gives every area a different color', () => {
+    const colors = areas.map(({ color }) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)));
     const near = (one: number[], other: number[]): boolean => Math.hypot(...one.map((part, at) => part - (other[at] ?? 0))) < 28;
-    const alike = areas.filter((_, index) => colours.slice(0, index).some((colour) => near(colour, colours[index] ?? [])));
+    const alike = areas.filter((_, index) => colors.slice(0, index).some((color) => near(color, colors[index] ?? [])));
     expect(alike.map(({ name }) => name)).toEqual([]);
     // One family, green and blue together, that none of Node-RED's own nodes has. Free: #33DBE1 #21DE99 #21BEDE #31B987 #1ECCBB.
     const others = areas.filter((_, index) => {
-      const [red = 0, green = 0, blue = 0] = colours[index] ?? [];
+      const [red = 0, green = 0, blue = 0] = colors[index] ?? [];
       return red >= Math.min(green, blue) || Math.abs(green - blue) > 70;
     });
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 
-  it.each(Object.entries(CONTRACT))('has %s as the contract does', (name, row) => {
+  it.each(Object.entries(CONTRACT))('defines %s as the contract does', (name, row) => {
     const { effect, fields: own } = operations.get(name) ?? { effect: 'missing', fields: {} };
     const marks = ({ required, subject, guard }: Field): string => `${required ? '*' : ''}${subject ? '!' : ''}${guard ? '^' : ''}`;
     expect([effect, ...Object.entries(own).map(([field, of]) => field + marks(of))].join(' ')).toBe(row);
   });
 });
 
-describe.each(table)('%s', (name, operation) => {
+describe.each(table)('operation %s', (name, operation) => {
   const { label, help, data, example } = operation;
 
-  it('has label, data and a help of one or two sentences', () => {
+  it('has a label, a data description and a help text of one or two sentences', () => {
     expect(label).toMatch(/^[A-Z].*[^.]$/);
     expect(data).not.toBe('');
     expect(help).toMatch(/^[A-Z].*[.!]$/s);
     expect(sentences(help).length, help).toBeLessThanOrEqual(2);
   });
 
-  it('is one exchange or several, and has one subject at most', () => {
+  it('has either request or run, and at most one subject', () => {
     expect(['request', 'run'].filter((way) => way in operation)).toHaveLength(1);
     expect(Object.values(operation.fields).filter(({ subject }) => subject).length).toBeLessThanOrEqual(1);
   });
 
-  it('has an example that can be read', () => {
+  it('has an example with valid input', () => {
     const input = parseInput(operation, example.input);
     for (const field of Object.keys(example.input)) expect(input).toHaveProperty([field]);
   });
 
-  it('sends what its example says', async () => {
+  it('sends the request of its example', async () => {
     const [first] = await sentBy(name, operation);
     expect(first ? `${first.method} ${first.path}` : '').toBe(example.request);
     if (example.body) expect(JSON.parse(first?.body ?? '')).toEqual(example.body);
   });
 
-  it('has a request that is pure', () => {
+  it('builds the same request for the same input', () => {
     const input = Object.freeze(parseInput(operation, structuredClone(example.input)));
     expect(operation.request?.(input, '')).toEqual(operation.request?.(input, ''));
     expect(input).toEqual(parseInput(operation, example.input));
   });
 });
 
-describe.each(table.filter(([, { effect }]) => effect !== 'read'))('%s', (name, operation) => {
+describe.each(table.filter(([, { effect }]) => effect !== 'read'))('operation %s', (name, operation) => {
   it('sends no write in a dry run', async () => {
     const sent = await sentBy(name, operation, true);
     expect(sent.filter(({ method, path }) => method !== 'GET' && path !== LOGIN_PATH)).toEqual([]);
   });
 });
 
-describe.each(fields)('%s', (_name, field, name) => {
-  it('has label and help', () => {
+describe.each(fields)('field %s', (_name, field, name) => {
+  it('has a label and a help text', () => {
     expect(field.label).toMatch(/^[A-Z0-9`]/);
     expect(field.help).toMatch(/[.!]$/);
     expect(sentences(field.help).length, field.help).toBeLessThanOrEqual(2);
   });
 
-  it('has flags that agree', () => {
+  it('has no contradicting flags', () => {
     // A guard comes from the dialog, a subject from the payload.
     expect(field.guard && field.subject).toBe(false);
     expect(field.filter && field.required).toBe(false);
@@ -214,7 +214,7 @@ describe.each(fields)('%s', (_name, field, name) => {
     expect(field.choices !== undefined).toBe(field.kind === 'choice');
   });
 
-  it('has a default and an example that it would take', () => {
+  it('has a default and an example that pass its own checks', () => {
     for (const value of [field.default, field.example]) {
       if (value !== undefined) expect(parseField(name, field, value)).toEqual(value);
     }

@@ -13,7 +13,7 @@ const API = '/api/v1';
 const MAC = '02:00:5e:10:00:01';
 const plain = { 'content-type': 'text/plain' };
 
-describe('every documented exchange that has no operation of its own', () => {
+describe('documented exchanges without a dedicated operation', () => {
   it.each<[string, string, Record<string, unknown>, unknown]>([
     [
       'the overview',
@@ -40,7 +40,7 @@ describe('every documented exchange that has no operation of its own', () => {
       { path: 'system/maintenance/archiving/localbackup', query: { 'config-type': 'system' } },
       { localbackups: [{ name: 'system-1' }] },
     ],
-    ['the state of the licence keys', 'get', { path: 'license/keys-status' }, { keys: [{ key: 'SIMULATOR-0001', status: 'valid' }] }],
+    ['the state of the license keys', 'get', { path: 'license/keys-status' }, { keys: [{ key: 'SIMULATOR-0001', status: 'valid' }] }],
     ['the endpoints of the profiler, which are an array', 'get', { path: 'profiler/endpoints' }, [{ macaddr: MAC, category: 'Printers' }]],
     ['one endpoint', 'get', { path: ['profiler', 'endpoints', MAC] }, { macaddr: MAC, category: 'Printers' }],
     [
@@ -55,14 +55,14 @@ describe('every documented exchange that has no operation of its own', () => {
       { path: 'profiler/endpoints', query: '?=addNewDevice', body: { macaddr: 'a' } },
       'Device added successfully',
     ],
-  ])('%s', async (_name, operation, input, data) => {
+  ])('cover %s', async (_name, operation, input, data) => {
     const { gateway } = await startSimulatorWithGateway();
     const outcome = await gateway.run(`request.${operation}`, input);
     expect(outcome.data).toEqual(data);
     expect(outcome.envelope).toMatchObject({ ok: true, changed: operation === 'get' ? null : true });
   });
 
-  it('a local backup made and dropped, a licence key installed and deleted, an endpoint deleted', async () => {
+  it('make and drop a local backup, install and delete a license key, and delete an endpoint', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { undocumented } = simulator.state;
     const place = 'system/maintenance/archiving/localbackup';
@@ -85,7 +85,7 @@ describe('every documented exchange that has no operation of its own', () => {
     expect(undocumented.endpoints.size).toBe(0);
   });
 
-  it.each(['reset', 'unlock'])('a one-time password: %s', async (operation) => {
+  it.each(['reset', 'unlock'])('%s a one-time password', async (operation) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('request.put', { path: ['totp', 'Second Factor TOTP', 'users', 'jürgen/müller'], query: { operation } });
     expect(simulator.state.undocumented.totpActions).toEqual([`${operation} Second Factor TOTP users jürgen/müller`]);
@@ -95,7 +95,7 @@ describe('every documented exchange that has no operation of its own', () => {
   });
 });
 
-describe('answers', () => {
+describe('request responses', () => {
   it.each<[string, string, Record<string, string>, unknown]>([
     ['JSON that says so', '{"a":[1]}', { 'content-type': 'application/json' }, { a: [1] }],
     ['JSON of another name', '{"a":1}', { 'content-type': 'application/problem+json' }, { a: 1 }],
@@ -109,12 +109,12 @@ describe('answers', () => {
     ['nothing', '', {}, {}],
     ['XML', '<a/>', { 'content-type': 'application/xml' }, '<a/>'],
     ['text that is called bytes', 'abc', { 'content-type': 'application/octet-stream' }, Buffer.from('abc')],
-  ])('%s', async (_name, body, headers, data) => {
+  ])('return the expected data for %s', async (_name, body, headers, data) => {
     const server = await startRawServer(() => httpResponse(200, body, headers));
     expect((await gatewayFor(server).run('request.get', { path: 'x' })).data).toEqual(data);
   });
 
-  it('bytes are a Buffer, both ways', async () => {
+  it('pass bytes as a Buffer in both directions', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('request.get', { path: 'profiler/fingerprints' })).data).toEqual(
       Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0x00, 0xfe]),
@@ -126,7 +126,7 @@ describe('answers', () => {
     expect(listRequests(simulator).at(-1)?.body).toBe('grün');
   });
 
-  it('are judged: by status, by the result in them, by named messages, by half of JSON', async () => {
+  it('fail by status, by the embedded result, by named messages and for cut JSON', async () => {
     const asked = async (operation: string, status: number, body: string, headers?: Record<string, string>): Promise<unknown[]> => {
       const server = await startRawServer(() => httpResponse(status, body, headers));
       const error = await expectFailure(gatewayFor(server).run(`request.${operation}`, { path: 'x' }));
@@ -143,7 +143,7 @@ describe('answers', () => {
     expect(await asked('post', 200, '<!DOCTYPE html><title>Sign in</title>', plain)).toEqual(['OUTCOME_UNKNOWN', 200]);
   });
 
-  it('of a write are the whole document where there is more than the result', async () => {
+  it('of a write contain the whole document when it has more than the result', async () => {
     const body = { result: { info: [{ message: 'made' }] }, id: 7 };
     const server = await startRawServer(() => httpResponse(200, JSON.stringify(body)));
     const { data, envelope } = await gatewayFor(server).run('request.post', { path: 'x' });
@@ -151,14 +151,14 @@ describe('answers', () => {
     expect(envelope.result.info).toEqual([{ message: 'made' }]);
   });
 
-  it('are capped', async () => {
+  it('fail when they exceed the size limit', async () => {
     const server = await startRawServer(() => httpResponse(200, 'x'.repeat(17 * 1024 * 1024), plain));
     const error = await expectFailure(gatewayFor(server).run('request.get', { path: 'x' }));
     expect([error.code, error.message]).toEqual(['LIMIT', expect.stringContaining('16 MiB')]);
   });
 });
 
-describe('queries', () => {
+describe('request queries', () => {
   it.each<[unknown, string]>([
     [{ a: 'b c', flag: true, n: 5, '': 'x' }, '?a=b%20c&flag&n=5&=x'],
     ['?=addNewDevice', '?=addNewDevice'],
@@ -170,28 +170,28 @@ describe('queries', () => {
     ['a=[b]|', '?a=%5Bb%5D%7C'],
     ['?', ''],
     [{}, ''],
-  ])('%j', async (query, sent) => {
+  ])('send %j', async (query, sent) => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     await gatewayFor(server).run('request.get', { path: 'x/y', query });
     expect(server.requests[0]?.path).toBe(`${API}/x/y${sent}`);
   });
 
   it.each<[unknown, string]>([
-    [{ a: ['x'] }, 'query.a has to be true (a flag) or text; an array came.'],
-    [{ b: 1, a: false }, 'query.a has to be true (a flag) or text; a boolean came.'],
-    [Buffer.from('a=b'), 'query has to be an object or text; a Buffer came.'],
-    ['a#b', 'query holds a #, which begins something else in an address. Write it as %23.'],
-    ['a=\r\nHost: x', 'query holds a line break or another control character.'],
-    ['\ud800', 'query holds half of a Unicode character: check where it was cut.'],
+    [{ a: ['x'] }, 'query.a is an array, but must be true (a flag) or text. Nothing was sent.'],
+    [{ b: 1, a: false }, 'query.a is a boolean, but must be true (a flag) or text. Nothing was sent.'],
+    [Buffer.from('a=b'), 'query is a Buffer, but must be an object or text. Nothing was sent.'],
+    ['a#b', 'query contains #, which would end the query. Write it as %23. Nothing was sent.'],
+    ['a=\r\nHost: x', 'query contains a line break or another control character. Nothing was sent.'],
+    ['\ud800', 'query contains half of a Unicode character. Check where the text was cut. Nothing was sent.'],
     [5, 'query has to be'],
-  ])('%j is refused', async (query, words) => {
+  ])('reject %j', async (query, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('request.get', { path: 'x', query }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringContaining(words)]);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('show no secret, neither in an envelope nor in a plan', async () => {
+  it('mask secrets in envelopes and plans', async () => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     const gateway = gatewayFor(server);
     for (const query of ['a=1&password=geheim&b', { password: 'geheim' }]) {
@@ -205,7 +205,7 @@ describe('queries', () => {
   });
 });
 
-describe('paths', () => {
+describe('request paths', () => {
   it.each<[unknown, string]>([
     ['system/status/overview', '/system/status/overview'],
     ['/system/status/overview/', '/system/status/overview/'],
@@ -214,13 +214,13 @@ describe('paths', () => {
     ['authentication', '/authentication'],
     ['system/auth', '/system/auth'],
     ['authors', '/authors'],
-  ])('%j', async (path, sent) => {
+  ])('send %j', async (path, sent) => {
     const server = await startRawServer(() => httpResponse(200, '{}'));
     await gatewayFor(server).run('request.get', { path });
     expect(server.requests[0]?.path).toBe(API + sent);
   });
 
-  it('keep the path of the base URL, which an href may carry', async () => {
+  it('keep the path of the base URL, also in an href', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ pathPrefix: '/vpn1' });
     for (const path of ['system/user-stats', '/vpn1/api/v1/system/user-stats']) await gateway.run('request.get', { path });
     expect(listRequestLines(simulator)).toEqual(Array(2).fill(`GET /vpn1${API}/system/user-stats`));
@@ -263,7 +263,7 @@ describe('paths', () => {
     ['realm%5Fauth'],
     ['system/../realm_auth'],
     ['x\\..\\auth'],
-  ])('%j is refused', async (path) => {
+  ])('reject %j', async (path) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['get', 'post', 'put', 'delete']) {
       expect((await expectFailure(gateway.run(`request.${operation}`, { path }))).code).toBe('BAD_INPUT');
@@ -272,28 +272,28 @@ describe('paths', () => {
   });
 });
 
-describe('bodies', () => {
+describe('request bodies', () => {
   it.each<[Record<string, unknown>, RegExp]>([
-    [{ body: 'text' }, /^content-type is missing: body is text, of which it has to be told what it is\.$/],
-    [{ body: Buffer.from('x') }, /^content-type is missing: body is a Buffer, /],
+    [{ body: 'text' }, /^content-type is missing, and body is text\. Give its content type\. Nothing was sent\.$/],
+    [{ body: Buffer.from('x') }, /^content-type is missing, and body is a Buffer\. /],
     [
       { body: { a: 1 }, 'content-type': 'text/plain' },
-      /^content-type is text\/plain, but body is an object, which is sent as JSON\. Give the body as text or a Buffer\.$/,
+      /^content-type is text\/plain, but body is an object, which is sent as JSON\. Give the body as text or a Buffer\. Nothing was sent\.$/,
     ],
     [{ body: { a: 1 }, 'content-type': 'x-application/json' }, /but body is an object/],
     [{ body: { a: 1 }, 'content-type': 'application/jsonx' }, /but body is an object/],
     [{ body: { a: 1 }, 'content-type': 'application/json-x+xml' }, /but body is an object/],
-    [{ 'content-type': 'text/plain' }, /^content-type is given, but there is no body\.$/],
-    [{ body: 'x', 'content-type': 'text/plain\r\nX: y' }, /^content-type is no content type/],
+    [{ 'content-type': 'text/plain' }, /^content-type is set, but body is missing\. Nothing was sent\.$/],
+    [{ body: 'x', 'content-type': 'text/plain\r\nX: y' }, /^content-type is not a content type/],
     [{ body: ['a'] }, /^body has to be an object/],
-  ])('%j is refused', async (input, words) => {
+  ])('reject %j', async (input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('request.post', { path: 'x', ...input }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('go out as they are, or not at all', async () => {
+  it('are sent unchanged, or nothing is sent', async () => {
     const server = await startRawServer(() => httpResponse(204));
     const gateway = gatewayFor(server);
     await gateway.run('request.put', { path: 'x', body: { a: true } });
@@ -314,7 +314,7 @@ describe('bodies', () => {
     ['JSON as a Buffer', { body: Buffer.from('{"deep":[{"shared-secret":"Geheim 1"}]}'), 'content-type': 'application/json' }],
     ['a form', { body: 'user=a&password=Geheim+1', 'content-type': 'application/x-www-form-urlencoded' }],
     ['lines of text', { body: 'user=a\npassword=Geheim 1\n', 'content-type': 'text/plain' }],
-  ])('give away no secret that the appliance quotes: %s', async (_name, input) => {
+  ])('never leak a secret that the appliance quotes: %s', async (_name, input) => {
     const server = await startRawServer(({ path, body }) =>
       httpResponse(422, JSON.stringify({ result: { errors: [{ message: `No: ${path} ${body}` }] } })),
     );
@@ -324,7 +324,7 @@ describe('bodies', () => {
     expect(error.message).toContain('••••');
   });
 
-  it('are planned in a dry run and not sent, secrets masked', async () => {
+  it('are planned with masked secrets in a dry run and not sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const dry = { dryRun: true };
     const json = await gateway.run('request.post', { path: 'x', query: '=add', body: { name: 'a', password: 'geheim' } }, dry);
@@ -336,7 +336,7 @@ describe('bodies', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('are sent again after a login when the key has died, and once only otherwise', async () => {
+  it('are sent again after an expired key, and only once otherwise', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     await gateway.run('system.info');
     simulator.state.login.keys.clear();

@@ -4,8 +4,8 @@ import { hashIdEnd, SessionIdSet } from '../../../src/areas/sessions/session-id-
 /** Two texts with the same number for their ends: "Aa" and "BB" are a known pair for a factor of 31. */
 const alike = (bits: string): string => `sid-${[...bits].map((bit) => (bit === '0' ? 'Aa' : 'BB')).join('')}`;
 
-describe('the ids seen', () => {
-  it('have each once, also those that end alike', () => {
+describe('SessionIdSet', () => {
+  it('stores each id once, also when ids end alike', () => {
     const ids = ['0000', '0001', '1111', '1010'].map(alike);
     const seen = new SessionIdSet();
     for (const id of ids) expect([seen.has(id), seen.add(id), seen.add(id), seen.has(id)]).toEqual([false, true, false, true]);
@@ -13,13 +13,13 @@ describe('the ids seen', () => {
     expect(seen.has(alike('0110'))).toBe(false);
   });
 
-  it('are told apart by what they begin with, and may be short', () => {
+  it('distinguishes ids by their beginnings and accepts short ids', () => {
     const seen = new SessionIdSet();
     for (const id of ['a12345678', 'b12345678', 'b', 'ba', '']) expect([seen.add(id), seen.add(id)]).toEqual([true, false]);
     expect(seen.size).toBe(5);
   });
 
-  it('have numbers of their own, made of their last eight characters', () => {
+  it('computes different hashes for the last eight characters', () => {
     const numbers = Array.from({ length: 5000 }, (_, index) => hashIdEnd(`sid${index}`));
     expect(new Set(numbers).size).toBe(5000);
     for (const number of numbers) expect(number).toBe(number & 0x3fffffff);

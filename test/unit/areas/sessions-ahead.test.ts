@@ -21,8 +21,8 @@ const isPage =
     path.endsWith(`start=${start}`);
 const starts = (simulator: Simulator): number[] => listRequestLines(simulator).map((line) => Number(/start=(\d+)/.exec(line)?.[1]));
 
-describe.each([0, 1] as const)('counted from %i', (startCountsFrom) => {
-  it('gives every session once and in order, whichever page comes first', async () => {
+describe.each([0, 1] as const)('session list counted from %i', (startCountsFrom) => {
+  it('contains every session once and in order, whichever page arrives first', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 4321, variants: { startCountsFrom } }, { connections: 3 });
     // The earlier of two is the later to come.
     for (let start = 400; start < 4321; start += 400) simulator.fault({ match: isPage(start), delayMs: 40 });
@@ -32,7 +32,7 @@ describe.each([0, 1] as const)('counted from %i', (startCountsFrom) => {
     expect(simulator.openConnections).toBe(3);
   });
 
-  it('goes on step by step after a page that is not full', async () => {
+  it('continues page by page after a page that is not full', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 2000, variants: { startCountsFrom } });
     const shorten = (answer: string): string => {
       const document = JSON.parse(answer) as { 'active-users': { 'active-user-records': { 'active-user-record': unknown[] } } };
@@ -46,29 +46,29 @@ describe.each([0, 1] as const)('counted from %i', (startCountsFrom) => {
     expect(starts(simulator)).toContain(950 - startCountsFrom);
   });
 
-  it.each([2000, 2001, 2199])('finds the last of %i', async (sessions) => {
+  it.each([2000, 2001, 2199])('contains the last of %i sessions', async (sessions) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions, variants: { startCountsFrom } });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
   });
 });
 
-describe('fetching ahead', () => {
-  it('begins with the third page and has no more under way than twice the connections', async () => {
+describe('page prefetch', () => {
+  it('starts with the third page and keeps at most twice the connections in flight', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { sessions: 10_000, variants: { startCountsFrom: 0 } },
       { connections: 2 },
     );
     simulator.fault({ match: isPage(400), hang: true });
     const stop = new AbortController();
-    const cancelled = expectFailure(gateway.run('sessions.list', {}, stop.signal));
+    const canceled = expectFailure(gateway.run('sessions.list', {}, stop.signal));
     await expect.poll(() => starts(simulator)).toEqual([0, 200, 400, 600, 800, 1000]);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(starts(simulator)).toHaveLength(6);
     stop.abort();
-    expect(await cancelled).toMatchObject({ code: 'ABORTED' });
+    expect(await canceled).toMatchObject({ code: 'ABORTED' });
   });
 
-  it('goes no further than the limit', async () => {
+  it('stops at the limit', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 10_000, variants: { startCountsFrom: 0 } });
     const { data, envelope } = await gateway.run('sessions.list', { limit: 700 });
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids().slice(0, 700));
@@ -76,14 +76,14 @@ describe('fetching ahead', () => {
     expect(Math.max(...starts(simulator))).toBe(600);
   });
 
-  it('is left where the appliance does not count', async () => {
+  it('is off when the appliance reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1500, variants: { startCountsFrom: 1 } });
     simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
     expect(starts(simulator)).toEqual([0, 200, 399, 598, 797, 996, 1195, 1394]);
   });
 
-  it('sends pages in order, and fails at the page that fails', async () => {
+  it('emits pages in order and fails at the page that fails', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway(
       { sessions: 10_000, variants: { startCountsFrom: 0 } },
       { connections: 2 },
@@ -102,7 +102,7 @@ describe('fetching ahead', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('is left after a first page that has somebody twice, and so fewer than it should', async () => {
+  it('is off after a first page with a duplicate, which has too few different records', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1000, variants: { startCountsFrom: 0 } });
     const [first = '', second = ''] = simulator.state.sessions.ids();
     simulator.fault({ match: isPage(0), body: (answer) => answer.replace(second, first) });
@@ -110,7 +110,7 @@ describe('fetching ahead', () => {
     expect(starts(simulator).slice(0, 3)).toEqual([0, 199, 398]);
   });
 
-  it('leaves nothing on the signal of its call, and asks nothing once that is cancelled', async () => {
+  it('removes its listeners from the signal of the call and requests nothing once it is canceled', async () => {
     const { simulator } = await startSimulatorWithGateway({ sessions: 3 });
     const cancel = new LightAbortController();
     const call = createRunContext(simulator, { signal: cancel });

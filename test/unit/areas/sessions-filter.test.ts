@@ -27,7 +27,7 @@ const people = [
 const matched = (filter: Record<string, unknown>): string[] =>
   people.filter(parseSessionFilter(filter)).map((person) => person['active-user-name']);
 
-describe('addresses in a filter', () => {
+describe('addresses in a session filter', () => {
   it.each<[unknown, string[]]>([
     ['203.0.113.0/24', ['v4', 'v4 near']],
     ['203.0.113.99/25', ['v4']],
@@ -49,7 +49,7 @@ describe('addresses in a filter', () => {
     ['203.0.113.1*', ['v4 near']],
     ['2*9', []],
     ['25*.1*', []],
-  ])('%j', (wanted, expected) => {
+  ])('%j matches the expected sessions', (wanted, expected) => {
     expect(matched({ 'source-ip': wanted })).toEqual(expected);
   });
 
@@ -83,11 +83,11 @@ describe('addresses in a filter', () => {
     '1:2:3:4:5:6:7:8:9*',
     `${'1*'.repeat(60)}1`,
     ['203.0.113.7', '10.0.0.999'],
-  ])('%j is refused', (wanted) => {
+  ])('%j is rejected', (wanted) => {
     expect(getThrownCode(() => parseSessionFilter({ 'source-ip': wanted }))).toBe('BAD_INPUT');
   });
 
-  it('know fields of one version', () => {
+  it('must have the IP version of the field', () => {
     expect(matched({ 'network-connect-ipv6': 'fd00::/8' })).toEqual(['v6']);
     expect(matched({ 'network-connect-ipv6': '::ffff:10.0.0.1' })).toEqual([]);
     for (const wanted of ['10.0.0.0/8', '10.0.0.1', '10.*'])
@@ -95,7 +95,7 @@ describe('addresses in a filter', () => {
   });
 });
 
-describe('the age in a filter', () => {
+describe('older-than in a session filter', () => {
   it.each<[unknown, string[]]>([
     [8, ['v6']],
     ['8', ['v6']],
@@ -106,15 +106,15 @@ describe('the age in a filter', () => {
     ['1 Day', []],
     ['3000 s', ['v4', 'v4 near', 'v6']],
     [['2 days', '8.5 hours'], ['v6']],
-  ])('%j', (wanted, expected) => {
+  ])('%j matches the expected sessions', (wanted, expected) => {
     expect(matched({ 'older-than': wanted })).toEqual(expected);
   });
 
-  it.each<unknown>([0, '0 h', -1, '8 x', 'h', '8 h 30 min', '8*', '1e3', '9'.repeat(400), true, null])('%j is refused', (wanted) => {
+  it.each<unknown>([0, '0 h', -1, '8 x', 'h', '8 h 30 min', '8*', '1e3', '9'.repeat(400), true, null])('%j is rejected', (wanted) => {
     expect(getThrownCode(() => parseSessionFilter({ 'older-than': wanted }))).toBe('BAD_INPUT');
   });
 
-  it('goes with other fields, and ends those sessions', async () => {
+  it('combines with other fields to end exactly the matching sessions', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     for (const person of people) simulator.state.sessions.add(person);
     const filter = { 'older-than': '30 min', 'source-ip': ['203.0.113.0/25', '2001:db8::/32'] };
@@ -123,7 +123,7 @@ describe('the age in a filter', () => {
   });
 });
 
-describe('other kinds of fields in a filter', () => {
+describe('other fields in a session filter', () => {
   it.each<[Record<string, unknown>, string[]]>([
     [{ events: 3 }, ['v4 near']],
     [{ events: ['3', '12.0'] }, ['v4 near', 'mapped']],
@@ -135,7 +135,7 @@ describe('other kinds of fields in a filter', () => {
     [{ 'user-sign-in-time': '*/15 09:*' }, ['odd']],
     [{ 'user-sign-in-time': '2026/01/15 09:30:00' }, ['odd']],
     [{ 'sign-in-time-micro': people[0]?.['sign-in-time-micro'] }, ['v4']],
-  ])('%j', (filter, expected) => {
+  ])('%j matches the expected sessions', (filter, expected) => {
     expect(matched(filter)).toEqual(expected);
   });
 
@@ -154,36 +154,36 @@ describe('other kinds of fields in a filter', () => {
     { 'user-sign-in-time': '26/01/15*' },
     { 'user-sign-in-time': '2026/01/15' },
     { 'user-sign-in-time': '*:30' + ':00:00' },
-  ])('%j is refused', (filter) => {
+  ])('%j is rejected', (filter) => {
     expect(getThrownCode(() => parseSessionFilter(filter))).toBe('BAD_INPUT');
   });
 
   it.each<[Record<string, unknown>, string, string]>([
-    [{}, 'LIMIT', 'filter is empty, which would mean every session. Name at least one field, or use End ALL sessions.'],
-    [{ name: 'x' }, 'BAD_INPUT', 'filter names "name", which no session record has. Fields are: active-user-name, '],
+    [{}, 'LIMIT', 'filter is empty, which would match every session. Name at least one field, or use End ALL sessions. Nothing was sent.'],
+    [{ name: 'x' }, 'BAD_INPUT', 'filter names "name", which is not a field of a session record. Use one of: active-user-name, '],
     [{ 'acme-client-version-2': 'x' }, 'BAD_INPUT', 'filter names "acme-client-version-2", which'],
     [{ '-client-version': 'x' }, 'BAD_INPUT', 'filter names "-client-version", which'],
     [{ 'a b-client-version': 'x' }, 'BAD_INPUT', 'filter names "a b-client-version", which'],
-    [{ 'user-roles': ' ' }, 'BAD_INPUT', 'filter.user-roles is empty. Give a text, with * as wildcard.'],
+    [{ 'user-roles': ' ' }, 'BAD_INPUT', 'filter.user-roles is empty. Give a text, with * as wildcard. Nothing was sent.'],
     [{ 'user-roles': ['A', ''] }, 'BAD_INPUT', 'filter.user-roles is empty.'],
     [
       { 'user-roles': '**' },
       'BAD_INPUT',
-      'filter.user-roles is a bare *, which matches everyone. Leave the field out, or be more specific.',
+      'filter.user-roles is only *, which matches every session. Leave the field out, or be more specific. Nothing was sent.',
     ],
-    [{ 'user-roles': ' * ' }, 'BAD_INPUT', 'filter.user-roles is a bare *'],
-    [{ 'user-roles': [] }, 'BAD_INPUT', 'filter.user-roles is an empty array. Give at least one text.'],
-    [{ 'user-roles': true }, 'BAD_INPUT', 'filter.user-roles has to be text or an array of texts; '],
-    [{ 'user-roles': { a: 1 } }, 'BAD_INPUT', 'filter.user-roles has to be text'],
+    [{ 'user-roles': ' * ' }, 'BAD_INPUT', 'filter.user-roles is only *'],
+    [{ 'user-roles': [] }, 'BAD_INPUT', 'filter.user-roles is an empty array. Give at least one text. Nothing was sent.'],
+    [{ 'user-roles': true }, 'BAD_INPUT', 'filter.user-roles is a boolean, but must be text or an array of texts. '],
+    [{ 'user-roles': { a: 1 } }, 'BAD_INPUT', 'filter.user-roles is an object, but must be text'],
     [{ 'user-sign-in-time': 'x2026' }, 'BAD_INPUT', 'a time such as 2026/01/15 09:30:00, with * for the rest'],
     [{ 'user-sign-in-time': '2026x' }, 'BAD_INPUT', 'a time such as'],
     [{ 'network-connect-ip': 'vpn*' }, 'BAD_INPUT', 'filter.network-connect-ip'],
-  ])('%j is refused in words that say what to do', (filter, code, words) => {
+  ])('%j is rejected with an error that says what to do', (filter, code, words) => {
     const refusal = getThrownError(() => parseSessionFilter(filter));
     expect([refusal?.code, refusal?.message]).toEqual([code, expect.stringContaining(words)]);
   });
 
-  it('are those of the record: texts, the version of the client, a value that is no text', () => {
+  it('accept all text fields of a record, the client version and values that are not text', () => {
     const record = { 'user-roles': 'A', 'acme-client-version': '9.1', events: 3, 'device-id': null };
     expect(parseSessionFilter({ 'acme-client-version': '9.*' })(record)).toBe(true);
     expect(parseSessionFilter({ 'acme-client-version': '8.*' })(record)).toBe(false);
@@ -196,35 +196,47 @@ describe('other kinds of fields in a filter', () => {
     expect(SESSION_FILTER_FIELDS).not.toContain('');
   });
 
-  it('say which field and which pattern, and quote no more than its beginning', () => {
+  it('are named in errors with the start of the pattern', () => {
     const { message = '' } = getThrownError(() => parseSessionFilter({ 'source-ip': `1${'0'.repeat(100_000)}` })) ?? {};
     expect(message).toMatch(/^filter\.source-ip: "10000/);
     expect(message.length).toBeLessThan(300);
   });
 });
 
-describe('a pattern that can match nothing, or everything', () => {
+describe('pattern checks', () => {
   it.each<[string, unknown, string]>([
     [
       'source-ip',
       '10.0.0',
-      '"10.0.0" is no address, so it can match none. Give an address, a network such as 203.0.113.0/24, or * for a part.',
+      '"10.0.0" is not an address, so it cannot match. Give an address, a network such as 203.0.113.0/24, or * for a part.',
     ],
-    ['source-ip', '10.0.0.0/8/8', '"10.0.0.0/8/8" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
-    ['source-ip', 'x/8', '"x/8" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
-    ['source-ip', 'fe80::1%eth0/64', '"fe80::1%eth0/64" is no network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
-    ['source-ip', '10.0.0.0/33', '"10.0.0.0/33" is no network: behind the slash of an IPv4 network stands a number up to 32.'],
-    ['source-ip', '2001:db8::/129', '"2001:db8::/129" is no network: behind the slash of an IPv6 network stands a number up to 128.'],
+    ['source-ip', '10.0.0.0/8/8', '"10.0.0.0/8/8" is not a network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', 'x/8', '"x/8" is not a network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', 'fe80::1%eth0/64', '"fe80::1%eth0/64" is not a network. Give one such as 203.0.113.0/24 or 2001:db8::/32.'],
+    ['source-ip', '10.0.0.0/33', '"10.0.0.0/33" is not a network: an IPv4 prefix length is a number up to 32.'],
+    ['source-ip', '2001:db8::/129', '"2001:db8::/129" is not a network: an IPv6 prefix length is a number up to 128.'],
     ['source-ip', '10.0.0.0/0', '"10.0.0.0/0" matches every address. Leave the field out, or be more specific.'],
     ['source-ip', ' *.** ', '" *.** " matches every address. Leave the field out, or be more specific.'],
-    ['source-ip', '10.300.*', '"10.300.*" can match no address. Give an address, a network such as 203.0.113.0/24, or * for a part.'],
-    ['network-connect-ipv6', '10.0.0.1', '"10.0.0.1" is no IPv6 address, so it can match none.'],
-    ['network-connect-ipv6', '10.0.0.0/8', '"10.0.0.0/8" is no IPv6 network, so it can match none.'],
-    ['mac-address', '02:00', 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "02:00" can match none.'],
-    ['mac-address', '*:*', 'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "*:*" says nothing of it.'],
-    ['events', '1*', 'filter.events has to be a number, without wildcards; "1*" can match none.'],
-    ['older-than', '8 weeks', 'has to be hours, or text such as "90 min", "8 h" or "2 days", and more than 0; "8 weeks" came.'],
-  ])('%s %j is told so', (field, pattern, words) => {
+    ['source-ip', '10.300.*', '"10.300.*" cannot match an address. Give an address, a network such as 203.0.113.0/24, or * for a part.'],
+    ['network-connect-ipv6', '10.0.0.1', '"10.0.0.1" is not an IPv6 address, so it cannot match.'],
+    ['network-connect-ipv6', '10.0.0.0/8', '"10.0.0.0/8" is not an IPv6 network, so it cannot match.'],
+    [
+      'mac-address',
+      '02:00',
+      'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "02:00" cannot match. Nothing was sent.',
+    ],
+    [
+      'mac-address',
+      '*:*',
+      'a hardware address such as 02:00:5e:10:00:01, or a part of one with *; "*:*" would match every value. Nothing was sent.',
+    ],
+    ['events', '1*', 'filter.events must be a number without wildcards; "1*" cannot match. Nothing was sent.'],
+    [
+      'older-than',
+      '8 weeks',
+      'is "8 weeks", but must be hours, or text such as "90 min", "8 h" or "2 days", and more than 0. Nothing was sent.',
+    ],
+  ])('reject %s %j with the reason', (field, pattern, words) => {
     const error = getThrownError(() => parseSessionFilter({ [field]: pattern }));
     expect([error?.code, error?.message]).toEqual(['BAD_INPUT', expect.stringContaining(words)]);
     expect(error?.message).toContain(`filter.${field}`);
@@ -262,14 +274,14 @@ describe('a pattern that can match nothing, or everything', () => {
     [`${'1*'.repeat(45)}1`, true],
     [`${'a*'.repeat(45)}a`, true],
     [`${'a*'.repeat(46)}`, false],
-  ])('an address can be like %s: %s', (pattern, can) => {
+  ])('decide whether an address can match %s: %s', (pattern, can) => {
     expect(
       getThrownCode(() => parseSessionFilter({ 'source-ip': pattern })),
       pattern,
     ).toBe(can ? 'none' : 'BAD_INPUT');
   });
 
-  it('is compared with what is written, and with what it means', () => {
+  it('compare an address as it is written and as it is normalized', () => {
     const ip = (wanted: unknown, ...written: string[]): string[] =>
       written.filter((one) => parseSessionFilter({ 'source-ip': wanted })({ 'source-ip': one }));
     expect(ip('2001:DB8:0:0:*', ' 2001:DB8:0:0:0:0:0:1 ', '2001:db8::1')).toEqual([' 2001:DB8:0:0:0:0:0:1 ']);
@@ -292,7 +304,7 @@ describe('a pattern that can match nothing, or everything', () => {
     [60, ['m', 'min', 'mins', 'minute', 'minutes']],
     [3600, ['', 'h', 'hour', 'hours']],
     [86_400, ['d', 'day', 'days']],
-  ])('an age is of so many seconds: %i', (seconds, units) => {
+  ])('accept an age of %i seconds in all units', (seconds, units) => {
     const now = Date.now() / 1000;
     for (const unit of units) {
       const older = parseSessionFilter({ 'older-than': ` 1.25 ${unit} ` });
@@ -308,13 +320,13 @@ describe('a pattern that can match nothing, or everything', () => {
     }
   });
 
-  it('of a long one its beginning is quoted', () => {
+  it('quote only the start of a long pattern', () => {
     expect(quotePattern('x'.repeat(60))).toBe(`"${'x'.repeat(60)}"`);
     expect(quotePattern('x'.repeat(61))).toBe(`"${'x'.repeat(60)}…"`);
     expect(quotePattern(`${'x'.repeat(59)}🙂x`)).toBe(`"${'x'.repeat(59)}\ufffd…"`);
   });
 
-  it('wildcards stand for anything, in order, and nothing is used twice', () => {
+  it('match wildcards in order without using a character twice', () => {
     const matches = (pattern: string, ...texts: string[]): string[] => texts.filter(createWildcardMatcher(pattern));
     expect(matches('abc', 'abc', 'abcd', 'xabc', '')).toEqual(['abc']);
     expect(matches('a*', 'a', 'ab', 'ba')).toEqual(['a', 'ab']);
@@ -325,17 +337,17 @@ describe('a pattern that can match nothing, or everything', () => {
     expect(matches('*', '', 'x')).toEqual(['', 'x']);
   });
 
-  it('an IPv4 address within IPv6 is itself, one of a link is none', () => {
+  it('read an IPv4 address within IPv6 as IPv4, and reject link-local zones', () => {
     expect(
       ['1.2.3.4', '::ffff:1.2.3.4', '::FFFF:102:304', '2001:DB8:0::1', '::ffff:0:1', 'fe80::1%eth0', 'x', ''].map(normalizeAddress),
     ).toEqual(['1.2.3.4', '1.2.3.4', '1.2.3.4', '2001:db8::1', normalizeAddress('0.0.0.1'), undefined, undefined, undefined]);
   });
 });
 
-describe('many patterns', () => {
+describe('filters with many patterns', () => {
   const addresses = Array.from({ length: 100_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
 
-  it('are looked up where they are exact, however many', async () => {
+  it('look exact texts up, whatever their number', async () => {
     const simulator = await startTestSimulator({ sessions: 2000 });
     simulator.state.sessions.add({ 'active-user-name': 'last one', 'source-ip': '10.1.134.159' });
     const filter = { 'source-ip': addresses, 'active-user-name': [...addresses, 'last one'] };
@@ -343,7 +355,7 @@ describe('many patterns', () => {
     expect(asBulkResult(data)).toMatchObject({ total: 1, ok: 1 });
   });
 
-  it.each(['source-ip', 'agent-type'])('of %s with wildcards are refused beyond a thousand, before anything is sent', async (field) => {
+  it.each(['source-ip', 'agent-type'])('reject more than a thousand wildcards for %s before sending anything', async (field) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const wild = addresses.map((address) => `${address}*`);
     const error = await expectFailure(gateway.run('sessions.kill-matching', { filter: { [field]: wild } }));

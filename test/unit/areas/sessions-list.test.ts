@@ -46,7 +46,7 @@ async function shrinking(): Promise<{ simulator: Simulator; gateway: Gateway }> 
   return both;
 }
 
-describe('a whole list', () => {
+describe('complete session list', () => {
   it.each<[string, SimulatorOptions]>([
     ['450, counted from 0', { sessions: 450, variants: { startCountsFrom: 0 } }],
     ['450, counted from 1', { sessions: 450, variants: { startCountsFrom: 1 } }],
@@ -73,7 +73,7 @@ describe('a whole list', () => {
     ['no container', { sessions: 0, variants: { noRecords: 'no-container', isLastRecord: 'absent' } }],
     ['keys absent', { sessions: 250, variants: { nullKeys: 'absent' } }],
     ['keys now null, now absent', { sessions: 250, variants: { nullKeys: 'mixed' } }],
-  ])('%s', async (_name, options) => {
+  ])('contains every session once: %s', async (_name, options) => {
     const { simulator, gateway } = await startSimulatorWithGateway(options);
     const { data, envelope, streamed } = await gateway.run('sessions.list');
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
@@ -91,7 +91,7 @@ describe('a whole list', () => {
   it.each<[string, string[]]>([
     ['without is-last-record and totals', ['is-last-record', 'total-matched-record-number', 'total-returned-record-number']],
     ['without totals', ['total-matched-record-number']],
-  ])('%s', async (_name, fields) => {
+  ])('contains every session once with these fields per page: %s', async (_name, fields) => {
     for (const sessions of [450, 400, 0]) {
       const { simulator, gateway } = await startSimulatorWithGateway({ sessions });
       simulator.fault({ match: isList, times: 9, stripField: fields.map((field) => `active-users.${field}`) });
@@ -106,7 +106,7 @@ describe('a whole list', () => {
     { isLastRecord: 'beside' },
     { isLastRecordSpelling: 'Is-last-record' },
     { isLastRecord: 'beside', isLastRecordSpelling: 'Is-last-record', totals: 'text' },
-  ])('ends by is-last-record alone, without asking for one more page: %j', async (variants) => {
+  ])('ends by is-last-record alone, without one more request: %j', async (variants) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 400, variants: { startCountsFrom: 0, ...variants } });
     simulator.fault({ match: isList, times: 9, stripField: 'active-users.total-matched-record-number' });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -114,7 +114,7 @@ describe('a whole list', () => {
     expect(envelope).toMatchObject({ total: 400, requests: 2 });
   });
 
-  it('ends by the totals where is-last-record never comes true', async () => {
+  it('ends by the totals when is-last-record never becomes true', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { startCountsFrom: 0 } });
     simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -122,7 +122,7 @@ describe('a whole list', () => {
     expect(envelope).toMatchObject({ total: 450, requests: 4 });
   });
 
-  it('takes True for true, wherever it stands', async () => {
+  it('reads True as true, in any place', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 400, variants: { startCountsFrom: 0 } });
     simulator.fault({
       match: isList,
@@ -134,38 +134,38 @@ describe('a whole list', () => {
     expect(envelope).toMatchObject({ loginPermission: true, requests: 2 });
   });
 
-  it('asks for 200 from as many as it has', async () => {
+  it('requests 200 records, starting after those it has', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { startCountsFrom: 0 } });
     const { envelope } = await gateway.run('sessions.list');
     expect(listRequestLines(simulator)).toEqual([page(0), page(200), page(400)]);
     expect(envelope).toMatchObject({ requests: 3, retries: 0, request: { method: 'GET', path: ACTIVE_USERS_PATH } });
   });
 
-  it('gives the records as they came', async () => {
+  it('returns the records unchanged', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     expect((await gateway.run('sessions.list')).data).toEqual([0, 1, 2].map((index) => simulator.state.sessions.record(index)));
   });
 
-  it('narrows by name', async () => {
+  it('filters by name on the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const ids = ['a&b 50%/#1', 'a&b 50%/#1'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
     expect(readSessionIds((await gateway.run('sessions.list', { name: 'a&b 50%/#1' })).data)).toEqual(ids);
     expect(listRequestLines(simulator)).toEqual([`GET ${ACTIVE_USERS_PATH}?name=a%26b%2050%25%2F%231&number=200&start=0`]);
   });
 
-  it('accepts a single record that stands alone', async () => {
+  it('accepts a single record outside an array', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1 });
     simulator.fault({ match: isList, body: (answer) => answer.replace('[', '').replace(']', '') });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
   });
 });
 
-describe('an appliance that ignores start', () => {
+describe('appliance that ignores start', () => {
   const ignoring = { ignoresStart: true, clipAt200: false } as const;
   const inOne = (total: number): string => `GET ${ACTIVE_USERS_PATH}?number=${total}`;
 
   it.each<Partial<Variants>>([{}, { isLastRecord: 'absent' }, { totals: 'text', isLastRecord: 'beside' }])(
-    'is asked for all in one once the first page came again: %j',
+    'is asked for all records at once after the first page came again: %j',
     async (variants) => {
       const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { ...ignoring, ...variants } });
       const { data, envelope } = await gateway.run('sessions.list');
@@ -175,7 +175,7 @@ describe('an appliance that ignores start', () => {
     },
   );
 
-  it('is asked so although somebody came or went meanwhile, and by name', async () => {
+  it('is asked for all records at once although sessions came or went, and by name', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     const { sessions } = simulator.state;
     let pages = 0;
@@ -191,7 +191,7 @@ describe('an appliance that ignores start', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`GET ${ACTIVE_USERS_PATH}?name=twice&number=201`);
   });
 
-  it('keeps limits, and sends nobody twice in parts', async () => {
+  it('keeps the limit, and sends no session twice in parts', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     const ids = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.list', { limit: 300 });
@@ -202,21 +202,21 @@ describe('an appliance that ignores start', () => {
     expect(pages.at(-1)?.part).toEqual({ index: 1, count: 2 });
   });
 
-  it('does not have to call the whole list its last page', async () => {
+  it('needs no is-last-record in the complete list', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     simulator.fault({ match: isList, times: 9, body: (answer) => answer.replace('"is-last-record":true', '"is-last-record":false') });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
     expect(listRequestLines(simulator)).toHaveLength(3);
   });
 
-  it('gives an error when it clips as well, asked once in each of two tries', async () => {
+  it('fails the list when it also clips the page, after one request in each of two tries', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: { ignoresStart: true } });
     const error = await expectFailure(gateway.run('sessions.list'));
     expect([error.code, error.message]).toEqual(['BAD_RESPONSE', expect.stringMatching(/450.*200/)]);
     expect(listRequestLines(simulator)).toEqual([page(0), page(200), inOne(450), page(0), page(200), inOne(450)]);
   });
 
-  it('gives an error when it does not tell how many there are', async () => {
+  it('fails the list when it reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450, variants: ignoring });
     simulator.fault({ match: isList, times: 9, stripField: 'active-users.total-matched-record-number' });
     const error = await expectFailure(gateway.run('sessions.list'));
@@ -225,8 +225,8 @@ describe('an appliance that ignores start', () => {
   });
 });
 
-describe('a list that is not whole', () => {
-  it('is tried once more and then an error when a later page repeats', async () => {
+describe('incomplete session list', () => {
+  it('is tried once more and then fails when a later page repeats', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 850, variants: { startCountsFrom: 0 } });
     let second = '';
     const repeat = (answer: string): string => (second ||= answer);
@@ -239,7 +239,7 @@ describe('a list that is not whole', () => {
     expect(listRequestLines(simulator).some((line) => line.includes('number=850'))).toBe(false);
   });
 
-  it('is tried once more and then an error when there are fewer than the total', async () => {
+  it('is tried once more and then fails when it has fewer records than the total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 210 });
     simulator.fault({ match: isList, times: 99, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1211') });
     const error = await expectFailure(gateway.run('sessions.list'));
@@ -250,7 +250,7 @@ describe('a list that is not whole', () => {
     expect(listRequestLines(simulator)).toHaveLength(4);
   });
 
-  it('is whole after all when the second try is', async () => {
+  it('succeeds when the second try is complete', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 210 });
     simulator.fault({ match: isList, skip: 1, body: (answer) => answer.replace(/(matched-record-number":)210/, '$1211') });
     const { data, envelope } = await gateway.run('sessions.list');
@@ -258,14 +258,14 @@ describe('a list that is not whole', () => {
     expect(envelope).toMatchObject({ total: 210, requests: 4 });
   });
 
-  it('loses nobody when sessions end meanwhile, and lists nobody who is gone', async () => {
+  it('misses no session while others end, and lists no ended session', async () => {
     const { simulator, gateway } = await shrinking();
     const { data, envelope } = await gateway.run('sessions.list');
     expect(readSessionIds(data).sort()).toEqual(simulator.state.sessions.ids().sort());
     expect(envelope).toMatchObject({ total: 449, truncated: false });
   });
 
-  it('loses nobody then with a limit, or in parts, whose number is told at the end only', async () => {
+  it('misses no session with a limit or in parts, and reports the count only at the end', async () => {
     const limited = await shrinking();
     const { data } = await limited.gateway.run('sessions.list', { limit: 450 });
     expect(readSessionIds(data)).toEqual(expect.arrayContaining(limited.simulator.state.sessions.ids()));
@@ -276,7 +276,7 @@ describe('a list that is not whole', () => {
     expect(pages.slice(0, -1).every(({ part }) => part.count === undefined)).toBe(true);
   });
 
-  it('is whole although the key ends before each of the later pages: one login each, and nobody twice', async () => {
+  it('is complete although the key expires before each later page: one login each, no duplicates', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 601 });
     const pages = new Set<string>();
     const ends = ({ path }: { path: string }): boolean => {
@@ -295,7 +295,7 @@ describe('a list that is not whole', () => {
     expect(simulator.logins).toBeGreaterThan(2);
   });
 
-  it('takes those who come meanwhile', async () => {
+  it('includes sessions that start during the walk', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const join = (answer: string): string => {
       if (simulator.state.sessions.count < 460) simulator.state.sessions.add();
@@ -314,7 +314,7 @@ describe('a list that is not whole', () => {
     ['an array', '[]'],
     ['nothing', ''],
     ['HTML', '<!DOCTYPE html><p>Log in</p>'],
-  ])('is refused: %s', async (_name, body) => {
+  ])('fails for an invalid response: %s', async (_name, body) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: isList, body });
     const error = await expectFailure(gateway.run('sessions.list'));
@@ -323,7 +323,7 @@ describe('a list that is not whole', () => {
   });
 });
 
-describe('limit', () => {
+describe('session list limit', () => {
   it.each([
     [450, 7, 1, true],
     [450, 200, 1, true],
@@ -332,7 +332,7 @@ describe('limit', () => {
     [450, 450, 3, false],
     [450, 1000, 3, false],
     [200, 200, 1, false],
-  ])('%i sessions, at most %i', async (sessions, limit, requests, truncated) => {
+  ])('applies to %i sessions and a limit of %i', async (sessions, limit, requests, truncated) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions, variants: { startCountsFrom: 0 } });
     const { data, envelope } = await gateway.run('sessions.list', { limit });
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids().slice(0, limit));
@@ -342,7 +342,7 @@ describe('limit', () => {
   it.each([
     [3, false],
     [2, true],
-  ])('of three sessions of which two come twice, at most %i', async (limit, truncated) => {
+  ])('counts each of three sessions once when two come twice, at a limit of %i', async (limit, truncated) => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const double = (answer: string): string => {
       const document = JSON.parse(answer) as { 'active-users': { 'active-user-records': { 'active-user-record': unknown[] } } };
@@ -356,15 +356,15 @@ describe('limit', () => {
     expect(envelope).toMatchObject({ total: 3, truncated });
   });
 
-  it.each([0, -1, 1.5, 'many', '', true])('%j is refused', async (limit) => {
+  it.each([0, -1, 1.5, 'many', '', true])('rejects %j', async (limit) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.list', { limit }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
   });
 });
 
-describe('emit', () => {
-  it('sends pages', async () => {
+describe('session list in parts', () => {
+  it('sends one message per page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     const { parts: pages, data, streamed } = await parts(gateway, { emit: 'page' });
     expect(pages.map(({ data: records }) => (records as unknown[]).length)).toEqual([200, 199, 51]);
@@ -374,7 +374,7 @@ describe('emit', () => {
     expect({ data, streamed }).toEqual({ data: undefined, streamed: true });
   });
 
-  it('sends records', async () => {
+  it('sends one message per record', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 201 });
     const { parts: records, streamed } = await parts(gateway, { emit: 'record' });
     expect(readSessionIds(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
@@ -382,7 +382,7 @@ describe('emit', () => {
     expect(streamed).toBe(true);
   });
 
-  it('sends records of unknown number without one, but for the last page', async () => {
+  it('sends records without a count when the total is unknown, except for the last page', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 201 });
     simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
     const { parts: records } = await parts(gateway, { emit: 'record' });
@@ -390,7 +390,7 @@ describe('emit', () => {
     expect(records.at(-1)?.part).toEqual({ index: 200, count: 201 });
   });
 
-  it('sends one empty page, or no record, when there is nothing', async () => {
+  it('sends one empty page, or no record, when there is no session', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 0 });
     const page = await parts(gateway, { emit: 'page' });
     expect(page.parts.map(({ data, part }) => ({ data, part }))).toEqual([{ data: [], part: { index: 0, count: 1 } }]);
@@ -409,7 +409,7 @@ describe('emit', () => {
     ]);
   });
 
-  it('tells how many went out before it failed', async () => {
+  it('reports how many parts were sent before it failed', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     simulator.fault({ match: isList, skip: 1, times: 9, status: 404 });
     const taken: unknown[] = [];
@@ -418,14 +418,14 @@ describe('emit', () => {
     expect(taken).toHaveLength(200);
   });
 
-  it('sends nobody twice when it has to try again', async () => {
+  it('sends no session twice when it tries again', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 450 });
     simulator.fault({ match: isList, skip: 2, body: (answer) => answer.replace(/(matched-record-number":)450/, '$1451') });
     const { parts: records } = await parts(gateway, { emit: 'record' });
     expect(readSessionIds(records.map(({ data }) => data))).toEqual(simulator.state.sessions.ids());
   });
 
-  it('asks who takes the parts before anything is sent', async () => {
+  it('requires a receiver for the parts before sending anything', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const emit of ['page', 'record', 'all'])
       expect((await expectFailure(gateway.run('sessions.list', { emit }))).code).toBe('BAD_INPUT');
@@ -433,11 +433,11 @@ describe('emit', () => {
   });
 });
 
-describe('one page', () => {
+describe('parseSessionPage', () => {
   const record = { 'session-id': 'a' };
   const page = (users: unknown, more: Record<string, unknown> = {}) => parseSessionPage({ 'active-users': users, ...more });
 
-  it('is read in each of its spellings', () => {
+  it('reads every spelling of a page', () => {
     const empty = { records: [], total: undefined, last: undefined, loginPermission: undefined };
     expect(page({})).toEqual(empty);
     for (const none of [null, '', { 'active-user-record': null }, { 'active-user-record': '' }, {}])
@@ -479,17 +479,17 @@ describe('one page', () => {
     [{ 'active-user-records': [{}] }, 'has a record without session-id'],
     [{ 'active-user-records': [record, { 'session-id': '' }] }, 'has a record without session-id'],
     [{ 'active-user-records': [{ 'session-id': 7 }] }, 'has a record without session-id'],
-  ])('is refused as %j', (users, what) => {
+  ])('rejects %j', (users, what) => {
     expect(getThrownError(() => page(users))).toMatchObject({
       code: 'BAD_RESPONSE',
-      message: `The list of sessions ${what}. Nothing was concluded from it.`,
+      message: `The session list from the appliance ${what}. Check the URL and the release. The list was discarded.`,
       details: { sent: true },
     });
   });
 });
 
-describe('a list that somebody has read', () => {
-  it('serves whoever keeps people out, if it is whole', async () => {
+describe('complete list that another operation reads', () => {
+  it('serves the enforcement loop', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const kept = toApplianceHash(simulator.url);
     onTestFinished(resetContainmentStores);

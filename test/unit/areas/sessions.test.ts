@@ -16,8 +16,8 @@ import {
 
 const end = (id: string): string => `DELETE ${ACTIVE_USERS_PATH}/session/${id}`;
 
-describe('kill', () => {
-  it('ends one session by its id or its record, with a plain result', async () => {
+describe('sessions.kill', () => {
+  it('ends one session by its id or its record and returns the plain result', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [first = '', second = ''] = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': first });
@@ -61,7 +61,7 @@ describe('kill', () => {
     expect(simulator.state.sessions.ids()).toEqual(readSessionIds(records).filter((id) => !readSessionIds(chosen).includes(id)));
   });
 
-  it('is many for an array of one', async () => {
+  it('returns many for an array of one', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = ''] = simulator.state.sessions.ids();
     const { data } = await gateway.run('sessions.kill', { 'session-id': [id] });
@@ -89,20 +89,20 @@ describe('kill', () => {
     [null],
     [undefined],
     [5],
-  ])('%j is refused before anything is sent', async (given) => {
+  ])('rejects %j before sending anything', async (given) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.kill', { 'session-id': given }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('says of an item without an id what it lacks', () => {
+  it('names the missing id of an item', () => {
     expect(getThrownError(() => endsOf([{}]))).toMatchObject({
       code: 'BAD_INPUT',
-      message: 'session-id is missing or empty in one of the items: nothing was ended.',
+      message: 'session-id is missing or empty in an item. Nothing was ended.',
     });
   });
 
-  it('is about the first of those with the same id, and reports what is known of it', () => {
+  it('keeps the first of several items with the same id, and reports its known fields', () => {
     const records = endsOf([{ 'session-id': 'a', 'source-ip': '::1', more: 1 }, 'a', 'b', { 'session-id': 'b', 'active-user-name': 'x' }]);
     expect(records.map(summarizeSession)).toStrictEqual([{ 'session-id': 'a', 'source-ip': '::1' }, { 'session-id': 'b' }]);
   });
@@ -113,17 +113,15 @@ describe('kill', () => {
     ['api-admin2', false],
     [undefined, false],
     [7, false],
-  ])('takes %j for the account of our own: %s', (name, own) => {
+  ])('recognizes %j as the own account: %s', (name, own) => {
     expect(isOwnAccount(['other', 'Api-Admin '], name)).toBe(own);
   });
 
-  it('ends nothing when there are more than max', async () => {
+  it('ends nothing when there are more sessions than max', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 40 });
     const ids = simulator.state.sessions.ids();
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ids.slice(0, 26) }));
-    expect(error.message).toBe(
-      '26 sessions would end, but at most 25 may: nothing was ended. Narrow the choice, or raise max (Most sessions).',
-    );
+    expect(error.message).toBe('26 sessions would end, but max is 25. Nothing was ended. Narrow the choice, or raise max (Max sessions).');
     expect([error.code, error.details.sent]).toEqual(['LIMIT', false]);
     expect((await expectFailure(gateway.run('sessions.kill', { 'session-id': ids, max: '39' }))).code).toBe('LIMIT');
     expect((await expectFailure(gateway.run('sessions.kill', { 'session-id': ids, max: 0 }))).code).toBe('BAD_INPUT');
@@ -133,8 +131,8 @@ describe('kill', () => {
   });
 });
 
-describe('many', () => {
-  it('reports what failed beside what worked', async () => {
+describe('bulk results', () => {
+  it('report failures beside successes', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const [id = '', other = ''] = simulator.state.sessions.ids();
     const { data, envelope } = await gateway.run('sessions.kill', { 'session-id': [id, 'sidGone', other] });
@@ -147,7 +145,7 @@ describe('many', () => {
     expect(envelope).toMatchObject({ ok: false, changed: true });
   });
 
-  it('is an error with the first code when all failed', async () => {
+  it('fail with the first code when all items fail', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path.endsWith('sidC'), status: 403 });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA', 'sidB', 'sidC'] }));
@@ -164,7 +162,7 @@ describe('many', () => {
     });
   });
 
-  it('says why an outcome is unknown when all are', async () => {
+  it('report why the outcome is unknown when all outcomes are unknown', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ method }) => method === 'DELETE', times: 2, cut: 'before-headers' });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids().slice(0, 2) }));
@@ -172,7 +170,7 @@ describe('many', () => {
     expect(listWriteLines(simulator)).toHaveLength(2);
   });
 
-  it('stops where every further item would fail just so', async () => {
+  it('stop when every further item would fail in the same way', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { password: 'wrong' });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     expect(error.code).toBe('LOGIN_REJECTED');
@@ -180,7 +178,7 @@ describe('many', () => {
     expect(simulator.logins).toBe(1);
   });
 
-  it('does not connect again for every item when the certificate is not trusted', async () => {
+  it('do not connect again for each item when the certificate is not trusted', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { login: 'key', apiKey: 'a', tls: {}, connections: 1 });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': simulator.state.sessions.ids() }));
     // One under way and one waiting for the connection; the other 23 are not tried.
@@ -188,14 +186,14 @@ describe('many', () => {
     expect(error.cause?.results).toHaveLength(25);
   });
 
-  it('keeps the id of the step when a second factor is missing', async () => {
+  it('keep the id of the login step when a second factor is missing', async () => {
     const { gateway } = await startSimulatorWithGateway({ secondFactor: { password: 'second' } });
     const error = await expectFailure(gateway.run('sessions.kill', { 'session-id': ['sidA'] }));
     expect(error).toMatchObject({ code: 'SECOND_FACTOR_REQUIRED', cause: { resumeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string } });
   });
 });
 
-describe('kill-user', () => {
+describe('sessions.kill-user', () => {
   it('compares names exactly although the appliance matches by prefix', async () => {
     const simulator = await startTestSimulator({ sessions: 3, variants: { nameFilter: 'prefix' } });
     const [a, b] = ['j.doe', 'j.doe'].map((name) => simulator.state.sessions.add({ 'active-user-name': name }));
@@ -215,7 +213,7 @@ describe('kill-user', () => {
     expect(simulator.state.sessions.count).toBe(2);
   });
 
-  it('succeeds with nothing to do', async () => {
+  it('succeeds when there is no session to end', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('sessions.kill-user', { name: 'nobody' });
     expect(asBulkResult(data)).toMatchObject({ total: 0, ok: 0, failed: 0 });
@@ -230,13 +228,13 @@ describe('kill-user', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it.each([[''], [null], [undefined], [['a']], [true]])('refuses the name %j', async (name) => {
+  it.each([[''], [null], [undefined], [['a']], [true]])('rejects the name %j', async (name) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.kill-user', { name }))).code).toBe('BAD_INPUT');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('ends nothing by a list that is not whole', async () => {
+  it('ends nothing when the list is incomplete', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 3 });
     const total = (answer: string): string => answer.replace(/"total-matched-record-number":\d+/, '"total-matched-record-number":9');
     simulator.fault({ match: ({ path }) => path.includes('?name='), times: 9, body: total });
@@ -246,7 +244,7 @@ describe('kill-user', () => {
   });
 });
 
-describe('kill-matching', () => {
+describe('sessions.kill-matching', () => {
   const people = [
     { 'active-user-name': 'a.one', 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.7', 'user-roles': 'Contractors' },
     { 'active-user-name': 'a.two', 'authentication-realm': 'Contractors', 'source-ip': '203.0.113.70', 'user-roles': 'Users, Intranet' },
@@ -272,7 +270,7 @@ describe('kill-matching', () => {
     [{ 'authentication-realm': 'Büro*' }, ['c*d']],
     [{ 'apex-client-version': '*' + 'nothing has this' }, []],
     [{ 'mac-address': '02:*', 'active-user-name': 'nobody' }, []],
-  ])('%j', async (filter, expected) => {
+  ])('ends the sessions that match %j', async (filter, expected) => {
     const simulator = await startTestSimulator({ sessions: 0 });
     const ids = new Map(people.map((person) => [simulator.state.sessions.add(person), person['active-user-name']]));
     const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter });
@@ -298,13 +296,13 @@ describe('kill-matching', () => {
     ['source-ip', 'BAD_INPUT'],
     [[{ 'source-ip': 'x' }], 'BAD_INPUT'],
     [undefined, 'BAD_INPUT'],
-  ])('%j is refused: %s', async (filter, code) => {
+  ])('rejects %j with %s', async (filter, code) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await expectFailure(gateway.run('sessions.kill-matching', { filter }))).code).toBe(code);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('is not held up by a filter of many wildcards', async () => {
+  it('compares a filter with many wildcards in linear time', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     simulator.state.sessions.add({ 'agent-type': 'a'.repeat(2_000) });
     const { data } = await gatewayFor(simulator).run('sessions.kill-matching', { filter: { 'agent-type': `${'*a'.repeat(20)}*b` } });
@@ -321,8 +319,8 @@ describe('kill-matching', () => {
   });
 });
 
-describe('kill-all', () => {
-  it('uses the one request of the appliance', async () => {
+describe('sessions.kill-all', () => {
+  it('sends the single request of the appliance', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const { data, envelope } = await gateway.run('sessions.kill-all');
     expect(data).toEqual({ result: { info: [], warnings: [], errors: [] } });

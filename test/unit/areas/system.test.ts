@@ -12,8 +12,8 @@ import {
 
 const ESAPS = '/api/v1/configuration/authentication/endpoint/host-checker/esaps';
 
-describe('info', () => {
-  it('is given as it is', async () => {
+describe('system.info', () => {
+  it('returns the document unchanged', async () => {
     const { gateway } = await startSimulatorWithGateway({ name: 'vpn-1' }, { name: 'Hauptsitz' });
     const { data, envelope } = await gateway.run('system.info');
     expect(data).toMatchObject({ 'system-information': { 'host-name': 'vpn-1' } });
@@ -21,7 +21,7 @@ describe('info', () => {
   });
 });
 
-describe('health', () => {
+describe('system.health', () => {
   const values = {
     'SSL-CONNECTION-COUNT': 50,
     'MAX-LICENSED-USERS-REACHED': false,
@@ -35,7 +35,7 @@ describe('health', () => {
     [{}, 'CPU-UTILIZATION4'],
     [{ cpuKey: 'CPU-UTILIZATION' }, 'CPU-UTILIZATION'],
     [{ healthNumbers: 'text' }, 'CPU-UTILIZATION4'],
-  ])('gives numbers and booleans, and the raw values beside, with %j', async (variants, cpu) => {
+  ])('returns numbers and booleans, and the raw values in the envelope, with %j', async (variants, cpu) => {
     const { gateway } = await startSimulatorWithGateway({ variants });
     const { data, envelope } = await gateway.run('system.health', { status: 'all' });
     expect(data).toEqual({ [cpu]: 7, ...values });
@@ -43,7 +43,7 @@ describe('health', () => {
     expect(envelope.raw).toMatchObject({ 'MAX-LICENSED-USERS-REACHED': 'NO', 'USER-COUNT': raw });
   });
 
-  it('asks as the interface shows it', async () => {
+  it('sends the documented request', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     expect((await gateway.run('system.health', { status: 'sbr' })).data).toEqual({ 'SBR-AVAILABLE': 1 });
     expect((await gateway.run('system.health')).data).toEqual({ message: expect.any(String) as string });
@@ -77,8 +77,8 @@ describe('health', () => {
   ])('reads %j as %j', (raw, value) => expect(readHealthValue(raw)).toBe(value));
 });
 
-describe('esap-packages', () => {
-  it('asks with the two flags and two ampersands', async () => {
+describe('system.esap-packages', () => {
+  it('sends the two flags with two ampersands between them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { brand: 'apex' });
     const { envelope } = await gateway.run('system.esap-packages', { expand: true, 'exclude-packages': 'true' });
     expect(envelope.request?.path).toMatch(/esaps$/);
@@ -98,27 +98,27 @@ describe('esap-packages', () => {
     expect(listRequestLines(simulator).filter((line) => line.endsWith('?excludeZenithPackages'))).toHaveLength(2);
   });
 
-  it('is BAD_CONFIG when no session tells it, and finds it later', async () => {
+  it('fails with BAD_CONFIG when no session shows the brand, and finds it later', async () => {
     const simulator = await startTestSimulator({ sessions: 0 });
     const gateway = gatewayFor(simulator);
     const input = { 'exclude-packages': true };
     expect(await expectFailure(gateway.run('system.esap-packages', input))).toMatchObject({
       code: 'BAD_CONFIG',
-      message: 'brand is not set, and no session tells it now. Enter the brand in the settings of the appliance.',
+      message: 'brand is not set, and no current session shows it. Enter the brand in the settings of the appliance.',
     });
     simulator.state.sessions.add();
     expect((await gateway.run('system.esap-packages', input)).envelope.ok).toBe(true);
   });
 
-  it('does not let the one who is cancelled take along another who waits for the same fact', async () => {
+  it('keeps a shared lookup running when one of two waiting messages is canceled', async () => {
     const simulator = await startTestSimulator({ delayMs: 30 });
     const gateway = gatewayFor(simulator);
     await gateway.run('system.info');
     const abort = new AbortController();
-    const cancelled = expectFailure(gateway.run('system.esap-packages', { 'exclude-packages': true }, abort.signal));
+    const canceled = expectFailure(gateway.run('system.esap-packages', { 'exclude-packages': true }, abort.signal));
     const other = gateway.run('system.esap-packages', { 'exclude-packages': true });
     simulator.fault({ match: () => (abort.abort(), false) });
-    expect((await cancelled).code).toBe('ABORTED');
+    expect((await canceled).code).toBe('ABORTED');
     expect((await other).envelope.ok).toBe(true);
   });
 });

@@ -26,7 +26,7 @@ const bodies = (simulator: Simulator): unknown[] =>
   listRequests(simulator).map(({ body }) => (body === '' ? undefined : (JSON.parse(body) as unknown)));
 
 describe('local users', () => {
-  it('are created with text where the flow gives booleans, and read back', async () => {
+  it('are created with booleans as text, and read back', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const input = {
       server: SERVER,
@@ -50,7 +50,7 @@ describe('local users', () => {
     expect(listRequestLines(simulator).at(-1)).toBe(`GET ${USER}/B%C3%BCro%20%231%2FEU`);
   });
 
-  it('keep what an update does not name', async () => {
+  it('keep the fields that an update does not name', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const before = await gateway.run('users.get', { server: SERVER, username: 'contractor1' });
     await gateway.run('users.update', { server: SERVER, username: 'contractor1', fullname: '', 'console-access': 'true' });
@@ -58,7 +58,7 @@ describe('local users', () => {
     expect(after.data).toEqual({ ...(before.data as object), fullname: '', 'console-access': 'true' });
   });
 
-  it('are left alone by an update of nothing, and by none that is cancelled while it waits for another', async () => {
+  it('stay unchanged after an empty update or one that is canceled while it waits', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const where = { server: SERVER, username: 'contractor1' };
     expect((await gateway.run('users.update', where)).envelope.changed).toBe(false);
@@ -67,7 +67,7 @@ describe('local users', () => {
     const first = gateway.run('users.disable', where);
     const waiting = expectFailure(gateway.run('users.update', { ...where, fullname: 'Nobody' }, cancel.signal));
     cancel.abort();
-    expect(await waiting).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for another change of this user.' });
+    expect(await waiting).toMatchObject({ code: 'ABORTED', message: 'Canceled while it waited for another change of this user.' });
     await first;
     expect(listWriteLines(simulator)).toEqual([`PUT ${USER}/contractor1/enabled`]);
   });
@@ -99,7 +99,7 @@ describe('local users', () => {
     expect((await gateway.run('users.list', { server: SERVER })).data).toEqual([]);
   });
 
-  it('say which field is wrong before anything is sent', async () => {
+  it('are checked field by field before anything is sent', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const wrong: [Record<string, unknown>, string][] = [
       [{ server: SERVER, username: 'a' }, 'password-cleartext'],
@@ -115,7 +115,7 @@ describe('local users', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('never give the password back, not even when the appliance quotes it', async () => {
+  it('never expose the password, even when the appliance quotes it', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const secret = 'grün & "geheim"';
     await gateway.run('system.info');
@@ -130,13 +130,13 @@ describe('local users', () => {
   });
 });
 
-describe.each([true, false])('a policy appliance whose PUT merges: %s', (putMerges) => {
+describe.each([true, false])('policy appliance whose PUT merges: %s', (putMerges) => {
   const table = { department: 'Sales', rooms: ['1', '2'], nested: { a: 1 } };
   const variants = { userFields: 'policy', putMerges } as const;
   const where = { server: SERVER, username: 'contractor1' };
   const further = { 'user-timezone': 'Europe/Berlin', guestcreatedby: 'front desk', 'attributes-table': table };
 
-  it('keeps its further fields when one field changes: that goes to its own path', async () => {
+  it('keeps further fields when one field changes, because the PUT goes to the path of that field', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.update', { ...where, more: further });
     const before = stored(simulator, 'contractor1');
@@ -160,7 +160,7 @@ describe.each([true, false])('a policy appliance whose PUT merges: %s', (putMerg
     });
   });
 
-  it('keeps them when several change: everything that was read goes back', async () => {
+  it('keeps further fields when several fields change, because the whole user is sent back', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.update', { ...where, more: further });
     const before = stored(simulator, 'contractor1');
@@ -171,14 +171,14 @@ describe.each([true, false])('a policy appliance whose PUT merges: %s', (putMerg
     expect(sent).not.toHaveProperty('password-cleartext');
   });
 
-  it('takes further fields at creation, as they are', async () => {
+  it('accepts further fields unchanged at creation', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants });
     await gateway.run('users.create', { server: SERVER, username: 'new', 'password-cleartext': 'p', enabled: true, more: further });
     expect(bodies(simulator)).toEqual([{ username: 'new', 'password-cleartext': 'p', enabled: 'true', ...further }]);
   });
 });
 
-describe('a password that an appliance shows in another form', () => {
+describe('password in an encrypted form', () => {
   const where = { server: SERVER, username: 'contractor1' };
   const shown = (simulator: Simulator): void =>
     simulator.fault({
@@ -194,7 +194,7 @@ describe('a password that an appliance shows in another form', () => {
     return bodies(simulator).at(-1);
   };
 
-  it('goes back with what was read, but not beside a new one, and is in no plan', async () => {
+  it('is sent back with the user, except beside a new password, and never appears in a plan', async () => {
     expect(await sent({ fullname: 'a', enabled: true })).toMatchObject({ 'password-encrypted': '3u+UR6n8' });
     expect(await sent({ fullname: 'a', 'password-cleartext': 'p' })).not.toHaveProperty('password-encrypted');
     const { simulator, gateway } = await startSimulatorWithGateway();
@@ -205,8 +205,8 @@ describe('a password that an appliance shows in another form', () => {
   });
 });
 
-describe('two updates of one user at once', () => {
-  it('lose none', async () => {
+describe('two simultaneous updates of one user', () => {
+  it('lose no change', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const where = { server: SERVER, username: 'contractor1' };
     await Promise.all([
@@ -221,7 +221,7 @@ describe('two updates of one user at once', () => {
     });
   });
 
-  it('do not create again one that is deleted between', async () => {
+  it('do not create a user again that is deleted between them', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ delayMs: 5 });
     const where = { server: SERVER, username: 'contractor1' };
     const [, updated] = await Promise.allSettled([
@@ -233,8 +233,8 @@ describe('two updates of one user at once', () => {
   });
 });
 
-describe('the list of users', () => {
-  it.each(['list', 'link'] as const)('is read one level up where the collection is not there', async (collectionInParent) => {
+describe('users.list', () => {
+  it.each(['list', 'link'] as const)('reads the list one level up when the collection does not exist (%s)', async (collectionInParent) => {
     const { simulator, gateway } = await startSimulatorWithGateway({
       variants: { usersAt: 'users', userEntries: 'whole', collectionInParent },
     });
@@ -264,18 +264,21 @@ describe('the list of users', () => {
     ['of links alone', { user: [{ href: '/x' }, { href: '/y' }] }, [{ href: '/x' }, { href: '/y' }]],
     ['of one link', { user: [{ href: '/x' }] }, undefined],
     ['of numbers', { user: [7, 8] }, undefined],
-  ])('is read %s', async (_what, document, expected) => {
+  ])('reads users %s', async (_what, document, expected) => {
     const gateway = gatewayFor(await startRawServer(() => httpResponse(200, JSON.stringify(document))));
     const run = gateway.run('users.list', { server: SERVER });
     if (expected) expect((await run).data).toEqual(expected);
     else {
       const error = await expectFailure(run);
-      expect(error).toMatchObject({ code: 'BAD_RESPONSE', message: 'The appliance answered a list of users that holds something else.' });
+      expect(error).toMatchObject({
+        code: 'BAD_RESPONSE',
+        message: 'The list of users from the appliance contains something else than users. The list was discarded.',
+      });
       expect(error.details.sent).toBe(true);
     }
   });
 
-  it('is not asked for there after another error', async () => {
+  it('does not try the parent path after another error', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === USER, times: 9, status: 403 });
     expect((await expectFailure(gateway.run('users.list', { server: SERVER }))).code).toBe('FORBIDDEN');
@@ -283,19 +286,22 @@ describe('the list of users', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('a missing user or server', () => {
   const wrong = { server: 'No such "server"', username: 'j.doe' };
   const input = { 'password-cleartext': 'p' };
 
-  it.each(['get', 'update', 'enable', 'disable', 'delete', 'create'])('is told by name: the server of %s', async (operation) => {
-    const { simulator, gateway } = await startSimulatorWithGateway();
-    const error = await expectFailure(gateway.run(`users.${operation}`, { ...wrong, ...(operation === 'create' && input) }));
-    expect([error.code, error.cause?.status]).toEqual(['NOT_FOUND', 404]);
-    expect(error.message).toMatch(/^The authentication server "No such \\"server\\"" does not exist on this appliance/);
-    expect(listRequestLines(simulator).at(-1)).toBe(`GET ${AUTH_SERVERS}/No%20such%20%22server%22`);
-  });
+  it.each(['get', 'update', 'enable', 'disable', 'delete', 'create'])(
+    'is reported by name when the server is missing: %s',
+    async (operation) => {
+      const { simulator, gateway } = await startSimulatorWithGateway();
+      const error = await expectFailure(gateway.run(`users.${operation}`, { ...wrong, ...(operation === 'create' && input) }));
+      expect([error.code, error.cause?.status]).toEqual(['NOT_FOUND', 404]);
+      expect(error.message).toMatch(/^The authentication server "No such \\"server\\"" does not exist on this appliance/);
+      expect(listRequestLines(simulator).at(-1)).toBe(`GET ${AUTH_SERVERS}/No%20such%20%22server%22`);
+    },
+  );
 
-  it.each(['get', 'update', 'enable', 'disable', 'delete'])('is told by name: the user of %s', async (operation) => {
+  it.each(['get', 'update', 'enable', 'disable', 'delete'])('is reported by name when the user is missing: %s', async (operation) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, username: 'nobody' }));
     expect([error.code, error.message]).toEqual([
@@ -311,7 +317,7 @@ describe('what is not there', () => {
   it.each([
     ['nothing', '', ''],
     ['two things', '{"result":{"errors":[{"message":"One."},{"message":"Two."}]}}', ' The appliance says: One. Two.'],
-  ])('is told with what the appliance says of it: %s', async (_what, body, words) => {
+  ])('is reported with the message of the appliance: %s', async (_what, body, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path.endsWith('/nobody'), status: 404, body });
     expect((await expectFailure(gateway.run('users.get', { server: SERVER, username: 'nobody' }))).message).toBe(
@@ -319,7 +325,7 @@ describe('what is not there', () => {
     );
   });
 
-  it('is told where the server is of another type', async () => {
+  it('is reported when the server has another type', async () => {
     const { gateway } = await startSimulatorWithGateway();
     for (const operation of ['list', 'create']) {
       const error = await expectFailure(
@@ -329,7 +335,7 @@ describe('what is not there', () => {
     }
   });
 
-  it('is what the appliance says where the server cannot be looked at, and nothing is looked at without need', async () => {
+  it('keeps the error of the appliance when the server cannot be read, and is not looked up without need', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     simulator.fault({ match: ({ path }) => path === `${AUTH_SERVERS}/System%20Local`, status: 403 });
     const error = await expectFailure(gateway.run('users.get', { server: SERVER, username: 'nobody' }));
@@ -340,10 +346,10 @@ describe('what is not there', () => {
   });
 });
 
-describe('several users', () => {
+describe('bulk changes of users', () => {
   const people = ['contractor1', 'jürgen.müller', 'guest 50% / #1'];
 
-  it('are created, each with its own fields or those for all', async () => {
+  it('create users with their own or common fields', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ variants: { userFields: 'policy' } });
     const users = [
       { username: 'a', 'password-cleartext': 'one', enabled: false, more: { guestcreatedby: 'x' } },
@@ -370,7 +376,7 @@ describe('several users', () => {
     expect(JSON.stringify([data, envelope])).not.toContain('for all');
   });
 
-  it('are updated, disabled, enabled and deleted, by names or as they were read', async () => {
+  it('update, disable, enable and delete users by name or by record', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const results = async (operation: string, username: unknown, more: object = {}): Promise<unknown> => {
       const { data } = await gateway.run(`users.${operation}`, { server: SERVER, username, ...more });
@@ -405,7 +411,7 @@ describe('several users', () => {
         { name: 'c.d', href: null },
       ],
     ],
-  ])('are listed by name where the appliance gives %s without links, and what is listed can be worked on', async (_what, user) => {
+  ])('accept listed users as %s without links', async (_what, user) => {
     const server = await startRawServer(({ method, path }) => {
       if (method !== 'GET') return httpResponse(204);
       return httpResponse(200, JSON.stringify(path.endsWith('/user') ? { user } : { enabled: 'true' }));
@@ -421,7 +427,7 @@ describe('several users', () => {
     expect(disabled.envelope.ignored).toBeUndefined();
   });
 
-  it('are many also when there is one, and a success when there is none', async () => {
+  it('return many also for one user, and succeed for none', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     for (const operation of ['create', 'update', 'enable', 'disable', 'delete']) {
       const { data, envelope } = await gateway.run(`users.${operation}`, { server: SERVER, username: [] });
@@ -433,7 +439,7 @@ describe('several users', () => {
     expect((await gateway.run('users.disable', { server: SERVER, username: 'contractor1' })).data).toHaveProperty('result');
   });
 
-  it('go on when one fails, and fail when all do, looking at the server once', async () => {
+  it('continue when one user fails, fail when all fail, and check the server once', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const some = await gateway.run('users.delete', { server: SERVER, username: ['nobody', 'contractor1', 'nobody else'] });
     expect(some.data).toMatchObject({ total: 3, ok: 1, failed: 2 });
@@ -463,7 +469,7 @@ describe('several users', () => {
     const username = Array.from({ length: 26 }, (_, index) => `u${index}`);
     for (const operation of ['update', 'enable', 'disable', 'delete']) {
       const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, username }));
-      expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(/^26 users .* 25 .*nothing was done/)]);
+      expect([error.code, error.message]).toEqual(['LIMIT', expect.stringMatching(/^26 users .* 25\. Nothing was done/)]);
       expect(error.details.sent).toBe(false);
     }
     expect((await expectFailure(gateway.run('users.create', { server: SERVER, username, 'password-cleartext': 'p', max: 1 }))).code).toBe(
@@ -486,20 +492,28 @@ describe('several users', () => {
       { username: [{ username: 'a', enabled: 'perhaps' }], 'password-cleartext': 'p' },
       /^username\[0\]\.enabled has to be true or false/,
     ],
-    ['create', { username: 'a', 'password-cleartext': 'p', fullname: 'x', more: { fullname: 'y' } }, /^more\.fullname is given beside/],
-    ['create', { username: 'a', 'password-cleartext': 'p', more: { username: 'b' } }, /^more\.username is given beside/],
-    ['update', { username: [{ username: 'a', enabled: true }], more: { enabled: 'x' } }, /^more\.enabled is given beside/],
+    [
+      'create',
+      { username: 'a', 'password-cleartext': 'p', fullname: 'x', more: { fullname: 'y' } },
+      /^more\.fullname duplicates the field of that name/,
+    ],
+    ['create', { username: 'a', 'password-cleartext': 'p', more: { username: 'b' } }, /^more\.username duplicates the field of that name/],
+    [
+      'update',
+      { username: [{ username: 'a', enabled: true }], more: { enabled: 'x' } },
+      /^more\.enabled duplicates the field of that name/,
+    ],
     ['delete', { username: ['a', '..'] }, /".."/],
     ['disable', { username: [true] }, /^username\[0\] has to be text or an object/],
     ['enable', { username: [{ username: '' }] }, /^username\[0\] has no username/],
-  ])('%s of %j is refused before anything is sent', async (operation, input, words) => {
+  ])('%s of %j is rejected before anything is sent', async (operation, input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run(`users.${operation}`, { server: SERVER, ...input }));
     expect([error.code, error.message]).toEqual(['BAD_INPUT', expect.stringMatching(words)]);
     expect(simulator.requests).toEqual([]);
   });
 
-  it('that may be missing are looked for in a dry run alone', async () => {
+  it('look a user with missing-ok up only in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const dry = async (username: string, missing: boolean) =>
       (await gateway.run('users.delete', { server: SERVER, username, 'missing-ok': missing }, { dryRun: true })).envelope.plan;
@@ -515,7 +529,7 @@ describe('several users', () => {
     expect(listRequestLines(simulator)[0]).toBe(`DELETE ${USER}/contractor1`);
   });
 
-  it('are planned in a dry run, users read and passwords masked', async () => {
+  it('read the users and mask passwords in a dry run', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const created = await gateway.run(
       'users.create',

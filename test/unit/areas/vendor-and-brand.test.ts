@@ -4,8 +4,8 @@ import { startTestSimulator, expectFailure, listRequestLines } from '../../helpe
 import { createRunContext } from '../../helpers/call';
 import { httpResponse, startRawServer } from '../../helpers/raw-server';
 
-describe('the vendor', () => {
-  it('is found once, from the one key that ends in -enforcer', async () => {
+describe('resolveVendor', () => {
+  it('finds the vendor once, from the only key that ends in -enforcer', async () => {
     const simulator = await startTestSimulator({ vendor: 'zenith' });
     const call = createRunContext(simulator);
     expect(await Promise.all([resolveVendor(call), resolveVendor(call)])).toEqual(['zenith', 'zenith']);
@@ -13,13 +13,13 @@ describe('the vendor', () => {
     expect(listRequestLines(simulator)).toEqual(['GET /api/v1/configuration/uac']);
   });
 
-  it('is taken from the settings without a look', async () => {
+  it('takes the vendor from the settings without a request', async () => {
     const simulator = await startTestSimulator();
     expect(await resolveVendor(createRunContext(simulator, {}, { vendor: 'other' }))).toBe('other');
     expect(simulator.requests).toEqual([]);
   });
 
-  it('is BAD_CONFIG when there are two or none, naming them', async () => {
+  it('fails with BAD_CONFIG and names the candidates when there are two or none', async () => {
     const link = { href: '/api/v1/configuration/uac/x' };
     for (const [keys, words] of [
       [['host-enforcer', 'alpha-enforcer', 'beta-enforcer'], 'there are several candidates: alpha-enforcer, beta-enforcer'],
@@ -32,14 +32,14 @@ describe('the vendor', () => {
     }
   });
 
-  it('is no text that stands beside the links', async () => {
+  it('ignores text values beside the links', async () => {
     const document = { 'note-enforcer': 'text', 'acme-enforcer': { href: '/api/v1/configuration/uac/x' } };
     expect(await resolveVendor(createRunContext(await startRawServer(() => httpResponse(200, JSON.stringify(document)))))).toBe('acme');
   });
 });
 
-describe('the brand', () => {
-  it('begins with a capital, however it is written', async () => {
+describe('resolveBrand', () => {
+  it('starts the brand with a capital letter, in any spelling', async () => {
     const simulator = await startTestSimulator();
     expect(await resolveBrand(createRunContext(simulator, {}, { brand: 'zenith' }))).toBe('Zenith');
     expect(await resolveBrand(createRunContext(simulator, {}, { brand: 'ZENITH' }))).toBe('ZENITH');

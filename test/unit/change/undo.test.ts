@@ -186,7 +186,7 @@ describe('journal.undo', () => {
     );
     for (const id of [{}, { id: 7 }, { id: '' }])
       expect((await expectFailure(gateway.run('journal.undo', { id: [id] }))).message).toBe(
-        'id has to be the id of an entry, an entry, or an array of them.',
+        'id must be the id of an entry, an entry, or an array of them. Nothing was sent.',
       );
     const id = await readJournalId(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }));
     const other = gatewayFor(simulator, { name: 'vpn-2', journal });

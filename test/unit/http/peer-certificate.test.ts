@@ -104,17 +104,17 @@ describe('certificates.peer', () => {
   });
 
   it.each([
-    [{ host: '' }, 'host is "", which is no name or address of a host. Give it without https:// and path.'],
-    [{ host: 'https://vpn.example.com' }, 'no name or address'],
-    [{ host: 'vpn.example.com/path' }, 'no name or address'],
-    [{ host: 'a b' }, 'no name or address'],
-    [{ host: '.example.com' }, 'no name or address'],
-    [{ host: 'example..com' }, 'no name or address'],
-    [{ host: '[127.0.0.1]]' }, 'no name or address'],
-    [{ host: '127.[0.0.1' }, 'no name or address'],
-    [{ host: '127.0.0.1', port: 65_536 }, 'port is 65536; there are none above 65535.'],
+    [{ host: '' }, 'host is "", which is not a host name or address. Enter it without https:// and path.'],
+    [{ host: 'https://vpn.example.com' }, 'not a host name or address'],
+    [{ host: 'vpn.example.com/path' }, 'not a host name or address'],
+    [{ host: 'a b' }, 'not a host name or address'],
+    [{ host: '.example.com' }, 'not a host name or address'],
+    [{ host: 'example..com' }, 'not a host name or address'],
+    [{ host: '[127.0.0.1]]' }, 'not a host name or address'],
+    [{ host: '127.[0.0.1' }, 'not a host name or address'],
+    [{ host: '127.0.0.1', port: 65_536 }, 'port is 65536; the highest port is 65535.'],
     [{ host: '127.0.0.1', port: 0 }, 'port'],
-    [{ port: 8443 }, 'port is given without host. Give both, or neither for the appliance.'],
+    [{ port: 8443 }, 'port is set without host. Set both, or neither for the appliance.'],
   ])('rejects %j with BAD_INPUT', async (input, words) => {
     const { gateway } = await startSimulatorWithGateway();
     expect(await expectFailure(gateway.run('certificates.served', input))).toMatchObject({

@@ -65,27 +65,32 @@ describe('the summary of an outcome', () => {
     ],
     ['config.delete', { path: 'users/user-roles/user-role/Users' }, true, 'Would delete users/user-roles/user-role/Users.'],
     ['system.info', {}, false, 'Read the system information.'],
-    ['config.ensure', { path: ROLE, body: { description: 'x' } }, false, `Made ${ROLE} as given.`],
-    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, false, `${ROLE} was as given already.`],
-    ['config.ensure', { path: ROLE, body: { description: 'x' } }, true, `Would make ${ROLE} as given.`],
-    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, true, `${ROLE} is as given already.`],
-    ['config.ensure-all', { resources: [{ path: ROLE, body: { description: 'x' } }] }, false, '1 of 1 resources are as given.'],
-    ['config.ensure-all', { resources: [{ path: ROLE, body: { name: 'Users' } }] }, true, 'All resources are as given already.'],
-    ['users.ensure', { server: 'System Local', username: 'contractor1', fullname: 'X' }, false, 'Made the user contractor1 as given.'],
+    ['config.ensure', { path: ROLE, body: { description: 'x' } }, false, `Gave ${ROLE} the given fields.`],
+    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, false, `${ROLE} already had the given fields.`],
+    ['config.ensure', { path: ROLE, body: { description: 'x' } }, true, `Would give ${ROLE} the given fields.`],
+    ['config.ensure', { path: ROLE, body: { name: 'Users' } }, true, `${ROLE} already has the given fields.`],
+    ['config.ensure-all', { resources: [{ path: ROLE, body: { description: 'x' } }] }, false, '1 of 1 resources have the given fields.'],
+    ['config.ensure-all', { resources: [{ path: ROLE, body: { name: 'Users' } }] }, true, 'All resources already have the given fields.'],
+    [
+      'users.ensure',
+      { server: 'System Local', username: 'contractor1', fullname: 'X' },
+      false,
+      'Gave the user contractor1 the given fields.',
+    ],
     [
       'groups.ensure',
       { server: 'Corp AD', directory: 'ad', groups: [{ name: 'A', group: 'CORP/A' }] },
       false,
-      'Made the groups of Corp AD exactly those given.',
+      'Set the groups of Corp AD to exactly the given ones.',
     ],
     [
       'policy.ensure-radius-client',
       { name: 'Switch Hall 1', client: { 'location-group': 'X' } },
       false,
-      'Made the RADIUS client Switch Hall 1 as given.',
+      'Gave the RADIUS client Switch Hall 1 the given settings.',
     ],
-    ['config.delete', { path: `${ROLE}-gone`, 'missing-ok': true }, false, `${ROLE}-gone was not there.`],
-    ['request.delete', { path: `configuration/${ROLE}-gone`, 'missing-ok': true }, false, `configuration/${ROLE}-gone was not there.`],
+    ['config.delete', { path: `${ROLE}-gone`, 'missing-ok': true }, false, `${ROLE}-gone did not exist.`],
+    ['request.delete', { path: `configuration/${ROLE}-gone`, 'missing-ok': true }, false, `configuration/${ROLE}-gone did not exist.`],
     ['sessions.list', {}, false, '2 sessions.'],
     ['login.forget', {}, false, 'There was no key to forget.'],
   ])('of %s', async (name, input, dryRun, summary) => {
@@ -96,15 +101,13 @@ describe('the summary of an outcome', () => {
   it('tells whether a journal is whole, and what was undone', async () => {
     const { gateway, journal } = await startWithJournal();
     const { envelope } = await gateway.run('config.update', { path: ROLE, body: { description: 'x' } });
-    expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is whole. Entries: 1, files: 1.');
+    expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is intact. Entries: 1, files: 1.');
     const planned = await gateway.run('journal.undo', { id: envelope.journal }, { dryRun: true });
-    expect(planned.envelope.summary).toBe('Would undo what was written by one request.');
+    expect(planned.envelope.summary).toBe('Would undo writes with one request.');
     expect((await gateway.run('journal.undo', { id: envelope.journal })).envelope.summary).toBe('Undid 1 of 1 writes.');
     const [name = ''] = listJournalFiles(journal);
     writeFileSync(join(journal, name), readFileSync(join(journal, name), 'utf8').replace('"ok":true', '"ok":null'));
-    expect((await gateway.run('journal.verify')).envelope.summary).toBe(
-      'The journal is NOT whole. Places that are not as they were written: 1.',
-    );
+    expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is NOT intact. Damaged places: 1.');
   });
 
   it('tells of a failure by the name of the operation and its code, also where nothing can be looked at', async () => {
