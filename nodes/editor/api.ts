@@ -2,7 +2,7 @@ import { guessAppliance } from './flow-hints';
 import { getCurrentValue } from './dialog-state';
 import { toPropertyText } from './text';
 
-/** What a route answers, and what stands for an answer that did not come. */
+/** The response of an admin route, or the failure that replaces a missing response. */
 export type ApiResult = { ok: true; [name: string]: unknown } | { ok: false; code: string; reason?: string; message: string };
 
 export const APPLIANCE_PROPERTIES = [
@@ -12,10 +12,10 @@ export const APPLIANCE_PROPERTIES = [
 ];
 export const APPLIANCE_CREDENTIALS = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'];
 
-/** The appliance of an action node as the routes want it: its name, or all of it where it is not deployed as it stands in the editor. */
+/** The appliance of an action node for an admin route: its ID, or all its settings if it is not deployed. */
 export function toApplianceReference(node: RedNode): Record<string, unknown> | undefined {
   const inventory = getCurrentValue(node, 'inventory');
-  // Of many the first one that is selected stands for all of them.
+  // The first selected appliance stands for all appliances of an inventory.
   if (typeof inventory === 'string' && RED.nodes.node(inventory)) return { inventory, select: getSelection(node) };
   const applianceId = getCurrentValue(node, 'applianceFrom') === 'msg' ? guessAppliance(node) : getCurrentValue(node, 'appliance');
   const appliance = typeof applianceId === 'string' ? RED.nodes.node(applianceId) : null;
@@ -31,7 +31,7 @@ export function toApplianceReference(node: RedNode): Record<string, unknown> | u
   };
 }
 
-/** What an appliance refers to, where it is not deployed as it stands in the editor. */
+/** Collects the TLS and proxy nodes of an appliance that have undeployed changes. */
 export function collectDraftNodes(tls: unknown, proxy: unknown): Record<string, object> {
   const found = Object.entries({ tls, proxy }).flatMap(([name, id]): [string, object][] => {
     const node = typeof id === 'string' ? RED.nodes.node(id) : null;
@@ -44,17 +44,17 @@ export function collectDraftNodes(tls: unknown, proxy: unknown): Record<string, 
   return Object.fromEntries(found);
 }
 
-/** What is stored and was not touched is not here; Node-RED fills it in for the address it was deployed for. */
+/** Untouched credentials are missing here: Node-RED inserts them for the address that they were deployed for. */
 function pickTexts(credentials: Record<string, unknown> = {}, names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.flatMap((name) => (typeof credentials[name] === 'string' ? [[name, credentials[name]]] : [])));
 }
 
-/** What a message selects is not known here. */
+/** A selection by a message is unknown in the editor, so all appliances stand for it. */
 function getSelection(node: RedNode): unknown {
   return ['', 'str'].includes(toPropertyText(getCurrentValue(node, 'selectType'))) ? getCurrentValue(node, 'select') : '*';
 }
 
-/** Asks one of our routes. Never rejects: what goes wrong is an answer too. */
+/** Calls an admin route below gateway-appliance/. A failure is a result too: the promise never rejects. */
 export function postToAppliance(node: RedNode, route: string, body: Record<string, unknown>): Promise<ApiResult> {
   return post(node, `gateway-appliance/${route}`, body);
 }
@@ -80,14 +80,14 @@ function toFailure(node: RedNode, { status, responseJSON }: JQuery.jqXHR): ApiRe
   return { ok: false, code: 'UNREACHABLE', message: node._('test.unreachable-help') };
 }
 
-/** Headings that say more than the code alone: reasons of the connection itself. */
+/** Network error codes with a heading of their own. */
 const CONNECTION_REASONS = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ECONNRESET'];
 const KNOWN_CODES = [
   ...['BAD_CONFIG', 'LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED'],
   ...['FORBIDDEN', 'NOT_FOUND', 'BAD_RESPONSE', 'TIMEOUT', 'CONNECTION', 'TLS'],
 ];
 
-/** A few words for what went wrong; the message beside it says the rest. */
+/** Returns a short heading for an error. The message next to it has the details. */
 export function getErrorHeading(node: RedNode, { code, reason }: { code: string; reason?: string }): string {
   if (code === 'DENIED') return node._('test.denied');
   if (code === 'UNREACHABLE') return node._('test.unreachable');
@@ -95,7 +95,7 @@ export function getErrorHeading(node: RedNode, { code, reason }: { code: string;
   return node._(KNOWN_CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
 }
 
-/** The same for the tools, which reach the interface: there it is a thing in it that is not there. */
+/** Returns the heading for an error of a field tool, where NOT_FOUND means a missing object. */
 export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }): string {
   return error.code === 'NOT_FOUND' ? node._('list.not-there') : getErrorHeading(node, error);
 }

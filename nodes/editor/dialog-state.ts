@@ -1,24 +1,24 @@
 let openNode: RedNode | undefined;
 let openConfigNode: RedNode | undefined;
 
-/** Node-RED validates other nodes too while a dialog is open; only the open one has its values in the form. */
+/** Node-RED validates other nodes while a dialog is open, but only the open node has its values in the form. */
 export function setOpenNode(node: RedNode | undefined): void {
   openNode = node;
 }
 
-/** The appliance has a dialog of its own, opened on top of an action's. */
+/** The dialog of a configuration node opens on top of the dialog of an action node. */
 export function setOpenConfigNode(node: RedNode | undefined): void {
   openConfigNode = node;
 }
 
 let placedNodeId: string | undefined;
 
-/** A node that was placed from the palette a moment ago: its dialog opens for the first time. */
+/** Remembers a node that comes from the palette, because its dialog opens for the first time. */
 export function markJustPlaced(node: RedNode): void {
   placedNodeId = node.id;
 }
 
-/** Whether that is this one; it is so once. */
+/** Returns whether the node comes from the palette, and forgets it. */
 export function consumeJustPlaced(node: RedNode): boolean {
   const isPlaced = placedNodeId === node.id;
   placedNodeId = undefined;
@@ -29,7 +29,7 @@ export function isBeingEdited(node: RedNode): boolean {
   return openNode === node;
 }
 
-/** A property as it stands now: in the open dialog, or in the node. */
+/** Returns a property from the open dialog, otherwise from the node. */
 export function getCurrentValue(node: RedNode, property: string): unknown {
   return isBeingEdited(node) ? $(`#node-input-${property}`).val() : node[property];
 }
@@ -38,10 +38,10 @@ export function getCurrentConfigValue(node: RedNode, property: string): unknown 
   return openConfigNode === node ? findConfigInput(property).val() : node[property];
 }
 
-/** An input of the open dialog of a configuration node. */
+/** Finds an input in the open dialog of a configuration node. */
 export const findConfigInput = (property: string): JQuery => $(`#node-config-input-${property}`);
 
-/** What it holds; of a choice of nodes none while none is chosen. */
+/** Returns the trimmed text of an input, or '' if no configuration node is selected. */
 export function readConfigText(property: string): string {
   const value = findConfigInput(property).val();
   return value === undefined || value === null || value === '_ADD_' ? '' : String(value).trim();

@@ -1,7 +1,7 @@
 import { readValueSources } from './fields/value-types';
 import { hasArea, findOperation, type FieldInfo } from './operation-table';
 
-/** The appliance that a node of this tab most likely means: the only one there is, else the one that the tab uses most. */
+/** Returns the only appliance, or the one that the tab uses most. */
 export function guessAppliance(node: RedNode): string | undefined {
   const appliances: RedNode[] = [];
   RED.nodes.eachConfig((config) => {
@@ -16,13 +16,10 @@ export function guessAppliance(node: RedNode): string | undefined {
   return mostUsed?.id;
 }
 
-/** Types of an Inject node whose value may be an object, whatever it is now. */
+/** Types of an Inject node whose value can be an object. */
 const OBJECT_VALUE_TYPES = ['json', 'jsonata', 'msg', 'flow', 'global', 'env', 'bin', 'cred'];
 
-/**
- * Required fields that no message can be expected to bring: nothing is wired to the node, or only Inject nodes whose payload cannot hold
- * them. Of any other node nobody knows what it sends.
- */
+/** Returns required fields that no wired node can supply. Only Inject nodes are certain; any other node might supply them. */
 export function findMissingFields(node: RedNode): string[] {
   const operation = findOperation(node, node.operation, node.operationType);
   if (!operation) return [];
@@ -35,7 +32,7 @@ export function findMissingFields(node: RedNode): string[] {
   return needed.flatMap(([name, field]) => (upstreamNodes.some((source) => canSupply(source, field)) ? [] : [name]));
 }
 
-/** What is wired to a node. By id: which of node and its proxy a link holds differs from one way of wiring to the next. */
+/** Returns the nodes that are wired to a node. Compares IDs, because a link can hold a node or its proxy. */
 export function findUpstreamNodes(node: RedNode): RedNode[] {
   const upstreamNodes: RedNode[] = [];
   RED.nodes.eachLink(({ source, target }) => {
@@ -49,7 +46,7 @@ function canSupply(source: RedNode, field: FieldInfo): boolean {
   const properties = Array.isArray(source.props) ? (source.props as { p?: unknown; vt?: unknown; v?: unknown }[]) : [];
   return properties.some(({ p, vt, v }) => {
     if (p !== 'payload') return typeof p === 'string' && p.startsWith('payload.');
-    // Older Inject nodes keep the type of the payload beside it.
+    // Older Inject nodes store the type in `payloadType`.
     const type = typeof vt === 'string' ? vt : source.payloadType;
     if (OBJECT_VALUE_TYPES.includes(String(type))) return true;
     return type === 'str' && field.subject === true && (v ?? source.payload) !== '';

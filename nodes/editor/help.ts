@@ -1,14 +1,14 @@
 import { getAreaName, hasArea } from './operation-table';
 import { getCurrentValue } from './dialog-state';
 
-/** A look at the help of one of our nodes brings all of it, and goes to the operation that is chosen. */
+/** Loads the full help when the help of a gateway node is opened, and scrolls to the selected operation. */
 export function installHelpLoader(): void {
   const originalGetNodeHelp = RED.nodes.getNodeHelp?.bind(RED.nodes);
-  // Where an editor asks in another way, the beginning is shown, and nothing is lost but the rest.
+  // Without this function, the help shows only its first paragraph.
   if (!originalGetNodeHelp) return;
   RED.nodes.getNodeHelp = (type) => {
     const text = originalGetNodeHelp(type);
-    // The palette asks for all of them while it is made, and for its hints the beginning is enough: what counts is what is shown.
+    // The palette also calls this for its tooltips, so only visible help loads the rest.
     if (isOwnNodeType(type)) setTimeout(() => void showFullHelp(type));
     return text;
   };
@@ -26,7 +26,7 @@ async function showFullHelp(type: string): Promise<void> {
     try {
       await (pendingLoad ??= loadFullHelp());
     } catch {
-      // The next look tries again.
+      // The next call tries again.
       pendingLoad = undefined;
       return;
     }
@@ -42,7 +42,7 @@ async function loadFullHelp(): Promise<void> {
     .parseFromString(text, 'text/html')
     .querySelectorAll('script[data-help-name]')
     .forEach((script) => {
-      // The beginning is HTML, all of it is Markdown.
+      // The stub is HTML; the full help is Markdown.
       $(`script[data-help-name="${script.getAttribute('data-help-name') ?? ''}"]`)
         .attr('type', script.getAttribute('type'))
         .text(script.textContent ?? '');
@@ -51,13 +51,13 @@ async function loadFullHelp(): Promise<void> {
 
 let openNode: RedNode | undefined;
 
-/** The dialog shows another operation, or is closed: the help, where it is shown, follows. */
+/** Scrolls the open help to the operation of the dialog. */
 export function setHelpNode(node: RedNode | undefined): void {
   openNode = node;
   if (node) setTimeout(() => scrollToOperation(node.type));
 }
 
-/** The heading of the operation that is chosen, in the dialog or in the node that is selected. */
+/** Scrolls to the heading of the selected operation. */
 function scrollToOperation(type: string): void {
   const node = openNode ?? RED.view.selection().nodes?.[0];
   if (node?.type !== type || !hasArea(type)) return;

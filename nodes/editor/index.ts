@@ -5,7 +5,7 @@ import { completeAddedNodes } from './complete-nodes';
 import { addSearchWords } from './palette-search';
 import { hasArea, setOperationTable, type AreaInfo } from './operation-table';
 
-/** Everything that gateway.html calls, as members of the global `gatewayEditor`. */
+/** Members of the global `gatewayEditor` that gateway.html calls. */
 export { applianceLabel, closeAppliance, openAppliance, saveAppliance } from './dialogs/appliance';
 export {
   checkConnections,
@@ -22,7 +22,7 @@ export { checkInventory, closeInventory, inventoryCredentials, inventoryLabel, o
 export { presetAppliance } from './dialogs/action-label';
 export { checkWatch, closeWatch, openWatch, watchLabel } from './dialogs/watch';
 
-/** What the dialogs of another package of this project are made of. */
+/** Members that the dialogs of the fleet package use. */
 export { checkFields } from './dialogs/action-validators';
 export { FieldRow } from './fields/field-row';
 export { describeDefaultSource, readValueSources } from './fields/value-types';
@@ -31,7 +31,7 @@ export { getOperations, getAllFields, getAreaNames } from './operation-table';
 export { FieldTools } from './fields/field-tools';
 export { showError } from './text';
 
-/** Called once, by the line that the build adds, with the operation table. */
+/** Starts the editor part. The build adds the one call with the operation table. */
 export function start(table: Record<string, AreaInfo>): void {
   setOperationTable(table);
   fillFormTemplates();

@@ -1,6 +1,4 @@
-/*
- * What the rules for addresses use of `node:net`, for the browser: there they only check what is typed, and never see a session.
- */
+/** Replaces `node:net` in the browser, where the address rules only check typed values. */
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
@@ -17,7 +15,7 @@ export class SocketAddress {
   }
 }
 
-/** A filter that is only read is compared with nothing. */
+/** The browser parses filters but never matches sessions. */
 export class BlockList {
   readonly subnets: string[] = [];
 

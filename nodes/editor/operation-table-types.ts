@@ -1,10 +1,10 @@
 import type { ObjectKind } from '../../src/model/field';
 import type { TextRule } from '../../src/model/rules';
 
-/** The operation table as scripts/editor/table.mjs writes it into gateway.html. */
+/** One field in the operation table that scripts/editor/table.mjs writes into gateway.html. */
 export interface FieldInfo {
   kind: 'text' | 'number' | 'amount' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
-  /** Where its texts are in the catalogue, below the area. */
+  /** Key of its texts in the catalog, below the area. */
   text: string;
   required?: boolean;
   subject?: boolean;
@@ -14,7 +14,7 @@ export interface FieldInfo {
   choices?: readonly string[];
   range?: 'count' | 'positive';
   rule?: TextRule;
-  /** Values that the interface is known to take; others too. */
+  /** Known values of the interface. Others are possible. */
   known?: readonly string[];
   names?: ObjectKind;
   editor?: 'session-filter' | 'resource';
@@ -28,9 +28,9 @@ export interface OperationInfo {
 }
 
 export interface AreaInfo {
-  /** It tells by an output of its own what happens by itself. */
+  /** Whether the node has an output for events. */
   events?: true;
-  /** A plan of it would say nothing. */
+  /** Set if a dry run makes no sense. */
   dryRun?: false;
   operations: Record<string, OperationInfo>;
 }

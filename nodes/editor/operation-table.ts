@@ -13,7 +13,7 @@ export function getAreaNames(): string[] {
   return Object.keys(areasByName);
 }
 
-/** Whether a node type is one of the table's; the appliance is not. */
+/** Returns whether a node type has an operation table. Configuration nodes have none. */
 export function hasArea(type: string): boolean {
   return type.startsWith('gateway-') && Object.hasOwn(areasByName, type.slice('gateway-'.length));
 }
@@ -30,7 +30,7 @@ export function hasEvents(node: RedNode): boolean {
   return areasByName[getAreaName(node)]?.events === true;
 }
 
-/** Which parts of the form that all share its type has. */
+/** Returns the optional parts of the shared form for a type. */
 export function getFormParts(type: string): ('events' | 'plans' | 'writes' | 'preview')[] {
   const { events, dryRun, operations = {} } = areasByName[type.slice('gateway-'.length)] ?? {};
   const hasWrites = Object.values(operations).some(({ effect }) => effect !== 'read');
@@ -38,7 +38,7 @@ export function getFormParts(type: string): ('events' | 'plans' | 'writes' | 'pr
   return ['plans', ...(events ? (['events'] as const) : (['preview'] as const)), ...(hasWrites ? (['writes'] as const) : [])];
 }
 
-/** The fields of a type that are credentials of the node. */
+/** Returns the secret fields of a type. */
 export function getCredentialFields(type: string): string[] {
   const fields = Object.values(areasByName[type.slice('gateway-'.length)]?.operations ?? {}).flatMap((operation) =>
     Object.entries(operation.fields),
@@ -46,20 +46,19 @@ export function getCredentialFields(type: string): string[] {
   return [...new Set(fields.filter(([, { secret }]) => secret).map(([name]) => name))];
 }
 
-/** Its outputs as it stands in the flow, not in an open dialog. */
+/** Returns the outputs of the stored node, not of its open dialog. */
 export function getNodePorts(node: RedNode): OutputPort[] {
   return listOutputPorts(node.failures === 'output', String(node.approval) === 'true', hasEvents(node));
 }
 
-/** Where a choice between operations leads: one of the table's, or whatever a message, a context or an expression names. */
+/** Returns the selected operation, or undefined if a message, a context, or an expression names it. */
 export function findOperation(node: RedNode, operation: unknown, type: unknown): OperationInfo | undefined {
   if (type !== undefined && type !== '' && type !== 'op') return undefined;
   return getOperations(node)[String(operation)];
 }
 
 /**
- * Fields of the node when the operation is only known at run time: all of its area. Nothing is required of all of them; a guard keeps
- * its default only where every operation has the same.
+ * Returns all fields of the area, for an operation that only a message knows. None is required, and a default must be the same everywhere.
  */
 export function getAllFields(node: RedNode): Record<string, FieldInfo> {
   const all: Record<string, FieldInfo> = {};
@@ -76,7 +75,7 @@ function mergeField(first: FieldInfo | undefined, field: FieldInfo): FieldInfo {
   return { ...rest, ...choices, ...(byDefault === field.default && { default: byDefault }), kind: mergeKind(first, field) };
 }
 
-/** Where operations read the same field differently, the kind that takes every form. */
+/** Returns the most general kind if operations use different kinds. */
 function mergeKind(first: FieldInfo, field: FieldInfo): FieldInfo['kind'] {
   return first.kind === field.kind ? field.kind : 'records';
 }

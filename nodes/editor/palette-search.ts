@@ -1,10 +1,10 @@
 import { hasArea } from './operation-table';
 
-/** Whoever looks for *vpn* or *kill* finds our nodes in the palette: its search goes through the type and this text. */
+/** Adds search words such as "vpn" or "kill" to the palette entries. */
 export function addSearchWords(): void {
   RED.events.on('registry:node-type-added', (type) => {
     if (typeof type !== 'string' || !(hasArea(type) || type === 'gateway-watch')) return;
-    // The palette has its entry once everybody has heard of the type.
+    // The palette creates its entry after all listeners have run.
     setTimeout(() => {
       const entry = $(`.red-ui-palette-node[data-palette-type="${type}"]`);
       const translate = RED.nodes.getType(type)?._;

@@ -1,4 +1,4 @@
-// The part of Node-RED's editor that the dialogs use, alike in 4.1 and 5.0. The published types lack the validation helpers and typed inputs.
+// The part of the API of Node-RED's editor that the dialogs use, in 4.1 and 5.0. The published types lack validation helpers and typed inputs.
 
 interface RedNode {
   id: string;
@@ -6,9 +6,9 @@ interface RedNode {
   name?: string;
   valid?: boolean | null;
   credentials?: Record<string, unknown>;
-  /** The node behind the proxy that the editor hands out. */
+  /** The node behind the editor's proxy. */
   __node__?: RedNode;
-  /** Properties as they were imported, each as JSON. */
+  /** The imported properties, each as JSON. */
   _config?: Record<string, string | undefined>;
   _: (key: string, options?: Record<string, unknown>) => string;
   [property: string]: unknown;
@@ -49,7 +49,7 @@ declare const RED: {
     node(id: string): RedNode | null;
     eachNode(visit: (node: RedNode) => void): void;
     eachConfig(visit: (node: RedNode) => void): void;
-    /** Of the inside of the editor: what it asks for the help of a type. */
+    /** An internal function of the editor that returns the help of a type. */
     getNodeHelp?: (type: string) => string;
     eachLink(visit: (link: { source: RedNode; target: RedNode }) => void): void;
     getType(
@@ -80,7 +80,7 @@ declare const RED: {
   user: { hasPermission(permission: string): boolean };
   notify(text: string, type: 'error' | 'warning'): void;
   utils: {
-    /** true, or in words what is wrong. */
+    /** Returns true or an error text. */
     validateTypedProperty(value: string, type: string, options: object): true | string;
   };
 };

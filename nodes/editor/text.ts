@@ -1,6 +1,6 @@
 import { parseEnvReference } from '../common/rules';
 
-/** Fills an element with a text of the catalogue in which `backticks` mark code. Never HTML: some texts come from elsewhere. */
+/** Fills an element with a text in which `backticks` mark code. It never inserts HTML, because some texts come from the network. */
 export function renderMarkup(element: JQuery, text: string): JQuery {
   element.empty();
   text.split('`').forEach((part, index) => {
@@ -9,28 +9,36 @@ export function renderMarkup(element: JQuery, text: string): JQuery {
   return element;
 }
 
-/** A value that Node-RED replaces with an environment variable's: nothing can be said of it here. */
+/** Returns whether Node-RED replaces the value by an environment variable, so that the editor cannot check it. */
 export function isVariable(value: string): boolean {
   return parseEnvReference(value) !== undefined;
 }
 
-/** Says beneath an input what is wrong with it; true or undefined: nothing. */
+/** Shows an error below an input. The verdicts true and undefined hide it. */
 export function showError(element: JQuery, verdict: string | true | undefined): void {
   const complaint = typeof verdict === 'string' ? verdict : '';
   element.text(complaint).toggle(complaint !== '');
 }
 
-/** A property of a node as text; what an import brought that is no text counts as nothing. */
+/** Returns a node property as text, and '' for other types, which an import can bring. */
 export function toPropertyText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-/** A node, or what has its words. */
+/** An object with a catalog. */
 interface Translatable {
   readonly _: (key: string, values?: Record<string, unknown>) => string;
 }
 
-/** A text of the catalogue for so many; that of one thing has words of its own, as in the runtime (`countedText`). */
+/** Returns the plural text of the catalog, or the singular text (`key-one`) for 1. */
 export function pluralized(node: Translatable, key: string, count: number, values: Record<string, string | number> = {}): string {
   return node._(count === 1 ? `${key}-one` : key, { ...values, n: String(count) });
+}
+
+/** Creates a button with only an icon. Its label is a tooltip and an accessible name. */
+export function createToolButton(icon: string, label: string, onPress: () => void): JQuery {
+  return $('<button type="button" class="red-ui-button gateway-tool">')
+    .attr({ title: label, 'aria-label': label })
+    .append($('<i aria-hidden="true">').addClass(`fa ${icon}`))
+    .on('click', onPress);
 }

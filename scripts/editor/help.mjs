@@ -1,5 +1,5 @@
 // @ts-check
-// Sidebar help of every node type, in the order that Node-RED's help style guide asks for.
+// Generates the sidebar help of every node type, in the order of Node-RED's help style guide.
 
 import { sampleOf } from './samples.mjs';
 import { mayWrite } from './table.mjs';

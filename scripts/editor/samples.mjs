@@ -9,7 +9,7 @@ import { pretty } from '../pretty.mjs';
 
 /** @type {Record<string, Sample>} */
 const samples = JSON.parse(readFileSync(new URL('samples.json', import.meta.url), 'utf8'));
-/** A sidebar is narrow. */
+/** Line width of a sample, for the narrow sidebar. */
 const WIDTH = 70;
 
 /** Folders, limits and the like come from the dialog alone. @param {Operation} operation @param {Record<string, unknown>} input */

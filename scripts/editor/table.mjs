@@ -1,5 +1,5 @@
 // @ts-check
-// What the dialogs need of the operation table, as data, and the table's texts as part of the locale catalogue.
+// Converts the operation table into data for the dialogs and texts for the catalog.
 
 /** @import { Area, Field } from '../../src/model/operation.js' */
 /** @import { AreaInfo, FieldInfo } from '../../nodes/editor/operation-table-types.js' */

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { inBothEditors } from './rig';
 
-inBothEditors('the appliance', (rig) => {
+inBothEditors('the dialog of the appliance node', (rig) => {
   const shown = async (): Promise<string[]> =>
     rig.editor.page.$$eval('.gateway-form-config .form-row input, .gateway-form-config .form-row select', (inputs) =>
       inputs.filter((input) => input.checkVisibility()).map((input) => input.id.replace('node-config-input-', '')),
     );
 
-  it('keeps everything, secrets too', async () => {
+  it('stores all properties and credentials unchanged', async () => {
     const before = await rig.editor.exported('ap1');
     await rig.editor.openNode('ap1');
     await rig.editor.done();
@@ -26,7 +26,7 @@ inBothEditors('the appliance', (rig) => {
     });
   });
 
-  it('keeps its guard rails, and opens them where there are any', async () => {
+  it('stores the guard rails, and opens their fold if one is set', async () => {
     const guards = { permissions: 'read-only', pin: 'A1 B2', rate: '2.5', waiting: '0' };
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('#node-config-input-pin')).toBe(false);
@@ -34,7 +34,7 @@ inBothEditors('the appliance', (rig) => {
     expect(await rig.editor.page.inputValue('#node-config-input-permissions')).toBe('full');
     for (const [name, value] of Object.entries({ ...guards, rate: '0', waiting: 'x' }))
       await rig.editor.input(`node-config-input-${name}`, value);
-    expect(await rig.editor.text('[data-error="rate"]')).toMatch(/requests a second/);
+    expect(await rig.editor.text('[data-error="rate"]')).toMatch(/requests\/s/);
     expect(await rig.editor.text('[data-error="waiting"]')).toMatch(/whole number/);
     for (const [name, value] of Object.entries(guards)) await rig.editor.input(`node-config-input-${name}`, value);
     for (const name of ['rate', 'waiting']) expect(await rig.editor.visible(`[data-error="${name}"]`)).toBe(false);
@@ -48,7 +48,7 @@ inBothEditors('the appliance', (rig) => {
     await rig.editor.done();
   });
 
-  it('keeps the folder of its journal, says that there is none, and shows it where there is one', async () => {
+  it('stores the journal folder, and opens *Advanced* if one is set', async () => {
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('#node-config-input-journal')).toBe(false);
     await rig.editor.page.click('.gateway-advanced > summary');
@@ -68,7 +68,7 @@ inBothEditors('the appliance', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('asks only for what the login needs', async () => {
+  it('shows only the rows that the selected login needs', async () => {
     await rig.editor.openNode('ap2');
     expect(await shown()).toEqual(['name', 'url', 'login', 'realm', 'username', 'password', 'secondFactor', 'tls', 'proxy']);
     await rig.editor.input('node-config-input-secondFactor', 'totp');
@@ -81,13 +81,13 @@ inBothEditors('the appliance', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('is never offered for deletion: a message may name one that no node refers to', async () => {
+  it('is never reported as unused, because a message can name an appliance', async () => {
     const asDeployAsks = await rig.editor.unused();
     expect(await rig.editor.unused(true)).toContain('ap2');
     expect(asDeployAsks).not.toContain('ap2');
   });
 
-  it('tells of empty inputs once they were used', async () => {
+  it('shows an error for an empty input only after it was used', async () => {
     await rig.editor.openNode('ap2');
     expect(await rig.editor.visible('[data-error="password"]')).toBe(false);
     await rig.editor.input('node-config-input-password', '');
@@ -99,22 +99,22 @@ inBothEditors('the appliance', (rig) => {
 
   it.each([
     ['', /enter the address/],
-    ['vpn.example.com', /not an address/],
+    ['vpn.example.com', /not a valid address/],
     ['https://admin:secret@vpn.example.com', /their own fields/],
-    ['https://vpn.example.com/?a=b', /leave out/],
-    ['http://vpn.example.com', /in clear/],
+    ['https://vpn.example.com/?a=b', /remove everything/],
+    ['http://vpn.example.com', /unencrypted/],
     ['ftp://vpn.example.com', /begin with https/],
     ['http://127.0.0.1:8080', /^$/],
     ['https://vpn.example.com/prefix', /^$/],
     ['${APPLIANCE_URL}', /^$/],
-  ])('says of the URL %j %s', async (url, words) => {
+  ])('rejects the URL %j with the error %s', async (url, words) => {
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-url', url);
     expect(await rig.editor.text('[data-error="url"]')).toMatch(words);
     await rig.editor.cancel();
   });
 
-  it('sends what the dialog holds to the test, and shows the answer as text', async () => {
+  it('sends the values of the dialog to the connection test, and shows the response as text', async () => {
     let sent: Record<string, unknown> = {};
     const answers = [
       { ok: true, system: { 'host-name': 'vpn-1', 'hardware-model': 'M1', 'os-version': '9.1' }, ms: 41.6 },
@@ -143,7 +143,7 @@ inBothEditors('the appliance', (rig) => {
     await rig.editor.cancel();
   });
 
-  it('offers to pin the appliance that answers, and says whether it is the pinned one', async () => {
+  it('offers to pin the responding appliance, and reports whether it is the pinned one', async () => {
     const system = { 'host-name': 'vpn-1', 'serial-number': '<b>A1</b>', 'machine-id': 'M9' };
     await rig.editor.page.route('**/gateway-appliance/test', (route) => route.fulfill({ json: { ok: true, system, ms: 1 } }));
     await rig.editor.openNode('ap2');
@@ -158,26 +158,26 @@ inBothEditors('the appliance', (rig) => {
     expect(await rig.editor.visible('#node-config-input-pin')).toBe(true);
     await rig.editor.input('node-config-input-pin', 'other, m9');
     await test();
-    expect(await rig.editor.text('.gateway-test-result')).toContain('This is the pinned appliance.');
+    expect(await rig.editor.text('.gateway-test-result')).toContain('The pinned appliance responded.');
     expect(await rig.editor.page.$$('.gateway-pin')).toEqual([]);
     await rig.editor.input('node-config-input-pin', 'other');
     await test();
     expect(await rig.editor.text('.gateway-test-result .gateway-warning')).toBe(
-      'This is not the pinned appliance: nothing will be written to it.',
+      'Another appliance than the pinned one responded. Nothing will be written to it.',
     );
     expect(await rig.editor.visible('.gateway-pin')).toBe(true);
     await rig.editor.page.unroute('**/gateway-appliance/test');
     await rig.editor.cancel();
   });
 
-  it('tells what the running node says of a port where nothing listens', async () => {
+  it('shows the error of the runtime for a port where no server listens', async () => {
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-url', 'https://127.0.0.1:1');
     await rig.editor.input('node-config-input-username', 'admin');
     await rig.editor.input('node-config-input-password', 'secret');
     await rig.editor.page.click('#gateway-test');
     await rig.editor.page.waitForSelector('.gateway-bad');
-    expect(await rig.editor.text('.gateway-test-heading')).toBe('Nothing listens at that address and port.');
+    expect(await rig.editor.text('.gateway-test-heading')).toBe('No server listens at that address and port.');
     await rig.editor.cancel();
   });
 });

@@ -8,7 +8,7 @@ declare const RED: { nodes: { node(id: string): object | null } };
 const PICTURES = process.env['GATEWAY_PICTURES'];
 
 /** What the tools open, each with all that it can show. */
-inBothEditors('what opens beside the fields', (rig) => {
+inBothEditors('the panels beside the fields', (rig) => {
   let sim: Simulator;
   beforeAll(async () => {
     sim = await startSimulator({ sessions: 60 });
@@ -121,7 +121,7 @@ inBothEditors('what opens beside the fields', (rig) => {
     ],
   ];
 
-  it.each(boxes)('%s: there is enough contrast, light and dark', async (what, id, open, close) => {
+  it.each(boxes)('have enough contrast in light and dark: %s', async (what, id, open, close) => {
     for (const dark of rig.version === 5 ? [false, true] : [false]) {
       await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
       await rig.editor.openNode(id);

@@ -14,8 +14,8 @@ interface Labels {
   outputLabels(this: unknown, index: number): string;
 }
 
-inBothEditors('what is seen', (rig) => {
-  it('has enough contrast in the dialogs, light and dark', async () => {
+inBothEditors('the canvas and the palette', (rig) => {
+  it('show dialogs with enough contrast in light and dark', async () => {
     const themes = rig.version === 5 ? [false, true] : [false];
     for (const dark of themes) {
       await rig.editor.page.evaluate((on) => document.documentElement.classList.toggle('nr-theme-dark', on), dark);
@@ -48,13 +48,13 @@ inBothEditors('what is seen', (rig) => {
       { operation: 'create', fields: { 'password-cleartext': { type: 'cred', value: '' }, username: { type: 'str', value: 'a/b <c>' } } },
       'Create a/b <c> (needs Auth server)',
     ],
-  ])('%s is labelled %s', async (type, more, words) => {
+  ])('show a node %s with the label %s', async (type, more, words) => {
     const id = `label-${words.length}-${type}`;
     await rig.editor.page.evaluate((node) => RED.nodes.import([node]), { ...TRIAL, wires: [[]], type, id, ...more });
     expect(await rig.editor.page.evaluate((of) => RED.utils.getNodeLabel(RED.nodes.node(of)), id)).toBe(words);
   });
 
-  it('is of every operation a label without keys, marked by what it does, and every port says what it is', async () => {
+  it('show a translated label and port labels for every operation', async () => {
     const seen = await rig.editor.page.evaluate(
       (ids) =>
         ids.map((id) => {
@@ -87,7 +87,7 @@ inBothEditors('what is seen', (rig) => {
     });
   });
 
-  it('is a new node for the appliance that its tab uses most, and for none where nobody can tell', async () => {
+  it('give a new node the appliance that its tab uses most, or none if two are equal', async () => {
     const use = (id: string, appliance: string): object => ({
       ...TRIAL,
       id,
@@ -110,7 +110,7 @@ inBothEditors('what is seen', (rig) => {
     expect(await placed('f9')).toBe('');
   });
 
-  it('is found in the palette by what people call it', async () => {
+  it('find nodes by common search words', async () => {
     const found = async (word: string): Promise<string[]> => {
       await rig.editor.page.fill('#red-ui-palette-search input', '');
       await rig.editor.page.locator('#red-ui-palette-search input').pressSequentially(word);

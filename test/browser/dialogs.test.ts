@@ -16,12 +16,12 @@ const placeless = ({ x: _x, ...node }: FlowNode): Omit<FlowNode, 'x'> => node;
 
 const names = [...areas.map((area) => area.name), 'trial'];
 
-inBothEditors('every operation', (rig) => {
-  it('is of an area that is looked at here', () => {
+inBothEditors('the dialogs of all operations', (rig) => {
+  it('cover every area of the operation table', () => {
     expect(rig.areas.map((area) => area.name)).toEqual(names);
   });
 
-  it('is drawn with its input port, its wires and no error', async () => {
+  it('draw each node with its input port, its wires, and no error', async () => {
     for (const [area, name] of rig.operations()) {
       const { errors, ports } = await rig.editor.verdict(idOf(area, name));
       expect({ errors, ports }, idOf(area, name)).toEqual({ errors: [], ports: 1 });
@@ -36,7 +36,7 @@ inBothEditors('every operation', (rig) => {
   });
 
   // The shortest of each area: that Done changes nothing is seen of all of them below.
-  it.each(names)('of %s is left as it was by Done', async (of) => {
+  it.each(names)('leave the operations of gateway-%s unchanged after Done', async (of) => {
     const [shortest] = rig.operations(of).sort(([, , one], [, , other]) => Object.keys(one).length - Object.keys(other).length);
     if (!shortest) throw new Error(`No operation of ${of}`);
     const id = idOf(shortest[0], shortest[1]);
@@ -47,7 +47,7 @@ inBothEditors('every operation', (rig) => {
     expect(await rig.editor.dirty(), id).toBe(false);
   });
 
-  it('has a name of its own for every control', async () => {
+  it('give every control an accessible name', async () => {
     const longest = rig.areas.map((area) => {
       const [first] = rig.operations(area.name).sort(([, , a], [, , b]) => Object.keys(b).length - Object.keys(a).length);
       return first ? idOf(first[0], first[1]) : '';
@@ -70,29 +70,26 @@ inBothEditors('every operation', (rig) => {
   });
 
   // A dialog takes its time, and there are many: what a second look shows is seen of each in one of the two editors.
-  it.each(names)(
-    'of %s shows its own fields, none of the others, nothing sticks out; it keeps what is changed, and Done changes nothing of that',
-    async (of) => {
-      for (const [at, [area, name, fields]] of rig.operations(of).entries()) {
-        const id = idOf(area, name);
-        const wanted = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
-        await rig.editor.openNode(id);
-        expect(await rig.editor.shownFields(), id).toEqual(Object.keys(fields));
-        expect(await rig.editor.overflowing(), id).toEqual([]);
-        await rig.editor.setFields(wanted);
-        await rig.editor.done();
-        const kept = await rig.editor.exported(id);
-        expect(kept.fields, id).toEqual(wanted);
-        if (at % 2 === (rig.version === 5 ? 0 : 1)) continue;
-        await rig.editor.openNode(id);
-        expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
-        await rig.editor.done();
-        expect(placeless(await rig.editor.exported(id)), id).toEqual(placeless(kept));
-      }
-    },
-  );
+  it.each(names)('show exactly the fields of each operation of gateway-%s, do not overflow, and store every change', async (of) => {
+    for (const [at, [area, name, fields]] of rig.operations(of).entries()) {
+      const id = idOf(area, name);
+      const wanted = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
+      await rig.editor.openNode(id);
+      expect(await rig.editor.shownFields(), id).toEqual(Object.keys(fields));
+      expect(await rig.editor.overflowing(), id).toEqual([]);
+      await rig.editor.setFields(wanted);
+      await rig.editor.done();
+      const kept = await rig.editor.exported(id);
+      expect(kept.fields, id).toEqual(wanted);
+      if (at % 2 === (rig.version === 5 ? 0 : 1)) continue;
+      await rig.editor.openNode(id);
+      expect(await rig.editor.fields(Object.keys(wanted)), id).toEqual(wanted);
+      await rig.editor.done();
+      expect(placeless(await rig.editor.exported(id)), id).toEqual(placeless(kept));
+    }
+  });
 
-  it('stores nothing of a field that is set back to its default', async () => {
+  it('store no entry for a field that is reset to its default', async () => {
     await rig.editor.openNode('sessions-kill-user');
     await rig.editor.setField('max', { type: 'default', value: '' });
     await rig.editor.done();

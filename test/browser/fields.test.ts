@@ -12,7 +12,7 @@ declare const RED: {
   view: { redraw(now: boolean): void };
 };
 
-inBothEditors('a field', (rig) => {
+inBothEditors('a field row', (rig) => {
   let sim: Simulator;
   beforeAll(async () => {
     sim = await startSimulator({ sessions: 300, cluster: 'active-passive' });
@@ -51,10 +51,10 @@ inBothEditors('a field', (rig) => {
     return rig.editor.page.$$eval('.gateway-list [role="option"] > span:first-child', (found) => found.map((one) => one.textContent ?? ''));
   };
 
-  describe('that nothing is entered in', () => {
+  describe('with the default source', () => {
     afterEach(() => rig.editor.cancel());
 
-    it('takes what is typed after a click, and after Tab', async () => {
+    it('accepts typing after a click and after Tab', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('server');
       await keyboard.type('Local 1');
@@ -67,7 +67,7 @@ inBothEditors('a field', (rig) => {
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
     });
 
-    it('is as before for who clicks and goes on', async () => {
+    it('keeps the default after a click without input', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('server');
       expect(await rig.editor.complaint('server')).toBe('');
@@ -77,14 +77,14 @@ inBothEditors('a field', (rig) => {
       expect((await rig.editor.field('people')).type).toBe('default');
     });
 
-    it('opens the menu of a choice, and takes what is chosen there', async () => {
+    it('opens the menu of a choice and stores the selected value', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('mode');
       await rig.editor.page.click('.red-ui-typedInput-options:visible a[value="slow"]');
       expect(await rig.editor.field('mode')).toEqual({ type: 'str', value: 'slow' });
     });
 
-    it('has its default back by one click', async () => {
+    it('restores the default with one click', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await click('server');
       await keyboard.type('x');
@@ -93,7 +93,7 @@ inBothEditors('a field', (rig) => {
       expect(await rig.editor.visible('[data-field="server"] .gateway-reset')).toBe(false);
     });
 
-    it('has a label that leads to its control, and a name for each control', async () => {
+    it('has a label that focuses its control, and a name for each control', async () => {
       await open({ type: 'gateway-trial', operation: 'create' });
       await rig.editor.setField('server', { type: 'str', value: 'x' });
       expect(await rig.editor.page.getByLabel('Server', { exact: false }).first().isVisible()).toBe(true);
@@ -107,8 +107,8 @@ inBothEditors('a field', (rig) => {
     });
   });
 
-  describe('that names something', () => {
-    it('offers what is there, filtered by what is typed, from an appliance that is not deployed', async () => {
+  describe('with names from the appliance', () => {
+    it('lists matching objects of an undeployed appliance while the user types', async () => {
       const id = await open();
       await click('server');
       expect(await options()).toEqual(['Administrators', 'System Local']);
@@ -126,11 +126,11 @@ inBothEditors('a field', (rig) => {
       expect((await rig.editor.verdict(id)).errors).toEqual([]);
     });
 
-    it('keeps and marks what is not there, and says when nobody answers', async () => {
+    it('keeps and marks a missing object, and shows an error if the appliance does not respond', async () => {
       await open({ fields: { server: { type: 'str', value: 'Gone' } } });
       await rig.editor.page.click('[data-field="server"] [data-tool="pick"]');
       expect(await options()).toContain('System Local');
-      expect(await rig.editor.text('.gateway-list-note')).toBe('Gone is not there now.');
+      expect(await rig.editor.text('.gateway-list-note')).toBe('Gone does not exist on the appliance.');
       expect(await rig.editor.field('server')).toEqual({ type: 'str', value: 'Gone' });
       await keyboard.press('Escape');
       expect(await rig.editor.page.locator('.gateway-list').count()).toBe(0);
@@ -144,7 +144,7 @@ inBothEditors('a field', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('shows at once what was there the last time, and then what is there now', async () => {
+    it('shows the cached list first, and then the current list', async () => {
       const server = { type: 'str', value: 'System Local' };
       const id = await open({ fields: { server } });
       await rig.editor.done();
@@ -179,7 +179,7 @@ inBothEditors('a field', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('offers the values that the interface knows, and others', async () => {
+    it('lists the known values of the interface and accepts others', async () => {
       await open({ type: 'gateway-administrators', operation: 'add-source-ip' });
       await click('access');
       await rig.editor.page.click('.gateway-list [role="option"]:has-text("deny")');
@@ -190,8 +190,8 @@ inBothEditors('a field', (rig) => {
     });
   });
 
-  describe('a filter', () => {
-    it('is built of conditions, and is JSON one click away', async () => {
+  describe('with a filter', () => {
+    it('shows the filter as conditions, and as JSON after one click', async () => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching' });
       await click('filter');
       await rig.editor.page.waitForSelector('.gateway-condition');
@@ -217,15 +217,15 @@ inBothEditors('a field', (rig) => {
       ['{"nope":"x"}', /nope/],
       ['{"source-ip":"10.0.0.999"}', /no address/],
       ['{"source-ip":"10.0.0.9"}', /^$/],
-    ])('%s is told of as it would be at run time', async (value, words) => {
+    ])('shows the error of the runtime for the filter %s', async (value, words) => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching', fields: { filter: { type: 'json', value } } });
       expect(await rig.editor.complaint('filter')).toMatch(words);
       await rig.editor.cancel();
     });
   });
 
-  describe('a path', () => {
-    it('is found level by level, and a name in it becomes a value of the message', async () => {
+  describe('with a path', () => {
+    it('browses the tree level by level, and turns a path segment into a value of the message', async () => {
       const id = await open({ type: 'gateway-config', operation: 'get' });
       await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
       await rig.editor.page.waitForSelector('.gateway-browser');
@@ -255,7 +255,7 @@ inBothEditors('a field', (rig) => {
       ],
       ['users/user-realms/realm/Staff/rules/rule/Day', [6, 3], 'users/user-realms/realm/{{payload.realm}}/rules/rule/{{payload.name}}'],
       ['a/rule/x/rule/y/z', [2, 4], 'a/rule/{{payload.rule}}/rule/{{payload.rule2}}/z'],
-    ])('has a tag of its own for each name: %s', async (path, clicks, wanted) => {
+    ])('creates a distinct tag for each segment of %s', async (path, clicks, wanted) => {
       await open({ type: 'gateway-config', operation: 'get' });
       await rig.editor.page.click('[data-field="path"] [data-tool="tree"]');
       await rig.editor.page.fill('.gateway-path', path);
@@ -274,7 +274,7 @@ inBothEditors('a field', (rig) => {
       await rig.editor.cancel();
     });
 
-    it('brings what is there into the body, and tells what would change', async () => {
+    it('loads the current resource into the body, and shows the differences', async () => {
       const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
       await open({ type: 'gateway-config', operation: 'update', fields: { path } });
       await rig.editor.page.click('[data-field="body"] [data-tool="current"]');
@@ -289,8 +289,8 @@ inBothEditors('a field', (rig) => {
     });
   });
 
-  describe('of a node on the canvas', () => {
-    it('that no wire can bring is told of, until one may', async () => {
+  describe('of a closed node', () => {
+    it('is reported as missing until a wired node can supply it', async () => {
       const id = await open();
       await rig.editor.done();
       expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: nothing[^]*User: nothing/);

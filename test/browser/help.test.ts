@@ -6,7 +6,7 @@ declare const $: (selector: string) => { typedInput(method: 'value', value: stri
 
 const TYPE = 'gateway-sessions';
 
-inBothEditors('the help', (rig) => {
+inBothEditors('the sidebar help', (rig) => {
   const asked: string[] = [];
   /** How far the heading of an operation is from the top of what is shown; undefined where it is below it. */
   const headingAt = (label: string): Promise<number | undefined> =>
@@ -20,7 +20,7 @@ inBothEditors('the help', (rig) => {
       return top < pane.bottom ? Math.abs(top - pane.top) : undefined;
     }, label);
 
-  it('is no part of the page before somebody looks', async () => {
+  it('is not part of the page before it is opened', async () => {
     rig.editor.page.on('request', (request) => asked.push(request.url()));
     await rig.editor.reload('tr1');
     await rig.editor.page.waitForTimeout(500);
@@ -30,7 +30,7 @@ inBothEditors('the help', (rig) => {
     expect(shown.length).toBeLessThan(300);
   });
 
-  it('comes as a whole at the first look, at the operation that is chosen, and follows it', async () => {
+  it('loads completely when it is first opened, and scrolls to the selected operation', async () => {
     await rig.editor.openNode('sessions-kill-user');
     await rig.editor.page.evaluate((type) => RED.sidebar.help.show(type), TYPE);
     await rig.editor.page.waitForSelector(".red-ui-help h4:has-text('End matching sessions')");

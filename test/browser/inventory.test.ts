@@ -5,12 +5,12 @@ import { inBothEditors } from './rig';
 
 const PICTURES = process.env['GATEWAY_PICTURES'];
 
-inBothEditors('an inventory, and a node that uses it', (rig) => {
+inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) => {
   const picture = async (name: string): Promise<void> => {
     if (PICTURES !== undefined) await rig.editor.page.screenshot({ path: `${PICTURES}/${name}-${rig.version}.png` });
   };
 
-  it('asks only for what its sources need, says what is wrong, and keeps what was entered, secrets too', async () => {
+  it('show only the rows of the selected sources, report errors, and store all values and credentials', async () => {
     const { editor } = rig;
     await editor.import([{ id: 'inv1', type: 'gateway-inventory', name: 'ours', source: 'file', file: '', secrets: 'node', sets: '' }]);
     await editor.openNode('inv1');
@@ -62,7 +62,7 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
     expect(await editor.exported('inv1')).toMatchObject(kept);
   });
 
-  it('tests all appliances at once, as they stand in the dialog: a table, what is wrong first', async () => {
+  it('test all appliances with the values of the dialog, and list failures first', async () => {
     const fleet = await startSimulatedFleet(3);
     try {
       const entries = [...fleet.entries, { name: 'gone', url: 'https://127.0.0.1:1' }];
@@ -79,7 +79,7 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
       await editor.input('node-config-input-password', 'simulator');
       await editor.page.click('#gateway-test-all');
       await editor.page.waitForSelector('.gateway-table .fa-check');
-      expect(await editor.text('.gateway-test-all-place .gateway-note')).toBe('3 of 4 appliances answered.');
+      expect(await editor.text('.gateway-test-all-place .gateway-note')).toBe('3 of 4 appliances responded.');
       const rows = await editor.page.$$eval('.gateway-table tr', (all) => all.map((row) => row.textContent ?? ''));
       expect(rows[0]).toMatch(/^gone.*CONNECTION/);
       expect(rows[1]).toMatch(/^vpn-001.*SIM/);
@@ -106,7 +106,7 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
     }
   });
 
-  it('a node selects of it, sees how many that are, and loses nothing', async () => {
+  it('show how many appliances a selection matches, and store the selection', async () => {
     const { editor } = rig;
     await editor.openNode('sessions-list');
     expect(await editor.visible('.gateway-many')).toBe(false);
@@ -144,7 +144,7 @@ inBothEditors('an inventory, and a node that uses it', (rig) => {
     expect(await editor.exported('sessions-list')).toMatchObject({ inventory: '', appliance: 'ap1' });
   });
 
-  it('a message may select where the dialog allows it', async () => {
+  it('let a message select appliances only if the checkbox allows it', async () => {
     const { editor } = rig;
     await editor.openNode('sessions-kill-user');
     await editor.page.check('#gateway-many');

@@ -13,7 +13,7 @@ const LANGUAGES = { de: 'Ausgabe', ja: '出力', 'zh-CN': '输出' };
  * Every dialog is opened here in another language, in one line of Node-RED and one theme, filled from what is on the appliance, saved, and
  * opened again if there was something; dialogs.test.ts opens each in English in both.
  */
-inBothEditors('every operation in another language', (rig) => {
+inBothEditors('the dialogs in other languages', (rig) => {
   let sim: Simulator;
   const heard: string[] = [];
   beforeAll(async () => {
@@ -61,7 +61,7 @@ inBothEditors('every operation in another language', (rig) => {
   }
 
   describe.each(Object.entries(LANGUAGES))('%s', (language, word) => {
-    it('loses nothing, says everything, sticks out nowhere, and can be read', async () => {
+    it('store all values, have all texts, do not overflow, and have enough contrast', async () => {
       await enter(language);
       const line = rig.version === 5 ? 1 : 0;
       const mine = rig

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { inBothEditors, TRIAL } from './rig';
 
-inBothEditors('a node', (rig) => {
+inBothEditors('the dialog of an action node', (rig) => {
   describe('fields', () => {
     afterEach(() => rig.editor.cancel());
 
-    it('say what runs where nothing is chosen', async () => {
+    it('show the default source of each field', async () => {
       await rig.editor.openNode('tr1');
       const words = async (name: string): Promise<string> => rig.editor.text(`[data-field="${name}"] .gateway-default`);
       expect(await words('server')).toBe('msg.payload.server');
@@ -13,14 +13,14 @@ inBothEditors('a node', (rig) => {
       expect(await words('max')).toBe('25');
       expect(await words('limit')).toBe('no limit');
       expect(await words('file')).toBe('not set');
-      expect(await words('mode')).toBe('msg.payload.mode, if there');
+      expect(await words('mode')).toBe('msg.payload.mode, optional');
       expect(await words('body')).toBe('msg.payload.body');
       await rig.editor.setField('server', { type: 'str', value: 'x' });
       await rig.editor.setField('password', { type: 'msg', value: 'x' });
       expect(await words('body')).toBe('msg.payload.body, or msg.payload itself');
     });
 
-    it('that cannot be left empty are red until they are filled', async () => {
+    it('show an error for a missing required guard until it has a value', async () => {
       const backup = { id: 'nightly', type: 'gateway-backup', z: 'f1', x: 200, y: 320, appliance: 'ap1', operation: 'run', wires: [[]] };
       await rig.editor.import([backup]);
       await rig.editor.openNode('nightly');
@@ -37,7 +37,7 @@ inBothEditors('a node', (rig) => {
       expect((await state())[1]).toBeGreaterThan(0);
     });
 
-    it('say at once that a number cannot be', async () => {
+    it('show an error for an invalid number immediately', async () => {
       const backup = { id: 'nightly2', type: 'gateway-backup', z: 'f1', x: 200, y: 380, appliance: 'ap1', operation: 'run', wires: [[]] };
       await rig.editor.import([backup]);
       await rig.editor.openNode('nightly2');
@@ -53,7 +53,7 @@ inBothEditors('a node', (rig) => {
       }
     });
 
-    it('keep what was typed while another operation is looked at', async () => {
+    it('keep typed values while another operation is selected', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'typed' });
       await rig.editor.setField('mode', { type: 'str', value: 'slow' });
@@ -64,7 +64,7 @@ inBothEditors('a node', (rig) => {
       expect(await rig.editor.field('mode')).toEqual({ type: 'str', value: 'slow' });
     });
 
-    it('never turn a secret into the name of something else', async () => {
+    it('never turn a secret into a property name', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('password', { type: 'cred', value: 'hunter2' });
       await rig.editor.set('#gateway-field-password', 'msg');
@@ -73,12 +73,12 @@ inBothEditors('a node', (rig) => {
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: 'hunter2' });
     });
 
-    it('say in words what is wrong with them', async () => {
+    it('show an error text for each invalid value', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: '' });
-      expect(await rig.editor.complaint('server')).toBe('It is empty. Enter a value, or choose default.');
+      expect(await rig.editor.complaint('server')).toBe('The value is empty. Enter a value, or select default.');
       await rig.editor.setField('body', { type: 'json', value: '[1]' });
-      expect(await rig.editor.complaint('body')).toBe('It has to be an object: { … }.');
+      expect(await rig.editor.complaint('body')).toBe('Enter a JSON object: { … }.');
       await rig.editor.setField('body', { type: 'json', value: '{"a":' });
       expect(await rig.editor.complaint('body')).not.toBe('');
       await rig.editor.setField('max', { type: 'num', value: 'many' });
@@ -91,7 +91,7 @@ inBothEditors('a node', (rig) => {
   });
 
   describe('secrets', () => {
-    it('stay in the credentials when they are not touched', async () => {
+    it('keep untouched secrets in the credentials', async () => {
       await rig.editor.openNode('tr2');
       expect(await rig.editor.field('password')).toEqual({ type: 'cred', value: '__PWRD__' });
       await rig.editor.input('node-input-name', 'renamed');
@@ -104,7 +104,7 @@ inBothEditors('a node', (rig) => {
       expect(node.credentials).toBeUndefined();
     });
 
-    it('are sent as credentials when they are typed, never in the flow', async () => {
+    it('store typed secrets as credentials, never in the flow', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.setField('code', { type: 'cred', value: 'planted-3' });
       await rig.editor.done();
@@ -114,7 +114,7 @@ inBothEditors('a node', (rig) => {
       expect(rest.fields).toMatchObject({ code: { type: 'cred', value: '' } });
     });
 
-    it('go when their field goes', async () => {
+    it('remove a secret with its field', async () => {
       await rig.editor.openNode('tr2');
       await rig.editor.chooseOperation('wipe');
       await rig.editor.done();
@@ -126,8 +126,8 @@ inBothEditors('a node', (rig) => {
     });
   });
 
-  describe('a node', () => {
-    it('gets its second port with the second output, and loses it again', async () => {
+  describe('the node', () => {
+    it('adds and removes the output for failures', async () => {
       await rig.editor.openNode('sessions-list');
       await rig.editor.input('node-input-failures', 'output');
       await rig.editor.done();
@@ -139,7 +139,7 @@ inBothEditors('a node', (rig) => {
       expect((await rig.editor.exported('start')).wires).toEqual([['sessions-list', 'tr1']]);
     });
 
-    it('gets a last port for what is to be approved, whose wires stay with it', async () => {
+    it('adds the output for approvals as the last one, and moves its wires with it', async () => {
       const id = 'sessions-kill';
       const minutes = (): Promise<boolean> => rig.editor.visible('.gateway-approval-minutes');
       const set = async (values: Record<string, string | boolean>): Promise<Record<string, unknown>> => {
@@ -168,7 +168,7 @@ inBothEditors('a node', (rig) => {
       await set({ approval: false, approvalMinutes: '60' });
     });
 
-    it('shows what runs where a flow written by hand says nothing, and keeps that and its wires', async () => {
+    it('shows the runtime defaults of a handwritten node, and keeps its properties and wires', async () => {
       const silent = { type: 'gateway-trial', z: 'f1', x: 200, y: 240, appliance: 'ap1', operation: 'create' };
       await rig.editor.import([
         { ...silent, id: 'bare1', wires: [['bare3']] },
@@ -187,7 +187,7 @@ inBothEditors('a node', (rig) => {
       }
     });
 
-    it('undoes and redoes what its dialog changed', async () => {
+    it('undoes and redoes a change of the dialog', async () => {
       const read = async (): Promise<unknown> => (await rig.editor.exported('sessions-kill-matching')).fields;
       const before = await read();
       await rig.editor.openNode('sessions-kill-matching');
@@ -202,7 +202,7 @@ inBothEditors('a node', (rig) => {
       expect((await rig.editor.verdict('sessions-kill-matching')).ports).toBe(1);
     });
 
-    it('is copied, deleted and brought back with its fields', async () => {
+    it('keeps its fields when it is copied, deleted, and restored', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'Branch' });
       await rig.editor.done();
@@ -219,7 +219,7 @@ inBothEditors('a node', (rig) => {
       expect((await rig.editor.verdict('tr1')).ports).toBe(1);
     });
 
-    it('without `fields` in a hand-written flow has none, and one port', async () => {
+    it('gives a handwritten node without `fields` an empty map and one port', async () => {
       await rig.editor.import([{ ...TRIAL, fields: undefined, id: 'old1' }]);
       expect((await rig.editor.exported('old1')).fields).toEqual({});
       expect((await rig.editor.verdict('old1')).ports).toBe(1);
@@ -231,7 +231,7 @@ inBothEditors('a node', (rig) => {
       expect((await rig.editor.exported('old1')).fields).toMatchObject({ server: { value: 'Branch' } });
     });
 
-    it('takes its appliance from the message when asked to', async () => {
+    it('clears the appliance when each message names it', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.input('gateway-by-message', true);
       expect(await rig.editor.visible('.gateway-appliance')).toBe(false);
@@ -245,7 +245,7 @@ inBothEditors('a node', (rig) => {
       expect(await rig.editor.exported('tr1')).toMatchObject({ appliance: 'ap2', applianceFrom: '' });
     });
 
-    it('shows all fields of its area where a message chooses the operation', async () => {
+    it('shows all fields of its area if a message selects the operation', async () => {
       await rig.editor.openNode('tr3');
       expect(await rig.editor.shownFields()).toEqual(expect.arrayContaining(['server', 'password', 'code', 'body']));
       expect(await rig.editor.visible('.gateway-allow-destroy')).toBe(true);
@@ -258,16 +258,16 @@ inBothEditors('a node', (rig) => {
       });
     });
 
-    it('keeps an operation that this version does not know, and says so', async () => {
+    it('keeps an unknown operation and reports it', async () => {
       await rig.editor.import([{ ...TRIAL, id: 'tr4', operation: 'explode', wires: [[]] }]);
-      expect((await rig.editor.verdict('tr4')).errors).toEqual(['Operation: there is no explode here.']);
+      expect((await rig.editor.verdict('tr4')).errors).toEqual(['Operation: this node has no operation explode here.']);
       await rig.editor.openNode('tr4');
-      expect(await rig.editor.text('.gateway-operation-error')).toBe('Operation: there is no explode here.');
+      expect(await rig.editor.text('.gateway-operation-error')).toBe('Operation: this node has no operation explode here.');
       await rig.editor.done();
       expect(await rig.editor.exported('tr4')).toMatchObject({ operation: 'explode', operationType: 'op' });
     });
 
-    it('is deployed with its fields in `fields`, its secrets elsewhere, and comes back the same', async () => {
+    it('deploys fields and credentials separately, and reloads them unchanged', async () => {
       await rig.editor.openNode('tr1');
       await rig.editor.setField('server', { type: 'str', value: 'Local' });
       await rig.editor.setField('password', { type: 'cred', value: 'planted-5' });
@@ -287,16 +287,16 @@ inBothEditors('a node', (rig) => {
       expect(await rig.editor.dirty()).toBe(false);
     });
 
-    it('says what is missing without being opened', async () => {
+    it('reports missing fields while the dialog is closed', async () => {
       const fields = { body: { type: 'json', value: '{' }, max: { type: 'num', value: '' }, server: { type: 'str', value: '${SERVER}' } };
       await rig.editor.import([{ ...TRIAL, id: 'tr5', appliance: '', fields, output: 'req.body', wires: [[]] }]);
       const { errors } = await rig.editor.verdict('tr5');
       // In the order of the form; nothing is wired to it that could bring the password.
-      expect(errors.join('\n')).toMatch(/^Appliance: .*\nPassword: nothing .*\nMost: It is empty.*\nBody: [^]*msg\.req has a meaning/);
+      expect(errors.join('\n')).toMatch(/^Appliance: .*\nPassword: no node .*\nMost: The value is empty.*\nBody: [^]*msg\.req is reserved/);
       expect(errors).toHaveLength(5);
     });
 
-    it('hides the dry run of a read and marks what destroys', async () => {
+    it('hides the dry run of a read, and marks a destructive operation', async () => {
       await rig.editor.openNode('sessions-list');
       expect(await rig.editor.visible('.gateway-dry-run')).toBe(false);
       await rig.editor.chooseOperation('kill-all');

@@ -211,7 +211,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     await within('list sessions');
   });
 
-  it('disables a user, whose server and name are chosen', async () => {
+  it('disables a user whose server and name are picked from lists', async () => {
     await hand.place('inject', 120, 80);
     await hand.place('gateway-users', 360, 80);
     await hand.operation('disable');

@@ -8,7 +8,7 @@ declare const RED: {
   };
 };
 
-inBothEditors('trust', (rig) => {
+inBothEditors('trusting a certificate', (rig) => {
   let sim: Simulator;
   beforeAll(async () => {
     sim = await startSimulator({ sessions: 3 });
@@ -34,7 +34,7 @@ inBothEditors('trust', (rig) => {
     await rig.editor.page.waitForSelector('.gateway-trust');
   }
 
-  it('is one click after a test that tells whose certificate it is; verification stays on', async () => {
+  it('takes one click after the connection test, and keeps verification on', async () => {
     await press();
     expect(await rig.editor.text('.gateway-chain')).toMatch(
       /Gateway simulator.*\d+ days left.*fingerprint.*([0-9A-F]{2}:){31}[0-9A-F]{2}/s,
@@ -43,7 +43,7 @@ inBothEditors('trust', (rig) => {
     await rig.editor.page.waitForSelector('.gateway-good');
     await rig.editor.page.waitForFunction(() => document.querySelector('.gateway-test-result')?.textContent?.includes('Role'));
     expect(await rig.editor.text('.gateway-test-result')).toMatch(
-      /Serial number .*clock.*Role \.Administrators: it may read and write.*May read/s,
+      /Serial number .*clock.*Role \.Administrators: can read and write.*May read/s,
     );
     const [made] = await configurations();
     expect(made).toMatchObject({ verify: true, ca: expect.stringContaining('BEGIN CERTIFICATE') as string });
@@ -54,7 +54,7 @@ inBothEditors('trust', (rig) => {
     await rig.editor.undo();
   });
 
-  it('leaves nothing behind where the dialog is left by Cancel', async () => {
+  it('is undone by Cancel', async () => {
     const before = await configurations();
     await rig.editor.openNode('ap2');
     await rig.editor.input('node-config-input-tls', '_ADD_');
@@ -67,7 +67,7 @@ inBothEditors('trust', (rig) => {
     expect(await configurations()).toEqual(before);
   });
 
-  it('asks for the password again when the address is another one, and no more when it is the old one', async () => {
+  it('requires the password again for another address, but not for the old one', async () => {
     await rig.editor.openNode('ap1');
     const password = (): Promise<string> => rig.editor.page.inputValue('#node-config-input-password');
     const url = await rig.editor.page.inputValue('#node-config-input-url');

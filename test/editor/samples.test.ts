@@ -86,15 +86,15 @@ async function sampleOf(name: string, { input, simulator: options, settings, key
   return settled({ input: told, payload: short(whole), summary: envelope.summary }) as Sample;
 }
 
-it('are there for every operation that gives more than the result of a write', () => {
+it('samples.json has a sample for every operation that returns data', () => {
   const plain = (data: string): boolean => /^result\b/.test(data);
   const wanted = [...operations].flatMap(([name, { data }]) => (plain(data) ? [] : [name]));
   expect(Object.keys(runs).sort()).toEqual(wanted.sort());
   if (!UPDATE) expect(Object.keys(samples).sort()).toEqual(wanted.sort());
 });
 
-describe('a sample', () => {
-  it.each(Object.entries(runs))('of %s is what it gives', async (name, run) => {
+describe('the help sample', () => {
+  it.each(Object.entries(runs))('of %s equals the output of a run', async (name, run) => {
     const sample = await sampleOf(name, run);
     if (UPDATE) {
       samples[name] = sample;

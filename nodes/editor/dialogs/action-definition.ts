@@ -5,14 +5,14 @@ import { presetAppliance, inputLabel, actionLabel, outputLabel } from './action-
 
 type Check = (node: RedNode, value: unknown) => true | string | string[];
 
-/** Node-RED calls it on the node, and takes words only of one that has two parameters. */
+/** Node-RED calls validators as methods of the node, and accepts an error text only from a function with two parameters. */
 function createValidator(check: Check) {
   return function (this: RedNode, value: unknown, _options: unknown): ReturnType<Check> {
     return check(this, value);
   };
 }
 
-/** What the definitions of the action nodes share: each names what it has of it. */
+/** Validators that the registrations of all action nodes share. */
 export const validators = {
   appliance: createValidator(checkAppliance),
   operation: createValidator(checkOperation),

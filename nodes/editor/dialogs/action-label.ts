@@ -5,7 +5,7 @@ import { getAreaName, findOperation, getNodePorts, type FieldInfo } from '../ope
 
 const MAX_TARGET_LENGTH = 30;
 
-/** Label in the workspace: its name, else what it does to what; marked where nothing leaves, where something is destroyed, and where something is missing. */
+/** Returns the label in the workspace: the name, otherwise the operation and its target. Marks are annotations (see node-marks.ts). */
 export function actionLabel(node: RedNode): string {
   if (node.name) return node.name;
   const area = getAreaName(node);
@@ -22,36 +22,36 @@ export function actionLabel(node: RedNode): string {
   return [title, ...marks].filter(Boolean).join(' ');
 }
 
-/** What no message can be expected to bring, in the words that the status has for it when one comes without. */
+/** Names the missing required fields with the text of the node status. */
 function missingFieldsMark(node: RedNode, fields: Record<string, FieldInfo>): string {
-  // Others are not looked at: this is asked whenever the node is drawn.
+  // Skips valid nodes, because Node-RED calls this on every redraw.
   if (node.valid !== false) return '';
   const missing = findMissingFields(node).map((name) => node._(`${getAreaName(node)}.${fields[name]?.text ?? ''}.label`));
   return missing.length > 0 ? `(${node._('status.needs', { field: missing.join(', ') })})` : '';
 }
 
-/** Operations that read better in an order of their own have one in the catalogue. */
+/** Uses the word order from the catalog, if the operation has one there. */
 function targetTitle(node: RedNode, operation: string, fields: Record<string, FieldInfo>): string | undefined {
   const target = findTarget(node, fields);
   if (target === undefined) return undefined;
   return findTitle(node, 'title.of', { target }) ?? node._('title.any', { operation, target });
 }
 
-/** An appliance is no user: *Disable vpn-1* would be read as what it is not. */
+/** The target is an appliance here, not a user: "Disable vpn-1" would be misleading. */
 function applianceTitle(node: RedNode, operation: string): string | undefined {
   const target = findApplianceName(node);
   if (target === undefined) return undefined;
   return findTitle(node, 'title.at', { target }) ?? node._('title.any', { operation, target });
 }
 
-/** Of a key that it does not have Node-RED gives the key. */
+/** Node-RED returns the key if the catalog does not have it. */
 function findTitle(node: RedNode, prefix: string, values: { target: string }): string | undefined {
   const key = `${prefix}.${getAreaName(node)}.${String(node.operation)}`;
   const title = node._(key, values);
   return title.endsWith(key) ? undefined : title;
 }
 
-/** What stands in the dialog for the thing that the operation is about. */
+/** Finds the literal value that names the target of the operation. */
 function findTarget(node: RedNode, fields: Record<string, FieldInfo>): string | undefined {
   const entries = readValueSources(node.fields);
   const order = Object.entries(fields).sort(([, a], [, b]) => Number(b.subject === true) - Number(a.subject === true));
@@ -79,7 +79,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** With one appliance everybody knows which; with several it tells nodes apart. */
+/** Names the appliance only if the flows have several. */
 function findApplianceName(node: RedNode): string | undefined {
   if (typeof node.inventory === 'string' && node.inventory !== '') return typeof node.select === 'string' ? node.select : undefined;
   if (typeof node.appliance !== 'string' || node.appliance === '' || node.applianceFrom === 'msg') return undefined;
@@ -104,7 +104,7 @@ export function inputLabel(node: RedNode): string {
   return node._('action.port-message');
 }
 
-/** A node that was just placed means the appliance that the tab uses. */
+/** Sets the appliance of a new node to the one that its tab uses most. */
 export function presetAppliance(node: RedNode): void {
   node.appliance = guessAppliance(node) ?? '';
   markJustPlaced(node);

@@ -1,17 +1,15 @@
-import { parseSessionFilter } from '../../../src/areas/sessions/session-filter';
-import { isOutOfRange, matchesRule } from '../../../src/model/rules';
 import { MAX_APPROVAL_MINUTES, RESERVED_PROPERTIES } from '../../common/rules';
 import { isForManyAppliances } from './many-appliances';
 import { findMissingFields } from '../flow-hints';
-import { readValueSources, getValueTypes, type ValueSource } from '../fields/value-types';
-import { getAreaName, getAllFields, findOperation, getOperations, type FieldInfo } from '../operation-table';
+import { checkField } from '../fields/field-validator';
+import { readValueSources } from '../fields/value-types';
+import { getAreaName, getAllFields, findOperation, getOperations } from '../operation-table';
 import { isBeingEdited, getCurrentValue } from '../dialog-state';
 import { isVariable, toPropertyText } from '../text';
 
-type JsonObject = Record<string, unknown>;
 type Verdict = true | string;
 
-/** The appliance is chosen here, unless each message names it. */
+/** Checks the selected appliance, unless each message names one. */
 export function checkAppliance(node: RedNode, value: unknown): Verdict {
   if (getCurrentValue(node, 'applianceFrom') === 'msg' || isForManyAppliances(node)) return true;
   if (typeof value !== 'string' || value === '' || value === '_ADD_') return node._('check.appliance-missing');
@@ -35,7 +33,7 @@ export function checkOutput(node: RedNode, value: unknown): Verdict {
   return RED.utils.validateTypedProperty(property, 'msg', {});
 }
 
-/** How long a plan waits to be approved; more than a timer can be is none. */
+/** Checks the minutes that a plan waits for approval. The maximum is what a timer supports. */
 export function checkApprovalMinutes(node: RedNode, value: unknown): Verdict {
   const text = toPropertyText(value);
   const minutes = Number(text);
@@ -44,14 +42,14 @@ export function checkApprovalMinutes(node: RedNode, value: unknown): Verdict {
     : node._('check.minutes', { most: MAX_APPROVAL_MINUTES });
 }
 
-/** How often a node looks by itself. */
+/** Checks the poll interval in seconds. */
 export function checkPollInterval(node: RedNode, value: unknown): Verdict {
   const text = toPropertyText(value);
   const seconds = Number(text);
   return text === '' || isVariable(text) || (seconds > 0 && seconds <= 86_400) ? true : node._('check.every');
 }
 
-/** All complaints about the fields of a node that is not open; the dialog tells them one by one. */
+/** Returns all errors in the fields of a closed node. In an open dialog, each row shows its own error. */
 export function checkFields(node: RedNode, value: unknown): true | string[] {
   if (isBeingEdited(node)) return true;
   const entries = readValueSources(value);
@@ -68,63 +66,8 @@ export function checkFields(node: RedNode, value: unknown): true | string[] {
   return all.length === 0 ? true : all;
 }
 
-/** Credentials that the editor has not asked for are thought to be there. */
+/** Assumes that credentials exist until the editor has loaded them. */
 function hasCredential(node: RedNode, name: string): boolean {
   if (!node.credentials) return true;
   return Boolean(node.credentials[name]) || node.credentials[`has_${name}`] === true;
-}
-
-/**
- * In words what is wrong with one field, or undefined; without an entry it comes from where its row says, if it may. `credential`: there is
- * something in the credentials store.
- */
-export function checkField(node: RedNode, field: FieldInfo, entry: ValueSource | undefined, hasSecret: boolean): string | undefined {
-  if (entry) return checkEntry(node, field, entry, hasSecret);
-  return field.required && field.guard ? node._('check.needed') : undefined;
-}
-
-function checkEntry(node: RedNode, field: FieldInfo, entry: ValueSource, hasSecret: boolean): string | undefined {
-  const { type, value } = entry;
-  if (!getValueTypes(field).includes(type)) return node._('check.type');
-  if (type === 'cred') return hasSecret ? undefined : node._('check.empty');
-  if (value === '') return node._('check.empty');
-  if (isVariable(value)) return undefined;
-  if (type === 'str') return checkChoice(node, field, value) ?? checkRule(node, field, value);
-  if (type === 'bool' || type === 'env') return undefined;
-  const verdict = RED.utils.validateTypedProperty(value, type, {});
-  if (verdict !== true) return verdict;
-  if (type === 'num') return checkRange(node, field, Number(value));
-  return type === 'json' ? checkShape(node, field, JSON.parse(value)) : undefined;
-}
-
-function checkChoice(node: RedNode, field: FieldInfo, value: string): string | undefined {
-  if (!field.choices || field.choices.includes(value)) return undefined;
-  return node._('check.choice', { choices: field.choices.join(', ') });
-}
-
-function checkRule(node: RedNode, { rule }: FieldInfo, value: string): string | undefined {
-  return rule === undefined || matchesRule(rule, value) ? undefined : node._(`check.rule-${rule}`);
-}
-
-/** What the runtime would say of it. */
-function findFilterError(filter: JsonObject): string | undefined {
-  try {
-    parseSessionFilter(filter);
-    return undefined;
-  } catch (thrown) {
-    return (thrown as Error).message;
-  }
-}
-
-function checkRange(node: RedNode, { range }: FieldInfo, value: number): string | undefined {
-  return !isOutOfRange(range, value) ? undefined : node._(`check.${range}`);
-}
-
-function checkShape(node: RedNode, field: FieldInfo, value: unknown): string | undefined {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (field.kind === 'object' && !isObject) return node._('check.object');
-  if (field.editor === 'session-filter') return findFilterError(value as JsonObject);
-  if (field.kind === 'list' || field.kind === 'path')
-    return Array.isArray(value) || typeof value === 'string' ? undefined : node._('check.array');
-  return undefined;
 }

@@ -20,21 +20,21 @@ import {
 } from '../operation-table';
 import { renderMarkup, showError, toPropertyText } from '../text';
 
-/** A dialog slides in; its menus open where they stand at the end of that. */
+/** A menu must open after the dialog has slid in, or it has the wrong position. */
 const DIALOG_SLIDE_MS = 350;
 
 let rows: FieldRow[] = [];
 let tools: FieldTools | undefined;
-/** The operation whose rows are shown; every one that is only known later shows the same. */
+/** The operation whose rows are visible; 'later' for one that only a message knows. */
 let shownOperation: OperationInfo | 'later' | undefined;
 
-/** Fills the dialog of an action node; the rows themselves stand in gateway.html. */
+/** Fills the dialog of an action node. */
 export function openAction(node: RedNode): void {
   setOpenNode(node);
   const entries = readValueSources(node.fields);
-  const help = (tools = new FieldTools(node, collectLiteralTexts, findBodyRow));
-  const changed = (): void => describeDefaults(node);
-  rows = Object.keys(getAllFields(node)).map((name) => new FieldRow(node, name, entries[name], changed, help));
+  const fieldTools = (tools = new FieldTools(node, collectLiteralTexts, findBodyRow));
+  const updateDefaults = (): void => describeDefaults(node);
+  rows = Object.keys(getAllFields(node)).map((name) => new FieldRow(node, name, entries[name], updateDefaults, fieldTools));
   openApplianceChoice(node);
   openOperation(node);
   openOutput(node);
@@ -44,14 +44,14 @@ export function openAction(node: RedNode): void {
   if (consumeJustPlaced(node)) setTimeout(offerOperations, DIALOG_SLIDE_MS);
 }
 
-/** What a new node is to do is the first question. */
+/** Opens the menu of operations in the dialog of a new node. */
 function offerOperations(): void {
   const trigger = $('#node-input-operation').next('.red-ui-typedInput-container').find('.red-ui-typedInput-option-trigger');
-  // Somebody may have gone on meanwhile.
+  // The user may have opened another menu by now.
   if (trigger.is(':visible') && $('.red-ui-typedInput-options:visible, .gateway-panel').length === 0) trigger.trigger('click');
 }
 
-/** Node-RED stores what has an input of its own; `fields` and the secrets are ours. */
+/** Stores the fields and secrets. Node-RED stores all other inputs. */
 export function saveAction(node: RedNode): void {
   const entries: ValueSources = {};
   for (const row of sortAsStored(node)) {
@@ -67,7 +67,7 @@ export function saveAction(node: RedNode): void {
   node.fields = entries;
 }
 
-/** As they were stored: the same map in another order would count as a change. */
+/** Keeps the stored order, because another order would count as a change. */
 function sortAsStored(node: RedNode): FieldRow[] {
   const names = Object.keys(readValueSources(node.fields));
   const position = (row: FieldRow): number => (names.includes(row.name) ? names.indexOf(row.name) : names.length);
@@ -92,7 +92,7 @@ function collectValueSources(): ValueSources {
   );
 }
 
-/** Operations whose body takes the place of what is at their path. */
+/** Operations whose body replaces the resource at their path. */
 const REPLACING_OPERATIONS = ['update', 'ensure', 'put'];
 
 function findBodyRow(): FieldRow | undefined {
@@ -100,7 +100,7 @@ function findBodyRow(): FieldRow | undefined {
   return changes ? rows.find(({ currentField: field }) => field?.editor === 'resource') : undefined;
 }
 
-/** What stands in the rows as text: by some of it others are listed. */
+/** Collects the literal texts of the rows, because some pickers depend on them. */
 function collectLiteralTexts(): Record<string, string> {
   return Object.fromEntries(
     rows.flatMap((row) => {
@@ -129,7 +129,7 @@ function openApplianceChoice(node: RedNode): void {
   });
 }
 
-/** What a message may choose needs a word of the flow's author: an operation that destroys, or the appliances that one changes. */
+/** Shows the checkbox that lets a message select a destructive operation or the appliances of a change. */
 function showAllowDestroy(node: RedNode): void {
   const type = getCurrentValue(node, 'operationType');
   const operation = findOperation(node, getCurrentValue(node, 'operation'), type);
@@ -159,7 +159,7 @@ function openOperation(node: RedNode): void {
   labelTypedInput(input);
 }
 
-/** The table's operations, what they destroy marked; a name that the table does not have stays what it is. */
+/** Creates the menu of operations with a mark on destructive ones. An unknown stored name stays selectable. */
 function createOperationType(node: RedNode): TypedInputType {
   const operations = getOperations(node);
   const options = Object.entries(operations).map(([value, { effect }]) => ({
@@ -172,7 +172,7 @@ function createOperationType(node: RedNode): TypedInputType {
   return { value: 'op', label: node._('action.operation'), icon: 'fa fa-list-ul', options };
 }
 
-/** Rows, description and notes for the operation that is chosen now. */
+/** Shows the rows and the description of the selected operation. */
 function showOperation(node: RedNode): void {
   const type = getCurrentValue(node, 'operationType');
   const name = String(getCurrentValue(node, 'operation'));
@@ -193,7 +193,7 @@ function showOperation(node: RedNode): void {
   RED.tray.resize();
 }
 
-/** In the order of the operation, not of the area. */
+/** Shows the rows in the order of the operation's fields. */
 function showRows(fields: Record<string, FieldInfo>): void {
   for (const row of rows) if (!(row.name in fields)) row.hide();
   for (const [name, field] of Object.entries(fields)) rows.find((row) => row.name === name)?.show(field);
@@ -224,7 +224,7 @@ function describeDefaults(node: RedNode): void {
 
 function openOutput(node: RedNode): void {
   const input = $('#node-input-output');
-  // Absent from a flow that was written by hand: then it is the payload, while empty would be none.
+  // A handwritten flow may have no `output`. Then the runtime uses the payload, while an empty value means none.
   if (node.output === undefined) input.val('payload');
   input.typedInput({ types: [{ value: 'msg', label: 'msg.' }] });
   const check = (): void => showError($('.gateway-output-error'), checkOutput(node, input.typedInput('value')));
@@ -249,11 +249,11 @@ function openFailures(node: RedNode): void {
   show();
 }
 
-/** For Node-RED: how many outputs there are now, or, where one moves, which becomes which, so that its wires go with it. */
+/** Returns the number of outputs, or a JSON map from old to new outputs that lets Node-RED move the wires. */
 function toOutputsProperty(before: readonly OutputPort[], after: readonly OutputPort[]): string {
   if (before.every((port, index) => index >= after.length || after[index] === port)) return String(after.length);
   const moved = before.map((port, index) => [index, after.indexOf(port)]);
-  // A key that is no number is an output that was not there.
+  // Node-RED treats a key that is not a number as a new output.
   const added = after.filter((port) => !before.includes(port)).map((port) => [port, after.indexOf(port)]);
   return JSON.stringify(Object.fromEntries([...moved, ...added]));
 }

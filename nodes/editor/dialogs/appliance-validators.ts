@@ -42,7 +42,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 }
 
-/** Credentials that the chosen login needs. Node-RED asks only while the dialog is open: elsewhere the editor does not have them. */
+/** Checks a credential that the login needs. Node-RED validates credentials only while the dialog is open. */
 export function checkCredential(node: RedNode, value: unknown, name: string): Verdict {
   if (name.endsWith('sername') && hasColon(String(value))) return node._('check.username-colon');
   const needed = requiredCredentials(getCurrentConfigValue(node, 'login'), getCurrentConfigValue(node, 'secondFactor'));

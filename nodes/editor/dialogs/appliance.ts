@@ -21,16 +21,16 @@ const checkByProperty: Record<string, Check> = {
   totpSecret: checkCredential,
   apiKey: checkCredential,
 };
-/** A form that was just opened for a new appliance is not full of reproaches: empty inputs are told of once they were used. */
+/** A new dialog shows no errors for empty inputs until they were used. */
 const touchedProperties = new Set<string>();
 
-/** Secrets that are stored for another address than the one that stands in the dialog. */
+/** Secrets that are stored for another address than the one in the dialog. */
 const propertiesToReenter = new Set<string>();
 const STORED_SECRET = '__PWRD__';
 
 const input = (property: string): JQuery => $(`#node-config-input-${property}`);
 
-/** Shows the rows that the chosen login needs and says beneath an input what is wrong with it. */
+/** Shows the rows for the selected login, and the error below each input. */
 export function openAppliance(node: RedNode): void {
   setOpenConfigNode(node);
   labelFormButtons();
@@ -44,7 +44,7 @@ export function openAppliance(node: RedNode): void {
     .on('change', () => showRows(node));
   for (const property of Object.keys(checkByProperty)) {
     input(property).on('change input', function () {
-      // So Node-RED marks the events by which it only fills the form.
+      // Node-RED sets this attribute on the events with which it fills the form.
       if (!$(this).attr('skipValidation')) touchedProperties.add(property);
       showPropertyError(node, property);
     });
@@ -55,7 +55,7 @@ export function openAppliance(node: RedNode): void {
   attachTestButton(node);
 }
 
-/** Spaces around an address come from copying it. */
+/** Trims the address, because a copied address often has spaces around it. */
 export function saveAppliance(_node: RedNode): void {
   input('url').val(String(input('url').val() ?? '').trim());
   finishConnectionTest(true);
@@ -73,7 +73,7 @@ export function applianceLabel(node: RedNode): string {
   return url.replace(/^https?:\/\//, '').replace(/\/+$/, '') || node._('appliance.label');
 }
 
-/** What is stored goes where it was entered for: for another address it is asked for again. */
+/** Stored secrets are sent only to the address that they were entered for. Clears them for another address. */
 function requireSecretsAgain(node: RedNode): void {
   const isSameOrigin = toOrigin(input('url').val()) === toOrigin(node.url);
   for (const property of ['password', 'secondPassword', 'totpSecret', 'apiKey']) {
@@ -124,7 +124,7 @@ const ADVANCED_DEFAULTS = {
 };
 const GUARD_DEFAULTS = { permissions: 'full', pin: '', rate: '', waiting: '' };
 
-/** A fold opens by itself where something in it is not as it comes. */
+/** Opens a fold if one of its values is not the default. */
 function openFolds(node: RedNode): void {
   const isChanged = (defaults: Readonly<Record<string, unknown>>): boolean =>
     Object.entries(defaults).some(([property, value]) => Boolean(node[property]) && node[property] != value);

@@ -3,7 +3,7 @@ import { labelFormButtons, labelTypedInput } from '../fields/row-elements';
 import { findConfigInput, getCurrentConfigValue, setOpenConfigNode, readConfigText } from '../dialog-state';
 import { pluralized, isVariable, renderMarkup, showError, toPropertyText } from '../text';
 
-/** Sets beside the default one that the node keeps itself; the runtime has as many. */
+/** Number of credential sets besides the default set. The runtime has the same limit. */
 const MAX_SETS = 7;
 const SET_FIELDS = [
   ['username', 'text', 'appliance.username'],
@@ -13,22 +13,22 @@ const SET_FIELDS = [
   ['totpSecret', 'password', 'appliance.totp-secret'],
   ['apiKey', 'password', 'appliance.api-key'],
 ] as const;
-/** What most logins need; the rest is in a fold. */
+/** The first fields of a set are visible; the others are in a fold. */
 const VISIBLE_FIELDS = 2;
 
 const toCredentialName = (name: string, set: number): string => (set === 0 ? name : `${name}_${set}`);
 const setNumbers = Array.from({ length: MAX_SETS + 1 }, (_, set) => set);
 
-/** For the definition: the default set and the numbered ones. */
+/** Credentials of the registration: the default set and the numbered sets. */
 export const inventoryCredentials: Record<string, { type: string }> = Object.fromEntries(
   setNumbers.flatMap((set) => SET_FIELDS.map(([name, type]) => [toCredentialName(name, set), { type }] as const)),
 );
 
-/** What a test takes from the dialog as it stands. */
+/** Properties that the connection test sends from the dialog. */
 const TESTED_PROPERTIES = ['source', 'file', 'list', 'defaults', 'secrets', 'prefix', 'secretsFolder', 'sets', 'tls', 'proxy'];
 const CHECKED_PROPERTIES = ['file', 'list', 'defaults', 'secretsFolder', 'sets'] as const;
 
-/** What is wrong with a property; one that the chosen source has no use for is never wrong. */
+/** Checks a property. Properties of another source are always valid. */
 export function checkInventory(node: RedNode, value: unknown, property: string): true | string {
   const text = toPropertyText(value).trim();
   if (isVariable(text)) return true;
@@ -68,7 +68,7 @@ function getJsonKind(text: string): string {
   }
 }
 
-/** The inputs of all sets stand in the template before Node-RED fills it. As text: mostly no such dialog is opened. */
+/** Adds the inputs of all sets to the template as text, because most pages never open this dialog. */
 export function addSetsToTemplate(): void {
   RED.events.on('registry:node-type-added', (type) => {
     if (type !== 'gateway-inventory') return;
@@ -88,7 +88,7 @@ function createSetForm(set: number): string {
   return `<fieldset class="gateway-set" data-set="${set}"><legend></legend>${rows.slice(0, VISIBLE_FIELDS).join('')}${moreFields}</fieldset>`;
 }
 
-/** Shows the rows that the chosen sources need, says beneath an input what is wrong with it, and what there is now. */
+/** Shows the rows for the selected sources, the error below each input, and the deployed state. */
 export function openInventory(node: RedNode): void {
   setOpenConfigNode(node);
   for (const [property, defaultValue] of [
@@ -135,7 +135,7 @@ export function inventoryLabel(node: RedNode): string {
   return node.name || toPropertyText(node.file).split(/[\\/]/).pop() || node._('inventory.label');
 }
 
-/** What the deployed one has, or what is wrong with its file now. */
+/** Shows the number of deployed appliances, or the error in the file. */
 async function showDeployedState(node: RedNode): Promise<void> {
   const container = $('.gateway-inventory-state');
   const answer = await post(node, 'gateway-inventory/list', { id: node.id });
@@ -158,7 +158,7 @@ interface TestRow {
   same?: string;
 }
 
-/** What the dialog holds now. Secrets that were not touched travel as Node-RED's placeholder. */
+/** Collects the values of the dialog. Untouched secrets are Node-RED's placeholder. */
 function collectValues(node: RedNode): Record<string, unknown> {
   const properties = Object.fromEntries(TESTED_PROPERTIES.map((property) => [property, readConfigText(property)]));
   const credentials = Object.fromEntries(
@@ -176,11 +176,11 @@ async function testAllAppliances(node: RedNode): Promise<void> {
   if (answer.ok) showTable(node, container, answer);
   else showError($('<div class="gateway-error">').appendTo(container), answer.message);
   RED.tray.resize();
-  // It is the last of a long dialog: what comes is below what can be seen.
+  // The result is below the visible part of a long dialog.
   container[0]?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Everything as text: parts of it come from the network. */
+/** Inserts everything as text, because parts of it come from the network. */
 function showTable(node: RedNode, container: JQuery, answer: Extract<ApiResult, { ok: true }>): void {
   const { total, well } = answer;
   $('<div class="gateway-note">')

@@ -5,12 +5,12 @@ import { pluralized, isVariable, renderMarkup, showError, toPropertyText } from 
 
 const COUNT_PROPERTIES = ['atOnce', 'canary', 'maxAppliances'];
 const SHARE_PROPERTIES = ['batch', 'maxFailures'];
-/** What a new node has; a fold opens by itself where something in it is another. */
+/** Values of a new node. The fold opens if one value is different. */
 const DEFAULTS: Record<string, string> = { atOnce: '16', canary: '', batch: '', maxFailures: '', maxAppliances: '', data: 'all' };
 
 const PROPERTIES = ['inventory', 'select', 'selectType', 'each', ...Object.keys(DEFAULTS)];
 
-/** Whether a node is set to many appliances, in its open dialog or as it stands. */
+/** Returns whether a node runs on an inventory, in its open dialog or as stored. */
 export function isForManyAppliances(node: RedNode): boolean {
   const inventory = toPropertyText(getCurrentValue(node, 'inventory'));
   return inventory !== '' && inventory !== '_ADD_';
@@ -27,13 +27,13 @@ export function checkSelection(node: RedNode, value: unknown): true | string {
   return !isForManyAppliances(node) || toPropertyText(value).trim() !== '' || node._('many.check.select');
 }
 
-/** How it goes over them: counts, and shares such as 10%. */
+/** Checks a rollout option: a number, or a percentage such as 10%. */
 export function checkRolloutOption(node: RedNode, value: unknown): true | string {
   const text = toPropertyText(value).trim();
   return !isForManyAppliances(node) || text === '' || isVariable(text) || /^\d{1,9}(\.\d+)?\s*%?$/.test(text) || node._('many.check.pace');
 }
 
-/** The rows of many appliances: shown when the box beside the appliance is ticked. `changed` shows the others. */
+/** Shows the rows for many appliances when the checkbox is on, and calls `onChange` with its state. */
 export function openManyAppliances(node: RedNode, onChange: (many: boolean) => void): void {
   const box = $('#gateway-many').prop('checked', isForManyAppliances(node));
   const inventory = $('#node-input-inventory');
@@ -83,8 +83,8 @@ export function openManyAppliances(node: RedNode, onChange: (many: boolean) => v
 }
 
 /**
- * Empty where one appliance is meant, so that Node-RED does not count the inventory as used. A node of an earlier flow that has none of
- * these properties gets none: it was only looked at.
+ * Clears the inventory of a node for one appliance, so that Node-RED does not count the inventory as used. Handwritten nodes get no new
+ * properties from opening the dialog.
  */
 export function saveManyAppliances(node: RedNode): void {
   if ($('#gateway-many').prop('checked') === true) return;
@@ -92,14 +92,14 @@ export function saveManyAppliances(node: RedNode): void {
   for (const property of PROPERTIES) if (node[property] === undefined) $(`#node-input-${property}`).removeAttr('id');
 }
 
-/** The only one there is. */
+/** Returns the ID of the only inventory, if there is exactly one. */
 function guessInventory(): string | undefined {
   const ids: string[] = [];
   RED.nodes.eachConfig(({ id, type }) => void (type === 'gateway-inventory' && ids.push(id)));
   return ids.length === 1 ? ids[0] : undefined;
 }
 
-/** How many the selection fits now, and the first of them: nothing is easier to get wrong, and nothing as costly. */
+/** Shows how many appliances match the selection, and the first five names. */
 async function showMatches(node: RedNode): Promise<void> {
   const container = $('.gateway-matches');
   const type = toPropertyText($('#node-input-selectType').val()) || 'str';
@@ -116,7 +116,7 @@ async function showMatches(node: RedNode): Promise<void> {
   );
 }
 
-/** Names and tags for the word that is being typed. */
+/** Suggests names and tags for the word that the user types. */
 function createSuggester(node: RedNode) {
   return (text: string, done: (found: { value: string; label: string }[]) => void): void => {
     const [, prefix = '', negation = '', word = ''] = /^(.*?[\s|]|)(!?)([^\s|]*)$/.exec(text) ?? [];
@@ -133,7 +133,7 @@ function createSuggester(node: RedNode) {
   };
 }
 
-/** While somebody types, nobody is asked. */
+/** Delays work until the user stops typing. */
 function debounce(work: () => void): () => void {
   let timer: number | undefined;
   return () => {

@@ -4,7 +4,7 @@ import { getCurrentValue } from '../dialog-state';
 import { getAreaName, getAllFields, findOperation, getOperations, type FieldInfo } from '../operation-table';
 import { loadPanels } from '../fields/field-tools';
 
-/** The button that shows what the node would send, as the dialog stands now. */
+/** Connects the preview button with the values of the dialog. */
 export function attachPreviewButton(node: RedNode, getValueSources: () => ValueSources): void {
   const container = $('.gateway-preview-place');
   $('#gateway-preview').on('click', () => {
@@ -38,12 +38,12 @@ export function attachPreviewButton(node: RedNode, getValueSources: () => ValueS
   });
 }
 
-/** What was shown for another operation is not true of this one. */
+/** Removes the preview of the previous operation. */
 export function clearPreview(): void {
   $('.gateway-preview-place').empty();
 }
 
-/** A message that has everything that the node takes from one, with the examples of its help. */
+/** Creates a message with an example value for each field that comes from the message. */
 function createSampleMessage(node: RedNode, entries: ValueSources): Record<string, unknown> {
   const [operation, type] = [getCurrentValue(node, 'operation'), getCurrentValue(node, 'operationType')];
   const selectedOperation = findOperation(node, operation, type);
@@ -58,7 +58,7 @@ function createSampleMessage(node: RedNode, entries: ValueSources): Record<strin
   return message;
 }
 
-/** Under a name with dots; what has brackets in it is left to whoever wrote it. */
+/** Sets a value at a dotted path. Paths with brackets are ignored. */
 function setByPath(message: Record<string, unknown>, path: string, value: unknown): void {
   const names = path.replace(/^msg\./, '').split('..');
   const last = names.pop();

@@ -2,7 +2,7 @@ import { postToAppliance, APPLIANCE_CREDENTIALS, collectDraftNodes, getErrorHead
 import { findConfigInput, readConfigText } from '../dialog-state';
 import { loadPanels } from '../fields/field-tools';
 
-/** What the dialog holds now. Secrets that were not touched travel as Node-RED's placeholder. */
+/** Collects the values of the dialog. Untouched secrets are Node-RED's placeholder. */
 function collectValues(node: RedNode): Record<string, unknown> {
   return {
     id: node.id,
@@ -13,7 +13,7 @@ function collectValues(node: RedNode): Record<string, unknown> {
   };
 }
 
-/** How to take back what TLS configurations were made or changed here, if the dialog is left without Done. */
+/** Steps that undo changes to TLS configurations if the user cancels the dialog. */
 const undoSteps: (() => void)[] = [];
 
 export function attachTestButton(node: RedNode): void {

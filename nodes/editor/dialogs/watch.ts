@@ -3,10 +3,10 @@ import { getCurrentValue, setOpenNode } from '../dialog-state';
 import { isVariable, renderMarkup, showError, toPropertyText } from '../text';
 
 const WATCH_KINDS = ['sessions', 'health', 'system', 'cluster', 'license', 'certificate', 'configuration'];
-/** For which kinds of watch a property means something, as the rows say it too. */
+/** The kinds of watch that use a property, as in the rows of the form. */
 const KINDS_BY_PROPERTY: Record<string, readonly string[]> = { limits: ['health', 'license'], filter: ['sessions'], days: ['certificate'] };
 
-/** What is wrong with a property of a watch; one that its kind does not have is never wrong. */
+/** Checks a property of a watch. Properties of another kind are always valid. */
 export function checkWatch(node: RedNode, value: unknown, property: string): true | string {
   const kinds = KINDS_BY_PROPERTY[property];
   if (kinds && !kinds.includes(toPropertyText(getCurrentValue(node, 'watch')))) return true;
@@ -25,7 +25,7 @@ export function checkWatch(node: RedNode, value: unknown, property: string): tru
   }
 }
 
-/** Whether it is JSON of that kind, and not empty. What stands in it, the runtime says: its rules would weigh as much as this whole file. */
+/** Returns whether the text is a non-empty JSON array or object. The runtime checks its content. */
 function isNonEmptyJson(text: string, isList: boolean): boolean {
   try {
     const value: unknown = JSON.parse(text);
@@ -35,7 +35,7 @@ function isNonEmptyJson(text: string, isList: boolean): boolean {
   }
 }
 
-/** Shows the rows that the chosen kind has, and says beneath an input what is wrong with it. */
+/** Shows the rows for the selected kind, and the error below each input. */
 export function openWatch(node: RedNode): void {
   setOpenNode(node);
   labelFormButtons();
@@ -53,7 +53,7 @@ export function openWatch(node: RedNode): void {
   let defaultSeconds = defaultIntervalFor(getWatchKind(node));
   const show = (): void => {
     const kind = String(select.val());
-    // What nobody has entered goes with the kind.
+    // An untouched interval follows the kind.
     if (intervalInput.val() === defaultSeconds) intervalInput.val(defaultIntervalFor(kind));
     defaultSeconds = defaultIntervalFor(kind);
     $('[data-watch]').each(function () {
@@ -78,7 +78,7 @@ export function watchLabel(node: RedNode): string {
   return node.name || node._(`watch.title.${getWatchKind(node)}`);
 }
 
-/** Seconds between two checks, where nobody says: as in the library. */
+/** Default poll interval in seconds, as in the library. */
 const defaultIntervalFor = (kind: string): string => (kind === 'configuration' ? '3600' : '60');
 
 function getWatchKind(node: RedNode): string {

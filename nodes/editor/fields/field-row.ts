@@ -1,23 +1,23 @@
-import { checkField } from '../dialogs/action-validators';
-import { getToolNames, type FieldTools } from './field-tools';
+import { getToolNames, type FieldTools, type ToolTarget } from './field-tools';
+import { checkField } from './field-validator';
 import { createRow, labelControls, labelRow, type RowElements } from './row-elements';
 import { DEFAULT_TYPE, getValueTypes, type ValueSource } from './value-types';
 import { getAreaName, type FieldInfo } from '../operation-table';
 import { renderMarkup, showError } from '../text';
 
-/** One row of the dialog: a typed input whose first type says what runs when nothing is chosen here. */
-export class FieldRow {
+/** One row of the dialog: a typed input whose first type shows the default source of the field. */
+export class FieldRow implements ToolTarget {
   private readonly elements: RowElements;
   private readonly input: JQuery;
-  /** The credential that Node-RED stores, for fields that may be a secret. */
+  /** Node-RED's own input for the credential of a secret field. */
   private readonly credentialInput: JQuery;
-  /** What was typed, also while the row is hidden or cannot show it, so that going back and forth loses nothing. */
+  /** The typed value. It survives while the row is hidden or shows another type. */
   private valueSource: ValueSource | undefined;
   private field: FieldInfo | undefined;
   private defaultText = '';
-  /** Set while the row itself changes its input. */
+  /** True while the row itself changes its input. */
   private isUpdating = false;
-  /** A click made it a literal, and nothing was entered since. */
+  /** True after a click turned the row into a literal, until the user enters a value. */
   private isLiteralStarted = false;
   private type = DEFAULT_TYPE;
   private secret: string;
@@ -48,7 +48,7 @@ export class FieldRow {
     this.elements.container.hide();
   }
 
-  /** Shows the row below those that are shown, for an operation's field, with what was typed as far as that field takes it. */
+  /** Shows the row as the last visible row, with the typed value if the field accepts it. */
   show(field: FieldInfo): void {
     this.field = field;
     this.elements.container.appendTo(this.elements.container.parent()).show();
@@ -65,27 +65,27 @@ export class FieldRow {
     this.refresh();
   }
 
-  /** In words what the first type stands for; changes as other rows change. */
+  /** Sets the text of the default source. It changes when other rows change. */
   setDefault(text: string): void {
     this.defaultText = text;
     this.elements.container.find('.gateway-default').text(text).attr('title', text);
     if (this.field) labelControls(this.elements.container, this.label(this.field));
   }
 
-  /** What to store in `fields`, or undefined. A secret itself is not among it. */
+  /** Returns the entry to store in `fields`, or undefined for the default. A secret is not part of it. */
   get(): ValueSource | undefined {
     if (!this.field || this.type === DEFAULT_TYPE || !this.valueSource) return undefined;
     return this.type === 'cred' ? { type: 'cred', value: '' } : { ...this.valueSource };
   }
 
-  /** Sets the field as if it had been typed. */
+  /** Sets the value as if the user had typed it. */
   set(type: string, value: string): void {
     this.isLiteralStarted = false;
     this.input.typedInput('type', type);
     this.input.typedInput('value', value);
   }
 
-  /** What a tool works on. */
+  /** The element that tools add their panels to. */
   get currentField(): FieldInfo | undefined {
     return this.field;
   }
@@ -94,20 +94,20 @@ export class FieldRow {
     return this.elements.container;
   }
 
-  /** Where text is typed, once the row is a literal. */
+  /** The text input of a literal. */
   get textBox(): JQuery {
     return this.elements.container.find('.red-ui-typedInput-input');
   }
 
-  /** Hands the secret to Node-RED's credentials, or takes it away where no secret is typed in. */
+  /** Passes the secret to Node-RED's credentials, or removes it if the row has no secret. */
   storeSecret(): void {
     const secret = this.get()?.type === 'cred' ? this.secret : '';
-    // Without its input Node-RED leaves the credential alone; an empty one would count as a change of the node.
+    // Node-RED keeps a credential that has no input. An empty input would count as a change.
     if (secret === '' && this.credentialInput.val() === '') this.credentialInput.remove();
     else this.credentialInput.val(secret);
   }
 
-  /** Makes it a literal with the cursor in it; of few choices it opens the menu. */
+  /** Turns the row into a literal and focuses it. A choice opens its menu. */
   startLiteral(): void {
     const [literal] = this.field ? getValueTypes(this.field) : [];
     if (literal === undefined || this.type !== DEFAULT_TYPE) return;
@@ -126,17 +126,17 @@ export class FieldRow {
     this.elements.container.find('.red-ui-typedInput-value-label [tabindex]').trigger('focus');
   }
 
-  /** A click or a key on the words of the default. Tab goes on, and modifiers alone are no text. */
+  /** Handles a click or a key on the default text. Tab and modifier keys do nothing. */
   private handleDefaultEvent(event: JQuery.TriggeredEvent): void {
     const { key = '', ctrlKey, metaKey, altKey } = event;
     const isKey = event.type === 'keydown';
     if (isKey && (ctrlKey === true || metaKey === true || altKey === true || !(key.length === 1 || key === 'Enter'))) return;
-    // The letter goes on to where the cursor is then; a click would put it elsewhere.
+    // A letter continues into the focused input. A click must not move the cursor.
     if (!isKey || key === 'Enter' || key === ' ') event.preventDefault();
     this.startLiteral();
   }
 
-  /** Who clicks into a row and goes on has entered nothing. */
+  /** Restores the default if the user leaves the row without entering a value. */
   private handleFocusOut(nextElement: Element | null): void {
     if (!this.isLiteralStarted || (nextElement && this.elements.container[0]?.contains(nextElement)) || this.tools.contains(nextElement))
       return;
@@ -164,7 +164,7 @@ export class FieldRow {
     this.onChange();
   }
 
-  /** Node-RED carries a text from one type to the next; a secret must not become the name of a message property. */
+  /** Node-RED keeps the text when the type changes. A secret must not become a property name. */
   private keepSecretApart(): void {
     const type = this.input.typedInput('type');
     const previousType = this.type;
@@ -174,16 +174,16 @@ export class FieldRow {
     this.withoutEvents(() => this.input.typedInput('value', value));
   }
 
-  /** Everything that follows from what the row holds now. */
+  /** Updates tools, errors, and labels from the current value. */
   private refresh(): void {
     const isLiteral = ['str', 'num', 'json'].includes(this.type);
     this.textBox.attr('placeholder', isLiteral ? (this.field?.example ?? '') : '');
     this.elements.reset.toggle(this.type !== DEFAULT_TYPE);
     this.elements.tools.toggle((isLiteral || this.type === DEFAULT_TYPE) && this.elements.tools.children().length > 0);
-    // Who just clicked into it is not reproached that nothing is there.
+    // A row that was just clicked shows no error for an empty value.
     const complaint = this.isLiteralStarted ? undefined : this.field && checkField(this.node, this.field, this.get(), this.secret !== '');
     showError(this.elements.error, complaint);
-    // As Node-RED marks the inputs that it knows.
+    // Node-RED marks its own invalid inputs with the same class.
     this.input.add(this.input.next('.red-ui-typedInput-container')).toggleClass('input-error', complaint !== undefined);
     this.textBox.attr('aria-invalid', String(complaint !== undefined));
     if (this.field) labelControls(this.elements.container, this.label(this.field));

@@ -1,10 +1,16 @@
 import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
-import type { FieldRow } from './field-row';
-import type { Panels, OpenPanel, PanelOptions } from '../panels/index';
-import { createToolButton } from './row-elements';
+import type { Panels, OpenPanel, PanelOptions, PanelTarget } from '../panels/types';
+import { createToolButton } from '../text';
 import type { FieldInfo } from '../operation-table';
 
-/** What helps to fill a field. Each is loaded when it is first used. */
+/** A field that tools can fill. */
+export interface ToolTarget extends PanelTarget {
+  readonly currentField: FieldInfo | undefined;
+  /** Turns a field with the default source into a literal. */
+  startLiteral(): void;
+}
+
+/** A tool that helps to fill a field. Its panel is loaded on first use. */
 export type ToolName = 'pick' | 'known' | 'tree' | 'filter' | 'current';
 
 const ICONS: Record<ToolName, string> = {
@@ -24,12 +30,12 @@ export function getToolNames(field: FieldInfo): ToolName[] {
   return tools;
 }
 
-/** What the script defines that is loaded when a tool is first used. */
+/** The global that panels.js defines. */
 declare const gatewayPanels: Panels;
 
 let loading: Promise<Panels> | undefined;
 
-/** The part of the editor half that nobody needs who only looks at a flow. */
+/** Loads panels.js, which only open dialogs need. */
 export function loadPanels(): Promise<Panels> {
   loading ??= new Promise((resolve, reject) => {
     $.ajax({ url: 'gateway-appliance/panels.js', dataType: 'script', cache: true })
@@ -42,37 +48,40 @@ export function loadPanels(): Promise<Panels> {
   return loading;
 }
 
-/** The tools of one open dialog, of which at most one is open. */
+/** The tools of one open dialog. At most one panel is open. */
 export class FieldTools {
-  private openTool: { row: FieldRow; panel: OpenPanel } | undefined;
+  private openTool: { target: ToolTarget; panel: OpenPanel } | undefined;
 
-  /** `given`: texts that stand in other rows now, by the names of their fields; `body`: the row of a resource that is to be changed. */
+  /**
+   * `getLiteralTexts` returns the texts of the other rows by field name. `getBodyTarget` returns the row with the new content of a
+   * resource.
+   */
   constructor(
     private readonly node: RedNode,
     private readonly getLiteralTexts: () => Record<string, string>,
-    private readonly getBodyRow: () => FieldRow | undefined,
+    private readonly getBodyTarget: () => PanelTarget | undefined,
   ) {}
 
-  button(tool: ToolName, row: FieldRow): JQuery {
+  button(tool: ToolName, target: ToolTarget): JQuery {
     const button = createToolButton(ICONS[tool], this.node._(`tool.${tool}`), () => {
-      if (this.openTool?.row === row && tool !== 'current') this.close();
-      else if ((tool !== 'pick' && tool !== 'known') || row.get()) void this.startTool(tool, row);
-      else row.startLiteral();
+      if (this.openTool?.target === target && tool !== 'current') this.close();
+      else if ((tool !== 'pick' && tool !== 'known') || target.get()) void this.startTool(tool, target);
+      else target.startLiteral();
     });
-    // The cursor stays where it is.
+    // Keeps the focus in the text input.
     return button.attr('data-tool', tool).on('mousedown', (event) => event.preventDefault());
   }
 
-  /** A row became a literal by a click: what there is to choose from opens by itself. */
-  onLiteralStarted(row: FieldRow): void {
+  /** Opens the picker of a row that a click turned into a literal. */
+  onLiteralStarted(target: ToolTarget): void {
     const tool =
-      row.currentField && getToolNames(row.currentField).find((name) => name === 'pick' || name === 'known' || name === 'filter');
-    if (tool) void this.startTool(tool, row);
+      target.currentField && getToolNames(target.currentField).find((name) => name === 'pick' || name === 'known' || name === 'filter');
+    if (tool) void this.startTool(tool, target);
   }
 
-  /** Somebody is about to use a tool of this row. Who may not is not to be told of it by a failed request. */
-  preload(row: FieldRow): void {
-    if (row.currentField && getToolNames(row.currentField).length > 0 && RED.user.hasPermission('gateway-appliance.write'))
+  /** Loads the panels early, for users who have the permission to use them. */
+  preload(target: ToolTarget): void {
+    if (target.currentField && getToolNames(target.currentField).length > 0 && RED.user.hasPermission('gateway-appliance.write'))
       loadPanels().catch(() => undefined);
   }
 
@@ -85,24 +94,24 @@ export class FieldTools {
     this.openTool = undefined;
   }
 
-  private async startTool(tool: ToolName, row: FieldRow): Promise<void> {
+  private async startTool(tool: ToolName, target: ToolTarget): Promise<void> {
     this.close();
-    const field = row.currentField;
+    const field = target.currentField;
     if (!field) return;
     try {
       const panels = await loadPanels();
       const panel = panels[tool]({
         node: this.node,
-        target: row,
+        target,
         field,
         ...bindToAppliance(this.node),
         heading: getToolErrorHeading,
         getLiteralTexts: this.getLiteralTexts,
-        getBodyTarget: this.getBodyRow,
+        getBodyTarget: this.getBodyTarget,
       });
-      // What it tells stays, whatever else is opened.
+      // The comparison stays open beside other tools.
       if (tool === 'current') return;
-      this.openTool = { row, panel };
+      this.openTool = { target, panel };
       panel.onClosed(() => {
         if (this.openTool?.panel === panel) this.openTool = undefined;
       });
@@ -112,7 +121,7 @@ export class FieldTools {
   }
 }
 
-/** The appliance as it is chosen now: a tool that covers the form cannot look there any more. */
+/** Reads the selected appliance now, because a tool that covers the form cannot read it later. */
 function bindToAppliance(node: RedNode): Pick<PanelOptions, 'post' | 'applianceKey'> {
   const appliance = toApplianceReference(node);
   if (!appliance) {

@@ -1,6 +1,6 @@
 import type { FieldInfo } from '../operation-table';
+import { createToolButton } from '../text';
 
-/** The elements of one row of the dialog. */
 export interface RowElements {
   readonly container: JQuery;
   readonly label: JQuery;
@@ -25,7 +25,7 @@ const KIND_ICONS: Record<FieldInfo['kind'], string> = {
   data: 'fa-file-o',
   content: 'fa-file-code-o',
 };
-/** Guards: a number limits something, a text is the place of something. */
+/** A guard is a limit (number) or a folder (text). */
 const GUARD_ICONS: Partial<Record<FieldInfo['kind'], string>> = { number: 'fa-shield', amount: 'fa-shield', text: 'fa-folder-open-o' };
 
 export function getFieldIcon(field: FieldInfo): string {
@@ -33,15 +33,7 @@ export function getFieldIcon(field: FieldInfo): string {
   return (field.guard && GUARD_ICONS[field.kind]) || KIND_ICONS[field.kind];
 }
 
-/** A button of icon alone, whose words are for those who point at it or cannot see it. */
-export function createToolButton(icon: string, label: string, onPress: () => void): JQuery {
-  return $('<button type="button" class="red-ui-button gateway-tool">')
-    .attr({ title: label, 'aria-label': label })
-    .append($('<i aria-hidden="true">').addClass(`fa ${icon}`))
-    .on('click', onPress);
-}
-
-/** Makes the row of a field at the end of the form's fields. */
+/** Creates the row of a field at the end of the form. */
 export function createRow(node: RedNode, name: string, onReset: () => void): RowElements {
   const id = `gateway-field-${name}`;
   const row = {
@@ -58,7 +50,7 @@ export function createRow(node: RedNode, name: string, onReset: () => void): Row
   return row;
 }
 
-/** What the field is called: for the eye with a star where it is required, and for the controls that Node-RED makes. */
+/** Labels the row and marks a required field in words. */
 export function labelRow({ container, label, input }: RowElements, field: FieldInfo, text: string, requiredTitle: string): void {
   label
     .find('.fa')
@@ -74,7 +66,7 @@ export function labelRow({ container, label, input }: RowElements, field: FieldI
   });
 }
 
-/** Node-RED gives its buttons no names: each gets the field's, and what it is set to. */
+/** Gives Node-RED's buttons an accessible name: the label of the field and the current value. */
 export function labelControls(row: JQuery, label: string): void {
   const type = row.find('.red-ui-typedInput-type-select');
   type.attr('aria-label', `${label}: ${type.attr('title') ?? ''}`);
@@ -85,12 +77,12 @@ export function labelControls(row: JQuery, label: string): void {
   row.find('.gateway-tool').each((_, button) => button.setAttribute('aria-label', `${label}: ${button.title}`));
 }
 
-/** Node-RED fills in the texts of a form once it is prepared. */
+/** Node-RED inserts the texts of a form after `oneditprepare`, so the catalog is the fallback. */
 function readLabelText(label: JQuery): string {
   return label.text().trim() || RED._(label.find('[data-i18n]').attr('data-i18n') ?? '');
 }
 
-/** The same for a typed input that stands in the form itself; its label leads to what is to be seen of it. */
+/** Labels a typed input of the form. Its label points to the visible control. */
 export function labelTypedInput(input: JQuery): void {
   const id = String(input.attr('id'));
   const row = input.closest('.gateway-row');
@@ -107,7 +99,7 @@ export function labelTypedInput(input: JQuery): void {
   updateLabels();
 }
 
-/** Icons say nothing to who hears the form; beside each choice of a configuration node Node-RED has two buttons of icon alone. */
+/** Hides icons from screen readers and names the two icon buttons beside a configuration node. */
 export function labelFormButtons(): void {
   $('.gateway-form i.fa').attr('aria-hidden', 'true');
   $('.gateway-form a[id*="-input-btn-"]').each((_, button) => {

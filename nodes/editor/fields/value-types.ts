@@ -1,20 +1,20 @@
 import type { FieldInfo } from '../operation-table';
 
-/** How a value is stored in the flow file: contract, section 3. */
+/** A value as stored in the flow file (contract, section 3). */
 export interface ValueSource {
   type: string;
   value: string;
 }
 
-/** The property `fields` of a node: one entry for each field that the dialog gives a source. */
+/** The property `fields` of a node: one entry for each field without the default source. */
 export type ValueSources = Record<string, ValueSource>;
 
-/** What an import brought may be anything. */
+/** Accepts any value, because an imported flow can hold anything. */
 export function readValueSources(value: unknown): ValueSources {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ValueSources) : {};
 }
 
-/** Shown for a field that is not named in `fields`; never stored. */
+/** The type of a field without an entry. It is never stored. */
 export const DEFAULT_TYPE = 'default';
 
 const LITERAL_TYPES: Record<FieldInfo['kind'], readonly string[]> = {
@@ -33,12 +33,12 @@ const LITERAL_TYPES: Record<FieldInfo['kind'], readonly string[]> = {
 };
 const DYNAMIC_TYPES = ['msg', 'flow', 'global', 'env', 'jsonata'];
 
-/** The stored types that a field takes, in the order of the menu. A secret is never typed in clear. */
+/** Returns the types that a field accepts, in menu order. A secret is never a plain text. */
 export function getValueTypes(field: FieldInfo): string[] {
   return [...(field.secret ? ['cred'] : LITERAL_TYPES[field.kind]), ...DYNAMIC_TYPES];
 }
 
-/** In words where a field's value comes from that is not named: exactly what runs (contract, "Where a field's value comes from"). */
+/** Describes the default source of a field, as the runtime resolves it (contract, "Where a field's value comes from"). */
 export function describeDefaultSource(node: RedNode, name: string, field: FieldInfo, isWholePayload: boolean): string {
   const property = `msg.payload.${name}`;
   if (field.guard) {

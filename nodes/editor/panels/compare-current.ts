@@ -1,8 +1,8 @@
 import { compareDesired } from '../../../src/change/compare';
-import type { OpenPanel, PanelOptions } from './index';
+import type { OpenPanel, PanelOptions } from './types';
 import { pluralized, renderMarkup } from '../text';
 
-/** What is there now, put into the body where that is empty; beneath it stays what would become different, as it is typed. */
+/** Loads the current resource into an empty body, and shows the differences below the field. */
 export function openCurrentComparison(options: PanelOptions): OpenPanel {
   const { node, target } = options;
   const panel = $('<div class="gateway-panel gateway-difference" role="status" aria-live="polite">');
@@ -73,7 +73,7 @@ function renderDifferences(node: RedNode, panel: JQuery, current: Record<string,
 
 const formatValue = (value: unknown): string => (value === undefined || value === null ? '–' : JSON.stringify(value));
 
-/** Links go by their own paths, and nobody sends back a secret that is masked. */
+/** Removes links, which have their own paths, and masked secrets. */
 function withoutLinks(resource: unknown): Record<string, unknown> {
   if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) return {};
   const isLink = (value: unknown): boolean => typeof value === 'object' && value !== null && 'href' in value;

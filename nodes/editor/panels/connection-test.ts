@@ -3,19 +3,7 @@ import { findPollingSeconds } from './polling-interval';
 import { trustCertificate, type TrustProposal } from './trust-certificate';
 import { describePin } from './pin-appliance';
 import { pluralized, renderMarkup } from '../text';
-
-/** What the test of one appliance's dialog is made with. */
-export interface ConnectionTestOptions {
-  readonly node: RedNode;
-  /** Takes how to undo what is made here besides the appliance. */
-  readonly undoSteps: (() => void)[];
-  readonly container: JQuery;
-  readonly button: JQuery;
-  /** What the dialog holds now. */
-  readonly getValues: () => Record<string, unknown>;
-  readonly post: (node: RedNode, route: string, body: Record<string, unknown>) => Promise<ApiResult>;
-  readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
-}
+import type { ConnectionTestOptions } from './types';
 
 interface CertificateInfo {
   subject: string;
@@ -32,10 +20,10 @@ interface UntrustedChain {
   hinders?: 'dates' | 'names';
 }
 
-/** Latest press of the button; the answer to an earlier one comes too late. */
+/** Number of the latest run. Responses to earlier runs are ignored. */
 let latestRun = 0;
 
-/** Tries what stands in the dialog, and tells what came of it: what the appliance is, or what to do. */
+/** Tests the values of the dialog and shows the system, or the error and its remedy. */
 export async function runConnectionTest(options: ConnectionTestOptions): Promise<void> {
   const { node, button, container, post, getValues } = options;
   const run = (latestRun += 1);
@@ -57,7 +45,7 @@ export async function runConnectionTest(options: ConnectionTestOptions): Promise
   resultBox.reveal();
 }
 
-/** The place below the button. Everything goes into it as text: parts of it come from the network. */
+/** The result below the button. All texts are inserted as text, because parts come from the network. */
 class ResultBox {
   constructor(private readonly container: JQuery) {}
 
@@ -96,7 +84,7 @@ function showSystem(node: RedNode, box: ResultBox, answer: ApiResult & { ok: tru
   if (button) box.add($('<div class="gateway-test-text">').append(button));
 }
 
-/** Of a clock: seconds that make no difference to a one-time code. */
+/** Clock differences up to this do not affect one-time codes. */
 const MAX_SAME_CLOCK_SECONDS = 5;
 const MIN_FAR_CLOCK_SECONDS = 30;
 
@@ -139,7 +127,7 @@ function showFailure(options: ConnectionTestOptions, box: ResultBox, answer: Api
   box.reveal();
 }
 
-/** Who says that it is the appliance, so that a person can compare that with what the appliance's own pages show. */
+/** Shows the certificate chain, so that a person can compare the fingerprints. */
 function showChain(options: ConnectionTestOptions, box: ResultBox, { chain, names, trust, hinders }: UntrustedChain): void {
   const { node, undoSteps } = options;
   const list = $('<ol class="gateway-chain">');

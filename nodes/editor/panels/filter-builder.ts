@@ -1,6 +1,6 @@
 import { SESSION_FILTER_FIELDS } from '../../../src/areas/sessions/session-filter';
-import type { OpenPanel, PanelOptions } from './index';
-import { createToolButton } from '../fields/row-elements';
+import type { OpenPanel, PanelOptions } from './types';
+import { createToolButton } from '../text';
 
 type Operator = 'is' | 'begins' | 'like' | 'any' | 'network' | 'older';
 
@@ -12,7 +12,7 @@ interface Condition {
 
 const AGE = 'older-than';
 const ADDRESSES = ['source-ip', 'network-connect-ip', 'network-connect-ipv6'];
-/** What there is to choose from for a field, as the appliance lists it. */
+/** The lookup kind of a field's values. */
 const LOOKUP_KINDS: Readonly<Record<string, string>> = {
   'active-user-name': 'session-user',
   'authentication-realm': 'user-realm',
@@ -20,13 +20,12 @@ const LOOKUP_KINDS: Readonly<Record<string, string>> = {
   'user-roles': 'user-role',
 };
 
-/** The operators that make sense for a field. */
 function getOperators(field: string): readonly Operator[] {
   if (field === AGE) return ['older'];
   return ADDRESSES.includes(field) ? ['is', 'any', 'network', 'like'] : ['is', 'begins', 'any', 'like'];
 }
 
-/** Conditions of a filter object; undefined for what the builder cannot show. */
+/** Returns the conditions of a filter object, or undefined if the builder cannot show them. */
 export function parseConditions(filter: unknown): Condition[] | undefined {
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
   const conditions = Object.entries(filter).map(([field, value]) => parseCondition(field, value));
@@ -48,7 +47,7 @@ function parseCondition(field: string, rawValue: unknown): Condition | undefined
   return { field, operator: 'like', value };
 }
 
-/** The filter object of the conditions that are complete. */
+/** Returns the filter object of all complete conditions. */
 export function toFilter(conditions: readonly Condition[]): Record<string, unknown> {
   return Object.fromEntries(
     conditions
@@ -60,7 +59,7 @@ export function toFilter(conditions: readonly Condition[]): Record<string, unkno
   );
 }
 
-/** Field, operator and value in rows, in place of JSON; the JSON is one click away. */
+/** Shows the filter as rows of field, operator, and value instead of JSON. */
 export function openFilterBuilder(options: PanelOptions): OpenPanel {
   const { node, target } = options;
   const parsedConditions = parseConditions(parseFilter(target.get()?.value));
@@ -149,7 +148,7 @@ function createConditionRow(options: PanelOptions, conditions: Condition[], inde
   return $('<div class="gateway-condition">').append(field, operator, value, remove);
 }
 
-/** The browser's own list of what the appliance has; without an answer the field is just text. */
+/** Adds a datalist with the values on the appliance. Without a response, the input stays plain. */
 async function addSuggestions(options: PanelOptions, field: string, input: JQuery): Promise<void> {
   const kind = LOOKUP_KINDS[field];
   if (kind === undefined) return;
@@ -161,7 +160,7 @@ async function addSuggestions(options: PanelOptions, field: string, input: JQuer
   input.after(list).attr('list', id);
 }
 
-/** What filters are mostly about comes first, under a name for people. */
+/** Common fields come first, with a readable name. */
 const COMMON_FIELDS = [
   ...['active-user-name', 'authentication-realm', 'source-ip', 'user-roles'],
   ...['older-than', 'agent-type', 'login-node', 'device-id'],

@@ -1,5 +1,5 @@
 import type { ApiResult } from '../api';
-import type { OpenPanel, PanelOptions } from './index';
+import type { OpenPanel, PanelOptions } from './types';
 import { openCurrentComparison } from './compare-current';
 import { renderMarkup } from '../text';
 
@@ -8,7 +8,7 @@ interface ResourceLink {
   href: string | null;
 }
 
-/** One resource in the tree; those below are fetched when it is opened. */
+/** One resource in the tree. Its children are loaded when it is opened. */
 interface TreeItem {
   label: string;
   icon: string;
@@ -22,7 +22,7 @@ interface TreeItem {
 
 const ROOTS = { config: '/api/v1/configuration', request: '/api/v1' };
 
-/** The tree of the appliance in a tray of its own: level by level on the left, the chosen resource on the right, its path on top. */
+/** Shows the configuration tree on the left, the selected resource on the right, and its path on top. */
 export function openPathBrowser(options: PanelOptions): OpenPanel {
   const browser = new PathBrowser(options);
   browser.open();
@@ -57,7 +57,7 @@ class PathBrowser implements OpenPanel {
     });
   }
 
-  /** The tray stays until somebody leaves it. */
+  /** The tray stays open until the user closes it. */
   close(): void {
     return undefined;
   }
@@ -105,7 +105,7 @@ class PathBrowser implements OpenPanel {
     return (answer.links as ResourceLink[]).map((link) => this.createItem(link, item.path));
   }
 
-  /** Once for the resource and what is below it; again where that failed. */
+  /** Loads a resource and its links once. A failed load is repeated. */
   private async loadResource(item: TreeItem): Promise<ApiResult> {
     const root = this.root === ROOTS.request ? 'request' : 'config';
     item.answer ??= this.options.post('read', { root, path: item.path === '' ? '/' : item.path });
@@ -119,7 +119,7 @@ class PathBrowser implements OpenPanel {
     const request = (this.latestRequest += 1);
     if (item.path !== '') this.path.val(item.path);
     this.drawCrumbs();
-    // One click shows what it holds and what is below it.
+    // One click shows the content and the children.
     item.treeList?.expand();
     if (item.resource === undefined) {
       this.showText(this.options.node._('list.searching'));
@@ -137,12 +137,12 @@ class PathBrowser implements OpenPanel {
     );
   }
 
-  /** A list of paths does not. */
+  /** A list of paths does not support tags. */
   private get canUseTags(): boolean {
     return this.options.field.kind === 'path';
   }
 
-  /** Every name of the path is a button that makes a tag of it, and back. */
+  /** Shows each path segment as a button that turns it into a tag and back. */
   private drawCrumbs(): void {
     const text = String(this.path.val() ?? '');
     this.crumbs.empty();
@@ -168,10 +168,10 @@ class PathBrowser implements OpenPanel {
     });
   }
 
-  /** What stood where a tag stands now. */
+  /** The names that tags replaced, by position. */
   private readonly originalNames = new Map<number, string>();
 
-  /** Within what was opened: names, and what the resources hold. */
+  /** Searches names and contents of the opened resources. */
   private search(text: string): void {
     const wanted = text.trim().toLowerCase();
     const matches = (item: TreeItem): boolean =>
@@ -194,7 +194,7 @@ class PathBrowser implements OpenPanel {
     const text = String(this.path.val() ?? '').trim();
     if (text !== '') this.options.target.set('str', text);
     const isKnown = text !== '' && !text.includes('{{');
-    // Who chose what to change wants to see what is there. The form is there again by then.
+    // Shows the current values of the resource to change, after the form is back.
     this.closeTray(() => {
       const bodyTarget = this.options.getBodyTarget();
       if (bodyTarget && isKnown && bodyTarget.get() === undefined) openCurrentComparison({ ...this.options, target: bodyTarget });
@@ -206,7 +206,7 @@ class PathBrowser implements OpenPanel {
   }
 }
 
-/** The last name of a path is what it is about; those before it are called after their collections. No two are alike. */
+/** Names the tag of the last segment `name`, and the others after their collections, without duplicates. */
 function toTemplateTag(parts: readonly string[], index: number): string {
   const collection = (parts[index - 1] ?? '').replace(/[^a-z0-9]+(.)?/gi, (_, next: string = '') => next.toUpperCase());
   const name = index === parts.length - 1 || !/^[a-z]/i.test(collection) ? 'name' : collection;
@@ -214,7 +214,7 @@ function toTemplateTag(parts: readonly string[], index: number): string {
   return tags.find((tag) => !parts.includes(tag)) ?? '{{payload.name}}';
 }
 
-/** As a person writes it where that means the same; of a name with a slash in it, as the appliance encodes it. */
+/** Decodes a segment, unless the decoded name has characters that paths must encode. */
 function toPath(href: string | null, name: string, parent: string, root: string): string {
   if (href === root) return '';
   const at = href?.indexOf(`${root}/`) ?? -1;

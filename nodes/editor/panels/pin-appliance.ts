@@ -2,7 +2,7 @@ import { parsePins } from '../../../src/model/rules';
 
 const findPinInput = (): JQuery => $('#node-config-input-pin');
 
-/** What there is to say of an identity pin, once it is known which appliance answers; and a button that sets it to that one. */
+/** Describes the identity pin for the responding appliance, with a button that sets it. */
 export function describePin(node: RedNode, names: readonly string[]): { text: string; isWarning: boolean; button: JQuery | undefined } {
   const [name] = names;
   const pinnedNames = parsePins(String(findPinInput().val() ?? ''));

@@ -1,6 +1,6 @@
 import { findUpstreamNodes } from '../flow-hints';
 
-/** Seconds from one use of an appliance to the next, as far as the flow tells: watches, and timers that are wired to its nodes. */
+/** Returns the shortest interval in seconds between two uses of an appliance, from watch nodes and wired timers. */
 export function findPollingSeconds(appliance: string): number | undefined {
   const intervals: number[] = [];
   RED.nodes.eachNode((node) => {

@@ -1,21 +1,5 @@
-import type { ApiResult } from '../api';
 import { renderMarkup } from '../text';
-
-/** What the preview of one dialog is made with. */
-export interface PreviewOptions {
-  readonly node: RedNode;
-  readonly container: JQuery;
-  /** Operation and fields as the dialog holds them now. */
-  readonly body: () => Record<string, unknown>;
-  /** A message that has everything that the node takes from one. */
-  readonly createSample: () => Record<string, unknown>;
-  /** The last message that came to the node. */
-  readonly fetchLastMessage: () => Promise<ApiResult>;
-  /** What an operation is called. */
-  readonly label: (name: string) => string;
-  readonly post: (body: Record<string, unknown>) => Promise<ApiResult>;
-  readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
-}
+import type { PreviewOptions } from './types';
 
 interface PlannedRequest {
   method: string;
@@ -24,7 +8,7 @@ interface PlannedRequest {
   body?: unknown;
 }
 
-/** The last message that the node saw, or a sample, and what it would send for that. */
+/** Shows what the node would send for its last message, or for a sample message. */
 export function openPreviewPanel(options: PreviewOptions): void {
   const { node, container } = options;
   container.empty().addClass('gateway-panel');
@@ -81,7 +65,7 @@ interface PreviewResult {
 
 function renderResult({ node, body, label }: PreviewOptions, result: JQuery, answer: object): void {
   const { operation, reads, plan, items, total, summary } = answer as PreviewResult;
-  // What a message chooses, or a variable, is told.
+  // Shows an operation that a message or a variable selected.
   if (!['op', ''].includes(String(body().operationType)))
     result.append($('<div>').text(node._('preview.operation', { name: label(operation) })));
   const summaryKey = reads ? (plan.length > 0 ? 'reads' : 'reads-several') : plan.length === 0 ? 'nothing' : 'would';

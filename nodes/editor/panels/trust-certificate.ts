@@ -1,4 +1,4 @@
-/** What the runtime found that would have to be trusted. */
+/** The certificate that the runtime proposes to trust. */
 export interface TrustProposal {
   pem: string;
   itself: boolean;
@@ -8,8 +8,8 @@ export interface TrustProposal {
 const findTlsSelect = (): JQuery => $('#node-config-input-tls');
 
 /**
- * Has the appliance of the open dialog trust this certificate: by the TLS configuration that it has, else by one that is made here.
- * Undefined: the one that it has reads its certificates from files. Verification stays on.
+ * Adds a certificate to the TLS configuration of the appliance, or creates one. Returns undefined if the configuration reads its
+ * certificates from files. Verification stays on.
  */
 export async function trustCertificate(appliance: RedNode, trust: TrustProposal, undoSteps: (() => void)[]): Promise<string | undefined> {
   const chosen = RED.nodes.node(String(findTlsSelect().val() ?? ''));
@@ -34,7 +34,7 @@ function addTlsConfig(appliance: RedNode, trust: TrustProposal, undoSteps: (() =
   RED.nodes.add(node);
   RED.nodes.dirty(true);
   undoSteps.push(() => RED.nodes.remove(id));
-  // Node-RED keeps the function to itself by which it fills this list.
+  // Node-RED does not export the function that fills this list.
   findTlsSelect().append($('<option>').val(id).text(node.name)).val(id).trigger('change');
   return id;
 }
@@ -54,7 +54,7 @@ async function extendTlsConfig(node: RedNode, trust: TrustProposal, undoSteps: (
   return true;
 }
 
-/** As Node-RED fetches them when a dialog is opened. */
+/** Loads credentials like Node-RED does when a dialog opens. */
 async function loadStoredCredentials(id: string): Promise<Record<string, unknown>> {
   const stored = (await $.getJSON(`credentials/tls-config/${id}`)) as Record<string, unknown>;
   return { ...stored, _: { ...stored } };

@@ -1,5 +1,5 @@
 import type { ApiResult } from '../api';
-import type { OpenPanel, PanelOptions } from './index';
+import type { OpenPanel, PanelOptions } from './types';
 import { renderMarkup } from '../text';
 
 interface LookupItem {
@@ -12,15 +12,15 @@ interface LookupResult {
   unknown: string[];
 }
 
-/** Somebody types on: the list is asked for once there is a pause. */
+/** The search starts after this pause in typing. */
 const PAUSE_MS = 150;
 let dropDownCount = 0;
 
-/** What was there when it was asked for last, by what was asked: shown until the answer comes. */
+/** Latest results by query. They are shown until the new response arrives. */
 const cachedResults = new Map<string, LookupResult>();
 const MAX_CACHED_RESULTS = 50;
 
-/** What is on the appliance now, below the field; what stands in the field is the search. Anything else may be typed all the same. */
+/** Lists objects of the appliance below the field. The text in the field is the search. Other values stay possible. */
 export function openValuePicker(options: PanelOptions): OpenPanel {
   const toQuery = (search: string) => ({ kind: options.field.names, given: options.getLiteralTexts(), search });
   const toCacheKey = (search: string) => options.applianceKey && options.applianceKey + JSON.stringify(toQuery(search));
@@ -30,21 +30,21 @@ export function openValuePicker(options: PanelOptions): OpenPanel {
     const result = answer as unknown as LookupResult;
     const key = toCacheKey(search);
     if (cachedResults.size >= MAX_CACHED_RESULTS) cachedResults.clear();
-    // Which names in the field are gone is of that field.
+    // Missing names belong to one field, so they are not cached.
     if (key !== undefined) cachedResults.set(key, { ...result, unknown: [] });
     return result;
   };
   return new DropDown(options, fetchItems, { getCached: (search) => cachedResults.get(toCacheKey(search) ?? '') });
 }
 
-/** The names in a field: one, or those of a JSON array. */
+/** Returns the name in a field, or the names of a JSON array. */
 function readFieldValues(source: ReturnType<PanelOptions['target']['get']>): string[] {
   if (source?.type === 'str') return source.value === '' ? [] : [source.value];
   const list = source?.type === 'json' ? parseList(source.value) : undefined;
   return (list ?? []).filter((one) => typeof one === 'string');
 }
 
-/** Values that the interface is known to take; the last entry says that others are possible. */
+/** Lists known values of the interface. The last entry says that others are possible. */
 export function openKnownValues(options: PanelOptions): OpenPanel {
   const entries = (options.field.known ?? []).map((value) => ({ value }));
   return new DropDown(options, () => Promise.resolve({ entries, found: entries.length, unknown: [] }), { hasOtherEntry: true });
@@ -53,7 +53,7 @@ export function openKnownValues(options: PanelOptions): OpenPanel {
 type FetchItems = (search: string, isRetry: boolean) => Promise<LookupResult | Exclude<ApiResult, { ok: true }>>;
 
 interface DropDownBehavior {
-  /** The last entry says that other values are possible. */
+  /** Whether the last entry says that other values are possible. */
   readonly hasOtherEntry?: true;
   readonly getCached?: (search: string) => LookupResult | undefined;
 }
@@ -64,7 +64,7 @@ class DropDown implements OpenPanel {
   private readonly status = $('<div class="gateway-list-note" role="status" aria-live="polite">');
   private readonly items = $('<div role="listbox">');
   private readonly id = `gateway-list-${(dropDownCount += 1)}`;
-  /** What stood in the field when the list opened is no search. */
+  /** The text in the field when the list opened. It is not a search. */
   private readonly initialText: string;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private latestRequest = 0;
@@ -88,7 +88,7 @@ class DropDown implements OpenPanel {
       .on('keydown.gateway-list', (event) => this.handleKey(event))
       .on('blur.gateway-list', () => this.close())
       .trigger('focus');
-    // The form scrolls beneath it.
+    // The list must follow its field when the form scrolls.
     window.addEventListener('scroll', this.updatePosition, true);
     window.addEventListener('resize', this.updatePosition);
     this.updatePosition();
@@ -130,7 +130,7 @@ class DropDown implements OpenPanel {
     const answer = await this.fetchItems(this.behavior.hasOtherEntry ? '' : search, isRetry);
     if (request !== this.latestRequest) return;
     if ('ok' in answer && !answer.ok) this.showFailure(answer);
-    // Somebody may be about to choose: what is the same stays where it is.
+    // Redraws only on a difference, because the user may be about to click an entry.
     else if (JSON.stringify(answer) !== JSON.stringify(cached)) this.fillItems(answer as LookupResult, search);
   }
 
@@ -200,7 +200,7 @@ class DropDown implements OpenPanel {
       event.preventDefault();
       this.choose(options.eq(this.activeIndex));
     } else if (event.key === 'Escape') {
-      // It would close the whole dialog.
+      // Escape would also close the dialog.
       event.stopPropagation();
       this.close();
     }
@@ -232,7 +232,7 @@ class DropDown implements OpenPanel {
   };
 }
 
-/** A JSON array with one more in it; undefined for what is none. */
+/** Adds a value to a JSON array. Returns undefined if the text is not an array. */
 function addToList(json: string, value: string): string | undefined {
   const list = parseList(json || '[]');
   return list && JSON.stringify([...list.filter((one) => one !== value), value]);

@@ -1,0 +1,69 @@
+import type { ApiResult } from '../api';
+import type { FieldInfo } from '../operation-table-types';
+
+/** The field that a tool fills. */
+export interface PanelTarget {
+  readonly name: string;
+  readonly element: JQuery;
+  readonly textBox: JQuery;
+  get(): { type: string; value: string } | undefined;
+  set(type: string, value: string): void;
+}
+
+/** The arguments of a tool. panels.js is a separate script and shares no state with the dialog. */
+export interface PanelOptions {
+  readonly node: RedNode;
+  readonly target: PanelTarget;
+  readonly field: FieldInfo;
+  readonly post: (route: string, body: Record<string, unknown>) => Promise<ApiResult>;
+  /** Cache key of a deployed appliance. */
+  readonly applianceKey: string | undefined;
+  readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
+  readonly getLiteralTexts: () => Record<string, string>;
+  /** Returns the field with the new content of a resource, for an operation that changes one. */
+  readonly getBodyTarget: () => PanelTarget | undefined;
+}
+
+export interface OpenPanel {
+  close(): void;
+  onClosed(listener: () => void): void;
+}
+
+export interface Panels {
+  pick(options: PanelOptions): OpenPanel;
+  known(options: PanelOptions): OpenPanel;
+  tree(options: PanelOptions): OpenPanel;
+  filter(options: PanelOptions): OpenPanel;
+  current(options: PanelOptions): OpenPanel;
+  readonly preview: (options: PreviewOptions) => void;
+  readonly test: (options: ConnectionTestOptions) => Promise<void>;
+}
+
+/** The arguments of the preview. */
+export interface PreviewOptions {
+  readonly node: RedNode;
+  readonly container: JQuery;
+  /** Returns the operation and the fields of the dialog. */
+  readonly body: () => Record<string, unknown>;
+  /** Creates a message with an example value for each field that comes from the message. */
+  readonly createSample: () => Record<string, unknown>;
+  /** Fetches the last message that the node received. */
+  readonly fetchLastMessage: () => Promise<ApiResult>;
+  /** Returns the label of an operation. */
+  readonly label: (name: string) => string;
+  readonly post: (body: Record<string, unknown>) => Promise<ApiResult>;
+  readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
+}
+
+/** The arguments of the connection test. */
+export interface ConnectionTestOptions {
+  readonly node: RedNode;
+  /** Collects steps that undo changes to other nodes. */
+  readonly undoSteps: (() => void)[];
+  readonly container: JQuery;
+  readonly button: JQuery;
+  /** Returns the values of the dialog. */
+  readonly getValues: () => Record<string, unknown>;
+  readonly post: (node: RedNode, route: string, body: Record<string, unknown>) => Promise<ApiResult>;
+  readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
+}
