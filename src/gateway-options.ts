@@ -10,55 +10,58 @@ import type { Translate } from './model/summary';
 import type { RequestApproval } from './run/approval';
 
 export interface RunOptions {
-  /** An `AbortSignal`, or what is like one. */
+  /** An `AbortSignal` or a compatible object. */
   signal?: AbortSignalLike | undefined;
-  /** Plan writes instead of sending them; the appliance's own `dryRun` cannot be switched off here. */
+  /** Plan writes instead of sending them. False does not switch off the appliance's own `dryRun`. */
   dryRun?: boolean;
   /**
-   * Asked before anything is written, with the plan: what is approved is the most that happens, what it rejects with is the outcome. Not asked
-   * for reads and dry runs, nor where nothing would be written.
+   * Called with the plan before anything is written. Only approved writes are sent; the run fails with the error that it rejects with. It
+   * is not called for reads, dry runs and empty plans.
    */
   approve?: RequestApproval | undefined;
   /**
-   * Awaited before each write leaves, when everything else is looked at: to note that it is about to be sent. What it rejects with is the
-   * outcome of that write, which has then not been sent. Not called in a dry run.
+   * Awaited right before each write is sent, to record it elsewhere. The write fails unsent with the error that it rejects with. It is not
+   * called in a dry run.
    */
   beforeWrite?: (() => Promise<void>) | undefined;
-  /** Takes the parts of a read that streams (`emit: "page"` or `"record"`). */
+  /** Receives the parts of a streaming read (`emit: "page"` or `"record"`). */
   onPart?: (data: unknown, part: { index: number; count?: number }, envelope: Envelope) => void;
-  /** Puts `envelope.summary` into another language than English. */
+  /** Translates `envelope.summary`. Default: English. */
   translate?: Translate;
-  /** Who asks for it, for the journal. */
+  /** Who started the run, for the journal. */
   initiator?: Initiator | undefined;
-  /** Told a few times a second how far an import or export is. */
+  /** Called a few times a second with the progress of an import or export. */
   onProgress?: (progress: Progress) => void;
 }
 
-/** `G` is the gateway itself, which is told of further up. */
+/** `G` is the type `Gateway`, which this file cannot import. */
 export interface GatewayOptionsFor<G> {
-  /** What is shared with other processes; by default, with the other gateways of this one. */
+  /** Locks and values shared with other processes. Default: shared by the gateways of this process. */
   coordination?: Coordination | undefined;
-  /** Logs in by itself in place of using the key that other gateways of the account have: to prove that a login works. */
+  /** Use an own login and connection instead of those that gateways of the same account share, to prove that a login works. */
   isolatedLogin?: boolean | undefined;
-  /** With the setting `log`, told of each exchange that has ended, logins among them. What it throws is nobody's business. */
+  /** With the setting `log`, called after each exchange, logins included. Its errors are ignored. */
   onExchange?: ((exchange: ExchangeLogEntry, appliance: string) => void) | undefined;
-  /** What whoever runs this adds to a support bundle. */
+  /** Facts for a support bundle about the program that runs the library. */
   hostInfo?: (() => HostInfo) | undefined;
-  /** The other appliances, by name, for operations on two; undefined, or a `GatewayError` that says why, for a name that is none. Default: there are none. */
+  /**
+   * Returns another appliance by name, for operations on two; undefined or a thrown `GatewayError` for an unknown name. Default: there is
+   * no other appliance.
+   */
   resolveAppliance?: ((name: string) => G | undefined) | undefined;
 }
 
 export interface RunOutcome<D = unknown> {
-  /** The resource, records, result or `many`; undefined when everything went out in parts. */
+  /** The resource, records, result or `many`; undefined when everything was sent in parts. */
   data: D;
-  /** The same as `data` where that tells of several items, one by one; else null. */
+  /** Equal to `data` for an operation on several items, else null. */
   many: BulkResult | null;
   envelope: Envelope;
-  /** True when everything went out through `onPart`. */
+  /** True when everything was sent through `onPart`. */
   streamed: boolean;
 }
 
-/** Input and options of a run; the input may be left out where no field is required. */
+/** Input and options of a run. The input is optional when no field is required. */
 export type RunArguments<N extends OperationName, O> =
   Record<never, never> extends OperationInput<N>
     ? [input?: OperationInput<N>, options?: O | AbortSignal]

@@ -1,42 +1,101 @@
-import { createLockOutGuard } from './change/lock-out';
-import { createWriteRecorder, type Initiator } from './journal/record-writes';
+import { createLockOutGuard, mayLockOut } from './change/lock-out';
 import { JournalWriter } from './journal/journal-writer';
+import { createWriteRecorder, type Initiator } from './journal/record-writes';
 import { proveLogin, unprovableReason } from './login/prove-login';
 import type { Redactor } from './model/redaction';
-import { RunContext } from './run/run-context';
 import type { GatewayContext } from './run/gateway-context';
-import type { WriteInterceptor } from './run/write-runner';
+import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
+import type { CheckPermission } from './run/permissions';
+import { RunContext } from './run/run-context';
+import type { RunState } from './run/run-state';
+import type { WriteResponse } from './run/sender';
 
-/** A run whose writes are guarded and recorded. */
-export interface InterceptedRun {
-  readonly context: GatewayContext;
-  readonly operation: string;
+/** A run whose writes are checked, guarded and recorded. */
+export interface GuardedRun {
+  readonly gatewayContext: GatewayContext;
+  /** Full name of the operation, for the journal. */
+  readonly name: string;
   readonly redactor: Redactor;
   readonly initiator: Initiator | undefined;
+  /** Undefined when no approval is needed. */
+  readonly gate: WriteGate | undefined;
+  /** Undefined when every write is allowed. */
+  readonly checkPermission: CheckPermission | undefined;
+  /** False when the field `prove-login` switches the lock-out guard off. */
+  readonly shouldProveLogin: boolean;
 }
 
-/** What stands around the writes of one run: whether they lock this account out, where that is wanted, and within that the journal. */
-export function createWriteInterceptor(run: InterceptedRun, call: RunContext, shouldProveLogin: boolean): WriteInterceptor {
-  const { context, redactor } = run;
-  const mending = (): RunContext => {
-    const repairCall: RunContext = new RunContext(context, {
-      dryRun: false,
-      masker: redactor,
-      interceptWrite: (write, next) => createJournalInterceptor(run, repairCall)(write, next),
-    });
-    return repairCall;
+type WriteCheck = (run: GuardedRun, write: PendingWrite, state: RunState) => Promise<void> | undefined;
+type CreateInterceptor = (run: GuardedRun, context: RunContext) => WriteInterceptor;
+
+/** Refuse a write before it counts as the request of the run, in this order. Dry runs pass them too. */
+const WRITE_CHECKS: readonly WriteCheck[] = [checkApproval, checkPermission, checkPin];
+
+/** Surround a write that is sent, in this order: the journal records inside the lock-out guard. */
+const WRITE_INTERCEPTORS: readonly CreateInterceptor[] = [createGuard, createRecorder];
+
+/** Passes a write through the checks. It returns a promise only when a check must wait. */
+export function checkWrite(run: GuardedRun, write: PendingWrite, state: RunState, first = 0): Promise<void> | undefined {
+  for (let index = first; index < WRITE_CHECKS.length; index++) {
+    const pending = WRITE_CHECKS[index]?.(run, write, state);
+    if (pending) return pending.then(() => checkWrite(run, write, state, index + 1));
+  }
+  return undefined;
+}
+
+/** Creates the interceptors of a run and chains them. */
+export function createWriteInterceptor(run: GuardedRun, context: RunContext): WriteInterceptor {
+  const interceptors = WRITE_INTERCEPTORS.map((create) => create(run, context));
+  const runFrom = (index: number, write: PendingWrite, send: () => Promise<WriteResponse>): Promise<WriteResponse> => {
+    const intercept = interceptors[index];
+    return intercept ? intercept(write, () => runFrom(index + 1, write, send)) : send();
   };
-  const { settings, transport, coordination } = context;
-  const login = unprovableReason(settings) === undefined ? () => proveLogin({ settings, transport, coordination }) : undefined;
-  const guard = createLockOutGuard({ call, createRestoreCall: mending, isEnabled: shouldProveLogin, proveLogin: login });
-  const recordWrite = createJournalInterceptor(run, call);
-  return (write, next) => guard(write, () => recordWrite(write, next));
+  return (write, next) => runFrom(0, write, next);
 }
 
-/** Recorded, where there is a journal. */
-function createJournalInterceptor({ context, operation, redactor, initiator = {} }: InterceptedRun, call: RunContext): WriteInterceptor {
-  const { name, journal } = context.settings;
+/** Whether an interceptor has anything to do for a write. Most writes are sent directly. */
+export function needsInterceptor({ gatewayContext: { settings }, shouldProveLogin }: GuardedRun, { request }: PendingWrite): boolean {
+  return Boolean(settings.journal) || (shouldProveLogin && mayLockOut(request));
+}
+
+function checkApproval({ gate }: GuardedRun, write: PendingWrite): Promise<void> | undefined {
+  return write.isApproved ? undefined : gate?.assertAllowed(write);
+}
+
+function checkPermission({ checkPermission: check }: GuardedRun, { request }: PendingWrite): undefined {
+  check?.(request);
+}
+
+/** Before the interceptors: a write to another appliance is neither recorded nor prepared. */
+function checkPin(_run: GuardedRun, _write: PendingWrite, { plan, sender }: RunState): Promise<void> | undefined {
+  return !plan && sender.isPinned ? sender.verifyIdentity() : undefined;
+}
+
+function createGuard(run: GuardedRun, context: RunContext): WriteInterceptor {
+  const { settings, transport, coordination } = run.gatewayContext;
+  const prove = unprovableReason(settings) === undefined ? () => proveLogin({ settings, transport, coordination }) : undefined;
+  return createLockOutGuard({
+    call: context,
+    createRestoreCall: () => createRestoreContext(run),
+    isEnabled: run.shouldProveLogin,
+    proveLogin: prove,
+  });
+}
+
+/** The context that puts the old state back after a lock-out. It needs no approval and ignores a cancellation. */
+function createRestoreContext(run: GuardedRun): RunContext {
+  const context: RunContext = new RunContext(run.gatewayContext, {
+    dryRun: false,
+    masker: run.redactor,
+    checkWrite: (write, state) => checkPin(run, write, state),
+    interceptWrite: (write, next) => createRecorder(run, context)(write, next),
+  });
+  return context;
+}
+
+function createRecorder({ gatewayContext, name, redactor, initiator = {} }: GuardedRun, context: RunContext): WriteInterceptor {
+  const { name: appliance, journal } = gatewayContext.settings;
   if (!journal) return (_write, next) => next();
   const mask = <T>(value: T): T => redactor.value(value);
-  return createWriteRecorder({ writer: JournalWriter.forFolder(journal), call, appliance: name, operation, initiator, mask });
+  return createWriteRecorder({ writer: JournalWriter.forFolder(journal), call: context, appliance, operation: name, initiator, mask });
 }

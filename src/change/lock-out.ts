@@ -6,7 +6,7 @@ import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { WriteResponse } from '../run/sender';
-import type { WriteInterceptor } from '../run/write-runner';
+import type { WriteInterceptor } from '../run/pending-write';
 import { restoreState } from './restore-state';
 import { readStateBefore, readCurrentState, type WriteBaseline } from './resource-state';
 

@@ -14,7 +14,7 @@ import type { OperationContext } from '../model/operation';
 import type { Request } from '../model/request';
 import { readIdentity } from '../run/identity';
 import { isNoOp } from '../run/retry-policy';
-import type { WriteInterceptor, PendingWrite } from '../run/write-runner';
+import type { WriteInterceptor, PendingWrite } from '../run/pending-write';
 import { MASK } from '../model/redaction';
 import type { UndoData } from './undo-store';
 import type { JournalWriter, EntryFields } from './journal-writer';

@@ -1,19 +1,19 @@
 import { GatewayError } from './error';
 import { trusted } from './safe-message';
 
-/** What can be cancelled: as much of an `AbortSignal` as the library needs, so that one fits. */
+/** What the library needs of an `AbortSignal`. A real one fits. */
 export interface AbortSignalLike {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void, options: { once: true }): void;
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** Nobody is cancelled twice. */
+/** A signal aborts once. */
 export const LISTEN_ONCE = { once: true } as const;
 
 /**
- * An `AbortController` for the many messages of which hardly one is ever cancelled: making a real one, with its signal's weak
- * references, costs the collector more than the rest of a message's way through its node.
+ * A cheap `AbortController`: creating a real one per message costs the garbage collector more than the rest of the message's way through
+ * its node.
  */
 export class LightAbortController implements AbortSignalLike {
   aborted = false;
@@ -31,7 +31,9 @@ export class LightAbortController implements AbortSignalLike {
     for (const listener of listeners) listener();
   }
 
-  /** Is cancelled with that signal until the answer is called: one listener there, however many are here. */
+  /**
+   * Aborts with `signal` until the returned function is called. It adds one listener to `signal`, whatever the number of listeners here.
+   */
   follow(signal: AbortSignal): () => void {
     const abort = (): void => this.abort();
     if (signal.aborted) abort();
@@ -48,7 +50,7 @@ export class LightAbortController implements AbortSignalLike {
   }
 }
 
-/** The same as a real signal, for those that pass it on to Node.js. */
+/** Converts to a real signal, for Node.js APIs that require one. */
 export function toAbortSignal(signal: AbortSignalLike): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   const controller = new AbortController();
@@ -57,7 +59,10 @@ export function toAbortSignal(signal: AbortSignalLike): AbortSignal {
   return controller.signal;
 }
 
-/** A promise that others share, left early when `signal` says so. Errors: `ABORTED` with these words; nothing of it was sent. */
+/**
+ * Waits for a promise that other runs share, and stops waiting when `signal` aborts. Errors: `ABORTED` with `abortMessage` and
+ * `details.sent: false`.
+ */
 export async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignalLike | undefined, abortMessage: string): Promise<T> {
   if (!signal) return promise;
   let rejectAborted = (): void => undefined;

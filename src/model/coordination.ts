@@ -1,61 +1,61 @@
 import { createHash } from 'node:crypto';
 import type { AbortSignalLike } from './abort';
 
-/** What is remembered: plain JSON, since another implementation keeps it elsewhere. Never a secret, an address or a name. */
+/**
+ * A stored value: plain JSON, because another implementation stores it outside this process. It never holds a secret, an address or a name.
+ */
 export type CoordinationValue =
   null | boolean | number | string | readonly CoordinationValue[] | { readonly [key: string]: CoordinationValue };
 
 export interface ExclusiveOptions {
-  /** Leaves the queue when it aborts. Work that has begun is not touched: it has a signal of its own, if it wants one. */
+  /** Leaves the queue when it aborts. Work that has started is not affected; it needs a signal of its own. */
   readonly signal?: AbortSignalLike | undefined;
-  /** Called once, before the wait, by work that cannot begin at once. */
+  /** Called once, before the wait, when the work cannot start at once. */
   readonly onWait?: (() => void) | undefined;
-  /** The sentence of the error when the signal ends the wait. */
+  /** The message of the error when the signal ends the wait. */
   readonly abortMessage?: string | undefined;
   /**
-   * How long after the last sign of life of whoever holds the key the next one may begin: longer than an appliance can go on with a
-   * request whose sender is gone. Only implementations over several processes need it; within one, whoever holds the key lives.
+   * Milliseconds after the holder's last heartbeat when the next one may start. It must be longer than an appliance can work on a request
+   * whose sender is gone. Only implementations for several processes need it.
    */
   readonly leaseMs?: number | undefined;
 }
 
 /**
- * Resolves while nobody else can hold the key, and is asked before each write leaves: a process that stood still (a machine that was
- * paused) may have lost what it holds without knowing. Errors: `ABORTED` or `CONNECTION`, with `details.sent: false`.
+ * Resolves while no other process can hold the key; each write calls it before it is sent. A paused process may have lost its lease without
+ * noticing. Errors: `ABORTED` or `CONNECTION`, with `details.sent: false`.
  */
 export type AssertHeld = () => Promise<void>;
 
 /**
- * Everything of this package that is exclusive, or remembered beyond one call: imports in turn, catalogues and users one at a time,
- * pauses after refused logins, one-time codes that were spent. The default is shared by all gateways of one process. Several
- * processes share what they know by one implementation of these four methods on something that they share, given to
- * `new Gateway(settings, { coordination })`.
+ * Locks and values that outlive one call: the order of imports, locks of catalogs and users, pauses after refused logins, one-time codes
+ * that were used. The default serves all gateways of one process. To share them between processes, implement these four methods on a shared
+ * store and pass the object to `new Gateway(settings, { coordination })`.
  *
- * - Keys are texts made by `coordinationKey`: a kind that can be read, and a hash. No key and no value holds a secret, an address or
- *   a name; API keys are never given to it.
- * - Values are JSON and copies: nobody changes what is remembered by changing what was returned.
- * - Times are lengths in milliseconds by the implementation's own clock, which must not jump with the clock of one machine.
- * - `test/helpers/coordination-suite.ts` is what every implementation has to pass.
- * - Faults of an implementation reject with a `GatewayError` (`CONNECTION` suits); whatever needed it has then not been sent.
+ * - `coordinationKey` makes the keys: a readable kind and a hash. No key or value holds a secret, an address or a name. API keys never get
+ * here.
+ * - Values are copies of JSON. Changing a returned value does not change the stored one.
+ * - Times are durations in milliseconds of the implementation's own clock, which must not jump with the clock of one machine.
+ * - Every implementation must pass `test/helpers/coordination-suite.ts`.
+ * - A failing implementation rejects with a `GatewayError`, preferably `CONNECTION`. The request that needed it is then not sent.
  */
 export interface Coordination {
   /**
-   * Runs `work` while nobody else runs any under this key: first come, first served. Work that throws frees the key like work that
-   * ends. Errors: `ABORTED` with `details.sent: false` when the signal aborts before the work begins; those of `work`.
-   * An implementation over several processes gives `work` a way to see whether the key is still held.
+   * Runs `work` while no other work runs under this key, in the order of the calls. Work that throws releases the key like work that
+   * returns. Errors: `ABORTED` with `details.sent: false` when the signal aborts before the work starts; those of `work`. An implementation
+   * for several processes passes `assertHeld` to `work`.
    */
   runExclusive<T>(key: string, work: (assertHeld?: AssertHeld) => Promise<T>, options?: ExclusiveOptions): Promise<T>;
 
-  /** What is remembered under the key, or undefined when that is nothing, or its time is over. */
+  /** The stored value, or undefined when there is none or it has expired. */
   get(key: string): Promise<CoordinationValue | undefined>;
 
-  /** Remembers a value for so long, in place of what was there. */
+  /** Stores a value for `ttlMs` and replaces the previous one. */
   set(key: string, value: CoordinationValue, ttlMs: number): Promise<void>;
 
   /**
-   * Changes what is remembered in one step, which no other change of this key comes between, and gives what is remembered then.
-   * `change` is pure and quick, may be called more than once, and throws to leave everything as it is. When it gives undefined,
-   * the key is forgotten.
+   * Changes the stored value atomically and returns the new one. `change` must be pure and fast and may be called more than once. It throws
+   * to leave the value as it is, and returns undefined to delete the key.
    */
   update(
     key: string,
@@ -64,7 +64,7 @@ export interface Coordination {
   ): Promise<CoordinationValue | undefined>;
 }
 
-/** A key of which nobody can tell what it was made of: the kind stays readable, the parts are hashed. */
+/** Makes a key with a readable kind and hashed parts, so that the key does not expose them. */
 export function coordinationKey(kind: string, ...parts: readonly (string | undefined)[]): string {
   return `${kind}:${createHash('sha256').update(JSON.stringify(parts)).digest('hex')}`;
 }

@@ -1,18 +1,18 @@
 import type { ErrorCode } from './error-codes';
 
-/** Upper bounds of a histogram of requests, in seconds: from what a kept connection takes to what a time limit allows. */
+/** Upper bounds of the request histogram in seconds, from the time on a kept connection to the time limits. */
 export const HISTOGRAM_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
-/** A count that is added to where it stands: what a request costs must not show. */
+/** A mutable count: incrementing it in place allocates nothing per request. */
 interface Count {
   n: number;
 }
 
 type CountsByCode = Map<string | number, Count>;
 
-/** How long something took, how often. */
+/** A histogram of durations. */
 export class Histogram {
-  /** By the first bound that they were not above; those above all of them stand last. */
+  /** One count per bound in `HISTOGRAM_BOUNDS_SECONDS`; the last one counts everything longer. */
   readonly buckets = new Array<number>(HISTOGRAM_BOUNDS_SECONDS.length + 1).fill(0);
   seconds = 0;
 
@@ -29,18 +29,18 @@ interface MethodCounters {
   readonly durations: Histogram;
 }
 
-/** What one gateway has sent since it was made. Counts only; of what comes from outside there is nothing in it but statuses. */
+/** What one gateway has sent since it was created. The counters hold no text from outside, only statuses. */
 export class Counters {
   readonly since = Date.now();
-  /** Requests by method: by status, or by the code of what ended them without one, and how long they took. */
+  /** Requests by method: counts by status or error code, and their durations. */
   readonly requests = new Map<string, MethodCounters>();
-  /** Runs that failed, by code. */
+  /** Failed runs by error code. */
   readonly failures: CountsByCode = new Map();
   runs = 0;
   retries = 0;
   logins = 0;
 
-  /** One exchange has ended. */
+  /** Counts a finished exchange. */
   countRequest(method: string, code: number | ErrorCode, seconds: number): void {
     let counters = this.requests.get(method);
     if (!counters) this.requests.set(method, (counters = { codes: new Map<string | number, Count>(), durations: new Histogram() }));
@@ -48,12 +48,12 @@ export class Counters {
     counters.durations.add(seconds);
   }
 
-  /** One run has ended so. */
+  /** Counts a failed run. */
   countFailure(code: ErrorCode): void {
     add(this.failures, code);
   }
 
-  /** How long all of them took, whatever the method. */
+  /** Durations of all methods together. */
   get durations(): Histogram {
     const all = new Histogram();
     for (const { durations } of this.requests.values()) {
@@ -64,23 +64,26 @@ export class Counters {
   }
 }
 
-/** What was counted, as plain data. */
+/** The counters as plain data. */
 export interface CounterValues {
-  /** ISO time from which on it was counted. */
+  /** ISO time at which counting started. */
   readonly since: string;
-  /** Operations that have ended. */
+  /** Finished operations. */
   readonly runs: number;
-  /** Those that failed, by code. */
+  /** Failed operations by error code. */
   readonly failures: Readonly<Record<string, number>>;
-  /** By method, then by status, or by the code of what ended it without one. Logins among them. */
+  /** By method, then by status, or by error code when there was no status. Includes logins. */
   readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly retries: number;
   readonly logins: number;
-  /** How long requests took, once they had a connection, by method: `buckets` has one number more than `bounds`, for what was longer. */
+  /**
+   * Duration of requests in seconds by method, without the wait for a connection. `buckets` has one entry more than `bounds`, for longer
+   * requests.
+   */
   readonly seconds: Readonly<Record<string, { readonly buckets: readonly number[]; readonly count: number; readonly sum: number }>>;
   /** Upper bounds of the buckets, in seconds. */
   readonly bounds: readonly number[];
-  /** Connections, and requests that wait for one, of all who share them; how many were opened so far. */
+  /** Open connections, requests that wait for one, and connections opened so far, for all gateways that share the pool. */
   readonly connections: { readonly open: number; readonly waiting: number; readonly opened: number };
 }
 

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A text as somebody reads it who knows its escapes, with the place of each character in the text itself. */
+/** A text with one kind of escape decoded, and the source position of each character. */
 export interface DecodedView {
   readonly text: string;
-  /** Where the character at this index begins there; one more than there are characters. */
+  /** Index in the source text where the character at `index` begins. `index` may be the length of the text. */
   toSourceIndex(index: number): number;
 }
 
-/** What an escape stands for, and how many characters it takes. */
+/** The decoded characters and the length of the escape. */
 interface DecodedEscape {
   readonly decoded: string;
   readonly width: number;
@@ -15,22 +15,22 @@ interface DecodedEscape {
 
 type EscapeReader = (text: string, at: number) => DecodedEscape | undefined;
 
-/** Takes the escapes of one kind out of a text; undefined where there are none. */
+/** Decodes the escapes of one kind; undefined when the text has none. */
 type EscapeDecoder = (text: string) => DecodedView | undefined;
 
-/** Of JSON, of markup, of addresses and of forms. */
+/** The order is: addresses, forms, JSON, markup. */
 const ESCAPE_DECODERS: readonly EscapeDecoder[] = [
   (text) => (text.includes('%') ? decodeEscapes(text, '%', readPercentEscape) : undefined),
-  // As long as before, so that places stay what they are.
+  // The replacement keeps the length, so that positions stay the same.
   (text) => (text.includes('+') ? decodeEscapes(text.replaceAll('+', ' '), '%', readPercentEscape) : undefined),
   (text) => (text.includes('\\') ? decodeEscapes(text, '\\', readJsonEscape) : undefined),
   (text) => (text.includes('&') ? decodeEscapes(text, '&', readMarkupEntity) : undefined),
 ];
 
 /**
- * The text itself, and the same without the escapes of each kind that it has: a secret can be escaped in so many ways (`%2f`, `%2F`,
- * `\/`, `\u002F`, `&#47;`, `&#x2f;`) that a list of all of them is no way to find it. Also what was escaped twice, in any two ways, and
- * three times in the same: JSON stands in JSON that stands in a message. One after the other, so that no more than some are in memory.
+ * Yields the text, then its decoded forms. A secret can be escaped in too many ways (`%2f`, `%2F`, `\/`, `\u002F`, `&#47;`, `&#x2f;`) to
+ * search for each of them. Texts escaped twice in any two ways, or three times in the same way, are decoded too, because JSON can hold JSON
+ * that holds a message. A generator keeps only a few forms in memory.
  */
 export function decodedViews(text: string): Generator<DecodedView> {
   return decodeNestedViews({ text, toSourceIndex: (index) => index }, []);
@@ -70,7 +70,7 @@ function decodeEscapes(text: string, sign: string, read: EscapeReader): DecodedV
   return { text: pieces.join(''), toSourceIndex: (index) => sourceIndexes[index] as number };
 }
 
-/** `%C3%A4`: as many bytes as make a character, or one where they make none. */
+/** Decodes `%C3%A4`: all bytes of a character, or one byte when they form no character. */
 function readPercentEscape(text: string, at: number): DecodedEscape | undefined {
   const first = byteAt(text, at);
   if (first < 0) return undefined;
@@ -80,12 +80,14 @@ function readPercentEscape(text: string, at: number): DecodedEscape | undefined 
   return isUtf8(bytes) ? { decoded: bytes.toString(), width: 3 * count } : { decoded: String.fromCharCode(first), width: 3 };
 }
 
-/** Below 0 where no byte is written. */
+/** The byte of the escape at `at`; negative when there is none. */
 function byteAt(text: string, at: number): number {
   return text[at] === '%' ? hexNumberAt(text, at + 1, 2) : -1;
 }
 
-/** Of so many hexadecimal digits; below 0 where one of them is none. By their codes: a text may consist of nothing else. */
+/**
+ * Reads `digits` hexadecimal digits; negative when one is invalid. It compares character codes, because a text may consist of escapes only.
+ */
 function hexNumberAt(text: string, at: number, digits: number): number {
   let number = 0;
   for (let index = at; index < at + digits; index++) {

@@ -5,19 +5,19 @@ export interface Message {
   message: string;
 }
 
-/** The appliance's lists of messages, always all three (appliance-api.md, "Result envelope"). */
+/** The appliance's message lists, always all three (appliance-api.md, "Result envelope"). */
 export interface ResultLists {
   info: Message[];
   warnings: Message[];
   errors: Message[];
 }
 
-/** Data of every write. */
+/** The data of every write. */
 export interface WriteResult {
   result: ResultLists;
 }
 
-/** Data of an operation on many: what became of each item, in the order given. */
+/** The data of an operation on many items: one result per item, in the order of the input. */
 export interface BulkResult {
   total: number;
   ok: number;
@@ -30,7 +30,7 @@ export type BulkItemResult =
   | { item: unknown; planned: true }
   | { item: unknown; ok: false; error: { code: ErrorCode; message: string } };
 
-/** A write that a dry run did not send, secrets masked. */
+/** A write that a dry run did not send. Secrets are masked. */
 export interface PlannedRequest {
   method: string;
   path: string;
@@ -39,7 +39,7 @@ export interface PlannedRequest {
   body?: unknown;
 }
 
-/** `msg.envelope` and `err.cause` (contract, "Messages"). Operations add fields of their own, such as `total`. */
+/** `msg.envelope` and `err.cause` (contract, "Messages"). Operations add their own fields, such as `total`. */
 export interface Envelope {
   ok: boolean;
   operation: string;
@@ -49,14 +49,14 @@ export interface Envelope {
   result: ResultLists;
   changed: boolean | null;
   dryRun: boolean;
-  /** Exchanges of this operation, repeats included, logins not. */
+  /** Exchanges of this run. Retries count, logins do not. */
   requests: number;
   retries: number;
   logins: number;
-  /** Milliseconds from the call to its end. */
+  /** Duration of the run in milliseconds. */
   ms: number;
   at: string;
-  /** One sentence for people: what was done, of names and counts, without secrets. Parts of a stream have none. */
+  /** One sentence for people with names and counts, without secrets. Parts of a stream have none. */
   summary?: string;
   plan?: PlannedRequest[];
   code?: ErrorCode;
@@ -72,7 +72,9 @@ export function emptyResultLists(): ResultLists {
 
 let latest: { readonly ms: number; readonly text: string } | undefined;
 
-/** Now, as an envelope tells it; written once for all of the same millisecond, since it costs more than the rest of an envelope. */
+/**
+ * The current time for an envelope. The text is cached for one millisecond, because formatting it costs more than the rest of the envelope.
+ */
 export function currentIsoTime(): string {
   const ms = Date.now();
   if (latest?.ms !== ms) latest = { ms, text: new Date(ms).toISOString() };

@@ -1,4 +1,4 @@
-/** Every code a flow may switch on; the contract's table of errors says when each occurs. */
+/** Every error code that a flow may switch on. The contract's table of errors says when each occurs. */
 export const ERROR_CODES = [
   'BAD_INPUT',
   'BAD_CONFIG',
@@ -26,7 +26,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** With these, nothing else that is asked of the appliance right after would fare better: it is away, or no login is to be had. */
+/** After these errors, another request to the same appliance would fail too: it is unreachable or no login is possible. */
 export const UNREACHABLE_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CONNECTION',
   'TIMEOUT',

@@ -2,43 +2,43 @@ import type { Envelope, Message } from './envelope';
 import type { ErrorCode } from './error-codes';
 import { trusted, safeMessage, type SafeMessage } from './safe-message';
 
-/** What the place that failed knows; `Gateway.run` folds it into the envelope that becomes `cause`. */
+/** Details from the place of the failure; `Gateway.run` copies them into the envelope that becomes `cause`. */
 export interface GatewayErrorDetails {
-  /** HTTP status of the answer, where there was one. */
+  /** HTTP status of the response, if there was one. */
   status?: number;
-  /** The appliance's own lists of messages. */
+  /** The appliance's own message lists. */
   result?: { info: Message[]; warnings: Message[]; errors: Message[] };
-  /** Why the outcome of a write is unknown: the code that a read would have had. */
+  /** Why the outcome of a write is unknown: the error code that a read would have had. */
   reason?: ErrorCode;
-  /** It was a login that was answered so, on the way to the request. */
+  /** True when the login before the request got this response. */
   login?: true;
-  /** The login step that is waiting for an answer. */
+  /** Id of the login step that waits for an answer. */
   resumeId?: string;
-  /** False when not a byte of the request left: it certainly did not happen. */
+  /** False when no byte of the request left: the request certainly had no effect. */
   sent?: boolean;
-  /** What the operating system or TLS called it, e.g. `ECONNREFUSED`. */
+  /** The error code of the operating system or TLS, for example `ECONNREFUSED`. */
   system?: string;
-  /** How long the appliance asks to be left alone, or is left alone. */
+  /** Milliseconds until the next attempt, as the appliance asks or as the login pause requires. */
   retryAfterMs?: number;
-  /** The field that nothing was given for. */
+  /** The required field that has no value. */
   missing?: { readonly name: string; readonly label: string };
-  /** Anything else that helps, such as both lists of a catalogue that somebody else changed meanwhile. */
+  /** Further fields of the envelope, such as both versions of a catalog after a conflict. */
   extra?: Record<string, unknown>;
 }
 
 /**
- * The only error that leaves the library. `code` is an own property, `message` a sentence that says what to do,
- * `cause` the envelope with `ok: false` once `Gateway.run` has seen it.
+ * The only error that the library throws. `code` is an own property, `message` says what to do, and `cause` is the envelope with `ok:
+ * false` after `Gateway.run`.
  */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   override cause: Envelope | undefined = undefined;
-  // Not enumerable: what the cause does not repeat stays inside the library.
+  // Not enumerable: details that the cause does not repeat stay inside the library.
   declare readonly details: GatewayErrorDetails;
-  /** The message, in which what came from outside is still told apart. */
+  /** The message with its untrusted parts still marked. */
   declare readonly safeMessage: SafeMessage;
 
-  /** A message that has anything from outside in it is a `sentence`, which knows what; a plain text is ours (a test looks after that). */
+  /** Use `safeMessage` when the message contains text from outside; a plain string counts as trusted. A test checks this. */
   constructor(code: ErrorCode, message: string | SafeMessage, details: GatewayErrorDetails = {}) {
     super(String(message));
     this.code = code;
@@ -47,26 +47,23 @@ export class GatewayError extends Error {
     Object.defineProperty(this, 'safeMessage', { value: typeof message === 'string' ? trusted(message) : message });
   }
 
-  /**
-   * The code, if the request itself was answered so: a login that is answered 404 or 403 says nothing of what is there, or of what the
-   * account may do there.
-   */
+  /** The code, unless a login got this response: a 404 or 403 to a login says nothing about the requested resource. */
   get requestCode(): ErrorCode | undefined {
     return this.details.login ? undefined : this.code;
   }
 
-  // A Catch node shows String(error): the sentence alone reads better than one with a class name before it.
+  // A Catch node shows String(error), and the message reads better without a class name.
   override toString(): string {
     return this.message;
   }
 }
 
-/** Shorthand for the commonest refusal: which field, what was wrong, what to do. */
+/** Shorthand for the most frequent error. The message names the field, the fault and what to do. */
 export function badInput(message: string | SafeMessage, details: GatewayErrorDetails = {}): GatewayError {
   return new GatewayError('BAD_INPUT', message, details);
 }
 
-/** Anything thrown, as a GatewayError; a fault of our own becomes a sentence too, never an unhandled rejection. */
+/** Converts anything thrown into a `GatewayError`. A fault in this package becomes a message too, not an unhandled rejection. */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError(
@@ -75,7 +72,7 @@ export function asGatewayError(thrown: unknown): GatewayError {
   );
 }
 
-/** Anything can be thrown, also what has no text or fails to tell it. */
+/** A thrown value may have no text, or a `toString` that throws. */
 function readThrownText(thrown: unknown): string {
   try {
     return thrown instanceof Error ? String(thrown.message) : String(thrown);

@@ -2,14 +2,14 @@ import type { JsonObject } from './json';
 import type { TextRule } from './rules';
 import type { SafeMessage } from './safe-message';
 
-/** A count, or a share of all. */
+/** A count, or a percentage of all items. */
 export type Amount = number | `${number}%`;
 
-/** How a value is read and checked; `input.ts` has one reader for each kind. */
+/** Selects the reader and the checks of a value; `input.ts` has one reader per kind. */
 export type FieldKind =
   'text' | 'number' | 'amount' | 'boolean' | 'choice' | 'object' | 'list' | 'path' | 'records' | 'names' | 'data' | 'content';
 
-/** Kinds of what an appliance holds and a field can name; `areas/catalogue.ts` has the list of each. */
+/** Kinds of objects on an appliance that a field can name. `areas/object-lookup.ts` lists the objects of each kind. */
 export type ObjectKind =
   | 'path'
   | 'auth-server'
@@ -39,44 +39,44 @@ export type ObjectKind =
   | 'operation'
   | 'appliance';
 
-/** One input field of an operation: everything that dialog, help, checks and README need to know about it. */
+/** One input field of an operation. The dialog, the help, the checks and the documentation are generated from it. */
 export interface Field<T = unknown, R extends boolean = boolean> {
   readonly kind: FieldKind;
   readonly label: string;
   /** One sentence for the sidebar help. */
   readonly help: string;
   readonly required: R;
-  /** The subject may also be the payload itself (contract, "Where a field's value comes from"). */
+  /** The payload itself may be the value (contract, "Where a field's value comes from"). */
   readonly subject: boolean;
-  /** Guards and places never come from a payload: a webhook's body must not lift a cap or name a file. */
+  /** Guards and file paths never come from a payload: the body of a webhook must not lift a limit or name a file. */
   readonly guard: boolean;
-  /** Filters: given but empty is an error, because what it would have narrowed becomes wider. */
+  /** An empty filter is an error, because it would select everything. */
   readonly filter: boolean;
   readonly secret: boolean;
-  /** Where the subject is an array, each of its items may have this field; then it is not required here. */
+  /** When the subject is an array, each item may have this field. The field is then not required here. */
   readonly perItem?: boolean;
-  /** A subject that a number payload may be; elsewhere an Inject node's timestamp must not become one. */
+  /** A number payload may be this subject. Other subjects ignore it, because an Inject node sends a timestamp. */
   readonly numberPayload?: boolean;
   readonly choices?: readonly string[];
-  /** Values that the interface is known to take, where it may take others too: the dialog offers them. */
+  /** Values that the interface is known to accept. The dialog offers them; other values are possible. */
   readonly known?: readonly string[];
-  /** What it names on the appliance: the dialog offers what is there. */
+  /** The kind of object that the field names. The dialog offers the existing ones. */
   readonly names?: ObjectKind;
-  /** What the dialog has of its own for it, beside text. */
+  /** A special editor of the dialog, besides text. */
   readonly editor?: 'session-filter' | 'resource';
-  /** What a text has to be; the dialog checks it too. */
+  /** The format of a text. The dialog checks it too. */
   readonly rule?: TextRule;
-  /** What a number may be; a count is whole and at least 1. The dialog checks it too. */
+  /** The range of a number; a count is a whole number of at least 1. The dialog checks it too. */
   readonly range?: 'count' | 'positive';
   readonly default?: T;
-  /** In words what is wrong with a value of the right kind, or undefined. */
+  /** Describes what is wrong with a value of the right kind; undefined when it is valid. */
   check?(value: T): string | SafeMessage | undefined;
   readonly example?: T;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** A field that is never missing in the input, because it has a value where none is given. */
+/** A field with a default, so that it always has a value in the parsed input. */
 export type DefaultedField<T> = Field<T, false> & { readonly default: T };
 
 type Value<F> = F extends Field<infer T> ? T : never;
@@ -85,12 +85,12 @@ type Always = { readonly required: true } | { readonly default: unknown };
 type AlwaysKeys<F extends Fields> = { [K in keyof F]: F[K] extends PerItem ? never : F[K] extends Always ? K : never }[keyof F];
 type RequiredKeys<F extends Fields> = { [K in keyof F]: F[K] extends PerItem ? never : F[K]['required'] extends true ? K : never }[keyof F];
 
-/** The input of an operation as it gets it: read, checked, defaults filled in. Inferred from its fields. */
+/** The checked input of an operation with its defaults, inferred from the fields. */
 export type ParsedInput<F extends Fields = Fields> = { [K in AlwaysKeys<F>]: Value<F[K]> } & {
   [K in Exclude<keyof F, AlwaysKeys<F>>]?: Value<F[K]>;
 };
 
-/** What may be given for a value: numbers for texts, texts for numbers and booleans, one item for a list. `readField` knows the rest. */
+/** Values that `parseField` accepts for a field: numbers for texts, texts for numbers and booleans, one item for a list. */
 export type RawValue<T> = [T] extends [boolean]
   ? boolean | 'true' | 'false'
   : [T] extends [number]
@@ -103,7 +103,7 @@ export type RawValue<T> = [T] extends [boolean]
           ? string | number
           : T;
 
-/** The input of an operation as it is given. A field that is undefined counts as not given. */
+/** The input of an operation before it is checked. An undefined field counts as missing. */
 export type RawInput<F extends Fields = Fields> = { readonly [K in RequiredKeys<F>]: RawValue<Value<F[K]>> } & {
   readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: RawValue<Value<F[K]>> | undefined;
 };
@@ -133,28 +133,28 @@ export function requiredField<T>(optionalField: Field<T>): Field<T, true> {
   return { ...optionalField, required: true };
 }
 
-/** The bold field of the contract's table. */
+/** Marks the bold field of the contract's table. */
 export function subjectField<F extends Field>(field: F): F {
   return { ...field, subject: true };
 }
 
 export const textField = createFieldFactory<string>('text');
 export const numberField = createFieldFactory<number>('number');
-/** A number, or text such as `10%`: a share of all that there are. */
+/** A number, or a percentage such as `10%` as text. */
 export const amountField = createFieldFactory<Amount>('amount');
 export const booleanField = createFieldFactory<boolean>('boolean');
 export const objectField = createFieldFactory<JsonObject>('object');
-/** Array of texts; a single one is accepted too. */
+/** An array of texts. A single text is accepted too. */
 export const listField = createFieldFactory<string[]>('list');
-/** Text, href or array of raw segments; see `configurationPath`. */
+/** Text, an href or an array of raw segments; see `toConfigurationPath`. */
 export const pathField = createFieldFactory<string | string[]>('path');
-/** Texts or objects, one or an array of them. What is single stays single. */
+/** Texts or objects: one or an array of them. A single value stays single. */
 export const recordsField = createFieldFactory<string | JsonObject | (string | JsonObject)[]>('records');
-/** The same where a text is a name, which may be a number too. */
+/** Like `recordsField`, but a text is a name, which may also be a number. */
 export const namesField = createFieldFactory<string | JsonObject | (string | JsonObject)[]>('names');
-/** Whatever can be a body: an object, text, or a Buffer. */
+/** Any request body: an object, text, or a Buffer. */
 export const contentField = createFieldFactory<JsonObject | string | Buffer>('content');
-/** A Buffer, or text that is one. */
+/** A Buffer, or text that becomes one. */
 export const dataField = createFieldFactory<Buffer | string>('data');
 
 export function choiceField<const C extends string>(

@@ -22,7 +22,7 @@ const fieldReaders: Record<Field['kind'], FieldReader> = {
     return share === undefined ? fieldReaders.number(value, name, field) : `${share}%`;
   },
   boolean: (value, name) => {
-    // `True` as some appliances spell it: what was read can be written back.
+    // Some appliances write `True`, so a value that was read can be written back.
     if (value === true || value === 'true' || value === 'True' || value === 1 || value === '1') return true;
     if (value === false || value === 'false' || value === 'False' || value === 0 || value === '0') return false;
     throw wrongKindError(name, 'true or false', value);
@@ -73,8 +73,8 @@ const fieldReaders: Record<Field['kind'], FieldReader> = {
 };
 
 /**
- * The input of an operation, read and checked. Fields that are undefined count as not given; defaults are filled in.
- * Errors: `BAD_INPUT` naming the field, what it should be and what came; nothing was sent.
+ * Reads and checks the input of an operation. Undefined fields count as missing; defaults are filled in. Errors: `BAD_INPUT` naming the
+ * field, the expected kind and the actual one; nothing was sent.
  */
 export function parseInput(operation: Operation, raw: Readonly<Record<string, unknown>>): ParsedInput {
   if (!isObject(raw))
@@ -102,9 +102,9 @@ export function parseInput(operation: Operation, raw: Readonly<Record<string, un
   return input;
 }
 
-/** One value by its field; also used by the nodes, where a bad value has to be told before anything runs. */
+/** Parses one value by its field. The nodes use it too, to report a bad value before the run starts. */
 export function parseField(name: string, field: Field, value: unknown): unknown {
-  // Only a text of the resource itself may be empty: that clears it.
+  // Only an optional text of the resource may be empty: that clears it.
   if (value === '' && (field.required || field.filter || field.kind !== 'text'))
     throw badInput(safeMessage`${trusted(name)} (${trusted(field.label)}) is empty.`);
   const parsed = fieldReaders[field.kind](value, name, field);
@@ -115,7 +115,7 @@ export function parseField(name: string, field: Field, value: unknown): unknown 
 }
 
 function rangeComplaint({ range }: Field, value: unknown): string | undefined {
-  // A share has no range of its own.
+  // A percentage has no range.
   if (typeof value === 'string' || !isOutOfRange(range, value)) return undefined;
   return range === 'count' ? 'has to be a whole number of at least 1.' : 'has to be more than 0.';
 }

@@ -2,14 +2,14 @@ import { badInput, GatewayError } from './error';
 import { isObject, describeKind } from './json';
 import { trusted, safeMessage } from './safe-message';
 
-/** What V8 says; a `toJSON` may say anything. */
+/** Fixed messages of V8 are trusted. A `toJSON` method may throw any text. */
 const V8_MESSAGES = new Set(['Do not know how to serialize a BigInt', 'Converting circular structure to JSON']);
 
 type Replacer = (key: string, value: unknown) => unknown;
 
 /**
- * A body as JSON. Errors: `BAD_INPUT` for what JSON cannot carry, such as an object that holds itself, or would carry as something else:
- * a `Map` as `{}`, what was computed to `NaN` as null, a function as nothing.
+ * Serializes a body as JSON. Errors: `BAD_INPUT` for values that JSON cannot represent, such as circular objects, or would change: a `Map`,
+ * `NaN`, a function.
  */
 export function toJsonText(body: unknown, replacer: Replacer = (_key, value) => value): string {
   try {
@@ -33,12 +33,12 @@ function checkSerializable(key: string, value: unknown): unknown {
   );
 }
 
-/** The configuration tree writes booleans as text (contract, section 5). */
+/** The configuration tree stores booleans as text (contract, section 5). */
 export function toBooleanText(value: boolean): 'true' | 'false' {
   return value ? 'true' : 'false';
 }
 
-/** The same for every boolean inside an object that goes into the configuration tree: a flow may give either. */
+/** Converts every boolean in an object for the configuration tree, because a flow may give booleans or texts. */
 export function withBooleanTexts<T>(value: T): T {
   return JSON.parse(toJsonText(value, (_key, item: unknown) => (typeof item === 'boolean' ? toBooleanText(item) : item))) as T;
 }

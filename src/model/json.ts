@@ -1,8 +1,8 @@
 export type JsonObject = { readonly [key: string]: unknown };
 
 /**
- * Whether a value is an object as JSON has it: not an array, and nothing that JSON would make `{}` of, such as a `Map` or a `RegExp`.
- * The messages of a Function node have prototypes of their own, so it is not asked whose it is.
+ * Whether a value is a JSON object: not an array and not a `Map` or `RegExp`, which JSON would turn into `{}`. It does not compare
+ * prototypes, because messages of a Function node come from another realm.
  */
 export function isObject(value: unknown): value is JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
@@ -12,23 +12,22 @@ export function isObject(value: unknown): value is JsonObject {
   );
 }
 
-/** A truth value as appliances spell it: `true`, `"true"` or `"True"`, in whatever case; undefined where it is none. */
+/** Reads a boolean as appliances spell it: `true`, `"true"` or `"True"` in any case; undefined for other values. */
 export function readBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   const text = typeof value === 'string' && value.length < 6 ? value.toLowerCase() : undefined;
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
-/** How a message names what came instead: "an array", "a number", "nothing". */
+/** Names the kind of a value in a message: "an array", "a number", "nothing". */
 export function describeKind(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (value === '') return 'empty text';
   if (Array.isArray(value)) return 'an array';
-  // By its name: the dialogs say this too, and in a browser there is none.
+  // By its name, because this code also runs in the browser, where `Buffer` does not exist.
   if (value instanceof Uint8Array && value.constructor.name === 'Buffer') return 'a Buffer';
   if (typeof value === 'string') return 'text';
   if (typeof value !== 'object') return `a ${typeof value}`;
-  // `[object Map]`
   const name = Object.prototype.toString.call(value).slice(8, -1).slice(0, 40);
   if (name !== 'Object') return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`;
   return isObject(value) ? 'an object' : 'an object of a class';

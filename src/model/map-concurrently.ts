@@ -1,4 +1,4 @@
-/** Does the work for each item, so many at a time; the results are in order. The first error is that of the whole. */
+/** Runs `work` for each item with at most `concurrency` at a time. Results keep the order of the items; the first error rejects. */
 export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let next = 0;

@@ -1,19 +1,18 @@
-/** From the first character to behind the last. */
+/** From the first character to the one after the last. */
 export type Span = [start: number, end: number];
 
-/** Shorter ones stand inside ordinary words: they count only where they stand alone. */
+/** Shorter texts occur inside ordinary words, so they count only where they stand alone. */
 const MIN_LONG_LENGTH = 4;
 const SLOTS = 0x10000;
 
 /**
- * Finds many texts in one pass, in time linear in the text however many they are and however much they have in common: the last four
- * characters say by a table of bits whether any of them may begin here, and the few places that remain are looked up in sorted order.
- * No regular expression: V8 refuses long ones with an error that quotes them.
+ * Finds many texts in one pass, in time linear in the length of the text. A bit table over the last four characters finds candidates; a
+ * binary search confirms them. Not a regular expression, because V8 quotes a pattern that is too long in its error.
  */
 export class MultiStringSearch {
   readonly #short: string[] = [];
   readonly #long: string[] = [];
-  /** For each long one, which other one is its longest beginning; below 0: none. */
+  /** For each long text, the index of the longest other text that is a prefix of it; negative when there is none. */
   readonly #longestPrefixes: number[] = [];
   readonly #starts = new Uint8Array(SLOTS);
   #longest = 0;
@@ -31,7 +30,7 @@ export class MultiStringSearch {
     });
   }
 
-  /** Where they stand, from the first to the last; those of a short one may overlap with others. */
+  /** Returns the matches in order. Matches of short texts may overlap with others. */
   findSpans(text: string): Span[] {
     const spans = this.#longSpans(text);
     for (const short of this.#short) addStandaloneSpans(text, short, spans);
@@ -53,7 +52,10 @@ export class MultiStringSearch {
     return spans;
   }
 
-  /** The length of the longest that begins at `start`: the last in order that is not behind the text, or a beginning of it. */
+  /**
+   * The length of the longest text that begins at `start`. It is the last one in sorted order before the rest of the text, or one of its
+   * prefixes.
+   */
   #longestAt(text: string, start: number): number {
     const here = text.slice(start, start + this.#longest);
     let low = 0;
@@ -72,7 +74,7 @@ export class MultiStringSearch {
   }
 }
 
-/** What overlaps is one, so that a text made of nothing else does not become a list that is longer than it. */
+/** Merges overlapping matches, so that the list never gets longer than the text. */
 function addSpan(spans: Span[], start: number, end: number): void {
   const last = spans.at(-1);
   if (last && start < last[1]) last[1] = Math.max(last[1], end);
@@ -85,7 +87,7 @@ function commonLength(one: string, other: string): number {
   return length;
 }
 
-/** Depends on the first four characters alone. */
+/** Depends on the first four characters only. */
 function toSlot(text: string): number {
   let slot = 0;
   for (let at = 0; at < MIN_LONG_LENGTH; at++) slot = ((slot << 4) ^ text.charCodeAt(at)) & 0xffff;

@@ -10,39 +10,39 @@ import type { Download, Upload } from './stream';
 
 export type LoginState = { state: 'ready' } | { state: 'pending'; resumeId: string } | { state: 'none' };
 
-/** How far a long operation is: it waits for another one, or so many bytes of a transfer are through. */
+/** Progress of a long operation: waiting for another run, bytes transferred, or items done. */
 export type Progress =
   | { readonly state: 'waiting' }
   | { readonly state: 'transferring'; readonly bytes: number; readonly total?: number }
   | { readonly state: 'items'; readonly done: number; readonly total: number };
 
 export interface ExclusiveCallOptions extends Pick<ExclusiveOptions, 'onWait' | 'abortMessage'> {
-  /** The work is of small exchanges: if whoever does it dies, the appliance is done with the last one soon, and the next may begin. */
+  /** The work consists of small exchanges. When its holder dies, the appliance finishes the last one soon, so the lease can be short. */
   readonly isBrief?: boolean | undefined;
 }
 
 export interface ReadOptions {
-  /** Ends it in place of the call's own signal. */
+  /** Cancels this read in place of the run's own signal. */
   readonly signal?: AbortSignalLike | undefined;
-  /** It only has to be known first: the envelope does not tell of it as the request of the operation. */
+  /** The read only prepares the operation: the envelope does not report it as the request of the operation. */
   readonly isLookup?: boolean;
 }
 
-/** Something about the set-up that whoever operates it should know. */
+/** A problem with the setup that an administrator should know about. */
 export interface Finding {
-  /** For programs: what it is. */
+  /** Identifies the finding in programs. */
   readonly code: string;
-  /** For people: what is found and what to do. */
+  /** Says what was found and what to do. */
   readonly text: string;
 }
 
-/** What whoever runs the library knows of itself. */
+/** Facts about the program that runs the library. */
 export interface HostInfo {
   readonly versions?: Readonly<Record<string, string>>;
   readonly findings?: readonly Finding[];
 }
 
-/** What a support bundle is made of; nothing in it is secret, or anybody's name. */
+/** Contents of a support bundle, without secrets and names. */
 export interface SupportInfo {
   readonly settings: JsonObject;
   readonly counters: CounterValues;
@@ -50,85 +50,85 @@ export interface SupportInfo {
   readonly host: HostInfo;
 }
 
-/** A body that is not JSON of ours. */
+/** A body that is not JSON. */
 export interface RawBody {
   readonly type: string;
   readonly bytes: Buffer;
 }
 
-/** What an operation that needs more than one exchange works with. Writes become a plan in a dry run. */
+/** The interface that an operation with several exchanges works with. A dry run plans writes instead of sending them. */
 export interface OperationContext {
-  /** Reads a document: JSON of a 2xx, checked to be an object. */
+  /** Reads a JSON object. Errors: by status, `BAD_RESPONSE` for other content. */
   read(request: Request, options?: ReadOptions): Promise<JsonObject>;
-  /** What this run has read at a path of the configuration, if no write has left for that place since; undefined where it has not. */
+  /** The response to this run's last read of a configuration path; undefined when there was none or a write to that path has left since. */
   cachedRead(path: string): Promise<JsonObject> | undefined;
-  /** Sends a write and reads its result envelope; in a dry run plans it, with the body that is `shown` where its own has to stay secret. */
+  /** Sends a write and reads its result envelope. A dry run plans it, with `plannedBody` when the body itself must stay secret. */
   write(request: Request, plannedBody?: JsonObject): Promise<WriteResult>;
-  /** Reads whatever a path answers: a document of JSON, else text, or a Buffer where it is neither. Nothing at all is an empty object. */
+  /** Reads any response: a JSON document, else text, or a Buffer when it is neither. An empty response is an empty object. */
   readAny(request: Request): Promise<unknown>;
-  /** Sends a write whose answer may be a result envelope, anything else or nothing; `content` takes the place of a body of JSON. */
+  /** Sends a write whose response may be a result envelope, anything else or nothing. `content` replaces the JSON body. */
   writeAny(request: Request, content?: RawBody): Promise<unknown>;
-  /** One write per item, on all connections at once, results in order; an item that fails does not stop the others. */
+  /** Sends one write per item on all connections. Results keep the order; a failing item does not stop the others. */
   writeEach<T>(items: readonly T[], request: (item: T) => Request, describeItem: (item: T) => unknown): Promise<BulkResult>;
-  /** The same where an item takes more than one exchange: `work` gets a call of its own for each. */
+  /** Like `writeEach` for items that take several exchanges: `work` gets its own context per item. */
   runEach<T>(
     items: readonly T[],
     work: (item: T, call: OperationContext) => Promise<unknown>,
     describeItem: (item: T) => unknown,
   ): Promise<BulkResult>;
-  /** What became of items without a write, as data of an operation on many; `failures` by index. Errors: the first, when all failed. */
+  /** The result of an operation on many items without writes; `failures` by index. Errors: the first failure when all items failed. */
   collectResults(items: readonly unknown[], failures: ReadonlyMap<number, GatewayError>): BulkResult;
-  /** The result of a write that found everything as it should be and sends nothing. */
+  /** The result of a write that found nothing to change and sent nothing. */
   reportUnchanged(): WriteResult;
-  /** Adds fields of the operation's own to the envelope. */
+  /** Adds the operation's own fields to the envelope. */
   addToEnvelope(fields: Record<string, unknown>): void;
-  /** Announces that the data goes out in parts. Errors: `BAD_INPUT` when nobody takes them; nothing was sent. */
+  /** Announces that the data leaves in parts. Errors: `BAD_INPUT` when the caller accepts no parts; nothing was sent. */
   startStream(): void;
-  /** Sends out one part of a read that streams. */
+  /** Sends one part of a streaming read. */
   emitPart(data: unknown, part: { index: number; count?: number }): void;
-  /** A read whose answer streams into what `open` makes, anew for every try; gives what its `finish` gives. */
+  /** Reads a response into the download that `open` creates. Each retry opens a new one. Returns what `finish` returns. */
   download<T>(request: Request, open: () => Promise<Download<T>>): Promise<T>;
-  /** A write whose body streams, opened anew for a replay; a dry run plans it with the body that is `shown`. `digest`: hash of what is sent. */
+  /** Writes a streaming body, opened again for a replay. A dry run plans it with `plannedBody`. `digest` is the hash of the body. */
   upload(request: Request, plannedBody: JsonObject, open: () => Promise<Upload>, digest?: () => Promise<string>): Promise<WriteResult>;
-  /** Tells whoever watches how far it is. */
+  /** Reports progress to the caller. */
   reportProgress(progress: Progress): void;
   /**
-   * Runs `work` while nobody else runs any of that name at this appliance, first come, first served; a plan waits for nobody.
-   * Errors: `ABORTED` when this call is cancelled before its work begins; nothing of it was sent.
+   * Runs `work` while no other run uses that name at this appliance, in the order of the calls; a dry run does not wait. Errors: `ABORTED`
+   * when the run is canceled before the work starts; nothing of it was sent.
    */
   runExclusive<T>(name: string, work: () => Promise<T>, options?: ExclusiveCallOptions): Promise<T>;
-  /** What a TLS handshake shows, of the appliance or of somebody else. It is no request: nothing is sent beyond the handshake. */
+  /** Reads the certificates of a TLS handshake with the appliance or another host. It sends nothing beyond the handshake. */
   fetchPeerCertificate(target?: { readonly host: string; readonly port: number }): Promise<PeerCertificateInfo>;
-  /** What this gateway has sent since it was made. */
+  /** What this gateway has sent since it was created. */
   readonly counters: Counters;
-  /** What there is to tell whoever helps. */
+  /** Diagnostics for support. */
   readonly supportInfo: SupportInfo;
   /**
-   * Does some work at another appliance, by the name that it is configured under: reads go out, writes do not. Errors: `BAD_INPUT` and
-   * `BAD_CONFIG` where there is none of that name; those of the work, which name the appliance.
+   * Runs `work` at another appliance by its configured name: reads are sent, writes are not. Errors: `BAD_INPUT` and `BAD_CONFIG` when
+   * there is no such appliance; those of `work`, which name the appliance.
    */
   onAppliance<T>(name: string, work: (call: OperationContext) => Promise<T>): Promise<T>;
-  /** A fact about the appliance that is found out once and then kept. */
+  /** Finds a fact about the appliance once and caches it. */
   memoize(fact: string, find: () => Promise<string>): Promise<string>;
-  /** The key's own operations, for `gateway-login`. */
+  /** Operations on the API key, for `gateway-login`. */
   readonly login: {
     start(): Promise<LoginState>;
     resume(code: string, resumeId: string | undefined): Promise<LoginState>;
     forget(): LoginState;
   };
-  /** `base` is the base URL without a trailing slash, `prefix` its path, `name` that of the appliance. */
+  /** `base` is the base URL without a trailing slash, `prefix` its path, `name` the name of the appliance. */
   readonly settings: {
     readonly name: string;
-    /** Names that we log in with, where they are known. */
+    /** User names of our logins, as far as they are known. */
     readonly accounts: readonly string[];
-    /** The admin realm of a realm login; empty = another login. */
+    /** The admin realm of a realm login; empty for other logins. */
     readonly realm: string;
     readonly vendor: string;
     readonly brand: string;
     readonly connections: number;
     readonly base: string;
     readonly prefix: string;
-    /** Folder of the journal; empty = none. */
+    /** Folder of the journal; empty when there is none. */
     readonly journal: string;
   };
   readonly dryRun: boolean;

@@ -28,36 +28,36 @@ export {
   type ParsedInput,
 } from './field';
 
-/** What an operation does to the appliance: `destroy` ends, removes or replaces something that users work with. */
+/** The effect of an operation on the appliance: `destroy` ends, removes or replaces something that users work with. */
 export type Effect = 'read' | 'write' | 'destroy';
 
-/** One row of the contract's table of operations. Either `request` (one exchange) or `run` (several). */
+/** One row of the contract's table of operations. It has either `request` (one exchange) or `run` (several). */
 export interface Operation<F extends Fields = Fields, D = unknown, E extends Effect = Effect> {
   readonly effect: E;
   readonly label: string;
-  /** First sentence of the help: what it does, and what comes out. */
+  /** First sentence of the help: what the operation does and returns. */
   readonly help: string;
-  /** What `msg.envelope.summary` says, where label and counts alone would read oddly. */
+  /** Text of `msg.envelope.summary`, when label and counts alone read oddly. */
   readonly summary?: SummaryTexts;
-  /** What `msg.payload` holds afterwards, for help and README. */
+  /** Describes `msg.payload` after the run, for help and documentation. */
   readonly data: string;
-  /** Type of data that goes on to whoever asked by HTTP as it is. */
+  /** Content type of data that an HTTP response can send unchanged. */
   readonly contentType?: string;
   readonly fields: F;
-  /** Pure: the same input gives the same request. `prefix` is the path of the base URL, which an href in the input may carry. */
+  /** Pure: the same input gives the same request. `prefix` is the path of the base URL, which an href in the input may contain. */
   request?(input: ParsedInput<F>, prefix: string): Request;
-  /** Pure: what a read gives to the flow; absent = the document as it is. */
+  /** Pure: converts the document of a read to the data. Without it, the data is the document. */
   read?(document: JsonObject, input: ParsedInput<F>, note: OperationContext['addToEnvelope']): D;
   run?(input: ParsedInput<F>, call: OperationContext): Promise<D>;
-  /** Pure: what the data of several appliances are together, where that is more than a list of them. */
+  /** Pure: merges the data of several appliances, when a list of them is not enough. */
   aggregate?(data: readonly unknown[]): unknown;
-  /** Input of a typical call and the first request that it makes: golden line of the contract test and of the help. */
+  /** A typical input and the first request it makes. The contract test and the help use it. */
   readonly example: { readonly input: Record<string, unknown>; readonly request: string; readonly body?: JsonObject };
 }
 
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** One node type: its operations under the contract's names. */
+/** One node type and its operations, under the contract's names. */
 export interface Area<N extends string = string, O extends Operations = Operations> {
   /** Short name: `sessions` of `gateway-sessions`. */
   readonly name: N;
@@ -65,14 +65,14 @@ export interface Area<N extends string = string, O extends Operations = Operatio
   readonly help: string;
   readonly icon: string;
   readonly color: string;
-  /** What happens by itself, without a message, goes out by an output of its own; looked for every so many seconds. */
+  /** The node has an extra output for events without a message, and polls every `every` seconds. */
   readonly events?: { readonly every: number };
-  /** False where a plan would say nothing, as for a login. */
+  /** False when a plan would be empty, as for a login. */
   readonly dryRun?: false;
   readonly operations: O;
 }
 
-/** Stands for the data of an operation that says nothing of it: a read gives the document as it is, a write its result. */
+/** Marks an operation that does not declare its data: a read returns the document, a write its result. */
 interface DefaultData {
   readonly usual: never;
 }

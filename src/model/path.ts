@@ -4,30 +4,30 @@ import { describeKind } from './json';
 import type { Query } from './request';
 import { trusted, safeMessage } from './safe-message';
 
-/** Where the configuration tree begins (appliance-api.md, "Generic configuration tree"). */
+/** Root of the configuration tree (appliance-api.md, "Generic configuration tree"). */
 export const CONFIGURATION_ROOT = '/api/v1/configuration';
-/** Where the whole interface lies (appliance-api.md, "Endpoints"). */
+/** Root of the whole interface (appliance-api.md, "Endpoints"). */
 const API_ROOT = '/api/v1';
 
 // Unreserved characters of RFC 3986; the interface lets only US-ASCII stand literally and lists `* / @ & #` as encoded.
 const NOT_LITERAL = /[!'()*]/g;
 
 /**
- * One raw name as one path segment (appliance-api.md, "URLs"): percent-encoded UTF-8, never quoted,
- * a leading dot as `%2E`. Errors: `BAD_INPUT` for an empty name, `.`, `..` or half a surrogate pair.
+ * Encodes one raw name as one path segment (appliance-api.md, "URLs"): percent-encoded UTF-8 with a leading dot as `%2E`. Errors:
+ * `BAD_INPUT` for half a surrogate pair.
  */
 export function encodeSegment(name: string): string {
   const encoded = encode(name);
   return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
 }
 
-/** The same for a name or value that may not stand at the beginning of a segment, such as a query value. */
+/** Encodes a name or value that never begins a segment, such as a query value. */
 function encode(text: string): string {
   if (!text.isWellFormed()) throw badInput('A name holds half of a Unicode character: check where it was cut.');
   return encodeURIComponent(text).replace(NOT_LITERAL, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Template tag for fixed paths: every value between the braces becomes one encoded segment. */
+/** Template tag for fixed paths: every value becomes one encoded segment. Errors: `BAD_INPUT` for an empty name, `.` and `..`. */
 export function encodedPath(literals: TemplateStringsArray, ...names: string[]): string {
   let path = literals[0] ?? '';
   names.forEach((name, index) => {
@@ -39,7 +39,7 @@ export function encodedPath(literals: TemplateStringsArray, ...names: string[]):
   return path;
 }
 
-/** The query string, `''` when there is nothing in it. Keys and values are encoded once. */
+/** Returns the query string with `?`, or `''` for an empty query. Keys and values are encoded once. */
 export function encodeQuery(query: Query | undefined): string {
   if (!query) return '';
   const parts = Object.entries(query).map(([key, value]) => (value === true ? encode(key) : `${encode(key)}=${encode(value)}`));
@@ -47,17 +47,17 @@ export function encodeQuery(query: Query | undefined): string {
 }
 
 /**
- * The path of a configuration resource, from one of the contract's three forms (Mustache tags are expanded before, by
- * `expandTags`): text, an `href` of the appliance, or an array of raw segments. The answer begins with `/api/v1/configuration`.
- * `prefix` is the path of the base URL, which an href may carry. Errors: `BAD_INPUT` naming what is wrong.
+ * Converts one of the contract's three forms of a path to a path below `/api/v1/configuration`: text, an `href` of the appliance, or an
+ * array of raw segments. `expandPathTags` expands Mustache tags before. An href may contain `prefix`, the path of the base URL. Errors:
+ * `BAD_INPUT` naming the fault.
  */
 export function toConfigurationPath(path: string | readonly string[], prefix = ''): string {
   return resolveBelow(CONFIGURATION_ROOT, path, prefix);
 }
 
 /**
- * The same for any path of the interface; the answer begins with `/api/v1/`. Errors: `BAD_INPUT`, also for one that an appliance,
- * however it reads addresses, could take for a login: that would hand out a key.
+ * Like `toConfigurationPath`, for any path below `/api/v1/`. Errors: `BAD_INPUT`, also for a path that any server could read as a login,
+ * because its response would contain a key.
  */
 export function toApiPath(path: string | readonly string[], prefix = ''): string {
   const fullPath = resolveBelow(API_ROOT, path, prefix);
@@ -67,10 +67,10 @@ export function toApiPath(path: string | readonly string[], prefix = ''): string
   return fullPath;
 }
 
-/** What servers cut off a segment: its parameters, and what stands behind a control character such as NUL. */
+/** Parts of a segment that servers cut off: its parameters, and everything after a control character such as NUL. */
 const PARAMETERS = /;|(?![\t-\r])\p{Cc}/u;
 
-/** Read as laxly as any server might: escapes of escapes, either slash, dots, parameters of segments, either case. */
+/** Reads a path as leniently as any server might: nested escapes, both slashes, dots, segment parameters, any case. */
 function isLoginPath(path: string): boolean {
   const names: string[] = [];
   for (const segment of decodeRepeatedly(path).toLowerCase().split(/[/\\]/)) {
@@ -84,7 +84,7 @@ function isLoginPath(path: string): boolean {
 function decodeRepeatedly(path: string): string {
   let text = path;
   for (let times = 0; times < 8 && text.includes('%'); times++) {
-    // What is no UTF-8 stays as it is.
+    // Invalid UTF-8 becomes replacement characters, which match no login.
     text = text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'));
   }
   return text;
@@ -112,13 +112,13 @@ function resolveBelow(root: string, path: string | readonly string[], prefix: st
     .join('')}${trailing}`;
 }
 
-/** An href is host-absolute, with or without the base URL's own path; anything else counts from the root. */
+/** An href is host-absolute, with or without the path of the base URL. Any other text counts from the root. */
 function stripRoot(root: string, path: string, prefix: string): string {
   for (const start of prefix ? [prefix + root, root] : [root]) {
     if (path === start) return '';
     if (path.startsWith(`${start}/`)) return path.slice(start.length);
   }
-  // Below another path it is the href of another appliance.
+  // An href with another prefix belongs to another appliance.
   if (/(^|\/)api\/v1(\/|$)/.test(path)) {
     throw badInput(safeMessage`path leaves ${trusted(root)}: it has to lie below that.`);
   }
@@ -132,13 +132,13 @@ function encodeRawSegment(name: unknown): string {
   return encodeSegment(text);
 }
 
-/** A segment of text: valid `%XX` is kept, every other character that may not stand literally is encoded. */
+/** Encodes a segment of text: a valid `%XX` stays, other characters that may not stand literally are encoded. */
 function encodeTextSegment(segment: string): string {
   const pieces = segment.split(/(%[0-9A-Fa-f]{2})/);
   const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encode(piece))).join('');
   const decoded = decode(encoded);
   assertNoDotSegment(decoded, segment);
-  // A server may take an encoded slash for one.
+  // A server may take an encoded slash for a real one.
   for (const part of decoded.split(/[/\\]/)) if (isDotSegment(part)) assertNoDotSegment(part, segment);
   return encoded.startsWith('.') ? `%2E${encoded.slice(1)}` : encoded;
 }
@@ -151,7 +151,7 @@ function decode(encoded: string): string {
   }
 }
 
-/** Empty, `.` and `..` never reach a request: the first loses a level, the others leave it. */
+/** Refuses an empty segment, `.` and `..`: the first loses a level, the others leave the tree. */
 function assertNoDotSegment(name: string, displayName: string): void {
   if (name === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
   if (isDotSegment(name)) throw badInput(safeMessage`path has the segment "${displayName}", which would lead to another place.`);
@@ -162,9 +162,9 @@ function isDotSegment(name: string): boolean {
 }
 
 /**
- * Expands `{{tags}}` of a path that the flow's author typed: each becomes one encoded raw segment (contract, "Paths of
- * the configuration tree"). Only plain tags: what a section or an unescaped tag yields cannot be told from path syntax.
- * Errors: `BAD_INPUT` for such tags and for a tag that yields nothing, or no text or number.
+ * Expands the `{{tags}}` in a path from the dialog: each value becomes one encoded raw segment (contract, "Paths of the configuration
+ * tree"). Only plain tags are allowed, because the output of a section or an unescaped tag could change the path. Errors: `BAD_INPUT` for
+ * other tags and for a value that is not text or a number.
  */
 export function expandPathTags(template: string, view: object): string {
   for (const [type, name] of parseTemplate(template)) {
@@ -179,7 +179,7 @@ export function expandPathTags(template: string, view: object): string {
     if (typeof value !== 'string' && typeof value !== 'number')
       throw badInput(safeMessage`path needs text in {{${trusted(name)}}}, not ${trusted(describeKind(value))}.`);
   }
-  // The text form keeps valid escapes, so what is encoded here is not encoded again; dots are looked at there.
+  // `toConfigurationPath` keeps valid escapes, so it does not encode these values again. It also checks for dots.
   return mustache.render(template, view, {}, { escape: (value: unknown) => encode(String(value)) });
 }
 

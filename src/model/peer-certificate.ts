@@ -1,4 +1,4 @@
-/** One certificate of a chain. Times are ISO 8601; `days` are whole ones that are left, below 0 once it has expired. */
+/** One certificate of a chain. Times are ISO 8601; `days` counts whole days left and is negative after expiry. */
 export interface CertificateInfo {
   readonly subject: string;
   readonly issuer: string;
@@ -9,11 +9,11 @@ export interface CertificateInfo {
   readonly fingerprint256: string;
 }
 
-/** What a TLS handshake showed: the certificate itself, and the chain that begins with it. */
+/** The certificate of a TLS handshake and the chain that begins with it. */
 export interface PeerCertificateInfo extends CertificateInfo {
-  /** Host names and addresses that it is for. */
+  /** Host names and addresses in the certificate. */
   readonly names: readonly string[];
-  /** Whether it would be believed, with the TLS configuration of the appliance. */
+  /** Whether the TLS configuration of the appliance trusts it. */
   readonly trusted: boolean;
   readonly chain: readonly CertificateInfo[];
 }

@@ -8,18 +8,18 @@ interface StoredEntry {
   readonly expires: number;
 }
 
-/** More than any flow needs; beyond it, the quarter that was written longest ago is forgotten. */
+/** More than any flow needs. Above it, the oldest quarter is removed. */
 const MAX_ENTRIES = 10_000;
 
-/** Coordination within one process, in memory: a redeploy keeps it, a restart does not. */
+/** Coordination within one process, in memory. It survives a redeploy but not a restart. */
 export class ProcessCoordination implements Coordination {
-  /** The keys that are held, each with those who wait for it, in order. */
+  /** The held keys, each with its waiters in order. */
   readonly #held = new Map<string, Set<() => void>>();
   readonly #entries = new Map<string, StoredEntry>();
   readonly #now: () => number;
   #removeExpiredAt = 64;
 
-  /** `now` in milliseconds; by default a clock that nobody can set. */
+  /** `now` returns milliseconds; the default is a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -42,7 +42,7 @@ export class ProcessCoordination implements Coordination {
     return Promise.resolve();
   }
 
-  /** At once: nothing comes between reading and writing. What `change` throws is a rejection. */
+  /** Synchronous, so nothing can run between reading and writing. An error of `change` becomes a rejection. */
   update(
     key: string,
     change: (present: CoordinationValue | undefined) => CoordinationValue | undefined,
@@ -56,12 +56,12 @@ export class ProcessCoordination implements Coordination {
     });
   }
 
-  /** As if the process had just started: forgets everything that is remembered. What is held stays held. */
+  /** Forgets all values, as after a restart. Held keys stay held. */
   clear(): void {
     this.#entries.clear();
   }
 
-  /** How much is kept: keys that are held, and entries, those included whose time is over but which nobody has swept up yet. */
+  /** Number of held keys and of stored values, including expired ones that are not removed yet. */
   get size(): { held: number; entries: number } {
     return { held: this.#held.size, entries: this.#entries.size };
   }
@@ -95,13 +95,13 @@ export class ProcessCoordination implements Coordination {
   }
 
   #write(key: string, value: CoordinationValue, ttlMs: number): void {
-    // Anew at the end: the map is in the order of writing.
+    // Deleting first moves the key to the end: the map is in the order of writing.
     this.#entries.delete(key);
     if (this.#entries.size >= this.#removeExpiredAt) this.#removeExpired();
     this.#entries.set(key, { json: JSON.stringify(value), expires: this.#now() + ttlMs });
   }
 
-  /** When as many have come as were there only, so that it costs each write next to nothing. */
+  /** Runs only after the number of entries has doubled, so that it costs each write next to nothing. */
   #removeExpired(): void {
     const now = this.#now();
     for (const [key, { expires }] of this.#entries) if (expires <= now) this.#entries.delete(key);
@@ -133,5 +133,5 @@ function createAbortError(message = 'Cancelled while it waited for its turn.'): 
   return new GatewayError('ABORTED', trusted(message), { sent: false });
 }
 
-/** The one that all gateways of this process share, unless they are given another. */
+/** The default, shared by all gateways of this process. */
 export const processCoordination = new ProcessCoordination();

@@ -1,7 +1,10 @@
 import type { JsonObject } from './json';
 import type { CheckedSettings } from './settings';
 
-/** Settings as anybody may see them: neither secrets nor names, addresses, accounts, serial numbers and places; of those, whether they are there. */
+/**
+ * Settings for a support bundle: without secrets, names, addresses, accounts, serial numbers and paths. For those it reports whether they
+ * are set.
+ */
 export function redactSettings(settings: CheckedSettings): JsonObject {
   const { origin, prefix, login, secondFactor, tls, proxy, timeout, transferTimeout, connections, permissions, rate, waiting } = settings;
   const { protocol, port } = new URL(origin);

@@ -6,56 +6,59 @@ import { findSecrets, isSecretKey, maskSecretValue, parseNestedJson, type Secret
 import { SafeMessage } from './safe-message';
 import { decodedViews } from './decoded-views';
 
-/** Stands where a secret would. */
+/** Replaces a secret. */
 export const MASK = '••••';
 
-/** Of a longer one its beginning is looked for, and all behind that is masked: a certificate must not cost megabytes of search. */
+/**
+ * For a longer secret only its beginning is searched, and everything after a match is masked. A certificate must not cost megabytes of
+ * search.
+ */
 const MAX_WHOLE_SECRET_LENGTH = 512;
-/** So much of it: appliances that quote what they refuse cut it short. */
+/** Length of that beginning. It is short because appliances shorten what they quote. */
 const HEAD_LENGTH = 64;
-/** No call has more secrets; of one that has, nothing is shown. */
+/** A call with more secrets than this is masked completely. */
 const MAX_SECRETS = 20_000;
-/** No document is nested deeper; what is, is not shown. */
+/** A value nested deeper than this is masked. */
 const MAX_DEPTH = 200;
-/** A path, and what in one is likely to be a word of the interface: a gap in a text that everybody knows would tell the secret. */
+/** In a path, a match that looks like a word of the interface stays visible: a gap in a known text would reveal the secret. */
 const PATH = /^\/\S*$/;
 const WORD = /^[a-z-]{1,15}$/;
 
-/** What is looked for: texts that end where they end, and beginnings of longer ones. */
+/** Complete texts, and beginnings of longer ones. */
 interface SecretSearches {
   readonly complete: MultiStringSearch;
   readonly prefixes: MultiStringSearch;
 }
 
 /**
- * Takes secrets out of what comes from outside, in every form in which one could come back: as it is, escaped in whatever way,
- * as base64 and as half of a Basic credential. Appliances quote what they refuse, so their messages pass through here.
- * Nothing here throws: what cannot be masked in part is masked whole, and no outcome depends on it.
+ * Masks secrets in text from outside, in every form in which they could return: literal, escaped, as base64 and as part of a Basic
+ * credential. Appliances quote what they refuse, so their messages pass through here. It never throws: what cannot be masked in part is
+ * masked completely, and no outcome depends on it.
  */
 export class Redactor {
   readonly #permanent: SecretValue[] = [];
-  /** Keys and codes come and go for as long as the process lives: only the latest are worth remembering. */
+  /** API keys and codes change for as long as the process lives, so only the latest ones are kept. */
   readonly #temporary: SecretValue[][] = [];
   #secretSearches: SecretSearches | undefined;
-  /** Whose secrets are masked too, also those that it learns later. */
+  /** A redactor whose secrets are masked too, including those added later. */
   #parent: Redactor | undefined;
   #masksEverything = false;
 
-  /** Remembers secrets of the configuration; empty ones are no secret. */
+  /** Adds secrets of the settings. Empty values are ignored. */
   add(...secrets: (SecretValue | undefined)[]): this {
     for (const secret of secrets) if (secret !== undefined && secret.length > 0) this.#permanent.push(secret);
     this.#secretSearches = undefined;
     return this;
   }
 
-  /** Remembers a key or a code until some later ones have come. */
+  /** Adds a key or a code until eight later ones have come. */
   addTemporary(...secrets: string[]): void {
     this.#temporary.push(secrets);
     if (this.#temporary.length > 8) this.#temporary.shift();
     this.#secretSearches = undefined;
   }
 
-  /** Another one that masks these too; for the secrets of one call. */
+  /** Returns a redactor that masks `secrets` too, or this one when there are none. */
   with(secrets: Iterable<SecretValue>): Redactor {
     const combined = new Redactor();
     combined.#parent = this;
@@ -63,13 +66,13 @@ export class Redactor {
       for (const secret of secrets) combined.add(secret);
       combined.#masksEverything = combined.#permanent.length > MAX_SECRETS;
     } catch {
-      // An input that cannot even be looked through, such as one with a getter that throws: nothing of it is shown.
+      // The input cannot be read, for example because of a getter that throws: mask everything.
       combined.#masksEverything = true;
     }
     return combined.#masksEverything || combined.#permanent.length > 0 ? combined : this;
   }
 
-  /** A text from outside. One that has nothing to hide comes back as it is. */
+  /** Masks a text from outside. A text without secrets is returned unchanged. */
   text(text: string): string {
     try {
       if (text === '') return text;
@@ -79,17 +82,17 @@ export class Redactor {
     }
   }
 
-  /** A sentence of ours: masked is what stands in it from outside. */
+  /** Masks the untrusted parts of a message. */
   safeMessage(message: SafeMessage): string {
     return message.text((outside) => this.text(outside));
   }
 
-  /** The sentence of an error. */
+  /** The masked message of an error. */
   message(error: GatewayError): string {
     return this.safeMessage(error.safeMessage);
   }
 
-  /** The same for every text inside a JSON value, and all that stands under a secret's name; the value itself is left alone. */
+  /** Masks every text inside a JSON value and every value under a secret name. It never changes `value`. */
   value<T>(value: T): T {
     try {
       return this.#redactValue(value, 0) as T;
@@ -112,7 +115,7 @@ export class Redactor {
     return Object.fromEntries(entries);
   }
 
-  /** A text that is JSON, with what stands in it under a secret's name masked; another one, or one without such names, as it is. */
+  /** Masks values under secret names in a text that is JSON. Other texts are returned unchanged. */
   #redactJsonText(text: string, depth: number): string {
     const value = parseNestedJson(text);
     if (value === undefined) return text;
@@ -120,7 +123,7 @@ export class Redactor {
       const shown = JSON.stringify(this.#redactValue(value, depth + 1));
       return shown === JSON.stringify(value) ? text : shown;
     } catch {
-      // Nested too deep to be written down again.
+      // The value is nested too deep to be serialized.
       return MASK;
     }
   }
@@ -165,10 +168,7 @@ export class Redactor {
   }
 }
 
-/**
- * A JSON value as it may be kept and shown: what stands under a secret's name in it, or in what came with it, is masked wherever it is
- * repeated.
- */
+/** Masks a JSON value for storage or display: values under secret names in it or in `context` are masked wherever they occur. */
 export function redactSecrets<T>(value: T, context?: unknown): T {
   return new Redactor().with(findSecrets([value, context])).value(value);
 }
@@ -180,7 +180,7 @@ function maskSpans(text: string, spans: Span[]): string {
   let at = 0;
   for (const [start, end] of spans) {
     if (end <= at) continue;
-    // What overlaps is one gap.
+    // Overlapping matches make one gap.
     if (start >= at) shown.push(text.slice(at, start), MASK);
     at = end;
   }
@@ -188,14 +188,14 @@ function maskSpans(text: string, spans: Span[]): string {
   return shown.join('');
 }
 
-/** Not with half of a character at its end, which would be looked for as something else. */
+/** Does not cut a character in half, because half a character would match other text. */
 function takeHead(secret: SecretValue): SecretValue {
   if (typeof secret === 'string') return secret.slice(0, secret.slice(0, HEAD_LENGTH).isWellFormed() ? HEAD_LENGTH : HEAD_LENGTH - 1);
   const excess = [0, 1, 2, 3].find((cut) => isUtf8(secret.subarray(0, HEAD_LENGTH - cut))) ?? 0;
   return secret.subarray(0, HEAD_LENGTH - excess);
 }
 
-/** As it is, in hexadecimal digits and in base64, alone and inside of something longer; the rest is a matter of `viewsOf`. */
+/** The forms to search for: literal, hexadecimal and base64, alone and inside longer data. `decodedViews` handles escapes. */
 function listSearchForms(secret: SecretValue, isComplete: boolean): string[] {
   const text = typeof secret === 'string' ? secret : secret.toString('utf8');
   const wellFormed = text.toWellFormed();
@@ -205,20 +205,20 @@ function listSearchForms(secret: SecretValue, isComplete: boolean): string[] {
   return [text, wellFormed, ...alone, ...listBase64Fragments(bytes), ...listHexForms(bytes)];
 }
 
-/** Of a short one the digits stand in many a number and fingerprint. */
+/** The digits of a short secret occur in many numbers and fingerprints. */
 function listHexForms(bytes: Buffer): string[] {
   if (bytes.length < 4) return [];
   const digits = bytes.toString('hex');
   return [digits, digits.toUpperCase()];
 }
 
-/** What base64 of something longer, such as `user:password`, holds of a secret wherever it begins there. */
+/** The fragments that base64 of longer data, such as `user:password`, contains for each alignment of the secret. */
 function listBase64Fragments(bytes: Buffer): string[] {
-  // Of a short one too little is left to tell it from other text.
+  // The fragments of a short secret would match ordinary text.
   if (bytes.length < 6) return [];
   return [0, 1, 2].flatMap((before) => {
     const longer = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // Characters at both ends share their bits with the neighbours.
+    // The characters at both ends share bits with their neighbors.
     const inner = longer.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
     return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });

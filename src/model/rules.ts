@@ -1,24 +1,22 @@
-/*
- * Rules that the dialogs in the browser apply as well as the library: one place for each. Nothing here may need Node.js, or import what does.
- */
+/* Rules that the dialogs in the browser share with the library. This file must not need Node.js or import a module that does. */
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 export type UrlFault = 'missing' | 'invalid' | 'credentials' | 'query' | 'http' | 'protocol';
 
-/** What is wrong with a base URL, or undefined. */
+/** Finds the fault of a base URL; undefined when it is valid. */
 export function findUrlFault(text: string): UrlFault | undefined {
   if (text === '') return 'missing';
   if (!URL.canParse(text)) return 'invalid';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'protocol';
   if (url.username || url.password) return 'credentials';
-  // Of a lone ? or # the URL itself tells nothing.
+  // The URL object does not report a lone ? or #.
   if (/[?#]/.test(text)) return 'query';
   return url.protocol === 'https:' || LOOPBACK.test(url.hostname) ? undefined : 'http';
 }
 
-/** Longer ones would overflow the timer: `setTimeout` turns more than 2^31 ms into 1 ms. */
+/** `setTimeout` turns more than 2^31 ms into 1 ms. */
 export const MAX_TIMEOUT_SECONDS = 86_400;
 export const MAX_CONNECTIONS = 256;
 
@@ -34,7 +32,7 @@ export const MIN_RATE = 0.01;
 export const MAX_RATE = 10_000;
 export const MAX_WAITING = 1_000_000;
 
-/** Requests a second; less than one is possible. */
+/** Requests per second; fractions are allowed. */
 export function isValidRate(value: number): boolean {
   return value >= MIN_RATE && value <= MAX_RATE;
 }
@@ -43,7 +41,7 @@ export function isValidWaiting(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= MAX_WAITING;
 }
 
-/** The serial numbers and machine ids that a pin allows, in one case. */
+/** The serial numbers and machine ids of a pin, in upper case. */
 export function parsePins(pin: string): string[] {
   return pin
     .toUpperCase()
@@ -51,7 +49,7 @@ export function parsePins(pin: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** What an appliance node lets through. */
+/** What an appliance node allows. */
 export const PERMISSIONS = ['full', 'no-destroy', 'read-only'] as const;
 export type Permissions = (typeof PERMISSIONS)[number];
 
@@ -59,13 +57,13 @@ function isCount(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 1;
 }
 
-/** Whether a number is outside of what its field takes. */
+/** Whether a number is outside the range of its field. */
 export function isOutOfRange(range: 'count' | 'positive' | undefined, value: unknown): boolean {
   if (range === 'count') return !isCount(value);
   return range === 'positive' && !((value as number) > 0);
 }
 
-/** The credentials that a login needs; the rest may be there and is not used. */
+/** The credentials that a login needs. Other credentials are ignored. */
 export function requiredCredentials(login: unknown, secondFactor: unknown): readonly string[] {
   if (login === 'key') return ['apiKey'];
   const second: Readonly<Record<string, string>> = { password: 'secondPassword', totp: 'totpSecret' };
@@ -78,12 +76,12 @@ export function hasColon(username: string | undefined): boolean {
   return username?.includes(':') === true;
 }
 
-/** What a text of a field can be asked to be. */
+/** The formats of a text field. */
 export type TextRule = 'ipv4' | 'netmask' | 'address' | 'host' | 'mask' | 'amount';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Ones from the left and zeros from there on; not zeros only, which would be every address. */
+/** Ones followed by zeros. Zeros alone would match every address. */
 function isNetmask(text: string): boolean {
   if (!IPV4.test(text)) return false;
   const bits = text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
@@ -91,16 +89,16 @@ function isNetmask(text: string): boolean {
 }
 
 const isIPv6 = (text: string): boolean => /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]`);
-/** A name or an address; what looks like an address has to be one. */
+/** A host name or an address. Text that looks like an address must be a valid one. */
 function isHost(text: string): boolean {
   if (/^[\d.]*$/.test(text)) return IPV4.test(text);
   return text.includes(':') ? isIPv6(text) : !/[\s/@?#\\]/.test(text);
 }
 
-/** A length such as 24 or 64, as some releases want it. */
+/** A prefix length such as 24 or 64, which some releases expect. */
 const isLength = (text: string): boolean => /^[1-9]\d{0,2}$/.test(text) && Number(text) <= 128;
 
-/** `10%`, `0.5 %`: a share of all, in percent; undefined for what is none. */
+/** Parses `10%` or `0.5 %` to a percentage; undefined for other texts. */
 export function parsePercentage(text: string): number | undefined {
   const [, digits] = /^(\d{1,3}(?:\.\d{1,6})?) ?%$/.exec(text.trim()) ?? [];
   const share = Number(digits);

@@ -1,4 +1,4 @@
-/** What may stand in a sentence: a text is from outside, a number and another sentence (also that of an error) are ours. */
+/** A part of a message: a text is untrusted; a number, another message and an error are trusted. */
 type MessagePart = string | number | SafeMessage | { readonly safeMessage: SafeMessage };
 
 interface MessagePiece {
@@ -7,8 +7,8 @@ interface MessagePiece {
 }
 
 /**
- * A sentence of ours, in which what came from outside is still told apart: secrets are masked in that alone. Masked as a whole it
- * would lose words of its own to a password such as `no`, and whoever knows the sentence would read the password off the gap.
+ * A message that knows which of its parts come from outside. Only those are masked: a password such as `no` would otherwise mask our own
+ * words, and the gap would reveal it.
  */
 export class SafeMessage {
   readonly #pieces: readonly MessagePiece[];
@@ -17,7 +17,7 @@ export class SafeMessage {
     this.#pieces = pieces;
   }
 
-  /** The text, with `mask` applied to what is from outside. */
+  /** The text, with `mask` applied to the untrusted parts. */
   text(mask: (untrusted: string) => string = (untrusted) => untrusted): string {
     return this.#pieces.map(({ text, isUntrusted }) => (isUntrusted ? mask(text) : text)).join('');
   }
@@ -39,17 +39,17 @@ export class SafeMessage {
   }
 }
 
-/** Template tag for what people read: the words of the template are ours, every text between braces is from outside. */
+/** Template tag for messages: the literals are trusted, every text between braces is untrusted. */
 export function safeMessage(literals: TemplateStringsArray, ...parts: MessagePart[]): SafeMessage {
   return SafeMessage.fromParts(literals, parts);
 }
 
-/** A text that is ours although it is in a variable: a word from a table, a field's name, the address that was configured. */
+/** Marks a variable text as trusted: a word from a table, a field name, the configured address. */
 export function trusted(text: string): SafeMessage {
   return new SafeMessage([{ text, isUntrusted: false }]);
 }
 
-/** Several with the same words between them, such as the names that there are. */
+/** Joins parts, such as a list of names, with a trusted separator. */
 export function joinMessageParts(parts: readonly MessagePart[], separator: string): SafeMessage {
   const literals = parts.map((_, index) => (index === 0 ? '' : separator));
   return SafeMessage.fromParts(literals, parts);

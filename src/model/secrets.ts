@@ -2,21 +2,21 @@ import type { JsonObject } from './json';
 import type { Query } from './request';
 import type { Fields } from './operation';
 
-/** A secret as it was given. */
+/** A secret in its original form. */
 export type SecretValue = string | Buffer;
 
 const SECRET_WORDS =
   'pass(?:word|phrase|wd|code)|pwd|secret|psk|token|community(?:-string)?|(?:pre-?shared|shared|private|api|access|secret)-?key';
-// `password-cleartext`, `cluster-password`, `sharedSecret`, `api_key`, `password-hash-2`; not `change-password-at-signin`.
+// Matches `password-cleartext`, `cluster-password`, `sharedSecret`, `api_key` and `password-hash-2`, but not `change-password-at-signin`.
 const SECRET_NAME = new RegExp(`(?:^|-)(?:${SECRET_WORDS})s?(?:-(?:cleartext|plaintext|encrypted|hash|hashed|text|value))?-?[0-9]{0,3}$`);
-/** Names are short; of one that is not, its end tells. */
+/** Names are short. For a longer one, its end decides. */
 const MAX_NAME_LENGTH = 100;
-/** What says of a pair of name and value which one it is. */
+/** Properties that hold the name in a pair of name and value. */
 const PAIR_NAMES = ['name', 'key', 'attribute', 'field'];
-/** In an object below a secret's name, what is shorter is a switch or a count rather than a secret. */
+/** Inside an object under a secret name, a shorter text is more likely a flag or a count. */
 const MIN_NESTED_SECRET_LENGTH = 4;
 
-/** Whether what stands under this name is a secret, however the name is written (appliance-api.md, "Resources and their fields"). */
+/** Whether the value under this name is a secret, in any spelling of the name (appliance-api.md, "Resources and their fields"). */
 export function isSecretName(name: string): boolean {
   const dashed = name
     .slice(-MAX_NAME_LENGTH)
@@ -25,7 +25,7 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(dashed);
 }
 
-/** Whether an object is a pair that names a secret: `{ name: 'shared-secret', value: … }`. */
+/** Whether an object is a pair with a secret name: `{ name: 'shared-secret', value: … }`. */
 export function isSecretPair(pair: JsonObject): boolean {
   return PAIR_NAMES.some((key) => typeof pair[key] === 'string' && isSecretName(pair[key]));
 }
@@ -40,7 +40,7 @@ export function maskSecretValue(secret: unknown, mask: string): unknown {
   return secret === '' || secret === null || secret === undefined || typeof secret === 'boolean' ? secret : mask;
 }
 
-/** The texts that stand under a secret's name somewhere in a body, also in JSON that is a text there. It may hold itself. */
+/** Yields the texts under secret names anywhere in a body, also in JSON inside a text. The body may be circular. */
 export function* findSecrets(body: unknown): Generator<SecretValue> {
   const seen = new Set<unknown>();
   const open: unknown[] = [body];
@@ -63,7 +63,7 @@ export function* findSecrets(body: unknown): Generator<SecretValue> {
 
 const canHoldSecret = (value: unknown): boolean => typeof value === 'object' || typeof value === 'string';
 
-/** What an object, a list or a text that is written down as JSON stands for; undefined for every other text. */
+/** Parses a text that is a JSON object, array or string; undefined for other texts. */
 export function parseNestedJson(text: string): unknown {
   if (!/^\s*[{["]/.test(text)) return undefined;
   try {
@@ -73,7 +73,7 @@ export function parseNestedJson(text: string): unknown {
   }
 }
 
-/** A query as it may be shown: what stands under a secret's name in it is masked. */
+/** Masks the values under secret names in a query. */
 export function redactQuery<Q extends Query | string>(query: Q, mask: string): Q {
   if (typeof query !== 'string') {
     const redacted = Object.entries(query).map(([name, value]): [string, true | string] => [name, isSecretName(name) ? mask : value]);
@@ -86,7 +86,7 @@ export function redactQuery<Q extends Query | string>(query: Q, mask: string): Q
   return redacted.join('&') as Q;
 }
 
-/** The texts of a value that is secret as a whole, numbers among them. */
+/** Yields the texts and numbers of a value that is secret as a whole. */
 export function* listLeafTexts(value: unknown): Generator<SecretValue> {
   const seen = new Set<unknown>();
   const open: { value: unknown; inner: boolean }[] = [{ value, inner: false }];
@@ -95,7 +95,7 @@ export function* listLeafTexts(value: unknown): Generator<SecretValue> {
     if (Buffer.isBuffer(value)) yield value;
     else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
       const text = String(value);
-      // A switch such as `allow-password` is none, and every other one would be masked with it.
+      // A flag such as `allow-password` is not a secret; masking it would mask every other `true`.
       if (text !== 'true' && text !== 'false' && (!inner || text.length >= MIN_NESTED_SECRET_LENGTH)) yield text;
     } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
       seen.add(value);
@@ -104,7 +104,7 @@ export function* listLeafTexts(value: unknown): Generator<SecretValue> {
   }
 }
 
-/** One part of a query or a form, as it is written. */
+/** One part of a query or a form, still encoded. */
 function parsePair(part: string): { name: string; value: string } | undefined {
   const at = part.indexOf('=');
   return at < 0 ? undefined : { name: part.slice(0, at), value: part.slice(at + 1) };
@@ -118,7 +118,7 @@ function decodeUriOrKeep(text: string): string {
   }
 }
 
-/** The secrets of a query or a body that may be text as well: JSON, or the pairs of a form. */
+/** Yields the secrets of a query or body that may be text: JSON or the pairs of a form. */
 function* findContentSecrets(content: unknown): Generator<SecretValue> {
   const text = Buffer.isBuffer(content) ? content.toString('utf8') : content;
   yield* findSecrets(text);
@@ -129,11 +129,11 @@ function* findPairSecrets(part: string): Generator<SecretValue> {
   const pair = parsePair(part);
   if (!pair || !isSecretName(decodeUriOrKeep(pair.name))) return;
   const { value } = pair;
-  // A form writes a space as a plus; a line of settings has some around its sign.
+  // A form encodes a space as a plus; a line of settings may have spaces around the sign.
   yield* new Set([value, value.trim(), decodeUriOrKeep(value), decodeUriOrKeep(value.replaceAll('+', ' '))]);
 }
 
-/** The secrets of one call's input: what its secret fields hold, and what stands under a secret's name anywhere else. */
+/** Yields the secrets of one run's input: the values of secret fields, and values under secret names in other fields. */
 export function* findInputSecrets(fields: Fields | undefined, input: Readonly<Record<string, unknown>>): Generator<SecretValue> {
   for (const name in fields) {
     const value = input[name];

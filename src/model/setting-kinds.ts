@@ -1,13 +1,13 @@
 import type { Settings } from './settings';
 
-/** Settings that log in: they are kept apart from all others, as credentials. */
+/** Settings for the login. They are stored as credentials, apart from all others. */
 export const CREDENTIAL_NAMES = ['username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'] as const;
 export type CredentialName = (typeof CREDENTIAL_NAMES)[number];
 
-/** Settings that are one text, number or truth value: what can stand in a cell of a table. */
+/** Settings that are one text, number or boolean and fit into a table cell. */
 export type PlainSetting = Exclude<keyof Settings, CredentialName | 'tls' | 'proxy'>;
 
-/** All of them, and what each is: a setting that is missing here does not compile. */
+/** The kind of each plain setting. A missing setting does not compile. */
 export const SETTING_KINDS = {
   name: 'text',
   url: 'text',

@@ -1,6 +1,6 @@
 import type { Settings } from './settings';
 
-/** Everything in the settings that nobody may see, in the forms in which it is sent. */
+/** All secrets of the settings, in the forms in which they are sent. */
 export function listSettingsSecrets(settings: Settings): (string | undefined)[] {
   const { username = '', password, secondUsername, secondPassword, totpSecret, apiKey, proxy, tls } = settings;
   const secrets = [password, secondPassword, totpSecret, apiKey, proxy?.password, tls?.passphrase];
@@ -12,7 +12,7 @@ export function listSettingsSecrets(settings: Settings): (string | undefined)[] 
   return secrets;
 }
 
-/** The password in a proxy's address, as it is sent. */
+/** The password in the address of a proxy, decoded. */
 function readUrlPassword(url: string): string {
   const { password } = new URL(url);
   try {

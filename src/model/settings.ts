@@ -20,110 +20,107 @@ import {
 import { parseTotpSecret } from './totp';
 import { trusted, safeMessage, type SafeMessage } from './safe-message';
 
-/** Seconds that one exchange may take, unless the settings say otherwise. */
+/** Default seconds for one exchange. */
 export const DEFAULT_TIMEOUT_SECONDS = 30;
 
-/**
- * How the appliance is trusted, and who we are to it: names and meanings are those of `tls.connect` and `tls.createSecureContext`.
- * Texts are PEM; `pfx` is PKCS#12.
- */
+/** TLS options. Names and meanings follow `tls.connect` and `tls.createSecureContext`. Texts are PEM; `pfx` is PKCS#12. */
 export interface TlsSettings {
-  /** Certificates of the authorities that may have signed that of the appliance. Default: those that come with Node.js. */
+  /** Certificates of the authorities that may sign the appliance's certificate. Default: those of Node.js. */
   ca?: string | Buffer | (string | Buffer)[];
-  /** Client certificate, with its chain. */
+  /** Client certificate with its chain. */
   cert?: string | Buffer;
   /** Private key of the client certificate. */
   key?: string | Buffer;
-  /** Client certificate and key in one, in place of `cert` and `key`. */
+  /** Client certificate and key in one file, in place of `cert` and `key`. */
   pfx?: string | Buffer;
-  /** Opens `key` or `pfx`. */
+  /** Passphrase of `key` or `pfx`. */
   passphrase?: string;
-  /** Name that the certificate of the appliance has to have. Default: the host of `url`. */
+  /** Expected name in the appliance's certificate. Default: the host of `url`. */
   servername?: string;
-  /** False: whoever answers is believed, and passwords go to them. Default: true. */
+  /** False: any certificate is accepted, and passwords go to any server that answers. Default: true. */
   rejectUnauthorized?: boolean;
-  /** Protocols offered by ALPN. Default: none; the library speaks HTTP/1.1. */
+  /** Protocols to offer with ALPN. Default: none; the library speaks HTTP/1.1. */
   ALPNProtocols?: string[];
 }
 
-/** An HTTP proxy that the connections go through, by CONNECT. */
+/** An HTTP proxy for all connections (CONNECT). */
 export interface ProxySettings {
   /** Address of the proxy, `http://` or `https://`. */
   url: string;
   /** Account at the proxy. Default: none. */
   username?: string;
   password?: string;
-  /** Hosts that are reached without it: `vpn.example.com`, `*.example.com`, `.example.com`, each with or without a port, or `*`. */
+  /** Hosts to reach directly: `vpn.example.com`, `*.example.com`, `.example.com`, each with an optional port, or `*`. */
   noproxy?: readonly string[];
 }
 
-/** Everything about one appliance. Names are those of the contract's section 3. Only `url` and what its login needs are required. */
+/** Settings of one appliance, named as in the contract's section 3. Required are `url` and what the login needs. */
 export interface Settings {
-  /** How results and errors call the appliance. Default: host and port of `url`. */
+  /** Name of the appliance in results and errors. Default: host and port of `url`. */
   name?: string;
-  /** Base URL, such as `https://vpn.example.com`; a path prefix is kept. `http:` is for loopback hosts only. */
+  /** Base URL, such as `https://vpn.example.com`, with an optional path. `http:` is for loopback hosts only. */
   url: string;
   /**
-   * How an API key is had: `realm` logs in with `realm`, `username` and `password`, `legacy` the same at `/api/v1/auth` without a
-   * realm, `key` takes `apiKey`. Default: `realm`.
+   * Source of the API key: `realm` logs in with `realm`, `username` and `password`; `legacy` logs in at `/api/v1/auth` without a realm;
+   * `key` uses `apiKey`. Default: `realm`.
    */
   login?: 'realm' | 'legacy' | 'key';
   /** Admin realm, such as `Admin Users`; required for `realm`. */
   realm?: string;
   /**
-   * What answers the second step of a `realm` login: nothing, `secondPassword`, a code computed from `totpSecret`, or whoever runs
-   * `login.resume`; with `flow` only `login.login` starts a login. Default: `none`.
+   * Answer to the second step of a `realm` login: none, `secondPassword`, a code from `totpSecret`, or `login.resume` in a flow. With
+   * `flow`, only `login.login` starts a login. Default: `none`.
    */
   secondFactor?: 'none' | 'password' | 'totp' | 'flow';
-  /** Administrator's account; required unless `login` is `key`. No colon. */
+  /** User name of the administrator, without a colon; required unless `login` is `key`. */
   username?: string;
-  /** Its password; required unless `login` is `key`. */
+  /** Password of `username`; required unless `login` is `key`. */
   password?: string;
-  /** Account of the second step. Default: `username`. */
+  /** User name of the second step. Default: `username`. */
   secondUsername?: string;
   /** Required for the second factor `password`. */
   secondPassword?: string;
-  /** Base32, or an `otpauth://` address; required for the second factor `totp`. */
+  /** Base32 text or an `otpauth://` address; required for the second factor `totp`. */
   totpSecret?: string;
-  /** Required for the login `key`. It cannot be renewed here: once it has expired, runs fail with `UNAUTHORIZED`. */
+  /** Required for the login `key`. The library cannot renew it: after it expires, runs fail with `UNAUTHORIZED`. */
   apiKey?: string;
-  /** Default: verified against the authorities that come with Node.js. */
+  /** Default: verified against the authorities of Node.js. */
   tls?: TlsSettings;
   /** Default: none. */
   proxy?: ProxySettings;
-  /** Seconds for one exchange, once it has a connection, up to 86,400. Default: 30. */
+  /** Seconds for one exchange, without the wait for a connection, up to 86,400. Default: 30. */
   timeout?: number;
-  /** The same for one import or export. Default: 600. */
+  /** Seconds for one import or export. Default: 600. */
   transferTimeout?: number;
-  /** Most simultaneous connections, 1 to 256. Default: 8. */
+  /** Maximum number of connections, 1 to 256. Default: 8. */
   connections?: number;
-  /** The word in `<vendor>-enforcer`. Default: found once from the `uac` configuration. */
+  /** The word in `<vendor>-enforcer`. Default: read once from the `uac` configuration. */
   vendor?: string;
-  /** The word in `exclude<Brand>Packages`. Default: found once from a session's record. */
+  /** The word in `exclude<Brand>Packages`. Default: read once from the record of a session. */
   brand?: string;
-  /** A folder in which every write is recorded, before it is sent and after. Default: none. */
+  /** Folder that records every write, before and after it is sent. Default: none. */
   journal?: string;
   /** Plan every write instead of sending it. Default: false. */
   dryRun?: boolean;
   /**
-   * Serial number or machine id of the appliance; several, separated by spaces or commas, where the members of a cluster share an address.
-   * Nothing is written to one that tells another. Default: none.
+   * Serial number or machine id of the appliance. Separate several with spaces or commas when cluster members share an address. Writes to
+   * another appliance fail. Default: none.
    */
   pin?: string;
   /**
-   * What may leave, whatever an operation asks: everything, nothing that ends, removes or replaces something, or no write at all.
-   * Default: `full`.
+   * What may be sent, whatever an operation asks: everything, nothing that ends, removes or replaces something, or no write. Default:
+   * `full`.
    */
   permissions?: Permissions;
-  /** Tells `onExchange` of each exchange. Default: false. */
+  /** Calls `onExchange` for each exchange. Default: false. */
   log?: boolean;
-  /** Most requests a second, logins among them; what is more waits. Default: no ceiling. */
+  /** Maximum requests per second, logins included; further requests wait. Default: no limit. */
   rate?: number;
-  /** Most runs that may wait beside those that the connections are busy with; what is more ends with `LIMIT`. Default: no ceiling. */
+  /** Maximum runs that wait while all connections are busy; further runs fail with `LIMIT`. Default: no limit. */
   waiting?: number;
 }
 
-/** Settings with defaults filled in and the base URL taken apart. */
+/** Settings with defaults and the base URL split into its parts. */
 export interface CheckedSettings extends Settings {
   name: string;
   login: 'realm' | 'legacy' | 'key';
@@ -145,10 +142,10 @@ const CREDENTIAL_DESCRIPTIONS = {
   apiKey: 'an API key',
 } as const;
 
-/** What is sent as it is, or looked for in what comes back. */
+/** Settings that must be text, because they are sent as they are or searched for in responses. */
 const TEXT_SETTINGS = ['realm', 'username', 'password', 'secondUsername', 'secondPassword', 'totpSecret', 'apiKey'] as const;
 
-/** Checks settings before anything is sent. Errors: `BAD_CONFIG` naming the property, what is wrong and what to do. */
+/** Checks settings before anything is sent. Errors: `BAD_CONFIG` naming the property, the fault and what to do. */
 export function checkSettings(settings: Settings): CheckedSettings {
   const { origin, pathname, host } = checkUrl(settings.url);
   const login = checkChoice('login', settings.login ?? 'realm', ['realm', 'legacy', 'key']);
@@ -197,7 +194,7 @@ function checkUrl(text: string | undefined = ''): URL {
   if (typeof text !== 'string') throw badConfig('url has to be text, for example https://vpn.example.com.');
   const fault = findUrlFault(text);
   if (fault === undefined) return new URL(text);
-  // Not quoted when it may hold a password.
+  // The URL is not quoted when it may hold a password.
   const quotedUrl = text.includes('@') ? '' : ` ${JSON.stringify(text)}`;
   throw badConfig(URL_FAULTS[fault](quotedUrl, URL.canParse(text) ? new URL(text).protocol : ''));
 }
@@ -208,7 +205,7 @@ function checkProxy(text: string): void {
     throw badConfig('proxy has no usable URL. Enter one such as http://proxy.example.com:3128.');
 }
 
-/** A part of a name in an address. */
+/** A word that becomes part of a name in a path. */
 function checkWord(property: string, value: string | undefined): void {
   if (value && !/^[A-Za-z0-9_-]+$/.test(value))
     throw badConfig(safeMessage`${trusted(property)} has to be one word of letters and digits.`);
@@ -221,7 +218,6 @@ function checkGuards({ pin, rate, waiting }: Settings): void {
   if (waiting !== undefined && !isValidWaiting(waiting)) throw badConfig(`waiting has to be a whole number from 0 to ${MAX_WAITING}.`);
 }
 
-/** Without those at its end. */
 function trimTrailingSlashes(path: string): string {
   let end = path.length;
   while (path[end - 1] === '/') end--;
@@ -252,7 +248,7 @@ function checkConnections(value: number | undefined): number {
   return value;
 }
 
-/** A plain text is ours. */
+/** A plain string counts as trusted. */
 function badConfig(message: string | SafeMessage): GatewayError {
   return new GatewayError('BAD_CONFIG', message);
 }

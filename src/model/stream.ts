@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { GatewayError } from './error';
 
-/** Holds up the answer that streams into a sink, lets it go on, or ends it. */
+/** Pauses, resumes or ends the response that streams into a sink. */
 export interface FlowControl {
   pause(): void;
   resume(): void;
@@ -9,29 +9,31 @@ export interface FlowControl {
 }
 
 export interface Sink {
-  /** It keeps all that it takes: that counts among the answers which are read whole. */
+  /** The sink keeps everything it receives, so it counts against the memory for responses. */
   readonly isBuffering?: boolean;
-  /** `total` is the content-length in bytes, where the appliance tells it. */
+  /** `total` is the content-length in bytes, if the appliance sends one. */
   start(total: number | undefined, flow: FlowControl): void;
-  /** The chunk is only good during the call. */
+  /** The chunk is valid only during the call. */
   write(chunk: Buffer): void;
 }
 
-/** Takes one answer as it streams in. After the exchange either `finish` or `discard` is called, `discard` also after a failed `finish`. */
+/**
+ * Receives one streaming response. After the exchange either `finish` or `discard` is called, and `discard` also after a failed `finish`.
+ */
 export interface Download<T> {
   readonly accept: string;
   readonly sink: Sink;
-  /** Resolves when everything is checked and in its place. */
+  /** Resolves after all checks, when the result is in place. */
   finish(): Promise<T>;
-  /** Leaves nothing behind. Never rejects. */
+  /** Removes everything. Never rejects. */
   discard(): Promise<void>;
 }
 
-/** One body on its way out. */
+/** One outgoing body. */
 export interface Upload {
   readonly body: Readable | Buffer;
-  /** Type and length of the body. */
+  /** Content type and length of the body. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Closes files, whatever became of the exchange; may be called at any time. */
+  /** Closes files after any outcome. It may be called at any time. */
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** For operations that have no words of their own. */
+/** Summaries of operations without their own texts. */
 export const SUMMARY_TEXTS = {
   done: '__title__: done.',
   found: '__title__: __n__ found.',
@@ -19,5 +19,5 @@ export const SUMMARY_TEXTS = {
 
 export type SummaryKey = keyof typeof SUMMARY_TEXTS;
 
-/** Words of an operation's own for some of these; `__field__` is a field of the input that is text and no secret, or a count in the data. */
+/** An operation's own summary texts. `__field__` stands for a text field of the input that is not secret, or for a count in the data. */
 export type SummaryTexts = Readonly<Partial<Record<SummaryKey, string>>>;

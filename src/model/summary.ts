@@ -4,35 +4,35 @@ import { isObject } from './json';
 import type { Operation } from './operation';
 import { SUMMARY_TEXTS, type SummaryKey } from './summary-texts';
 
-/** Puts a text into the reader's language, with values in place of `__name__`; `english` where there is none. */
+/** Translates a text and replaces each `__name__` with its value; uses `defaultText` when there is no translation. */
 export type Translate = (key: string, defaultText: string, values: Readonly<Record<string, number | string>>) => string;
 
-/** What there is to tell of a run. */
+/** Everything that a summary may mention. */
 export interface SummaryInput {
   /** Full name: `sessions.kill`. */
   readonly name: string;
   readonly operation: Operation | undefined;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Masks what is from outside. */
+  /** Masks text from outside. */
   readonly mask: (text: string) => string;
   readonly many: BulkResult | null | undefined;
-  /** Planned writes of a dry run. */
+  /** Number of planned writes of a dry run. */
   readonly plannedCount: number | undefined;
   readonly changed: boolean | null;
-  /** Records of a list, or parts that went out. */
+  /** Number of records in a list, or in all parts of a stream. */
   readonly foundCount: number | undefined;
-  /** What came of it. */
+  /** The data of the run. */
   readonly data?: unknown;
   readonly code?: ErrorCode;
 }
 
-/** What of that says what it is about. */
+/** The fields that make the title. */
 type TitleInput = Pick<SummaryInput, 'name' | 'operation' | 'input' | 'mask'>;
 
 export const defaultTranslate: Translate = (_key, text, values) =>
   text.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
 
-/** One sentence for people, of names and counts (contract, section 4). Pure. */
+/** Creates `envelope.summary`: one sentence with names and counts (contract, section 4). Pure. */
 export function createSummary(summaryInput: SummaryInput, translate: Translate): string {
   const { operation } = summaryInput;
   const catalogPrefix = getCatalogPrefix(summaryInput);
@@ -53,7 +53,7 @@ function getCatalogPrefix({ name }: Pick<SummaryInput, 'name'>): string {
   return `${area}.operation.${operationName}`;
 }
 
-/** The operation as people call it, and what it is about. */
+/** The translated label of the operation with its subject in parentheses. */
 export function createOperationTitle(titleInput: TitleInput, translate: Translate, { subject } = readInputTexts(titleInput)): string {
   const { name, operation } = titleInput;
   const label = operation ? translate(`${getCatalogPrefix(titleInput)}.label`, operation.label, {}) : name;
@@ -68,13 +68,13 @@ function renderSummary(
   if (plannedCount !== undefined)
     return plannedCount === 0 ? render('none') : render(plannedCount === 1 ? 'planned-one' : 'planned', { n: plannedCount });
   if (many) return many.total === 0 ? render('none') : renderBulkSummary(many, render, operation?.effect === 'destroy');
-  // The data of a write tells what stands there now, not what was looked for.
+  // The data of a write is the new state, not a search result.
   if (foundCount !== undefined && changed === null) return render(foundCount === 1 ? 'found-one' : 'found', { n: foundCount });
   if (isObject(data) && data['ok'] === false) return render('amiss');
   return render(changed === false ? 'unchanged' : 'done');
 }
 
-/** Numbers in the data, and how long its lists are. */
+/** Numbers in the data and the lengths of its lists. */
 function countNumbersAndLists(data: unknown): Record<string, number> {
   const counts: Record<string, number> = {};
   if (!isObject(data)) return counts;
@@ -85,7 +85,7 @@ function countNumbersAndLists(data: unknown): Record<string, number> {
   return counts;
 }
 
-/** What should end, or go, may have been gone already; what should be changed and is not there is a failure. */
+/** An item that should end or be removed may already be gone; an item that should be changed and is missing is a failure. */
 function renderBulkSummary(
   { total, ok, failed, results }: BulkResult,
   render: (key: SummaryKey, values?: Record<string, number | string>) => string,
@@ -98,7 +98,7 @@ function renderBulkSummary(
   return render('sentence', { parts: parts.join('') });
 }
 
-/** Texts of the input as people read them: short, in one line, secrets masked; and the one that the operation is about. */
+/** Texts of the input on one line, shortened and masked, and the one that the operation is about. */
 function readInputTexts({ operation, input, mask }: TitleInput): { fields: Record<string, string>; subject: string | undefined } {
   const fields: Record<string, string> = {};
   let subject: string | undefined;

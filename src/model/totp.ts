@@ -10,7 +10,7 @@ interface TotpParameters {
   algorithm: string;
 }
 
-/** The code of one time step. */
+/** Computes the code of one time step. */
 export function createTotpCode(key: Buffer, step: number, digits = 6, algorithm = 'sha1'): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -19,7 +19,7 @@ export function createTotpCode(key: Buffer, step: number, digits = 6, algorithm 
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** digits).padStart(digits, '0');
 }
 
-/** Reads a TOTP secret. Errors: `BAD_CONFIG` that does not quote it. */
+/** Parses a TOTP secret: base32 or an `otpauth://` address. Errors: `BAD_CONFIG` that does not quote the secret. */
 export function parseTotpSecret(secret: string): TotpParameters {
   if (!secret.startsWith('otpauth:')) return { key: decodeBase32(secret), digits: 6, period: 30, algorithm: 'sha1' };
   if (!URL.canParse(secret)) throw createUnreadableError();

@@ -1,6 +1,6 @@
 /**
- * Things under way that come and go by the thousand. A `Set` would do, but for the collector: it moves to a new table every few
- * additions, and each table that it leaves behind keeps alive what was in it until the next full collection.
+ * An unordered list with cheap removal. A `Set` reallocates its table every few additions, and each old table keeps its items alive until
+ * the next full collection.
  */
 export class UnorderedList<T extends { index: number }> {
   readonly items: T[] = [];
@@ -9,7 +9,7 @@ export class UnorderedList<T extends { index: number }> {
     item.index = this.items.push(item) - 1;
   }
 
-  /** Each thing once, and only one that is in it; its `index` is below 0 then. */
+  /** Removes an item that is in the list. Its `index` becomes negative. */
   delete(item: T): void {
     const last = this.items.pop();
     if (last && last !== item) {

@@ -8,18 +8,18 @@ import { isObject } from '../model/json';
 import type { FlowControl, Sink } from '../model/stream';
 import { readResultLists, assertNoErrors, assertNoNamedRefusal, assertSuccessStatus } from './reply';
 
-/** What is accepted where nobody knows what will come. */
+/** The Accept header when the kind of response is unknown. */
 export const ACCEPT_ANY_TYPE = 'application/json, */*;q=0.5';
-/** A message with more would not get far in Node-RED; exports and backups have operations of their own. */
+/** A larger message would not get far in Node-RED; exports and backups have their own operations. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 const BINARY_TYPE = /^(?:application\/(?:octet-stream|zip|gzip|x-|pdf|pkcs)|image\/|audio\/|video\/)/i;
-/** What a sign-in page begins with, and no answer of the interface. */
+/** The beginning of a sign-in page. The interface itself never answers with HTML. */
 const HTML_PAGE = /^\s*<(?:!doctype html|html)\b/i;
 
-/** One answer that may be anything: kept whole as it streams in, unless it is JSON, which the transport keeps. */
+/** Collects one response of any kind as it streams in. The transport collects JSON itself. */
 export class AnyResponse implements Sink {
-  /** What a write was answered beside its result, once it was read. */
+  /** The response to a write without its result lists, after it was read. */
   document: unknown;
   readonly isBuffering = true;
   #parts: Buffer[] = [];
@@ -40,7 +40,10 @@ export class AnyResponse implements Sink {
     }
   }
 
-  /** A document of JSON, else text, or a Buffer where it is neither. Errors: by status, of its result, `BAD_RESPONSE` for half of JSON. */
+  /**
+   * Returns a JSON document, else text, or a Buffer when it is neither. Errors: by status, by its result lists, `BAD_RESPONSE` for
+   * truncated JSON.
+   */
   readBody(reply: Reply): unknown {
     assertSuccessStatus(reply);
     const value = this.#value(reply);
@@ -48,7 +51,9 @@ export class AnyResponse implements Sink {
     return value;
   }
 
-  /** The same for a write: gives the lists of its result, and keeps what came beside it. A page is no answer to a write. */
+  /**
+   * Returns the result lists of a write and keeps the rest in `document`. Errors: as for `readBody`, and `BAD_RESPONSE` for an HTML page.
+   */
   readWriteResult(reply: Reply): ResultLists {
     assertSuccessStatus(reply);
     const value = this.#value(reply);

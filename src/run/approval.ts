@@ -9,32 +9,32 @@ import type { Request } from '../model/request';
 import { safeMessage } from '../model/safe-message';
 import type { WriteGate, PendingWrite } from './pending-write';
 
-/** What somebody is asked to approve: all that would be written, secrets masked. */
+/** The plan that somebody approves: all writes of the run, with secrets masked. */
 export interface Proposal {
   readonly operation: string;
   readonly appliance: string;
   /** One sentence for people. */
   readonly summary: string;
   readonly plan: readonly PlannedRequest[];
-  /** It does something that lasts, though it would send nothing now. */
+  /** The run has a lasting effect although it sends no write now. */
   readonly wouldChange?: boolean;
 }
 
-/** Who approved, as far as that is known, and when. */
+/** Who approved, if known, and when. */
 export interface ApprovalRecord {
   readonly by: string | null;
   readonly at: string;
 }
 
-/** Asked before anything is written. Resolves when the plan is approved; the error that it rejects with is the outcome of the run. */
+/** Called before anything is written. It resolves when the plan is approved; the run fails with the error that it rejects with. */
 export type RequestApproval = (proposal: Proposal) => Promise<ApprovalRecord>;
 
-/** Runs the operation without writing, each of its writes through that gate; gives what it would do. */
+/** Runs the operation without writing, passes each write through `gate`, and returns the plan. */
 export type CreateProposal = (gate: WriteGate) => Promise<Proposal>;
 
 /**
- * Holds a run until its plan is approved, and lets it do nothing beyond that (contract, section 6). What was approved is known by hashes of
- * what would really be sent: a plan that people see has its secrets masked.
+ * Holds a run until its plan is approved, and lets only approved writes pass (contract, section 6). It compares hashes of the unmasked
+ * writes, because the visible plan is masked.
  */
 export class Approval implements WriteGate {
   readonly #approve: RequestApproval;
@@ -46,8 +46,8 @@ export class Approval implements WriteGate {
   }
 
   /**
-   * Plans, asks, and plans again: what came to be different in between is found before anything is sent. Nobody is asked where nothing would be
-   * done. Errors: `CONFLICT`, what the decision ends with, `ABORTED` when the run is cancelled.
+   * Plans, asks, and plans again, so that a change in between is found before anything is sent. An empty plan needs no approval. Errors:
+   * `CONFLICT`, the error of the decision, `ABORTED` when the run is canceled.
    */
   async obtain(
     createProposal: CreateProposal,
@@ -92,7 +92,7 @@ export class Approval implements WriteGate {
     this.#allowed.set(print, (this.#allowed.get(print) ?? 0) + 1);
   }
 
-  /** Each may be sent as often as it was planned. */
+  /** A write may be sent as often as it was planned. */
   #consume(print: string): boolean {
     const remaining = this.#remaining.get(print) ?? 0;
     if (remaining > 0) this.#remaining.set(print, remaining - 1);
@@ -104,7 +104,7 @@ async function fingerprintWithDigest(write: PendingWrite): Promise<string> {
   return hashWrite(write, await write.digest?.());
 }
 
-/** Of all that is sent. The order of keys says nothing: appliances give it as they like. */
+/** Hashes everything that is sent. The order of keys is ignored, because appliances return keys in any order. */
 function hashWrite({ request, plannedBody }: PendingWrite, digest?: string): string {
   const { method, path, query, rawQuery, body } = request;
   const sent = { method, path, query, rawQuery, body, shown: plannedBody, digest };

@@ -4,41 +4,43 @@ import { safeMessage } from '../model/safe-message';
 import type { ErrorCode } from '../model/error-codes';
 import { isNoOp } from './retry-policy';
 
-/** After these, trying the next item would fail just so, and cost a login attempt or a connection time limit each. */
+/** After these errors the next item would fail too, and cost a login attempt or a connection timeout. */
 const FATAL_CODES = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
 
-/** Takes secrets out of what is shown; of a sentence, out of what is from outside alone. */
+/** Masks secrets in values, and in the untrusted parts of an error message. */
 export interface Masker {
   value<T>(value: T): T;
   message(error: GatewayError): string;
 }
 
-/** What became of one item that did not fail; `changed` is null where nothing can be said of it. */
+/** The outcome of an item that did not fail; `changed` is null when it is unknown. */
 export interface BulkItemOutcome {
   readonly status: number | null;
   readonly changed: boolean | null;
 }
 
 export interface BulkOptions<T> {
-  /** What of an item the results show. */
+  /** The part of an item that the results show. */
   readonly describeItem: (item: T) => unknown;
   readonly work: (item: T, index: number) => Promise<BulkItemOutcome>;
   readonly concurrency: number;
   readonly masker: Masker;
-  /** A dry run: items are planned, not done. */
+  /** True in a dry run. */
   readonly isPlanned: boolean;
-  /** Told after each item how many are behind it. */
-  readonly onItemDone?: (done: number) => void;
+  /** Called after each item with the number of finished items. */
+  readonly onItemDone?: ((done: number) => void) | undefined;
 }
 
-/** `failure` when not a single one succeeded. `changed` is null when that cannot be told. */
+/** `failure` is set when every item failed. `changed` is null when it is unknown. */
 export interface BulkOutcome {
   readonly many: BulkResult;
   readonly changed: boolean | null;
   readonly failure: GatewayError | undefined;
 }
 
-/** Works on every item, `atOnce` at a time, results in order; an item that fails does not stop the others. */
+/**
+ * Runs `work` on every item, at most `concurrency` at a time. Results keep the order of the items; a failing item does not stop the others.
+ */
 export async function runBulk<T>(
   items: readonly T[],
   { describeItem, work, concurrency, masker, isPlanned, onItemDone }: BulkOptions<T>,
@@ -60,7 +62,7 @@ export async function runBulk<T>(
       } catch (thrown) {
         const error = asGatewayError(thrown);
         if (isFatal(error)) fatalError ??= error;
-        // Written, but not what it should be.
+        // The item was written, but its state is not the wanted one.
         if (error.details.extra?.['changed'] === true) changed = true;
         if (!isNoOp(error)) changed ||= null;
         failures.set(index, error);
@@ -73,14 +75,14 @@ export async function runBulk<T>(
   return { ...toBulkOutcome(results, failures), changed };
 }
 
-/** Results as the data of an operation on many. `failure` when all of them failed: the first, with how many others. */
+/** The data of an operation on many items. `failure` is set when all items failed: the first error and the number of others. */
 export function toBulkOutcome(results: BulkItemResult[], failures: ReadonlyMap<number, GatewayError>): Omit<BulkOutcome, 'changed'> {
   const ok = results.filter((result) => 'ok' in result && result.ok).length;
   const many = { total: results.length, ok, failed: failures.size, results };
   const first = failures.size === results.length ? failures.get(0) : undefined;
   if (!first) return { many, failure: undefined };
   const message = failures.size > 1 ? safeMessage`${first} (and ${failures.size - 1} more failed)` : first.safeMessage;
-  // With its details, such as the reason or the login step that waits: the contract promises them for the code.
+  // The details stay, because the contract promises them for some codes.
   return { many, failure: new GatewayError(first.code, message, first.details) };
 }
 

@@ -6,7 +6,7 @@ import type { Request } from '../model/request';
 import { redactQuery } from '../model/secrets';
 import type { Masker } from './bulk';
 
-/** What a dry run would send, secrets masked. */
+/** The requests that a dry run would send, with secrets masked. */
 export class DryRunPlan {
   readonly requests: PlannedRequest[] = [];
   readonly #masker: Masker;
@@ -15,7 +15,7 @@ export class DryRunPlan {
     this.#masker = masker;
   }
 
-  /** `shown` stands for a body that streams. Errors: `BAD_INPUT` for a body that could not be sent, since a plan that cannot be is none. */
+  /** `plannedBody` replaces the body of a streaming request. Errors: `BAD_INPUT` for a body that cannot be serialized. */
   add({ method, path, query, rawQuery, body: requestBody }: Request, plannedBody?: JsonObject): void {
     const body = plannedBody ?? requestBody;
     if (body) toJsonText(body);

@@ -5,29 +5,29 @@ import type { Request } from '../model/request';
 import { redactQuery } from '../model/secrets';
 import type { Translate } from '../model/summary';
 import { SUMMARY_TEXTS } from '../model/summary-texts';
-import type { RunContext } from './run-context';
+import type { RunState } from './run-state';
 import type { Masker } from './bulk';
 import { isNoOp } from './retry-policy';
 
-/** What an envelope says beyond the record of its call. */
+/** Facts about a run for its envelope, besides its record. */
 export interface RunInfo {
   /** Full name of the operation: `sessions.kill`. */
-  readonly operation: string;
+  readonly name: string;
   readonly appliance: string;
   readonly isWrite: boolean;
-  /** `performance.now()` at its begin. */
+  /** `performance.now()` at the start of the run. */
   readonly startedAt: number;
 }
 
-/** The envelope of what was done so far. It shares nothing with another one of the same call. */
+/** Creates the envelope of everything done so far. Each envelope has its own lists. */
 export function createEnvelope(
-  { operation, appliance, isWrite, startedAt }: RunInfo,
-  { record, sender, plan, dryRun }: RunContext,
+  { name, appliance, isWrite, startedAt }: RunInfo,
+  { record, sender, plan, options: { dryRun } }: RunState,
 ): Envelope {
   const isPlanned = plan !== undefined && isWrite;
   const envelope: Envelope = {
     ok: (record.many?.failed ?? 0) === 0,
-    operation,
+    operation: name,
     appliance,
     request: record.request ? toEnvelopeRequest(record.request) : null,
     status: isPlanned ? null : record.status,
@@ -40,14 +40,14 @@ export function createEnvelope(
     ms: Math.round((performance.now() - startedAt) * 10) / 10,
     at: currentIsoTime(),
   };
-  // Not by spreading: the object would become one that is slow to look into, for every message.
+  // Object.assign, because an object spread creates a slow dictionary object for every message.
   Object.assign(envelope, record.envelopeFields);
   if (isPlanned) envelope.plan = plan.requests;
   return envelope;
 }
 
-/** What a write that succeeded tells of itself beyond our own words. */
-export function redactWriteEnvelope(envelope: Envelope, { record }: RunContext, masker: Masker): void {
+/** Masks what the appliance and the operation say about a successful write. */
+export function redactWriteEnvelope(envelope: Envelope, { record }: RunState, masker: Masker): void {
   Object.assign(envelope, masker.value(record.envelopeFields));
   envelope.request = redactRequest(envelope.request, masker);
   envelope.result = masker.value(envelope.result);
@@ -57,13 +57,13 @@ function redactRequest(request: Envelope['request'], masker: Masker): Envelope['
   return request && { ...masker.value(request), method: request.method };
 }
 
-/** The envelope of a failure. Masked is what comes from outside, not the words that are ours. */
-export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, call: RunContext, masker: Masker): Envelope {
+/** Creates the envelope of a failure, with text from outside masked. */
+export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, run: RunState, masker: Masker): Envelope {
   const { status, result, reason, resumeId, extra } = error.details;
-  const { record } = call;
-  const envelope = createEnvelope(runInfo, call);
-  // A write that failed is known not to have changed anything, unless it may have done so all the same.
-  const isRefusedWrite = runInfo.isWrite && !call.dryRun && !(record.hasWrite && !isNoOp(error));
+  const { record } = run;
+  const envelope = createEnvelope(runInfo, run);
+  // A failed write changed nothing, unless the error leaves that open.
+  const isRefusedWrite = runInfo.isWrite && !run.options.dryRun && !(record.hasWrite && !isNoOp(error));
   return {
     ...envelope,
     ...masker.value(record.envelopeFields),
@@ -82,7 +82,7 @@ export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, 
   };
 }
 
-/** The envelope of a failure that happened before any appliance was involved; `title` is what its sentence calls the operation. */
+/** Creates the envelope of a failure before any appliance was involved. `title` names the operation in the summary. */
 export function createEarlyFailureEnvelope(
   operation: string,
   appliance: string,

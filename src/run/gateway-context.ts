@@ -7,7 +7,7 @@ import { redactSettings } from '../model/redacted-settings';
 import type { ReadCache } from './read-cache';
 import type { Sender, SenderDependencies } from './sender';
 
-/** What all calls of one gateway share. */
+/** What all runs of one gateway share. */
 export interface GatewayContext extends SenderDependencies {
   readonly lookups: Map<string, Promise<string>>;
   readonly coordination: Coordination;
@@ -15,7 +15,7 @@ export interface GatewayContext extends SenderDependencies {
   readonly readCache: ReadCache;
 }
 
-/** What operations may know of the settings: nothing that logs in. */
+/** The settings that operations may see, without credentials. */
 export function toOperationSettings({ settings }: GatewayContext): OperationContext['settings'] {
   const { name, login, realm = '', vendor = '', brand = '', connections, origin, prefix, journal = '' } = settings;
   const accounts = [settings.username, settings.secondUsername]
@@ -34,7 +34,7 @@ export function getSupportInfo({ settings, transport, hostInfo }: GatewayContext
   };
 }
 
-/** Something about the appliance that is found once, for all who ask. */
+/** Finds a fact about the appliance once for all runs that need it. */
 export async function memoizedLookup(
   context: GatewayContext,
   run: { readonly sender: Sender; readonly signal: AbortSignalLike | undefined },
@@ -47,14 +47,14 @@ export async function memoizedLookup(
     try {
       return await run.sender.waitFor(pending);
     } catch (error) {
-      // Whoever was looking was cancelled; this call was not and looks itself.
+      // The run that was looking was canceled, so this run looks itself.
       if (asGatewayError(error).code !== 'ABORTED' || run.signal?.aborted) throw error;
       return memoizedLookup(context, run, name, find);
     }
   }
   const lookup = find();
   lookups.set(name, lookup);
-  // What could not be found this time may be found the next.
+  // A failed lookup is repeated by the next run.
   lookup.catch(() => lookups.delete(name));
   return lookup;
 }

@@ -7,25 +7,25 @@ import { parsePins } from '../model/rules';
 import type { SessionApiKey } from '../login/session';
 import { unwrapSystemInformation } from './identity';
 
-/** Where an appliance tells who it is (appliance-api.md, "System information"). */
+/** Request for the identity of an appliance (appliance-api.md, "System information"). */
 export const IDENTITY_REQUEST: Request = { method: 'GET', path: '/api/v1/system/system-information' };
-/** So long a new connection is taken to lead to the same appliance: some close each after one answer. */
+/** For this long, a new connection counts as one to the same appliance: some appliances close each connection after one response. */
 const IDENTITY_TTL_MS = 60_000;
-/** What an appliance that is well answers where this account may not read who it is. */
+/** Codes of a healthy appliance that does not let this account read its identity. */
 const IDENTITY_WITHHELD_CODES = new Set<ErrorCode>(['FORBIDDEN', 'NOT_FOUND', 'INVALID_REQUEST', 'REJECTED']);
 
-/** What was found at the other end of a key. */
+/** The result of a check for one API key. */
 interface PinCheck {
   readonly key: SessionApiKey;
-  /** Connections that had been opened by then. */
+  /** Number of connections opened before the check. */
   readonly opened: number;
   readonly at: number;
   readonly mismatch: GatewayError | undefined;
 }
 
 /**
- * Which appliance may be written to. It is asked who it is once for each key, for it is the one who issues keys, and again when a connection
- * was opened since, at most once a minute: a restored configuration may bring its keys along.
+ * Allows writes to the pinned appliance only. It checks the identity once per API key, because the appliance issues the keys. It checks
+ * again after a new connection, at most once a minute, because a restored configuration may contain the keys.
  */
 export class IdentityPin {
   readonly #allowed: ReadonlySet<string>;
@@ -38,7 +38,7 @@ export class IdentityPin {
     this.#allowed = new Set(parsePins(pin));
   }
 
-  /** Whether this key is known to be of the pinned appliance. Errors: `BAD_CONFIG` where it is known to be of another one. */
+  /** Whether this key belongs to the pinned appliance. Errors: `BAD_CONFIG` when it belongs to another one. */
   isVerified(key: SessionApiKey, opened: number): boolean {
     const lastCheck = this.#lastCheck;
     if (lastCheck?.key !== key || (lastCheck.opened !== opened && performance.now() - lastCheck.at > IDENTITY_TTL_MS)) return false;
@@ -47,8 +47,8 @@ export class IdentityPin {
   }
 
   /**
-   * Finds it out, once for all who wait for it, and gives the key that the answer came by. Errors: `BAD_CONFIG` where it is another
-   * appliance, or does not tell; those of the request.
+   * Checks the identity once for all waiting runs and returns the key of that request. Errors: `BAD_CONFIG` for another appliance or one
+   * that does not report its identity; those of the request.
    */
   verify(readIdentity: () => Promise<{ key: SessionApiKey; document: JsonObject }>, opened: () => number): Promise<SessionApiKey> {
     this.#pendingCheck ??= this.#runCheck(readIdentity, opened).finally(() => (this.#pendingCheck = undefined));
@@ -66,7 +66,7 @@ export class IdentityPin {
       const error = asGatewayError(thrown);
       if (error.requestCode && IDENTITY_WITHHELD_CODES.has(error.requestCode))
         throw createPinError(safeMessage`The appliance does not tell this account who it is (${trusted(error.code)})`);
-      // What was to be written has not been sent, whatever became of the question.
+      // The write was not sent, whatever happened to the identity request.
       throw new GatewayError(error.code, error.safeMessage, { ...error.details, sent: false });
     }
   }
@@ -81,7 +81,7 @@ export class IdentityPin {
   }
 }
 
-/** Serial number and machine id, as far as they are told. */
+/** Serial number and machine id, if the appliance reports them. */
 function readIdentifiers(document: JsonObject): string[] {
   const system = unwrapSystemInformation(document);
   return [system['serial-number'], system['machine-id']].filter((name): name is string => typeof name === 'string' && name.trim() !== '');

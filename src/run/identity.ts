@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 
-/** What an appliance tells of itself; what it does not tell is null. */
+/** Facts that an appliance reports about itself; null when one is missing. */
 export interface ApplianceIdentity {
   readonly 'serial-number': string | null;
   readonly 'host-name': string | null;
@@ -9,7 +9,7 @@ export interface ApplianceIdentity {
   readonly release: string | null;
 }
 
-/** Serial number and release (appliance-api.md, "System information"). */
+/** Reads serial number and release (appliance-api.md, "System information"). */
 export async function readIdentity(call: OperationContext): Promise<ApplianceIdentity> {
   const document = await call.read({ method: 'GET', path: '/api/v1/system/system-information' }, { isLookup: true });
   const system = unwrapSystemInformation(document);

@@ -1,19 +1,19 @@
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 
-/** Runs that are under way at one gateway, and a ceiling on them: what is more must not pile up in memory. */
+/** Limits the runs in flight at one gateway, so that waiting runs do not fill the memory. */
 export class InFlightLimit {
   readonly #connections: number;
   readonly #maxWaiting: number;
   #size = 0;
 
-  /** `waiting`: how many there may be beside those that the connections are busy with. */
+  /** `maxWaiting` counts the runs beyond one per connection. */
   constructor(connections: number, maxWaiting: number) {
     this.#connections = connections;
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Errors: `LIMIT` when too many are there already. */
+  /** Errors: `LIMIT` when the limit is reached. */
   acquire(): void {
     if (this.#size >= this.#connections + this.#maxWaiting) {
       throw new GatewayError(
@@ -29,7 +29,7 @@ export class InFlightLimit {
     this.#size--;
   }
 
-  /** Work that is nobody's load meanwhile: it waits for a person. */
+  /** Gives up the slot during `work`, which waits for a person. */
   async withoutSlot<T>(work: () => Promise<T>): Promise<T> {
     this.#size--;
     try {

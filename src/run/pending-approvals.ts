@@ -4,11 +4,11 @@ import { badInput, GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { ApprovalRecord } from './approval';
 
-/** Each holds a message in memory. */
+/** Each pending approval keeps a message in memory. */
 const MAX_PENDING = 100;
 const MAX_NAME_LENGTH = 200;
 
-/** One that waits: its id is all that somebody needs to answer it. */
+/** A plan that waits for a decision. Its id is all that is needed to answer it. */
 export interface PendingApproval {
   readonly id: string;
   /** ISO time. */
@@ -21,7 +21,7 @@ interface PendingEntry {
   readonly settle: (approved: ApprovalRecord | GatewayError) => void;
 }
 
-/** Plans that wait for an answer, each under an id that nobody can guess and that serves one answer. */
+/** Plans that wait for an answer. Each has an unguessable id that is good for one answer. */
 export class PendingApprovals {
   readonly #pending = new Map<string, PendingEntry>();
   readonly #expiryMs: number;
@@ -32,7 +32,7 @@ export class PendingApprovals {
     this.#now = now;
   }
 
-  /** Errors: `LIMIT` when too many wait already; the decision's are `DECLINED` and `EXPIRED`. A cancelled one is forgotten. */
+  /** Errors: `LIMIT` when too many wait already; the decision rejects with `DECLINED` or `EXPIRED`. A canceled one is removed. */
   add(signal: AbortSignalLike | undefined): PendingApproval {
     if (signal?.aborted) throw new GatewayError('ABORTED', 'Cancelled before anybody was asked to approve it.', { sent: false });
     if (this.#pending.size >= MAX_PENDING) {
@@ -57,17 +57,17 @@ export class PendingApprovals {
       this.#pending.set(id, { expires, settle });
       signal?.addEventListener('abort', forget, { once: true });
     });
-    // Whoever was cancelled does not wait for it any more.
+    // After a cancellation, nobody waits for the decision.
     decision.catch(() => undefined);
     return { id, expires: new Date(expires).toISOString(), decision };
   }
 
-  /** Errors: `BAD_INPUT` for an id that nothing waits under: it is unknown, was answered already or has expired. */
+  /** Errors: `BAD_INPUT` for an id that is unknown, was answered already or has expired. */
   approve(id: unknown, by: unknown): void {
     this.#takeOrThrow(id, 'approve').settle(this.#createRecord(by));
   }
 
-  /** The same; what waits ends with `DECLINED`. */
+  /** Like `approve`, but the waiting run fails with `DECLINED`. */
   reject(id: unknown, by: unknown): void {
     const declined = this.#createRecord(by);
     const byWhom = declined.by === null ? trusted('') : safeMessage` by ${declined.by}`;
@@ -83,7 +83,7 @@ export class PendingApprovals {
       throw badInput(safeMessage`msg.${trusted(property)} has to be the id of the plan, as it left this node: a text.`);
     const entry = this.#remove(id);
     if (entry && this.#now() < entry.expires) return entry;
-    // A timer is late where the machine slept.
+    // A timer fires late after the machine slept.
     entry?.settle(createExpiredError());
     throw badInput(
       safeMessage`Nothing waits here for the id in msg.${trusted(property)}: it was answered already, has expired, or is not of this node. Nothing was changed.`,

@@ -2,23 +2,31 @@ import type { Reply } from '../http/exchange';
 import type { ResultLists } from '../model/envelope';
 import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';
-import type { OpenExchange } from './sender';
+import type { OpenExchange, WriteResponse } from './sender';
 
-/** One write, as it is about to be sent or planned. */
+/** One write before it is sent or planned. */
 export interface PendingWrite {
   readonly request: Request;
-  /** What a plan shows of a body that streams. */
+  /** Stands for a streaming body in a plan. */
   readonly plannedBody?: JsonObject;
   readonly openExchange?: OpenExchange;
-  /** Hash of what streams, for those who have to know it before. */
+  /** Hash of a streaming body, for checks before it is sent. */
   readonly digest?: () => Promise<string>;
-  /** Of an answer that may be something else than a result envelope. */
+  /** Reads a response that may not be a result envelope. */
   readonly parseResult?: (reply: Reply) => ResultLists;
+  /** True for one of many writes that passed the gate together. */
+  readonly isApproved?: boolean;
 }
 
-/** What every write of a run has to pass before it is sent or planned. */
+/** Checks every write of a run before it is sent or planned. */
 export interface WriteGate {
   assertAllowed(write: PendingWrite): Promise<void>;
-  /** Of one write for each of many items: false leaves the item out. */
+  /** Checks one of many writes: false skips the item. */
   isAllowed(request: Request): boolean;
 }
+
+/**
+ * Middleware around every write of a run. It may read before, compare, lock or record the write, call `next`, read back and restore. The
+ * write ends with what it returns or throws.
+ */
+export type WriteInterceptor = (write: PendingWrite, next: () => Promise<WriteResponse>) => Promise<WriteResponse>;

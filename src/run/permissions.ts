@@ -4,7 +4,7 @@ import type { Request } from '../model/request';
 import type { Permissions } from '../model/rules';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 
-/** Lets a write through, or throws. */
+/** Throws when the settings forbid a write. */
 export type CheckPermission = (request: Request) => void;
 
 const REASON_BY_PERMISSION: Readonly<Record<Exclude<Permissions, 'full'>, string>> = {
@@ -13,8 +13,8 @@ const REASON_BY_PERMISSION: Readonly<Record<Exclude<Permissions, 'full'>, string
 };
 
 /**
- * What the settings of the appliance forbid, whatever a flow asks (contract, section 3), dry runs included: a plan that may not be carried
- * out is none. Errors: `LIMIT` for an operation that they do not let through; nothing was sent.
+ * Enforces the permissions of the appliance node for an operation, dry runs included (contract, section 3). Errors: `LIMIT` for a forbidden
+ * operation; nothing was sent.
  */
 export function assertOperationAllowed(name: string, { effect }: Operation, permissions: Permissions): void {
   // A login changes nothing, and nothing could be read without it.
@@ -24,8 +24,8 @@ export function assertOperationAllowed(name: string, { effect }: Operation, perm
 }
 
 /**
- * The same for each write by itself: an operation may do more than its effect says (of many resources one may have to be absent), and some
- * writes belong to none. Undefined where everything is allowed.
+ * Enforces the permissions for each single write, because an operation may do more than its effect says, and some writes belong to no
+ * operation. Undefined when everything is allowed.
  */
 export function createPermissionCheck(permissions: Permissions): CheckPermission | undefined {
   if (permissions === 'full') return undefined;

@@ -1,7 +1,7 @@
 import { asGatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 
-/** Enough for all items that are under way at once; of more, those that were read longest ago are read again. */
+/** Enough for all items in flight. Above it, the oldest read is dropped and repeated when needed. */
 const MAX_CACHED_READS = 128;
 
 interface CachedRead {
@@ -10,23 +10,23 @@ interface CachedRead {
 }
 
 /**
- * What the runs of one gateway have read last, each for itself: whoever stands around a write has to know what was there, and often its run
- * has looked a moment ago. Every write forgets what stands at its place, above and below it.
+ * Recent reads of the runs of one gateway, each visible to its own run only. Write interceptors need the state before a write, and the run
+ * has often read it just before. A write drops the reads of its path, above it and below it.
  */
 export class ReadCache {
   readonly #entries = new Map<string, CachedRead>();
 
-  /** What this run has read there; undefined where it has not, or somebody has read or written there since. */
+  /** The run's read of a path; undefined when there is none, or another run has read or written there since. */
   get(run: object, path: string): Promise<JsonObject> | undefined {
     const cached = this.#entries.get(trimTrailingSlash(path));
     return cached?.run === run ? cached.response : undefined;
   }
 
-  /** A read that begins. That nothing stands there is an answer, too; any other failure is none. */
+  /** Stores a read that has started. `NOT_FOUND` stays cached; any other failure is dropped. */
   set(run: object, path: string, response: Promise<JsonObject>): void {
     const resourcePath = trimTrailingSlash(path);
     const cached = { run, response };
-    // Anew at the end: the map is in the order of reading.
+    // Deleting first moves the path to the end: the map is in the order of reading.
     this.#entries.delete(resourcePath);
     this.#entries.set(resourcePath, cached);
     const [first] = this.#entries.keys();
@@ -36,7 +36,7 @@ export class ReadCache {
     });
   }
 
-  /** Of a read under way too: nobody knows which of the two comes first. */
+  /** Also drops a pending read, because the order of the two at the appliance is unknown. */
   invalidate(path: string): void {
     const resourcePath = trimTrailingSlash(path);
     for (const cachedPath of this.#entries.keys())
@@ -44,7 +44,7 @@ export class ReadCache {
         this.#entries.delete(cachedPath);
   }
 
-  /** A run is over. */
+  /** Drops the reads of a finished run. */
   clearRun(run: object): void {
     for (const [resourcePath, cached] of this.#entries) if (cached.run === run) this.#entries.delete(resourcePath);
   }

@@ -6,7 +6,7 @@ import { emptyResultLists, type ResultLists, type Message } from '../model/envel
 import { isObject, type JsonObject } from '../model/json';
 import { trusted, safeMessage } from '../model/safe-message';
 
-/** Messages that the interface names; they are refusals whatever status and list carries them (contract, "Errors"). */
+/** Messages that the interface names. They are refusals whatever status and list carries them (contract, "Errors"). */
 const NAMED_REFUSAL_PATTERNS = [
   /Invalid import mode/i,
   /Failed to extract configuration files/i,
@@ -30,10 +30,13 @@ const MESSAGE_BY_STATUS: Readonly<Record<number, string>> = {
   500: 'The appliance’s REST server is not responding (500). It may be restarting; try again later',
 };
 
-/** The document of a successful read; a 204 has an empty one. Errors: by status as in the contract's table, `BAD_RESPONSE` when it is no JSON object. */
+/**
+ * The document of a successful read; empty for 204. Errors: by status as in the contract's table, `BAD_RESPONSE` for a body that is not a
+ * JSON object.
+ */
 export function readDocument(reply: Reply): JsonObject {
   assertSuccessStatus(reply);
-  // Nothing is there, and that is said.
+  // 204 says that there is nothing to read.
   if (reply.status === 204) return {};
   const document = parseObject(reply);
   if (isObject(document['result'])) assertNoErrors(reply.status, readResultLists(reply, document['result']));
@@ -41,8 +44,8 @@ export function readDocument(reply: Reply): JsonObject {
 }
 
 /**
- * The result lists of a successful write: 200, 201 and 204, with and without a body (appliance-api.md, "Result envelope").
- * Errors: by status, or `BAD_RESPONSE` for a body that is there but is no result envelope; the caller knows what was sent.
+ * The result lists of a successful write: 200, 201 and 204, with and without a body (appliance-api.md, "Result envelope"). Errors: by
+ * status, or `BAD_RESPONSE` for a body that is not a result envelope.
  */
 export function readWriteResult(reply: Reply): ResultLists {
   assertSuccessStatus(reply);
@@ -53,7 +56,7 @@ export function readWriteResult(reply: Reply): ResultLists {
   return lists;
 }
 
-/** A 403 without a result envelope: so some releases answer a key that has died, and others what an account may not do. */
+/** A 403 without a result envelope: some releases answer an expired key like this, others a missing permission. */
 export function isForbiddenWithoutResult(reply: Reply): boolean {
   if (reply.status !== 403) return false;
   try {
@@ -107,7 +110,7 @@ export function assertNoNamedRefusal(status: number, text: string): void {
     });
 }
 
-/** The interface does not show in what body its named messages come: a page or plain text is looked through as well. */
+/** The interface description does not say which body carries its named messages, so a page or plain text is searched as well. */
 function findNamedMessageInText(text: string): string | undefined {
   if (text.trimStart().startsWith('{')) return undefined;
   for (const pattern of NAMED_REFUSAL_PATTERNS) {
@@ -142,7 +145,7 @@ function readMessages(reply: Reply, list: unknown): Message[] {
   });
 }
 
-// The body of an error may be anything, or nothing: it is read if it can be, and never the reason for another error.
+// The body of an error may be anything. An unreadable body must not hide the status.
 function readErrorLists(reply: Reply): ResultLists {
   try {
     const document = parseObject(reply);
@@ -157,7 +160,7 @@ function joinMessages({ info, warnings, errors }: ResultLists): string {
   return list.map(({ message }) => message).join(' ');
 }
 
-/** Why a reply that should have been a configuration is none: what the appliance says in it, or that it says nothing. */
+/** The error for a JSON response in place of a configuration: the appliance's own error, if it reports one. */
 export function createNotContentError(reply: Reply): GatewayError {
   readDocument(reply);
   return new GatewayError('BAD_RESPONSE', safeMessage`The appliance answered JSON where a configuration belongs.`, {

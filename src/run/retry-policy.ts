@@ -1,10 +1,10 @@
 import type { GatewayError } from '../model/error';
 import type { ErrorCode } from '../model/error-codes';
 
-/** Growing pause before a read is repeated, in milliseconds; its length is the number of repeats. */
+/** Milliseconds before each retry of a read; the length is the number of retries. */
 export const RETRY_DELAYS_MS = [250, 1000];
 
-/** Connection faults and 5xx; not a name that does not resolve, and not an answer that was whole but unreadable. */
+/** Connection faults and 5xx can be retried. An unknown host name and a complete but unreadable response cannot. */
 export function isRetryable({ code, details }: GatewayError): boolean {
   if (code === 'CONNECTION') return !['ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(details.system ?? '');
   if (code === 'BAD_RESPONSE') return details.system !== undefined && !details.system.startsWith('HPE_');
@@ -13,12 +13,14 @@ export function isRetryable({ code, details }: GatewayError): boolean {
 
 const UNKNOWN_OUTCOME_CODES = new Set<ErrorCode>(['TIMEOUT', 'CONNECTION', 'TLS', 'BAD_RESPONSE', 'ABORTED', 'LIMIT']);
 
-/** Whether a write that ended like this, after it was sent, may have happened all the same. */
+/** Whether a write that was sent and ended with this error may have happened. */
 export function isOutcomeUnknown({ code, details }: GatewayError): boolean {
   return details.sent !== false && UNKNOWN_OUTCOME_CODES.has(code);
 }
 
-/** Whether an error tells that a write changed nothing: it was refused, or never sent. A 5xx or `result.errors` may have done a part. */
+/**
+ * Whether the error proves that a write changed nothing: it was refused or never sent. A 5xx or `result.errors` may leave a partial change.
+ */
 export function isNoOp({ code, details }: GatewayError): boolean {
   if (details.sent === false) return true;
   const status = details.status ?? 0;

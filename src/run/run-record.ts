@@ -1,34 +1,50 @@
 import { emptyResultLists, type BulkResult, type ResultLists } from '../model/envelope';
 import type { Request } from '../model/request';
 
-/** What an exchange is to its operation: something that has to be known first, what is read, or what is written. */
+/** The role of an exchange in its operation: a lookup before it, a read, or a write. */
 export type ExchangeRole = 'look-up' | 'read' | 'write';
 
+const NO_FIELDS: Readonly<Record<string, unknown>> = Object.freeze({});
 const ROLE_PRIORITY: Readonly<Record<ExchangeRole, number>> = { 'look-up': 1, read: 2, write: 3 };
 
 /**
- * What the envelope of one run will say of its exchanges. *The* request of an operation is the first write if there is one, else the
- * first read, else what was looked up; the status is that of the last answer to an exchange of the same role.
+ * Collects the facts about the exchanges of a run for its envelope. The request of an operation is its first write, else its first read,
+ * else its first lookup. The status is that of the last response to an exchange of the same role.
  */
 export class RunRecord {
   request: Request | undefined;
   status: number | null = null;
-  result: ResultLists = emptyResultLists();
-  /** Null as long as nothing can be said: for reads and plans. */
+  /** Null while it is unknown: for reads and plans. */
   changed: boolean | null = null;
-  /** The data of an operation that tells of several items. */
+  /** The data of an operation on several items. */
   many: BulkResult | undefined;
-  /** How many parts went out; undefined when the data goes back whole. */
+  /** Number of parts sent; undefined when the data is returned as a whole. */
   emittedParts: number | undefined;
-  /** What was in them. */
+  /** Number of records in those parts. */
   emittedItems = 0;
-  readonly envelopeFields: Record<string, unknown> = {};
+  #result: ResultLists | undefined;
+  #fields: Record<string, unknown> | undefined;
   #role: ExchangeRole | undefined;
   readonly #parent: RunRecord | undefined;
 
-  /** `whole`: that of the operation, of which this one has the work on one item. */
+  /** With `parent`, the record of one item; the parent records its exchanges too. */
   constructor(parent?: RunRecord) {
     this.#parent = parent;
+  }
+
+  /** The lists of the last successful write; empty ones before it. */
+  get result(): ResultLists {
+    return (this.#result ??= emptyResultLists());
+  }
+
+  /** The operation's own fields of the envelope. */
+  get envelopeFields(): Readonly<Record<string, unknown>> {
+    return this.#fields ?? NO_FIELDS;
+  }
+
+  addFields(fields: Readonly<Record<string, unknown>>): void {
+    if (this.#fields) Object.assign(this.#fields, fields);
+    else this.#fields = { ...fields };
   }
 
   /** Whether a write was sent or planned. */
@@ -36,13 +52,13 @@ export class RunRecord {
     return this.#role === 'write';
   }
 
-  /** Before an exchange is sent or planned. */
+  /** Call it before an exchange is sent or planned. */
   recordRequest(role: ExchangeRole, request: Request): void {
     this.#parent?.recordRequest(role, request);
     if (this.#role && ROLE_PRIORITY[role] <= ROLE_PRIORITY[this.#role]) return;
     this.#role = role;
     this.request = request;
-    // That of something else.
+    // The status belongs to another request.
     this.status = null;
   }
 
@@ -51,20 +67,20 @@ export class RunRecord {
     if (ROLE_PRIORITY[role] >= ROLE_PRIORITY[this.#role ?? role]) this.status = status;
   }
 
-  /** A write succeeded. */
+  /** Records a successful write. */
   recordWrite(status: number | null, result: ResultLists): void {
     this.recordStatus('write', status);
     this.changed = true;
-    this.result = result;
+    this.#result = result;
   }
 
-  /** Several writes are over. What was changed before them stays changed. */
+  /** Records the end of a bulk operation. An earlier change stays recorded. */
   recordBulk(many: BulkResult, changed: boolean | null): void {
     this.many = many;
     if (this.changed !== true) this.changed = changed;
   }
 
-  /** Nothing had to be written. */
+  /** Records that nothing had to be written. */
   markUnchanged(): void {
     this.changed ??= false;
   }

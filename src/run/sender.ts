@@ -14,13 +14,13 @@ import { isOutcomeUnknown, isRetryable, RETRY_DELAYS_MS } from './retry-policy';
 import { IDENTITY_REQUEST, type IdentityPin } from './identity-pin';
 import { isForbiddenWithoutResult, readDocument, readWriteResult } from './reply';
 
-/** What a streaming exchange has beyond its request; asked for again before a replay, because a stream is used up. */
+/** Further options of a streaming exchange. It is called again before a replay, because a stream can be read only once. */
 export type OpenExchange = () => Promise<Partial<Exchange>>;
 
 /** Sends one request of a read, once. */
 export type SendRequest = (request: Request, stream?: OpenExchange) => Promise<Reply>;
 
-/** The answer to a write that succeeded; a plan has no status. */
+/** The response to a successful write; a planned write has no status. */
 export interface WriteResponse {
   readonly status: number | null;
   readonly result: ResultLists;
@@ -30,38 +30,43 @@ export interface SenderDependencies {
   readonly settings: CheckedSettings;
   readonly session: Session;
   readonly transport: Transport;
-  /** Undefined where any appliance may be written to. */
+  /** Undefined when any appliance may be written to. */
   readonly pin?: IdentityPin | undefined;
 }
 
-/** Whether the request itself is on its way: what failed before was at most a login. */
+/** State of one attempt. Before `isSent`, at most a login was sent. */
 interface AttemptState {
   isSent: boolean;
-  /** The key that it goes by. */
+  /** The API key of the attempt. */
   key?: SessionApiKey;
   readonly isWrite?: boolean;
   readonly signal: AbortSignalLike | undefined;
 }
 
-/** Sends the exchanges of one run: with the key, a login and a replay where it has died, repeats of reads; and counts them. */
+/** Sends and counts the exchanges of one run: with the API key, with a login and a replay for an expired key, with retries for reads. */
 export class Sender {
-  /** Exchanges, repeats and replays included, logins not. */
+  /** Exchanges with retries and replays, without logins. */
   requests = 0;
   retries = 0;
   logins = 0;
   readonly #dependencies: SenderDependencies;
   readonly #signal: AbortSignalLike | undefined;
-  readonly onLogin = (): void => {
-    this.logins++;
-    this.#dependencies.transport.counters.logins++;
-  };
+  #onLogin: (() => void) | undefined;
 
   constructor(dependencies: SenderDependencies, signal: AbortSignalLike | undefined) {
     this.#dependencies = dependencies;
     this.#signal = signal;
   }
 
-  /** A read: tried again after connection faults and 5xx, with a growing pause. */
+  /** Counts a login. Created on demand, because most runs need no login. */
+  get onLogin(): () => void {
+    return (this.#onLogin ??= () => {
+      this.logins++;
+      this.#dependencies.transport.counters.logins++;
+    });
+  }
+
+  /** Sends a read and retries it after connection faults and 5xx. */
   read<T>(attempt: (send: SendRequest) => Promise<T>, signal = this.#signal): Promise<T> {
     return this.#withRetries(
       (attemptState) => attempt((request, openExchange) => this.#sendAuthorized(request, attemptState, openExchange)),
@@ -77,7 +82,7 @@ export class Sender {
       } catch (thrown) {
         const error = asGatewayError(thrown);
         const pause = RETRY_DELAYS_MS[repeats];
-        // A login that failed is not a read: it is not repeated.
+        // A failed login is not retried.
         if (!attemptState.isSent || pause === undefined || !isRetryable(error)) throw error;
         await this.waitFor(new Promise((resolve) => setTimeout(resolve, pause)), signal);
         this.retries++;
@@ -86,7 +91,7 @@ export class Sender {
     }
   }
 
-  /** A write, sent once: every end without a complete, readable answer, once a byte has left, is `OUTCOME_UNKNOWN`. */
+  /** Sends a write once. After the first byte was sent, every end without a complete, readable response is `OUTCOME_UNKNOWN`. */
   async write(
     request: Request,
     openExchange?: OpenExchange,
@@ -98,7 +103,7 @@ export class Sender {
       return { status: reply.status, result: parseResult(reply) };
     } catch (thrown) {
       const error = asGatewayError(thrown);
-      // Before the write itself, there was at most a login.
+      // Only a login was sent before this error.
       if (!attemptState.isSent || !isOutcomeUnknown(error)) throw error;
       throw new GatewayError('OUTCOME_UNKNOWN', safeMessage`It may or may not have happened, look before you send it again. ${error}`, {
         ...error.details,
@@ -112,27 +117,27 @@ export class Sender {
   }
 
   /**
-   * Before anything is done for the sake of a write. Errors: `BAD_CONFIG` when another appliance answers than the pinned one. `write` sees to
-   * it by itself, for each key that it uses.
+   * Checks the pin before any preparation of a write. Errors: `BAD_CONFIG` when another appliance answers. `write` checks it again for each
+   * key.
    */
   async verifyIdentity(): Promise<void> {
     const { pin, session } = this.#dependencies;
     if (pin) await this.#verifyPin(session.currentKey ?? (await session.key(this.onLogin, this.#signal)), pin);
   }
 
-  /** A promise that others share, left early when this run is cancelled. */
+  /** Waits for a promise that other runs share, until this run is canceled. */
   waitFor<T>(shared: Promise<T>, signal = this.#signal): Promise<T> {
     return rejectOnAbort(shared, signal, 'Canceled before it was sent.');
   }
 
   /**
-   * Sends with the present key. One that has died is answered 401, by some releases 403 without a result envelope: then one new login
-   * and one replay, reads and writes alike, since it was refused unread.
+   * Sends a request with the current key. An expired key gets 401, from some releases 403 without a result envelope. Then it logs in once
+   * and replays the request, reads and writes alike, because the appliance refused it unread.
    */
   async #sendAuthorized(request: Request, attemptState: AttemptState, openExchange?: OpenExchange): Promise<Reply> {
     const { session } = this.#dependencies;
     const body = request.body && toJsonText(request.body);
-    // The key that there is, without a promise: nearly every request has it.
+    // Reads the key without a promise, because nearly every request has one.
     const key = (attemptState.key =
       (this.#requiresPin(attemptState) ? undefined : session.currentKey) ?? (await this.#getKey(attemptState)));
     const extras = openExchange && (await openExchange());
@@ -140,7 +145,7 @@ export class Sender {
     const reply = await this.#send(request, body, key, attemptState.signal, extras);
     session.recordResponse(key, reply.status);
     if ((reply.status !== 401 && reply.status !== 403) || !(await this.#shouldRenewKey(key, reply))) return reply;
-    // What fails until the replay is the login, and the request is as good as unsent.
+    // Until the replay is sent, only the login can fail.
     attemptState.isSent = false;
     const freshKey = (attemptState.key = await this.#getKey(attemptState));
     const replayExtras = openExchange && (await openExchange());
@@ -148,7 +153,7 @@ export class Sender {
     const replay = await this.#send(request, body, freshKey, attemptState.signal, replayExtras);
     session.recordResponse(freshKey, replay.status);
     if (replay.status === 401) await session.rejectReplay(freshKey);
-    // Whether the key had died or not, a login does not help here.
+    // A login does not help here, whether the key had expired or not.
     else if (isForbiddenWithoutResult(replay) && isForbiddenWithoutResult(reply)) await session.recordFutileRenewal();
     return replay;
   }
@@ -163,11 +168,11 @@ export class Sender {
     return pin && this.#requiresPin(attemptState) ? this.#verifyPin(key, pin) : key;
   }
 
-  /** This key, or one that came meanwhile, if it is of the pinned appliance. */
+  /** Returns this key, or a newer one, when it belongs to the pinned appliance. */
   async #verifyPin(key: SessionApiKey, pin: IdentityPin): Promise<SessionApiKey> {
     const { transport } = this.#dependencies;
     if (pin.isVerified(key, transport.opened)) return key;
-    // Others wait for the answer too, so it is not cancelled with this run.
+    // Other runs wait for this request too, so it has no signal.
     const readIdentity = (): Promise<{ key: SessionApiKey; document: JsonObject }> =>
       this.#withRetries(async (attemptState) => {
         const document = readDocument(await this.#sendAuthorized(IDENTITY_REQUEST, attemptState));
@@ -176,11 +181,11 @@ export class Sender {
     return this.waitFor(pin.verify(readIdentity, () => transport.opened));
   }
 
-  /** Whether another key may answer the request; this one is given up then. */
+  /** Whether a new key may help. Then the old key is discarded. */
   async #shouldRenewKey(key: SessionApiKey, reply: Reply): Promise<boolean> {
     const { session, settings } = this.#dependencies;
     if (reply.status === 401) return session.handleUnauthorized(key);
-    // Only somebody with a code could log in again, and the key may be good for everything else.
+    // Only a person with a code could log in again, and the key may still be good for other requests.
     if (!isForbiddenWithoutResult(reply) || settings.secondFactor === 'flow' || !(await session.mayBeExpired(key))) return false;
     try {
       return await session.handleUnauthorized(key);

@@ -2,29 +2,29 @@ import type { ErrorCode } from '../model/error-codes';
 import type { Operation } from '../model/operation';
 import type { Redactor } from '../model/redaction';
 import { createSummary, type Translate } from '../model/summary';
-import type { RunContext } from './run-context';
+import type { RunState } from './run-state';
 
-/** One run, as far as its sentence for people needs it. */
+/** The run for its summary. */
 export interface SummaryContext {
   readonly name: string;
-  /** Undefined: there is none of that name. */
+  /** Undefined when the name is unknown. */
   readonly operation: Operation | undefined;
   readonly input: Readonly<Record<string, unknown>>;
   readonly redactor: Redactor;
   readonly translate: Translate;
 }
 
-/** What came of it: its data or the code of its error, and how many of a stream. */
+/** The result of a run: its data or error code, and the number of streamed records. */
 export interface SummaryResult {
   readonly data?: unknown;
   readonly code?: ErrorCode;
   readonly count?: number;
 }
 
-/** The sentence of a run: `envelope.summary`. */
+/** Creates `envelope.summary`. */
 export function summarizeRun(
   { name, operation, input, redactor, translate }: SummaryContext,
-  { record, plan }: RunContext,
+  { record, plan }: RunState,
   { data, code, count }: SummaryResult,
 ): string {
   const { many, emittedParts, emittedItems, changed } = record;
@@ -37,7 +37,7 @@ export function summarizeRun(
       translate,
     );
   } catch {
-    // Words are no outcome: an input that cannot be looked at, or a translation that fails, changes none.
+    // A failed summary must not fail the run: an input may be unreadable, and a translation may throw.
     return `${name}${code === undefined ? '' : `: ${code}`}.`;
   }
 }

@@ -35,6 +35,7 @@ const LAYERS = [
   'areas',
   'gateway-options',
   'write-interceptors',
+  'gateway-run',
   'gateway',
   'inventory',
   'watch',

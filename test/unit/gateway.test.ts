@@ -270,7 +270,10 @@ describe('a run at another appliance', () => {
     const { one, two } = await both();
     const compare = (other: string, signal?: AbortSignal) =>
       expectFailure(one.gateway.run('snapshot.compare', { other, path: 'users/user-roles' }, { signal }));
-    expect(await compare('vpn-3')).toMatchObject({ code: 'BAD_INPUT', message: 'There is no appliance of the name vpn-3.' });
+    expect(await compare('vpn-3')).toMatchObject({
+      code: 'BAD_INPUT',
+      message: 'No appliance has the name vpn-3. Check the name. Nothing was sent.',
+    });
     const quote = '{"result":{"errors":[{"message":"simulator is wrong"}]}}';
     two.simulator.fault({ match: ({ method }) => method === 'GET', status: 422, body: quote });
     const error = await compare('vpn-2');
@@ -280,7 +283,7 @@ describe('a run at another appliance', () => {
     two.simulator.fault({ match: ({ method }) => (stop.abort(), method === 'GET'), hang: true });
     expect((await compare('vpn-2', stop.signal)).code).toBe('ABORTED');
     const alone = await startSimulatorWithGateway();
-    expect((await expectFailure(alone.gateway.run('snapshot.compare', { other: 'vpn-2' }))).message).toMatch(/give the gateway others/);
+    expect((await expectFailure(alone.gateway.run('snapshot.compare', { other: 'vpn-2' }))).message).toMatch(/option resolveAppliance/);
   });
 });
 

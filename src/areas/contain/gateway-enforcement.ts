@@ -4,11 +4,10 @@ import { LightAbortController } from '../../model/abort';
 import { badInput, GatewayError } from '../../model/error';
 import { safeMessage, trusted } from '../../model/safe-message';
 import type { Redactor } from '../../model/redaction';
-import { RunContext } from '../../run/run-context';
+import { RunContext, type RunContextOptions } from '../../run/run-context';
 import type { GatewayContext } from '../../run/gateway-context';
 import type { Initiator } from '../../journal/record-writes';
-import type { CheckPermission } from '../../run/permissions';
-import type { WriteInterceptor } from '../../run/write-runner';
+import type { WriteInterceptor } from '../../run/pending-write';
 import { containmentActionsFor } from './containment-actions';
 
 export interface EnforcementOptions {
@@ -26,18 +25,18 @@ export interface EnforcementOptions {
   readonly onPoll?: ((contained: number, fault: GatewayError | undefined) => void) | undefined;
 }
 
-/** The guards of the writes: an interceptor for each run, and the permission check. */
+/** Checks and interceptors of the writes. */
 interface WriteGuards {
+  readonly check: NonNullable<RunContextOptions['checkWrite']>;
   readonly createInterceptor: (call: RunContext) => WriteInterceptor;
-  readonly checkPermission: CheckPermission | undefined;
 }
 
-/** Implements `Gateway.enforceContainments`. */
+/** See `Gateway.enforceContainments`. */
 export function startGatewayEnforcement(
   gatewayContext: GatewayContext,
   masker: Redactor,
   options: EnforcementOptions,
-  { createInterceptor, checkPermission }: WriteGuards,
+  { check, createInterceptor }: WriteGuards,
 ): () => void {
   const { every = 10, folder, canContain = false, onEvent, onPoll } = options;
   if (!(every > 0 && every <= 86_400)) throw badInput(safeMessage`every is ${every}; it must be more than 0 and at most 86400 seconds.`);
@@ -57,7 +56,7 @@ export function startGatewayEnforcement(
         dryRun,
         masker,
         signal: canceller,
-        checkPermission,
+        checkWrite: check,
         interceptWrite: (write, next) => (interceptor ??= createInterceptor(call))(write, next),
       });
       return work(containmentActionsFor(call)).finally(() => {

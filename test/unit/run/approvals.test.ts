@@ -3,7 +3,7 @@ import { LightAbortController } from '../../../src/model/abort';
 import { GatewayError } from '../../../src/model/error';
 import { Approval, type Proposal } from '../../../src/run/approval';
 import { PendingApprovals } from '../../../src/run/pending-approvals';
-import type { PendingWrite } from '../../../src/run/write-runner';
+import type { PendingWrite } from '../../../src/run/pending-write';
 import { getThrownError } from '../../helpers/simulated-appliance';
 
 const APPROVED = { by: 'a.boss', at: '2026-11-21T08:00:00.000Z' };

@@ -9,7 +9,7 @@ import { MASK, Redactor } from '../../../src/model/redaction';
 import type { Download } from '../../../src/model/stream';
 import type { Settings } from '../../../src/model/settings';
 import { defaultTranslate, type Translate } from '../../../src/model/summary';
-import { countRecords, type RunContextOptions, type RunContext } from '../../../src/run/run-context';
+import { type RunContextOptions, type RunContext } from '../../../src/run/run-context';
 import {
   createEnvelope,
   createRunFailureEnvelope,
@@ -17,10 +17,11 @@ import {
   redactWriteEnvelope,
   type RunInfo,
 } from '../../../src/run/envelope';
-import { getLeaseSeconds } from '../../../src/run/held-leases';
+import { getLeaseSeconds } from '../../../src/run/locks';
 import { readIdentity } from '../../../src/run/identity';
+import { countRecords } from '../../../src/run/output';
 import { summarizeRun, type SummaryResult } from '../../../src/run/summarize-run';
-import type { PendingWrite } from '../../../src/run/write-runner';
+import type { PendingWrite } from '../../../src/run/pending-write';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
 import { createRunContext } from '../../helpers/call';
 import { httpResponse, startRawServer, type RawServer } from '../../helpers/raw-server';
@@ -276,7 +277,7 @@ describe('parts', () => {
     const call = idle();
     expect(getThrownError(() => call.startStream())).toMatchObject({
       code: 'BAD_INPUT',
-      message: 'emit asks for parts, but nobody takes them here: give onPart, or emit "array".',
+      message: 'emit asks for parts, but this run has no onPart. Pass onPart, or set emit to "array". Nothing was sent.',
     });
     call.emitPart(1, { index: 0 });
     expect(call.record.emittedParts).toBe(1);
@@ -315,7 +316,7 @@ describe('work at another appliance', () => {
     expect(await idle({ onAppliance }).onAppliance('two', (call) => Promise.resolve(call.settings.name))).toBe('two');
     expect(await expectFailure(idle().onAppliance('two', () => Promise.resolve(1)))).toMatchObject({
       code: 'BAD_INPUT',
-      message: 'No other appliance is known here: give the gateway others.',
+      message: 'This gateway knows no other appliance. Create it with the option resolveAppliance. Nothing was sent.',
     });
   });
 });
@@ -401,7 +402,7 @@ describe('an operation on the key', () => {
 });
 
 describe('the envelope of a run', () => {
-  const run: RunInfo = { operation: 'config.update', appliance: 'vpn', isWrite: true, startedAt: 1000 };
+  const run: RunInfo = { name: 'config.update', appliance: 'vpn', isWrite: true, startedAt: 1000 };
   const masking = new Redactor().add('geheim-7f3');
   const AT = expect.stringMatching(/^20\d\d-.*Z$/) as string;
   const timed = (): void => {

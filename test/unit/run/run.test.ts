@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunContextOptions, RunContext } from '../../../src/run/run-context';
 import { operations } from '../../../src/areas';
 import { parseInput } from '../../../src/model/input';
-import type { PendingWrite } from '../../../src/run/write-runner';
+import type { PendingWrite } from '../../../src/run/pending-write';
 import { Gateway, type RunOutcome, type RunOptions } from '../../../src/gateway';
 import type { Envelope } from '../../../src/model/envelope';
 import { GatewayError } from '../../../src/model/error';

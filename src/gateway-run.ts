@@ -1,0 +1,183 @@
+import { operations } from './areas';
+import type { RunOptions, RunOutcome } from './gateway-options';
+import type { Initiator } from './journal/record-writes';
+import type { AbortSignalLike } from './model/abort';
+import { asGatewayError, GatewayError } from './model/error';
+import type { ParsedInput } from './model/field';
+import type { Operation, OperationContext, Progress } from './model/operation';
+import type { Redactor } from './model/redaction';
+import { trusted } from './model/safe-message';
+import { findInputSecrets } from './model/secrets';
+import { defaultTranslate, type Translate } from './model/summary';
+import { Approval, type RequestApproval } from './run/approval';
+import { createEnvelope, createRunFailureEnvelope, redactWriteEnvelope, type RunInfo } from './run/envelope';
+import type { GatewayContext } from './run/gateway-context';
+import type { InFlightLimit } from './run/in-flight-limit';
+import { countRecords } from './run/output';
+import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
+import type { CheckPermission } from './run/permissions';
+import { RunContext } from './run/run-context';
+import type { PartInfo, RunContextOptions, RunState } from './run/run-state';
+import type { Sender, WriteResponse } from './run/sender';
+import { summarizeRun, type SummaryContext } from './run/summarize-run';
+import { checkWrite, createWriteInterceptor, needsInterceptor, type GuardedRun } from './write-interceptors';
+
+/** What a gateway gives to each of its runs. */
+export interface RunEnvironment {
+  readonly gatewayContext: GatewayContext;
+  readonly redactor: Redactor;
+  readonly checkPermission: CheckPermission | undefined;
+  /** Undefined when there is no limit, and for a run that plans for another one. */
+  readonly inFlightLimit: InFlightLimit | undefined;
+  /** Undefined when the gateway knows no other appliance. */
+  readonly runOnAppliance: RunOnAppliance | undefined;
+}
+
+export type RunOnAppliance = <T>(
+  name: string,
+  work: (call: OperationContext) => Promise<T>,
+  signal: AbortSignalLike | undefined,
+) => Promise<T>;
+
+/** Makes a run the plan of another one. */
+export interface PlanningFor {
+  readonly gate: WriteGate;
+  readonly sender: Sender;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** One run of one operation: its facts for envelope and summary, and the options of its context. Its methods need no closures per run. */
+export class GatewayRun implements RunInfo, SummaryContext, GuardedRun, RunContextOptions {
+  readonly startedAt = performance.now();
+  readonly name: string;
+  /** Undefined when the name is unknown. */
+  readonly operation: Operation | undefined;
+  readonly input: Input;
+  readonly runOptions: RunOptions;
+  readonly environment: RunEnvironment;
+  readonly redactor: Redactor;
+  readonly isWrite: boolean;
+  readonly dryRun: boolean;
+  readonly approval: Approval | undefined;
+  readonly gate: WriteGate | undefined;
+  readonly sender: Sender | undefined;
+  readonly context: RunContext;
+  #parsedInput: ParsedInput | undefined;
+  #interceptor: WriteInterceptor | undefined;
+
+  constructor(environment: RunEnvironment, name: string, input: Input, runOptions: RunOptions, planning?: PlanningFor) {
+    const operation = operations.get(name);
+    this.name = name;
+    this.operation = operation;
+    this.input = input;
+    this.runOptions = runOptions;
+    this.environment = environment;
+    this.isWrite = operation?.effect !== 'read';
+    this.dryRun = planning !== undefined || runOptions.dryRun === true || environment.gatewayContext.settings.dryRun === true;
+    this.redactor = environment.redactor.with(findInputSecrets(operation?.fields, input));
+    const { approve } = runOptions;
+    this.approval = approve && this.isWrite && !this.dryRun ? new Approval(exemptFromLimit(approve, environment.inFlightLimit)) : undefined;
+    this.gate = planning?.gate ?? this.approval;
+    this.sender = planning?.sender;
+    this.context = new RunContext(environment.gatewayContext, this);
+  }
+
+  get appliance(): string {
+    return this.gatewayContext.settings.name;
+  }
+
+  get gatewayContext(): GatewayContext {
+    return this.environment.gatewayContext;
+  }
+
+  get masker(): Redactor {
+    return this.redactor;
+  }
+
+  get signal(): AbortSignalLike | undefined {
+    return this.runOptions.signal;
+  }
+
+  get translate(): Translate {
+    return this.runOptions.translate ?? defaultTranslate;
+  }
+
+  get initiator(): Initiator | undefined {
+    return this.runOptions.initiator;
+  }
+
+  get checkPermission(): CheckPermission | undefined {
+    return this.environment.checkPermission;
+  }
+
+  get shouldCacheReads(): boolean {
+    return this.isWrite && !this.dryRun;
+  }
+
+  get beforeWrite(): RunOptions['beforeWrite'] {
+    return this.runOptions.beforeWrite;
+  }
+
+  get onProgress(): ((progress: Progress) => void) | undefined {
+    return this.runOptions.onProgress;
+  }
+
+  get shouldProveLogin(): boolean {
+    return this.#parsedInput?.['prove-login'] !== false;
+  }
+
+  set parsedInput(input: ParsedInput) {
+    this.#parsedInput = input;
+  }
+
+  get onEmit(): RunContextOptions['onEmit'] {
+    return this.runOptions.onPart && this.#emit;
+  }
+
+  get onAppliance(): OperationContext['onAppliance'] | undefined {
+    const { runOnAppliance } = this.environment;
+    return runOnAppliance && ((name, work) => runOnAppliance(name, work, this.signal));
+  }
+
+  checkWrite(write: PendingWrite, state: RunState): Promise<void> | undefined {
+    return checkWrite(this, write, state);
+  }
+
+  interceptWrite(write: PendingWrite, next: () => Promise<WriteResponse>): Promise<WriteResponse> {
+    if (this.dryRun || !needsInterceptor(this, write)) return next();
+    this.#interceptor ??= createWriteInterceptor(this, this.context);
+    return this.#interceptor(write, next);
+  }
+
+  toOutcome(data: unknown): RunOutcome {
+    const { many = null, emittedParts } = this.context.record;
+    const streamed = emittedParts !== undefined;
+    const envelope = createEnvelope(this, this.context);
+    envelope.summary = summarizeRun(this, this.context, { data });
+    if (this.isWrite) redactWriteEnvelope(envelope, this.context, this.redactor);
+    if (streamed) return { data: undefined, many: null, envelope, streamed };
+    if (many) return { data: many, many, envelope, streamed };
+    return { data: this.isWrite ? this.redactor.value(data) : data, many, envelope, streamed };
+  }
+
+  toError(thrown: unknown): GatewayError {
+    const error = asGatewayError(thrown);
+    // Always a new error: runs that wait for one login share its error, and each needs its own cause.
+    const redactedError = new GatewayError(error.code, trusted(this.redactor.message(error)), error.details);
+    redactedError.cause = createRunFailureEnvelope(this, error, this.context, this.redactor);
+    redactedError.cause.summary = summarizeRun(this, this.context, { code: error.code });
+    return redactedError;
+  }
+
+  #emit(data: unknown, part: PartInfo, state: RunState): void {
+    const envelope = createEnvelope(this, state);
+    envelope.summary = summarizeRun(this, state, { data, count: countRecords(data) });
+    this.runOptions.onPart?.(data, part, envelope);
+  }
+}
+
+/** A run that waits for approval is no load, so it gives up its slot. */
+function exemptFromLimit(approve: RequestApproval, inFlightLimit: InFlightLimit | undefined): RequestApproval {
+  return inFlightLimit ? (proposal) => inFlightLimit.withoutSlot(() => approve(proposal)) : approve;
+}

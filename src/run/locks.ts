@@ -1,0 +1,72 @@
+import { coordinationKey, type AssertHeld } from '../model/coordination';
+import type { ExclusiveCallOptions } from '../model/operation-context';
+import { DEFAULT_TIMEOUT_SECONDS, type CheckedSettings } from '../model/settings';
+import type { RunState } from './run-state';
+
+/** Seconds that an appliance can work on a small request whose sender is gone. It is far less than a timeout. */
+const MAX_BUSY_SECONDS = 10;
+
+/**
+ * Seconds that a lease outlives the last heartbeat of its holder. A living holder renews it, so this covers a dead one whose last request
+ * the appliance may still process. `isBrief` work consists of small exchanges. A timeout above the default suggests a slow appliance.
+ */
+export function getLeaseSeconds(
+  { timeout, transferTimeout }: Pick<CheckedSettings, 'timeout' | 'transferTimeout'>,
+  isBrief: boolean,
+): number {
+  if (!isBrief) return Math.max(timeout, transferTimeout) + 60;
+  return 15 + (timeout > DEFAULT_TIMEOUT_SECONDS ? timeout : Math.min(timeout, MAX_BUSY_SECONDS));
+}
+
+/** Leases that a run holds against other processes. Work on one of its items relies on them too. */
+export class HeldLeases {
+  /** Created with the first lease, because most runs hold none. */
+  #own: Set<AssertHeld> | undefined;
+  readonly #outer: HeldLeases | undefined;
+
+  constructor(outer?: HeldLeases) {
+    this.#outer = outer;
+  }
+
+  get hasAny(): boolean {
+    return (this.#own?.size ?? 0) > 0 || this.#outer?.hasAny === true;
+  }
+
+  /** `assertHeld` is undefined when no other process can take the lease. */
+  async run<T>(assertHeld: AssertHeld | undefined, work: () => Promise<T>): Promise<T> {
+    if (!assertHeld) return work();
+    const own = (this.#own ??= new Set());
+    own.add(assertHeld);
+    try {
+      return await work();
+    } finally {
+      own.delete(assertHeld);
+    }
+  }
+
+  /** Errors: those of `AssertHeld`. */
+  async assertHeld(): Promise<void> {
+    for (const assertLeaseHeld of this.#own ?? []) await assertLeaseHeld();
+    await this.#outer?.assertHeld();
+  }
+}
+
+/** See `OperationContext.runExclusive`. */
+export function runExclusive<T>(
+  { gatewayContext, options: { dryRun, signal }, leases }: RunState,
+  name: string,
+  work: () => Promise<T>,
+  { isBrief, ...exclusiveOptions }: ExclusiveCallOptions,
+): Promise<T> {
+  if (dryRun) return work();
+  const { coordination, settings } = gatewayContext;
+  const leaseMs = getLeaseSeconds(settings, isBrief === true) * 1000;
+  const key = coordinationKey('exclusive', settings.origin + settings.prefix, name);
+  return coordination.runExclusive(key, (assertHeld) => leases.run(assertHeld, work), { ...exclusiveOptions, signal, leaseMs });
+}
+
+/** The last check before a write is sent, because `beforeWrite` may wait. */
+export async function assertLeasesBeforeWrite({ options, leases }: RunState): Promise<void> {
+  await options.beforeWrite?.();
+  await leases.assertHeld();
+}

@@ -1,0 +1,32 @@
+import { badInput } from '../model/error';
+import type { Progress } from '../model/operation';
+import type { PartInfo, RunState } from './run-state';
+
+/** See `OperationContext.startStream`. */
+export function startStream({ options, record }: RunState): void {
+  if (!options.onEmit)
+    throw badInput('emit asks for parts, but this run has no onPart. Pass onPart, or set emit to "array". Nothing was sent.');
+  record.emittedParts = 0;
+}
+
+/** See `OperationContext.emitPart`. */
+export function emitPart(run: RunState, data: unknown, part: PartInfo): void {
+  const { record, options } = run;
+  record.emittedParts = (record.emittedParts ?? 0) + 1;
+  record.emittedItems += countRecords(data);
+  options.onEmit?.(data, part, run);
+}
+
+/** Number of records in a part: those of a page, or one. */
+export function countRecords(part: unknown): number {
+  return Array.isArray(part) ? part.length : 1;
+}
+
+/** A failing observer must not change the outcome: a part may be done at the appliance already. */
+export function reportProgress({ options }: RunState, progress: Progress): void {
+  try {
+    options.onProgress?.(progress);
+  } catch {
+    // The observer reports its own errors.
+  }
+}
