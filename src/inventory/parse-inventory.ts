@@ -1,6 +1,9 @@
+import type * as Yaml from 'yaml';
+import type { CST, LineCounter } from 'yaml';
 import { GatewayError } from '../model/error';
 import { isObject } from '../model/json';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
+import { scanJson, toLineAndColumn } from './scan-json';
 
 export type InventoryFormat = 'json' | 'yaml' | 'csv';
 
@@ -13,6 +16,13 @@ export interface ParsedInventory {
 
 /** A file of ten thousand appliances has a few megabytes. */
 export const MAX_INVENTORY_BYTES = 16 * 2 ** 20;
+
+/** An entry is a list, a map and a list of tags. Recursive functions must not see more levels than this. */
+const MAX_NESTING = 20;
+/** The time to resolve aliases grows with the product of anchors and aliases. */
+const MAX_YAML_ANCHORS = 100;
+const MAX_YAML_ALIASES = 1000;
+const MAX_YAML_KEYS = 1000;
 
 /** Prints nothing and reports a second document as an error, which the level `silent` would skip. */
 const YAML_LOG_LEVEL = 'error';
@@ -28,15 +38,7 @@ export function detectInventoryFormat(file: string): InventoryFormat {
 export async function parseInventory(text: string, format: InventoryFormat): Promise<ParsedInventory> {
   const withoutBom = text.startsWith('\ufeff') ? text.slice(1) : text;
   if (format === 'csv') return parseCsv(withoutBom);
-  if (format === 'yaml') return parseYaml(withoutBom);
-  let entries: unknown;
-  try {
-    entries = JSON.parse(withoutBom);
-  } catch {
-    throw createParseError(await findFaultLine(withoutBom), 'it is no JSON');
-  }
-  const lines = memoize(() => findEntryLines(withoutBom));
-  return { entries: toEntryList(entries), findLine: async (index) => (await lines())[index] };
+  return format === 'yaml' ? parseYaml(withoutBom) : parseJson(withoutBom);
 }
 
 function toEntryList(entries: unknown): unknown[] {
@@ -46,25 +48,36 @@ function toEntryList(entries: unknown): unknown[] {
   );
 }
 
+function parseJson(text: string): ParsedInventory {
+  const { fault, elementOffsets } = scanJson(text, MAX_NESTING);
+  if (fault) throw createParseError(toLineAndColumn(text, fault.offset), fault.reason);
+  return {
+    entries: toEntryList(JSON.parse(text)),
+    findLine: (index) => {
+      const offset = elementOffsets[index];
+      return Promise.resolve(offset === undefined ? undefined : toLineAndColumn(text, offset).line);
+    },
+  };
+}
+
 async function parseYaml(text: string): Promise<ParsedInventory> {
-  const { parseDocument, LineCounter, isSeq, isNode } = await import('yaml');
+  const yaml = await import('yaml');
+  const { Composer, LineCounter, isSeq, isNode } = yaml;
   const counter = new LineCounter();
   // Every value is text, as in a CSV file: a name such as 007 stays what it is. Keys that come twice would cost more than linear time to find.
-  const document = parseDocument(text, {
-    schema: 'failsafe',
-    merge: true,
-    prettyErrors: false,
-    uniqueKeys: false,
-    lineCounter: counter,
-    logLevel: YAML_LOG_LEVEL,
-  });
+  const composer = new Composer({ schema: 'failsafe', merge: true, prettyErrors: false, uniqueKeys: false, logLevel: YAML_LOG_LEVEL });
+  const documents = composer.compose(checkTokens(text, yaml, counter), true, text.length);
+  const { value: document } = documents.next();
+  if (!document) throw createParseError(undefined, 'it is not valid YAML');
   const [error] = document.errors;
-  if (error) throw createParseError(counter.linePos(error.pos[0]).line, `it is no YAML (${error.code})`);
+  if (error) throw createParseError(toPosition(counter.linePos(error.pos[0])), `it is not valid YAML (${error.code})`);
+  const { value: secondDocument } = documents.next();
+  if (secondDocument) throw createParseError(toPosition(counter.linePos(secondDocument.range[0])), 'it has several YAML documents');
   let entries: unknown;
   try {
-    entries = document.toJS({ maxAliasCount: 1000 });
+    entries = document.toJS({ maxAliasCount: MAX_YAML_ALIASES });
   } catch {
-    throw badConfig('The YAML of the inventory cannot be read: its aliases refer to each other too often, or to nothing.');
+    throw badConfig('The YAML of the inventory cannot be read: its aliases refer to each other too often, or to a missing anchor.');
   }
   const { contents } = document;
   const findLine = (index: number): Promise<number | undefined> => {
@@ -75,17 +88,53 @@ async function parseYaml(text: string): Promise<ParsedInventory> {
   return { entries: toEntryList(entries ?? []), findLine };
 }
 
-/** The same reader knows where the entries of JSON stand, which `JSON.parse` does not tell. */
-async function findEntryLines(text: string): Promise<(number | undefined)[]> {
-  const { entries, findLine } = await parseYaml(text).catch(() => ({ entries: [], findLine: () => Promise.resolve(undefined) }));
-  return Promise.all(entries.map((_, index) => findLine(index)));
+/**
+ * The tokens of a YAML text for the composer, which is recursive and not linear. So nesting, anchors, aliases and keys are limited before the
+ * composer sees them. The lexer recurses with the nesting too, but this loop stops it at the limit.
+ */
+function* checkTokens(text: string, { CST, Lexer, Parser }: typeof Yaml, counter: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(counter.addNewLine);
+  counter.addNewLine(0);
+  let anchorCount = 0;
+  let aliasCount = 0;
+  let isScalar = false;
+  const refuse: Refuse = (reason, position = parser.offset) => createParseError(toPosition(counter.linePos(position)), reason);
+  for (const source of new Lexer().lex(text)) {
+    // A marker precedes each plain and block scalar, whose text may look like another token.
+    const type = isScalar ? 'scalar' : CST.tokenType(source);
+    isScalar = source === CST.SCALAR;
+    if (type === 'anchor' && ++anchorCount > MAX_YAML_ANCHORS) throw refuse(`it has more than ${MAX_YAML_ANCHORS} YAML anchors`);
+    if (type === 'alias' && ++aliasCount > MAX_YAML_ALIASES) throw refuse(`it has more than ${MAX_YAML_ALIASES} YAML aliases`);
+    if (type === 'explicit-key-ind') throw refuse('a YAML key is not a text');
+    for (const token of parser.next(source)) {
+      checkKeys(token, refuse);
+      yield token;
+    }
+    // The stack also holds the document and the innermost scalar.
+    if (parser.stack.length > MAX_NESTING + 2) throw refuse(`it is nested deeper than ${MAX_NESTING} levels`);
+  }
+  for (const token of parser.end()) {
+    checkKeys(token, refuse);
+    yield token;
+  }
 }
 
-async function findFaultLine(text: string): Promise<number | undefined> {
-  const { parseDocument, LineCounter } = await import('yaml');
-  const lineCounter = new LineCounter();
-  const [error] = parseDocument(text, { prettyErrors: false, uniqueKeys: false, lineCounter, logLevel: YAML_LOG_LEVEL }).errors;
-  return error && lineCounter.linePos(error.pos[0]).line;
+type Refuse = (reason: string, position?: number) => GatewayError;
+const SCALAR_TYPES: ReadonlySet<string> = new Set(['scalar', 'single-quoted-scalar', 'double-quoted-scalar']);
+
+/** Refuses maps as keys, and maps with so many keys that a thousand merges of them would take long. */
+function checkKeys(token: CST.Token, refuse: Refuse): void {
+  const pending: CST.Token[] = [token];
+  for (let current = pending.pop(); current; current = pending.pop()) {
+    if (current.type === 'document' && current.value) pending.push(current.value);
+    if (!('items' in current)) continue;
+    const isMap = current.type === 'block-map' || (current.type === 'flow-collection' && current.start.type === 'flow-map-start');
+    if (isMap && current.items.length > MAX_YAML_KEYS) throw refuse(`a map has more than ${MAX_YAML_KEYS} keys`, current.offset);
+    for (const { key, value } of current.items) {
+      if (key && !SCALAR_TYPES.has(key.type)) throw refuse('a YAML key is not a text', key.offset);
+      if (value) pending.push(value);
+    }
+  }
 }
 
 /** Parses CSV. The first line names the properties; its separator (comma, semicolon or tab) applies to all lines. */
@@ -106,11 +155,13 @@ async function parseCsv(text: string): Promise<ParsedInventory> {
       // A row has several lines if a cell contains line ends.
       for (let end = text.indexOf('\n', rowStart); end >= 0 && end < meta.cursor; end = text.indexOf('\n', end + 1)) line++;
       rowStart = meta.cursor;
-      if (errors.length > 0) parseError = createParseError(startLine, 'a quotation mark is missing, or stands where none can be');
+      if (errors.length > 0) parseError = createParseError({ line: startLine }, 'a quotation mark is missing, or stands where none can be');
       else if (data.every((cell) => cell.trim() === '') || data[0]?.startsWith('#') === true) return;
-      else if (header === undefined) parseError = checkHeader((header = data.map((cell) => cell.trim())), startLine);
+      else if (header === undefined) parseError = checkHeader((header = data.map((cell) => cell.trim())), delimiter, startLine);
       else if (data.length !== header.length) {
-        parseError = createParseError(startLine, `it has ${data.length} cells, and the first line has ${header.length}`);
+        const cells = data.length === 1 ? '1 cell' : `${data.length} cells`;
+        const hint = describeOtherSeparator(data, delimiter);
+        parseError = createParseError({ line: startLine }, `it has ${cells}, and the first line has ${header.length}${hint}`);
       } else {
         entries.push(Object.fromEntries(header.map((name, index) => [name, (data[index] ?? '').trim()])));
         lines.push(startLine);
@@ -122,25 +173,47 @@ async function parseCsv(text: string): Promise<ParsedInventory> {
   return { entries, findLine: (index) => Promise.resolve(lines[index]) };
 }
 
+const SEPARATOR_NAMES: ReadonlyMap<string, string> = new Map([
+  [';', 'semicolons'],
+  ['\t', 'tabs'],
+  [',', 'commas'],
+]);
+
 function detectDelimiter(text: string): string {
   const head = text.split('\n').find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
-  return [';', '\t'].find((one) => head.includes(one)) ?? ',';
+  return [...SEPARATOR_NAMES.keys()].find((separator) => head.includes(separator)) ?? ',';
 }
 
-function checkHeader(header: readonly string[], line: number): GatewayError | undefined {
-  const duplicate = header.find((name, index) => header.indexOf(name) !== index);
-  if (header.includes('')) return createParseError(line, 'a column has no name');
-  return duplicate === undefined ? undefined : createParseError(line, 'two columns have the same name');
+/** Spreadsheets write semicolons in some countries. So a line with another separator than the first one gets a hint. */
+function describeOtherSeparator(cells: readonly string[], delimiter: string): string {
+  const others = [...SEPARATOR_NAMES].filter(([separator]) => separator !== delimiter && cells.some((cell) => cell.includes(separator)));
+  const names = others.map(([, name]) => name).join(' and ');
+  return (
+    names && `. It contains ${names}, but the first line is separated by ${SEPARATOR_NAMES.get(delimiter)}. Use one separator in all lines`
+  );
 }
 
-function memoize<T>(load: () => Promise<T>): () => Promise<T> {
-  let found: Promise<T> | undefined;
-  return () => (found ??= load());
+function checkHeader(header: readonly string[], delimiter: string, line: number): GatewayError | undefined {
+  if (header.includes('')) return createParseError({ line }, 'a column has no name');
+  if (new Set(header).size < header.length) return createParseError({ line }, 'two columns have the same name');
+  const other = [...SEPARATOR_NAMES].find(([separator]) => separator !== delimiter && header.some((name) => name.includes(separator)));
+  if (!other) return undefined;
+  return createParseError({ line }, `it contains both ${SEPARATOR_NAMES.get(delimiter)} and ${other[1]}. Use one separator in all lines`);
 }
 
-function createParseError(line: number | undefined, reason: string): GatewayError {
-  const location = line === undefined ? trusted('') : safeMessage`, line ${line}`;
-  return badConfig(safeMessage`The inventory cannot be read${location}: ${trusted(reason)}.`, line);
+interface Position {
+  readonly line: number;
+  readonly column?: number;
+}
+
+function toPosition({ line, col }: { line: number; col: number }): Position {
+  return { line, column: col };
+}
+
+function createParseError(position: Position | undefined, reason: string): GatewayError {
+  const column = position?.column === undefined ? trusted('') : safeMessage`, column ${position.column}`;
+  const location = position === undefined ? trusted('') : safeMessage`, line ${position.line}${column}`;
+  return badConfig(safeMessage`The inventory cannot be read${location}: ${trusted(reason)}.`, position?.line);
 }
 
 function badConfig(errorText: string | SafeMessage, line?: number): GatewayError {

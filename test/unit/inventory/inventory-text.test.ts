@@ -1,10 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { credentialsFromEnvironment, credentialsFromFolder } from '../../../src';
 import { credentialsFromObject } from '../../../src/inventory/credentials';
 import { checkDefaults, ENTRY_PROPERTIES, MAX_INVENTORY_ENTRIES, readEntries, type InventoryEntry } from '../../../src/inventory/entry';
 import { detectInventoryFormat, parseInventory, type InventoryFormat } from '../../../src/inventory/parse-inventory';
+import { scanJson } from '../../../src/inventory/scan-json';
 import { parseSelection } from '../../../src/inventory/selection';
 import { expectFailure, getThrownError } from '../../helpers/simulated-appliance';
 import { createTemporaryFolder } from '../../helpers/temporary';
@@ -17,7 +19,8 @@ describe('parseInventory', () => {
 
   it.each<[InventoryFormat, string, readonly unknown[], readonly (number | undefined)[]]>([
     ['json', '\ufeff[{"a":1},\n\n\t{"b":[true]}]', [{ a: 1 }, { b: [true] }], [1, 3]],
-    ['json', `[\n${'['.repeat(5000)}${']'.repeat(5000)}]`, [expect.any(Array)], [undefined]],
+    ['json', `[\n${'['.repeat(19)}${']'.repeat(19)}]`, [expect.any(Array)], [2]],
+    ['json', '[1,"[\\"\\u005b",\n{"a":[{}]},[],null,-1.5e3 ]', [1, '["[', { a: [{}] }, [], null, -1500], [1, 1, 2, 2, 2, 2]],
     ['yaml', '\ufeff- a\n- b\n', ['a', 'b'], [1, 2]],
     ['yaml', '# none yet\n', [], []],
     ['yaml', ' \n \n', [], []],
@@ -37,9 +40,9 @@ describe('parseInventory', () => {
       [1, 3],
     ],
     ['csv', 'a,b\n1,2', [{ a: '1', b: '2' }], [2]],
-    ['csv', 'a\tb,c\n1\t"2,3"', [{ a: '1', 'b,c': '2,3' }], [2]],
+    ['csv', 'a\tb\n1\t"2,3"', [{ a: '1', b: '2,3' }], [2]],
     ['csv', ' \n# a;b\na\tb\n1\t2', [{ a: '1', b: '2' }], [4]],
-    ['csv', 'a\tb;c\n1;2', [{ 'a\tb': '1', c: '2' }], [2]],
+    ['csv', 'a;c\n1\t;2,', [{ a: '1', c: '2,' }], [2]],
     [
       'csv',
       '\n \n#x;y\n a , b\n1, 2 \n , \n"1\n2",3\n#,x\n4,5',
@@ -70,30 +73,134 @@ describe('parseInventory', () => {
   });
 
   const LIST = 'An inventory is a list of appliances;';
-  const ALIASES = 'The YAML of the inventory cannot be read: its aliases refer to each other too often, or to nothing.';
+  const ALIASES = 'The YAML of the inventory cannot be read: its aliases refer to each other too often, or to a missing anchor.';
+  const CANNOT = 'The inventory cannot be read';
+  const USE = 'the first line is separated by';
+  const ONE = 'Use one separator in all lines';
   const QUOTES = 'a quotation mark is missing, or stands where none can be';
   it.each<[InventoryFormat, string, string, number | undefined]>([
-    ['json', '[{"name": a}]', 'The inventory cannot be read: it is no JSON.', undefined],
-    ['json', '[\n{"name": "a"\n "url": 1}\n]', 'The inventory cannot be read, line 3: it is no JSON.', 3],
-    ['json', '[{"a":1,\n"a":2},\n{"b" "c"}]', 'The inventory cannot be read, line 3: it is no JSON.', 3],
-    ['json', '[]\n---\n[]', 'The inventory cannot be read, line 2: it is no JSON.', 2],
+    ['json', '[{"name": a}]', `${CANNOT}, line 1, column 11: it is not valid JSON.`, 1],
+    ['json', '[\n{"name": "a"\n "url": 1}\n]', `${CANNOT}, line 3, column 2: it is not valid JSON.`, 3],
+    ['json', '[{"a":1,\n"a":2},\n{"b" "c"}]', `${CANNOT}, line 3, column 6: it is not valid JSON.`, 3],
+    ['json', '[]\n---\n[]', `${CANNOT}, line 2, column 1: it is not valid JSON.`, 2],
+    ['json', '[{"a":1},\n]', `${CANNOT}, line 2, column 1: a comma precedes ]; remove the comma.`, 2],
+    ['json', '[{"a":1, }]', `${CANNOT}, line 1, column 10: a comma precedes }; remove the comma.`, 1],
+    ['json', "[{'a':1}]", `${CANNOT}, line 1, column 3: it uses single quotation marks; use double quotation marks.`, 1],
+    ['json', '[{"a":\'x\'}]', `${CANNOT}, line 1, column 7: it uses single quotation marks; use double quotation marks.`, 1],
+    ['json', '[{"a":1},', `${CANNOT}, line 1, column 10: it ends too early.`, 1],
+    ['json', '', `${CANNOT}, line 1, column 1: it ends too early.`, 1],
+    ['json', '["a', `${CANNOT}, line 1, column 2: a text has no end, or contains a line end or an invalid escape sequence.`, 1],
+    ['json', '[}', `${CANNOT}, line 1, column 2: it is not valid JSON.`, 1],
+    ['json', '[1 2]', `${CANNOT}, line 1, column 4: it is not valid JSON.`, 1],
+    ['json', '[01]', `${CANNOT}, line 1, column 3: it is not valid JSON.`, 1],
     ['json', '{"a":1}', `${LIST} an object was found.`, undefined],
     ['json', 'null', `${LIST} something else was found.`, undefined],
     ['yaml', 'a: b', `${LIST} an object was found.`, undefined],
     ['yaml', '~', `${LIST} something else was found.`, undefined],
-    ['yaml', '- name: a\n  url: "x\n', 'The inventory cannot be read, line 3: it is no YAML (MISSING_CHAR).', 3],
-    ['yaml', '- a\n---\n- b\n', 'The inventory cannot be read, line 2: it is no YAML (MULTIPLE_DOCS).', 2],
+    ['yaml', '- name: a\n  url: "x\n', `${CANNOT}, line 3, column 1: it is not valid YAML (MISSING_CHAR).`, 3],
+    ['yaml', '- a\n---\n- b\n', `${CANNOT}, line 2, column 1: it has several YAML documents.`, 2],
     ['yaml', '- *a\n', ALIASES, undefined],
     ['csv', 'a,,b\n', 'The inventory cannot be read, line 1: a column has no name.', 1],
     ['csv', '\na,b, a\n1,2,3', 'The inventory cannot be read, line 2: two columns have the same name.', 2],
     ['csv', 'a,b\n1,2,3\n', 'The inventory cannot be read, line 2: it has 3 cells, and the first line has 2.', 2],
-    ['csv', 'a,b\n1,2\n3\n4', 'The inventory cannot be read, line 3: it has 1 cells, and the first line has 2.', 3],
+    ['csv', 'a,b\n1,2\n3\n4', 'The inventory cannot be read, line 3: it has 1 cell, and the first line has 2.', 3],
+    [
+      'csv',
+      'a,b\n1;2',
+      `${CANNOT}, line 2: it has 1 cell, and the first line has 2. It contains semicolons, but ${USE} commas. ${ONE}.`,
+      2,
+    ],
+    [
+      'csv',
+      'a;b\n1,2',
+      `${CANNOT}, line 2: it has 1 cell, and the first line has 2. It contains commas, but ${USE} semicolons. ${ONE}.`,
+      2,
+    ],
+    ['csv', 'a,b;c\n1,2', `${CANNOT}, line 1: it contains both semicolons and commas. ${ONE}.`, 1],
     ['csv', 'a,b\n1,"2"x\n3\n', `The inventory cannot be read, line 2: ${QUOTES}.`, 2],
     ['csv', 'a\n"b\r\nc"\r\n"d', `The inventory cannot be read, line 4: ${QUOTES}.`, 4],
   ])('reports where and why %s cannot be read: %j', async (format, text, message, line) => {
     const error = await expectFailure(parseInventory(text, format));
     expect(error).toMatchObject({ code: 'BAD_CONFIG', message });
     expect(error.details).toEqual({ sent: false, ...(line !== undefined && { extra: { line } }) });
+  });
+
+  const DEEP = 'it is nested deeper than 20 levels';
+  const KEY = 'a YAML key is not a text';
+  it.each<[string, InventoryFormat, string, string]>([
+    ['nested lists in JSON', 'json', `[\n${'['.repeat(100_000)}`, `line 2, column 20: ${DEEP}`],
+    ['nested objects in JSON', 'json', '{"a":'.repeat(100_000), `line 1, column 101: ${DEEP}`],
+    ['nested flow lists', 'yaml', '['.repeat(100_000), DEEP],
+    ['nested flow maps', 'yaml', '{a: '.repeat(100_000), DEEP],
+    ['nested block lists', 'yaml', `${'- '.repeat(100_000)}x`, DEEP],
+    ['nested block maps', 'yaml', Array.from({ length: 1000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join(''), DEEP],
+    ['explicit keys', 'yaml', '? '.repeat(400), KEY],
+    ['explicit keys in a flow list', 'yaml', `[${'? '.repeat(400)}]`, KEY],
+    ['maps as keys', 'yaml', `${'{'.repeat(15)}a${': b}'.repeat(15)}`, KEY],
+    ['lists as keys', 'yaml', '- [a]: b', KEY],
+    ['aliases as keys', 'yaml', '- &a {b: c}\n- {*a : d}', KEY],
+    [
+      '20,000 anchors',
+      'yaml',
+      Array.from({ length: 20_000 }, (_, index) => `- &a${index} x\n`).join(''),
+      'it has more than 100 YAML anchors',
+    ],
+    ['20,000 aliases', 'yaml', `- &a x\n${'- *a\n'.repeat(20_000)}`, 'it has more than 1000 YAML aliases'],
+    [
+      'a map with many keys',
+      'yaml',
+      `- &a {${Array.from({ length: 1500 }, (_, index) => `a${index}: b`).join(', ')}}`,
+      'a map has more than 1000 keys',
+    ],
+  ])('rejects %s before any recursive or quadratic work', async (_what, format, text, message) => {
+    const startedAt = performance.now();
+    const error = await expectFailure(parseInventory(text, format));
+    expect(error).toMatchObject({ code: 'BAD_CONFIG', message: expect.stringContaining(message) as string });
+    // The attacks took 10 seconds and more, or ended the process.
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+  });
+
+  it('reads text that only looks like YAML structure', async () => {
+    const text = `- a: |\n    ${'- '.repeat(50)}\n    ?\n    &x *y\n  b: "${'['.repeat(50)}"\n  c: x? y\n`;
+    expect((await read(text, 'yaml')).entries).toEqual([{ a: `${'- '.repeat(50)}\n?\n&x *y\n`, b: '['.repeat(50), c: 'x? y' }]);
+  });
+
+  it('reads a CSV header of 40,000 columns in linear time', async () => {
+    const measure = async (columns: number): Promise<number> => {
+      const header = Array.from({ length: columns }, (_, index) => `column-${index}`).join(',');
+      const startedAt = performance.now();
+      await parseInventory(`${header}\n`, 'csv');
+      return performance.now() - startedAt;
+    };
+    await measure(1000);
+    expect(await measure(40_000)).toBeLessThan(1000);
+  });
+
+  it('agrees with JSON.parse on random texts', () => {
+    const parts = ['[', ']', '{', '}', ',', ':', '"a"', '1', '-', '0.5', 'e9', 'true', 'null', ' ', '\n', '"\\u00e9"', '"\\x"', "'"];
+    const isValid = (text: string): boolean => {
+      try {
+        JSON.parse(text);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    let validCount = 0;
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(fc.constantFrom(...parts), { maxLength: 12 }).map((list) => list.join('')),
+          fc.json(),
+        ),
+        (text) => {
+          validCount += isValid(text) ? 1 : 0;
+          expect([text, scanJson(text, 20).fault === undefined]).toEqual([text, isValid(text)]);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+    expect(validCount).toBeGreaterThan(500);
   });
 
   it('detects the format by the end of the file name', () => {

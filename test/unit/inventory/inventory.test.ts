@@ -102,9 +102,9 @@ describe('Inventory.read', () => {
 describe('a fault in an inventory', () => {
   const two = (second: string): string => `name,url,realm,tags,credentials\nvpn-1,https://a,R,,\n${second}\n`;
   it.each<[string, InventoryFormat, string, RegExp]>([
-    ['invalid JSON', 'json', '[\n {"name": "a"\n "url": 1}\n]', /line [23].*no JSON/],
+    ['invalid JSON', 'json', '[\n {"name": "a"\n "url": 1}\n]', /line 3, column 2: it is not valid JSON/],
     ['an object in place of a list', 'json', '{"name": "a"}', /a list of appliances; an object/],
-    ['invalid YAML', 'yaml', '- name: a\n  url: "x\n', /line \d.*no YAML/],
+    ['invalid YAML', 'yaml', '- name: a\n  url: "x\n', /line \d, column \d: it is not valid YAML/],
     ['a missing address', 'json', '[\n{"name": "a", "url": "https://a"},\n{"name": "b"}\n]', /line 3 \(b\): url is missing/],
     ['a missing address in YAML', 'yaml', '- name: a\n  url: https://a\n\n- name: b\n', /line 4 \(b\): url is missing/],
     ['an empty address cell', 'csv', two('vpn-2,,R,,'), /line 3 \(vpn-2\): url is missing/],
