@@ -20,9 +20,16 @@ const shared = {
   approval: 'Approve a change on a page.json',
 };
 
-/** What is shown, by the picture in docs/. @type {Record<string, string>} */
+/** The picture of an example in docs/pictures/. @param {string} example */
+const toPictureName = (example) =>
+  `pictures/${basename(example, '.json')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')}.png`;
+
+/** The flow of each picture in docs/. @type {Record<string, string>} */
 const pictures = {
   'webhook-flow.png': 'End sessions from a webhook.json',
+  ...Object.fromEntries(exampleNames().map((name) => [toPictureName(name), name])),
   ...Object.fromEntries(Object.entries(shared).map(([slug, example]) => [`cookbook/${slug}.png`, example])),
   ...Object.fromEntries(cookbookNames().map((name) => [`cookbook/${basename(name, '.json')}.png`, name])),
 };
@@ -60,7 +67,8 @@ async function takePicture(page, example, file) {
 }
 
 const executablePath =
-  process.env['CHROMIUM_PATH'] ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+  process.env['CHROMIUM_PATH'] ??
+  ['/usr/bin/chromium', '/usr/bin/chromium-headless-shell', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 if (!executablePath) throw new Error('There is no Chromium. Install it, or name it in the environment variable CHROMIUM_PATH.');
 ensureBuilt();
 const demo = await startDemo({ names: [...exampleNames(), ...cookbookNames()], nodeRed: { version: 5, node: node24() } });
@@ -69,7 +77,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 2100, height: 1300 }, deviceScaleFactor: 1 });
   await page.goto(demo.nodeRed.url);
   await page.waitForFunction("!document.querySelector('#red-ui-loading-progress')?.offsetParent && window.RED?.nodes");
-  mkdirSync(join(root, 'docs'), { recursive: true });
+  mkdirSync(join(root, 'docs', 'pictures'), { recursive: true });
   for (const [file, example] of Object.entries(pictures)) await takePicture(page, example, join(root, 'docs', file));
   await page.setViewportSize({ width: 1200, height: 760 });
   await page.goto(`${demo.nodeRed.url}/dashboard`);

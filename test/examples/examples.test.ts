@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post } from '../../scripts/demo/check.mjs';
@@ -61,6 +61,12 @@ describe.each(exampleNames())('%s', (example) => {
 
   it('is listed in docs/guide/examples.md', () => {
     expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`\n| [${example.replace('.json', '')}](`);
+  });
+
+  it('has a picture of its flow in that table', () => {
+    const picture = `docs/pictures/${example.replace('.json', '').toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.png`;
+    expect(existsSync(join(root, picture))).toBe(true);
+    expect(readFileSync(join(root, 'docs', 'guide', 'examples.md'), 'utf8')).toContain(`/main/${picture})`);
   });
 
   it('says in a comment node what to change', () => {
