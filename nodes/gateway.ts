@@ -6,15 +6,17 @@ import { ActionNode } from './action/action-node';
 import { ApplianceNode, APPLIANCE_TYPE, APPLIANCE_CREDENTIALS, type ApplianceCredentials } from './appliance/appliance-node';
 import { registerTestRoute } from './admin/test-connection';
 import { registerHelpRoute } from './admin/help-route';
-import { INVENTORY_TYPE, INVENTORY_CREDENTIALS, InventoryNode, listInventoryAppliances } from './inventory/inventory-node';
+import { INVENTORY_TYPE, INVENTORY_CREDENTIALS, InventoryNode } from './inventory/inventory-node';
 import { registerInventoryRoutes } from './admin/inventory-routes';
-import { createDiagnosticsOptions, registerCountersRoute } from './diagnostics/observe';
+import { registerCountersRoute } from './admin/counters-route';
+import { createDiagnosticsOptions, setRuntime } from './diagnostics/observe';
 import { registerLookupRoutes } from './admin/lookup-routes';
 import { WatchNode, WATCH_TYPE } from './watch/watch-node';
 import { registerPreviewRoutes } from './admin/preview-route';
 
 /** Registers all node types and admin routes. Node-RED calls it once. */
 export default function gatewayNodes(red: NodeAPI): void {
+  setRuntime(red);
   red.nodes.registerType(
     APPLIANCE_TYPE,
     function (this: Node<ApplianceCredentials>, definition: NodeDef) {
@@ -39,7 +41,7 @@ export default function gatewayNodes(red: NodeAPI): void {
     new WatchNode(red, this, definition);
   });
   registerTestRoute(red);
-  registerCountersRoute(red, listInventoryAppliances);
+  registerCountersRoute(red);
   registerAccountRoute(red);
   registerLookupRoutes(red);
   registerInventoryRoutes(red);

@@ -1,9 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { Gateway, GatewayOptions } from '../../src/gateway';
+import type { GatewayOptions } from '../../src/gateway';
 import type { ExchangeLogEntry } from '../../src/http/exchange-log';
 import { isObject } from '../../src/model/json';
-import { registerAdminReadRoute } from '../admin/admin-route';
-import { listDeployedAppliances } from '../appliance/appliance-node';
 import type { Message } from '../message/typed-value';
 import { findUnguardedFlows, findInsecureSettings } from './security-findings';
 
@@ -23,6 +21,11 @@ class ExchangeLogLine {
 
 /** The gateways of an inventory outlive their nodes, so they use the latest runtime. */
 let latestRuntime: NodeAPI | undefined;
+
+/** Sets the runtime that diagnostics use. */
+export function setRuntime(red: NodeAPI): void {
+  latestRuntime = red;
+}
 
 /** Returns the log callback and the facts that Node-RED adds to a support bundle. `id` is the appliance node; an inventory has none. */
 export function createDiagnosticsOptions(id?: string): Pick<GatewayOptions, 'onExchange' | 'hostInfo'> {
@@ -50,32 +53,6 @@ export function createDiagnosticsOptions(id?: string): Pick<GatewayOptions, 'onE
 function readNodeRedVersion({ settings }: NodeAPI): string {
   const { version } = settings as { version?: unknown };
   return typeof version === 'string' ? version : 'unknown';
-}
-
-/** An appliance of an inventory. `id` is the inventory node. */
-interface InventoryApplianceInfo {
-  readonly id: string;
-  readonly name: string;
-  readonly existingGateway: Gateway | undefined;
-}
-
-/** `GET /gateway-appliance/counters` returns the requests and times of each deployed appliance. */
-export function registerCountersRoute(red: NodeAPI, listInventoryAppliances: () => readonly InventoryApplianceInfo[] = () => []): void {
-  latestRuntime = red;
-  registerAdminReadRoute(red, '/gateway-appliance/counters', () => ({
-    appliances: [
-      ...listDeployedAppliances().map(({ id, label, existingGateway }) => ({
-        id,
-        name: label,
-        counters: existingGateway?.counters() ?? null,
-      })),
-      ...listInventoryAppliances().map(({ id, name, existingGateway }) => ({
-        inventory: id,
-        name,
-        counters: existingGateway?.counters() ?? null,
-      })),
-    ],
-  }));
 }
 
 /** Emits Node-RED metrics for one message: duration, requests, retries and logins. */

@@ -56,6 +56,6 @@ function unencryptedError(path: string): GatewayError {
 
 function unsignedError(folder: string, { backup }: BackupManifest): GatewayError {
   return badInput(
-    safeMessage`${join(folder, backup)}.json has no authentication code from the passphrase: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, decrypt its file with openssl (docs/guide/backups.md shows how) and import it with a transfer node.`,
+    safeMessage`${join(folder, backup)}.json has no authentication code from the passphrase, so it was changed or made by other software. Make a new backup. If you need this one and trust the folder, decrypt its file with openssl (docs/guide/backups.md shows how) and import it with a transfer node.`,
   );
 }

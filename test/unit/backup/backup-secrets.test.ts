@@ -49,7 +49,7 @@ describe('encryption', () => {
     expect((await through(Buffer.from(CONTENT), again)).subarray(8, 16)).not.toEqual(bytes.subarray(8, 16));
   });
 
-  it.each([1, 5, 8, 15, 16, 17, 1000])('decrypts pieces of %i bytes, also without a MAC from an earlier version', async (pieces) => {
+  it.each([1, 5, 8, 15, 16, 17, 1000])('decrypts pieces of %i bytes, also without a MAC', async (pieces) => {
     for (const code of [codeOf(written), undefined]) expect(await read(written, code, PASSPHRASE, pieces)).toBe(CONTENT);
   });
 
@@ -142,7 +142,7 @@ describe('a manifest with a passphrase', () => {
       `/x/${without.file} was made without a passphrase. With a passphrase, only backups made with it are restored. Omit the passphrase if you trust everybody who can write to the folder, or select another backup.`,
     );
     const before =
-      '/x/vpn_S_20200101T000000.000Z.json has no authentication code from the passphrase: it was made by an earlier version, or changed. Make a new backup. If you need this one and trust the folder, decrypt its file with openssl (docs/guide/backups.md shows how) and import it with a transfer node.';
+      '/x/vpn_S_20200101T000000.000Z.json has no authentication code from the passphrase, so it was changed or made by other software. Make a new backup. If you need this one and trust the folder, decrypt its file with openssl (docs/guide/backups.md shows how) and import it with a transfer node.';
     for (const files of [[bare], [file, bare], [{ ...file, encryption: 'another' }]])
       expect(await readOutcome(await signManifest({ ...plain, files }, PASSPHRASE))).toBe(before);
     expect(await readOutcome(plain)).toBe(before);

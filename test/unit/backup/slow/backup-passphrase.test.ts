@@ -100,7 +100,7 @@ describe('a restore with a passphrase', () => {
     expect(imports(simulator)).toEqual([]);
   });
 
-  it.each(['hmac-sha256', 'authentication'])('refuses a backup of an earlier version without %s, and says what to do', async (name) => {
+  it.each(['hmac-sha256', 'authentication'])('refuses a backup without %s and says what to do', async (name) => {
     const { gateway, simulator } = await startNamedSimulatorWithGateway();
     const path = createTemporaryFolder();
     const created = await takeBackup(gateway, { folder: path, passphrase: PASSPHRASE });
@@ -108,7 +108,7 @@ describe('a restore with a passphrase', () => {
     const files = manifest.files.map((file) => ({ ...file, 'hmac-sha256': undefined }));
     const old = name === 'authentication' ? { ...manifest, format: 'gateway-backup/1' } : { ...manifest, authentication, files };
     writeFileSync(created.manifest, JSON.stringify(old));
-    expect(await restoreFails(gateway, path)).toMatch(/earlier version.*openssl.*transfer node/);
+    expect(await restoreFails(gateway, path)).toMatch(/no authentication code.*openssl.*transfer node/);
     expect(imports(simulator)).toEqual([]);
   });
 
