@@ -80,7 +80,7 @@ function toContentError(thrown: unknown): GatewayError {
   if (!(thrown instanceof MalformedContentError)) return asGatewayError(thrown);
   return new GatewayError(
     'BAD_RESPONSE',
-    safeMessage`What the appliance sent is not a complete configuration: ${thrown.message}. Nothing was stored.`,
+    safeMessage`The appliance did not send a complete configuration: ${thrown.message}. Nothing was stored.`,
     {
       sent: true,
     },

@@ -227,7 +227,7 @@ describe('a support bundle', () => {
     const { data } = await bundle(gatewayFor(server));
     expect(data.appliance).toEqual({ code: 'NOT_FOUND', status: 404 });
     expect(data.findings.find(({ code }) => code === 'short-idle-limit')?.text).toMatch(
-      /^A role of the realm ends keys after 5 minutes without use: .* Raise its idle timeout, or give this account a role of its own\.$/,
+      /^A role of the realm ends keys after 5 idle minutes, .* Raise its idle timeout, or give this account a separate role\.$/,
     );
     expect(server.requests.map(({ path }) => path.replace('/api/v1/configuration/administrators/', ''))).toEqual([
       SYSTEM_INFORMATION_PATH,

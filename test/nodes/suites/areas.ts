@@ -150,7 +150,7 @@ export function areasSuite(runtime: Runtime): void {
     it('does not open a file that a message names', async () => {
       await rig.deploy({ nodes: [upload], credentials });
       const before = rig.sim.requests.length;
-      expect(expectCaught(await rig.run({ payload: { file: '/etc/hostname' } })).error.message).toContain('file has to be given');
+      expect(expectCaught(await rig.run({ payload: { file: '/etc/hostname' } })).error.message).toContain('file is required');
       expect(rig.sim.requests).toHaveLength(before);
     });
   });

@@ -280,7 +280,7 @@ describe('the reference of a backup run', () => {
     const body = Buffer.from('no archive at all, but long enough').toString('base64');
     simulator.fault({ match: ({ path: asked }) => asked.includes('binary-configuration'), body });
     expect((await expectFailure(gateway.run('backup.run', { folder: createTemporaryFolder(), what: 'binary' }))).message).toContain(
-      'it is no ZIP',
+      'it is not a ZIP',
     );
   });
 });

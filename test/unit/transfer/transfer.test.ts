@@ -50,7 +50,7 @@ describe('transfer.export-xml', () => {
     ['another document', '<result/>', /root element is result/],
     ['nothing', '', /empty/],
     ['JSON', '{"a":1}', /JSON where a configuration belongs/],
-    ['half of JSON', '{"a"', /cannot be read/],
+    ['half of JSON', '{"a"', /unreadable or truncated/],
   ])('refuses %s with status 200', async (_name, body, words) => {
     const server = await startRawServer(() => httpResponse(200, body, { 'content-type': 'application/xml' }));
     const error = await expectFailure(gatewayFor(server).run('transfer.export-xml'));
