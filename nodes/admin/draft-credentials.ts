@@ -69,7 +69,9 @@ export class DraftCredentials implements CredentialSource {
     this.#deployedSetNames = deployed && this.#deployedSource ? readSetNames(new NodeProperties(deployed.properties)) : [];
     for (const appliance of deployed?.appliances ?? []) {
       const origin = parseUrlOrigin(appliance.url);
-      if (origin !== undefined) getOrCreateSet(this.#deployedOrigins, appliance.credentials).add(origin);
+      // An entry that was added to the file after the deploy must not get a stored password.
+      if (origin !== undefined && deployed?.isHostAllowed(appliance.credentials, appliance.url))
+        getOrCreateSet(this.#deployedOrigins, appliance.credentials).add(origin);
     }
   }
 

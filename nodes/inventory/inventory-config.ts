@@ -36,6 +36,11 @@ export function readDefaults(properties: NodeProperties): JsonObject {
   return { ...Object.fromEntries(Object.entries(references).filter(([, id]) => id !== undefined)), ...defaults };
 }
 
+/** Reads the hosts that credentials may be sent to in addition to those of the deploy. */
+export function readAllowedHosts(properties: NodeProperties): string[] {
+  return (properties.text('allowedHosts') ?? '').split(/[\s,;]+/).filter((pattern) => pattern !== '');
+}
+
 /** Resolves configuration nodes to ids. A table can name them by id or by name. */
 export function resolveConfigNodeIds(red: NodeAPI, { tls, proxy }: JsonObject): { tls: unknown; proxy: unknown } {
   return { tls: findConfigNodeId(red, 'tls-config', tls), proxy: findConfigNodeId(red, 'http proxy', proxy) };

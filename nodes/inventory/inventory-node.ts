@@ -18,6 +18,7 @@ import { trusted, safeMessage } from '../../src/model/safe-message';
 import { CREDENTIAL_NAMES } from '../../src/model/setting-kinds';
 import { registerApplianceList, APPLIANCE_CREDENTIALS, getApplianceByName, readApplianceSettings } from '../appliance/appliance-node';
 import {
+  readAllowedHosts,
   readDefaults,
   MAX_EXTRA_CREDENTIAL_SETS,
   readStableFile,
@@ -104,6 +105,11 @@ export class InventoryNode {
     return this.#inventory?.findAppliance(name);
   }
 
+  /** Whether a credential set may be sent to this address: a host of the deploy, or an allowed one. */
+  isHostAllowed(credentials: string, url: string): boolean {
+    return this.#inventory?.isHostAllowed(credentials, url) ?? false;
+  }
+
   /** The source of the credential sets, or undefined if it is misconfigured. */
   get credentialSource(): CredentialSource | undefined {
     return this.#credentialSource;
@@ -156,6 +162,7 @@ export class InventoryNode {
     return new Inventory({
       defaults,
       credentials: this.#credentialSource,
+      allowedHosts: readAllowedHosts(properties),
       gateways: inventoryGateways,
       toSettings: (values, credentials) =>
         readApplianceSettings(this.#red, { ...values, ...resolveConfigNodeIds(this.#red, values) }, credentials),

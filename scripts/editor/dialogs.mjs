@@ -319,6 +319,15 @@ const inventoryForm = [
     attributes: 'data-secrets="node"',
   },
   '<div data-secrets="node" class="gateway-sets"></div>',
+  {
+    name: 'allowedHosts',
+    kind: 'text',
+    label: 'inventory.allowed-hosts',
+    icon: 'shield',
+    placeholder: '*.example.com',
+    help: 'inventory.allowed-hosts-help',
+    attributes: 'data-source="file"',
+  },
   LINE,
   '<div class="gateway-inventory-state gateway-note" role="status"></div>',
   `<div class="form-row">
@@ -351,6 +360,7 @@ const inventoryRegistration = {
     { name: 'secrets', value: 'node' },
     { name: 'sets', value: '', validate: createCheck('checkInventory', 'sets') },
     { name: 'prefix', value: 'GATEWAY' },
+    { name: 'allowedHosts', value: '' },
     { name: 'secretsFolder', value: '', validate: createCheck('checkInventory', 'secretsFolder') },
   ],
   credentials: 'gatewayEditor.inventoryCredentials',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
@@ -12,6 +12,8 @@ export interface CredentialSource {
   readonly read: (set: string) => CredentialSet;
   /** A sentence that says where to enter a value of a set. */
   readonly describeLocation: (set: string, name: CredentialName) => string;
+  /** The names of the sets, for an error about an unknown one. */
+  readonly listNames?: () => readonly string[];
 }
 
 /** Reads credential sets from an object. */
@@ -22,6 +24,7 @@ export function credentialsFromObject(
   return {
     read: (set) => (Object.hasOwn(sets, set) ? (sets[set] ?? {}) : {}),
     describeLocation: (set, name) => `Enter ${name} of the set ${set} in ${location}.`,
+    listNames: () => Object.keys(sets).filter((set) => Object.keys(sets[set] ?? {}).length > 0),
   };
 }
 
@@ -35,8 +38,13 @@ export function credentialsFromEnvironment(
 ): CredentialSource {
   const variableName = (set: string, name: CredentialName): string =>
     `${prefix}_${set.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_${toConstantCase(name)}`;
+  const variables = new RegExp(`^(.+?)_(?:${CREDENTIAL_NAMES.map(toConstantCase).join('|')})$`);
   return {
     read: (set) => readCredentialSet((name) => environment[variableName(set, name)]),
+    listNames: () => {
+      const names = Object.keys(environment).filter((key) => key.startsWith(`${prefix}_`) && environment[key] !== '');
+      return [...new Set(names.flatMap((key) => variables.exec(key.slice(prefix.length + 1))?.[1]?.toLowerCase() ?? []))];
+    },
     describeLocation: (set, name) => `Set the environment variable ${variableName(set, name)} where this process is started.`,
   };
 }
@@ -56,7 +64,17 @@ export function credentialsFromFolder(folder: string): CredentialSource {
   return {
     read: (set) => readCredentialSet((name) => readValue(set, name)),
     describeLocation: (set, name) => `Put it into the file ${join(folder, set, name)}.`,
+    listNames: () => listFolders(folder),
   };
+}
+
+function listFolders(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }
 
 function readCredentialSet(read: (name: CredentialName) => string | undefined): CredentialSet {

@@ -5,9 +5,11 @@ import { requiredCredentials } from '../model/rules';
 import { trusted, safeMessage } from '../model/safe-message';
 import { SETTING_KINDS, type CredentialName, type PlainSetting } from '../model/setting-kinds';
 import { checkSettings, type Settings } from '../model/settings';
+import { AllowedHosts } from './allowed-hosts';
 import { credentialsFromObject, type CredentialSet, type CredentialSource } from './credentials';
 import { checkDefaults, readEntries, type InventoryEntry } from './entry';
 import { GatewayRegistry, type SharedGateway } from './gateway-registry';
+import { assertNotLooser } from './guards';
 import { parseInventory, type InventoryFormat } from './parse-inventory';
 import { parseSelection, type Selectable } from './selection';
 
@@ -22,6 +24,11 @@ export interface InventoryOptions {
   /** Credential sets by name, or their source. */
   readonly credentials?: CredentialSource | Readonly<Record<string, CredentialSet>> | undefined;
   readonly toSettings?: ToSettings | undefined;
+  /**
+   * Hosts that credential sets may be sent to, in addition to the hosts of the first list: `*.example.com` for every set,
+   * `eu=*.example.com` for the set `eu`. Default: none, so a host that a later list adds is refused.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** The registry of the gateways. Several inventories can share one. */
   readonly gateways?: GatewayRegistry | undefined;
 }
@@ -34,6 +41,9 @@ const PLACEHOLDER_CREDENTIALS: CredentialSet = {
   totpSecret: 'AAAAAAAAAAAAAAAA',
   apiKey: 'x',
 };
+
+/** Further names of sets are left out of an error. */
+const MAX_LISTED_SETS = 20;
 
 /** One appliance of an inventory. Its gateway is created at the first use. */
 export class InventoryAppliance implements Selectable {
@@ -100,6 +110,7 @@ export class Inventory {
   readonly #credentials: CredentialSource;
   readonly #toSettings: ToSettings;
   readonly #gateways: GatewayRegistry;
+  readonly #allowedHosts: AllowedHosts;
   #appliances = new Map<string, InventoryAppliance>();
 
   /** Errors: `BAD_CONFIG` for invalid defaults. */
@@ -107,6 +118,7 @@ export class Inventory {
     defaults = {},
     credentials = {},
     toSettings = settingsFromTable,
+    allowedHosts,
     gateways = new GatewayRegistry(),
   }: InventoryOptions = {}) {
     checkDefaults(defaults);
@@ -114,6 +126,7 @@ export class Inventory {
     this.#credentials = isCredentialSource(credentials) ? credentials : credentialsFromObject(credentials);
     this.#toSettings = toSettings;
     this.#gateways = gateways;
+    this.#allowedHosts = new AllowedHosts(allowedHosts);
   }
 
   get size(): number {
@@ -144,6 +157,7 @@ export class Inventory {
   /** Loads a parsed list. Unchanged appliances keep their gateway, with its API key and connections. */
   async loadEntries(raw: readonly unknown[], findLine?: (index: number) => Promise<number | undefined>): Promise<void> {
     const entries = await readEntries(raw, (entry) => this.#check(entry), findLine);
+    this.#allowedHosts.learn(entries.map((entry) => this.#credentialUse(entry)));
     const previous = this.#appliances;
     this.#appliances = new Map(
       entries.map((entry) => [entry.name, new InventoryAppliance(entry, () => this.#settings(entry), this.#gateways)]),
@@ -161,7 +175,17 @@ export class Inventory {
   /** Checks an entry without its credentials and the nodes of tls and proxy, which may be added later. */
   #check(entry: InventoryEntry): void {
     const properties = this.#properties(entry);
+    assertNotLooser(entry.properties, this.#defaults);
     checkSettings(this.#toSettings({ ...properties, tls: undefined, proxy: undefined }, PLACEHOLDER_CREDENTIALS));
+  }
+
+  /** Whether a credential set may be sent to this address. */
+  isHostAllowed(credentials: string, url: string): boolean {
+    return this.#allowedHosts.isAllowed({ credentials, url });
+  }
+
+  #credentialUse(entry: InventoryEntry): { credentials: string; url: unknown } {
+    return { credentials: entry.credentials, url: this.#properties(entry)['url'] };
   }
 
   #properties({ name, properties }: InventoryEntry): PropertyValues {
@@ -171,19 +195,37 @@ export class Inventory {
   #settings(entry: InventoryEntry): Settings {
     const properties = this.#properties(entry);
     try {
+      this.#allowedHosts.assertAllowed(this.#credentialUse(entry));
       const credentials = this.#credentials.read(entry.credentials);
       const needed = requiredCredentials(properties['login'], properties['secondFactor']) as readonly CredentialName[];
       const missing = needed.find((name) => !credentials[name]);
       if (missing !== undefined) {
         const location = trusted(this.#credentials.describeLocation(entry.credentials, missing));
-        throw badConfig(safeMessage`the credential set ${entry.credentials} has no ${trusted(missing)}. ${location}`);
+        const isUnknown = Object.keys(credentials).length === 0;
+        const names = isUnknown ? this.#credentials.listNames?.() : undefined;
+        const problem = names
+          ? safeMessage`there is no credential set ${entry.credentials}. There are: ${names.slice(0, MAX_LISTED_SETS).join(', ') || 'none'}.`
+          : safeMessage`the credential set ${entry.credentials} has no ${trusted(missing)}.`;
+        throw badConfig(safeMessage`${problem} ${location}`);
       }
-      return this.#toSettings(properties, credentials);
+      const settings = this.#toSettings(properties, credentials);
+      if (isUnverified(settings) && entry.properties['tls'] !== undefined) this.#assertUnverifiedByDefault(properties, credentials);
+      return settings;
     } catch (thrown) {
       const { code, safeMessage: errorText, details } = asGatewayError(thrown);
       throw new GatewayError(code, safeMessage`${entry.name}: ${errorText}`, details);
     }
   }
+
+  /** The TLS configuration that an entry names must not switch off a verification that the defaults have. */
+  #assertUnverifiedByDefault(properties: PropertyValues, credentials: CredentialSet): void {
+    if (isUnverified(this.#toSettings({ ...properties, tls: this.#defaults['tls'] }, credentials))) return;
+    throw badConfig(safeMessage`tls: the entry switches off the verification of the certificate, which its inventory requires.`);
+  }
+}
+
+function isUnverified({ tls }: Settings): boolean {
+  return tls?.rejectUnauthorized === false;
 }
 
 function isCredentialSource(credentials: NonNullable<InventoryOptions['credentials']>): credentials is CredentialSource {

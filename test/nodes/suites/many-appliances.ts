@@ -463,8 +463,28 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       const { results } = dataOf(expectSuccess(await rig.run({ payload: {} })));
       expect(results[1]?.error).toMatchObject({
         code: 'BAD_CONFIG',
-        message: expect.stringContaining('set lab has no username') as string,
+        message: expect.stringContaining('there is no credential set lab. There are: default.') as string,
       });
+    });
+
+    it('sends no credentials to a host that was added to the file after the deploy', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
+      const file = join(folder, 'fleet.json');
+      writeFileSync(file, JSON.stringify(fleet.entries.slice(0, 1)));
+      await deploy([list], { source: 'file', file });
+      expect(expectSuccess(await rig.run({ payload: {} })).payload).toMatchObject({ total: 1, ok: 1 });
+      const second = fleet.appliances[1];
+      const before = second?.totalConnections;
+      writeFileSync(`${file}.new`, JSON.stringify(fleet.entries.slice(0, 2)));
+      renameSync(`${file}.new`, file);
+      await rig.until(() => rig.statuses('inv').at(-1)?.text === '2 appliances');
+      const { results } = dataOf(expectSuccess(await rig.run({ payload: {} })));
+      expect(results[1]?.error).toMatchObject({
+        code: 'BAD_CONFIG',
+        message: expect.stringContaining('was not deployed for the host') as string,
+      });
+      expect(second?.totalConnections).toBe(before);
+      rmSync(folder, { recursive: true });
     });
 
     it('reads credential sets from the environment', async () => {
@@ -484,7 +504,7 @@ export function manyAppliancesSuite(runtime: Runtime): void {
       };
       const [first, second] = fleet.appliances;
       write(fleet.entries.slice(0, 2));
-      await deploy([list], { source: 'file', file });
+      await deploy([list], { source: 'file', file, allowedHosts: '127.0.0.1, localhost' });
       expectSuccess(await rig.run({ payload: {} }));
       const before = [first?.totalConnections, first?.logins];
 

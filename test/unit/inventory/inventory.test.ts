@@ -246,7 +246,7 @@ describe('credential sets of an inventory', () => {
     expect(credentialsFromEnvironment('X', environment).read('eu-1')).toEqual({ totpSecret: 'c', apiKey: 'd' });
     expect(await needed(credentialsFromEnvironment('GATEWAY', environment))).toBe('there');
     expect(await needed(credentialsFromEnvironment('GATEWAY', environment), 'eu.2')).toBe(
-      'vpn-1: the credential set eu.2 has no username. Set the environment variable GATEWAY_EU_2_USERNAME where this process is started.',
+      'vpn-1: there is no credential set eu.2. There are: default. Set the environment variable GATEWAY_EU_2_USERNAME where this process is started.',
     );
   });
 
@@ -352,6 +352,113 @@ describe('an appliance of an inventory', () => {
     there = false;
     await inventory.loadEntries([{ ...entry, realm: 'R' }]);
     expect(inventory.findAppliance('vpn-1')?.existingGateway).toBeUndefined();
+  });
+});
+
+describe('allowed hosts of an inventory', () => {
+  const credentials = { default: { username: 'a', password: 'b' }, eu: { username: 'c', password: 'd' } };
+  const at = (name: string, host: string, set = 'default') => ({ name, url: `https://${host}`, credentials: set, realm: 'R' });
+
+  /** The error of each appliance after the second list; undefined if its gateway can be used. */
+  async function load(allowedHosts: string[] | undefined, first: unknown[], second: unknown[]): Promise<(string | undefined)[]> {
+    const gateways = new GatewayRegistry();
+    onTestFinished(() => gateways.close());
+    const inventory = new Inventory({ credentials, gateways, allowedHosts });
+    await inventory.loadEntries(first);
+    await inventory.loadEntries(second);
+    return inventory.appliances.map((appliance) => getThrownError(() => appliance.gateway())?.message);
+  }
+
+  it('are those of the first list, for each credential set separately', async () => {
+    const first = [at('a', 'vpn.example.com'), at('b', 'eu.example.com:8443', 'eu')];
+    const second = [...first, at('c', 'VPN.example.com:443'), at('d', 'vpn.example.com:8443'), at('e', 'vpn.example.com', 'eu')];
+    const refused = (name: string, set: string, host: string): string =>
+      `${name}: the credential set ${set} was not deployed for the host ${host}. Nothing was sent. If the host is correct, deploy again, or add it to the allowed hosts (allowedHosts).`;
+    expect(await load(undefined, first, second)).toEqual([
+      ...[undefined, undefined, undefined],
+      refused('d', 'default', 'vpn.example.com:8443'),
+      refused('e', 'eu', 'vpn.example.com'),
+    ]);
+  });
+
+  it.each<[string[], boolean[]]>([
+    [['*.example.com'], [true, true, true, false]],
+    [['*'], [true, true, true, true]],
+    [['eu=*.example.com'], [false, false, true, false]],
+    [['*.EXAMPLE.com:8443'], [false, true, false, false]],
+    [
+      ['a.example.com', 'evil.example'],
+      [true, false, false, true],
+    ],
+    [['example.com'], [false, false, false, false]],
+  ])('also match %j', async (patterns, expected) => {
+    const added = [at('a', 'a.example.com'), at('b', 'b.example.com:8443'), at('c', 'c.example.com', 'eu'), at('d', 'evil.example')];
+    expect((await load(patterns, [], added)).map((message) => message === undefined)).toEqual(expected);
+  });
+
+  it.each(['', 'https://a', 'a b', '=a', 'eu=', 'a=b=c'])('reject the pattern %j', (pattern) => {
+    expect(() => new Inventory({ allowedHosts: [pattern] })).toThrow('allowedHosts: ');
+  });
+});
+
+describe('guards of the defaults of an inventory', () => {
+  const load = async (guards: object, values: object): Promise<string> => {
+    const inventory = new Inventory({ defaults: { realm: 'R', ...guards }, credentials: {} });
+    return inventory.loadEntries([{ name: 'a', url: 'https://a', ...values }]).then(
+      () => 'loaded',
+      (thrown: Error) => thrown.message,
+    );
+  };
+
+  it.each<[object, object, boolean]>([
+    [{ permissions: 'no-destroy' }, { permissions: 'full' }, false],
+    [{ permissions: 'read-only' }, { permissions: 'no-destroy' }, false],
+    [{ permissions: 'no-destroy' }, { permissions: 'read-only' }, true],
+    [{ permissions: 'no-destroy' }, { permissions: '' }, true],
+    [{}, { permissions: 'full' }, true],
+    [{ pin: 'AB12 CD34' }, { pin: 'cd34' }, true],
+    [{ pin: 'AB12' }, { pin: 'CD34' }, false],
+    [{ pin: 'AB12' }, { pin: 'AB12 CD34' }, false],
+    [{ pin: 'AB12' }, { pin: ' ' }, false],
+    [{ dryRun: true }, { dryRun: 'false' }, false],
+    [{ dryRun: true }, { dryRun: 'true' }, true],
+    [{ dryRun: false }, { dryRun: true }, true],
+    [{ rate: 5 }, { rate: '6' }, false],
+    [{ rate: 5 }, { rate: 4 }, true],
+    [{ waiting: 5 }, { waiting: 6 }, false],
+    [{ journal: '/var/a' }, { journal: '/var/b' }, false],
+    [{ journal: '/var/a' }, { journal: '/var/a' }, true],
+    [{ timeout: 5 }, { timeout: 60 }, true],
+  ])('%j with the entry %j: loaded is %s', async (guards, values, isLoaded) => {
+    const result = await load(guards, values);
+    if (isLoaded) expect(result).toBe('loaded');
+    else expect(result).toMatch(/entry 1 \(a\): \w+: the defaults of the inventory set a stricter value/);
+  });
+
+  it('reject a TLS configuration without verification', async () => {
+    const configurations: Record<string, { rejectUnauthorized: boolean }> = {
+      on: { rejectUnauthorized: true },
+      off: { rejectUnauthorized: false },
+    };
+    const use = async (defaultTls: string | undefined, tls: string): Promise<string | undefined> => {
+      const gateways = new GatewayRegistry();
+      onTestFinished(() => gateways.close());
+      const inventory = new Inventory({
+        ...{
+          gateways,
+          defaults: { realm: 'R', ...(defaultTls && { tls: defaultTls }) },
+          credentials: { default: { username: 'a', password: 'b' } },
+        },
+        toSettings: ({ tls: name, ...values }, credentials) =>
+          ({ ...values, ...credentials, ...(typeof name === 'string' && { tls: configurations[name] }) }) as unknown as Settings,
+      });
+      await inventory.loadEntries([{ name: 'a', url: 'https://a', tls }]);
+      return getThrownError(() => inventory.appliances[0]?.gateway())?.message;
+    };
+    const refused = 'a: tls: the entry switches off the verification of the certificate, which its inventory requires.';
+    expect([await use(undefined, 'off'), await use('on', 'off'), await use('off', 'off'), await use('off', 'on')]).toEqual([
+      ...[refused, refused, undefined, undefined],
+    ]);
   });
 });
 

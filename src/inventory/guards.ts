@@ -1,0 +1,39 @@
+import { badInput } from '../model/error';
+import { readBoolean } from '../model/json';
+import { parsePins, PERMISSIONS } from '../model/rules';
+import { safeMessage, trusted } from '../model/safe-message';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** For each guard, whether the value of an entry is as strict as the default. */
+const GUARDS: Readonly<Record<string, (value: unknown, limit: unknown) => boolean>> = {
+  permissions: (value, limit) => permissionRank(value) >= permissionRank(limit),
+  pin: (value, limit) => {
+    const [pins, limits] = [parsePins(String(value)), parsePins(String(limit))];
+    return pins.length > 0 && pins.every((pin) => limits.includes(pin));
+  },
+  dryRun: (value, limit) => !isTrue(limit) || isTrue(value),
+  rate: (value, limit) => Number(value) <= Number(limit),
+  waiting: (value, limit) => Number(value) <= Number(limit),
+  journal: (value, limit) => value === limit,
+};
+
+/** An unknown word is refused by the check of the settings. It counts as the weakest value here. */
+function permissionRank(value: unknown): number {
+  return (PERMISSIONS as readonly unknown[]).indexOf(value);
+}
+
+function isTrue(value: unknown): boolean {
+  return readBoolean(value) === true;
+}
+
+/** Checks that an entry does not loosen a guard of the defaults, because others may write the list. Errors: `BAD_INPUT`. */
+export function assertNotLooser(properties: Values, defaults: Values): void {
+  for (const [name, isStrictEnough] of Object.entries(GUARDS)) {
+    const [value, limit] = [properties[name], defaults[name]];
+    if (value === undefined || limit === undefined || limit === '' || isStrictEnough(value, limit)) continue;
+    throw badInput(
+      safeMessage`${trusted(name)}: the defaults of the inventory set a stricter value. An entry can only be stricter than the defaults.`,
+    );
+  }
+}
