@@ -2,10 +2,13 @@ import { createLockOutGuard, mayLockOut } from './change/lock-out';
 import { JournalWriter } from './journal/journal-writer';
 import { createWriteRecorder, type Initiator } from './journal/record-writes';
 import { proveLogin, unprovableReason } from './login/prove-login';
+import type { Session } from './login/session';
+import { asGatewayError } from './model/error';
 import type { Redactor } from './model/redaction';
 import type { GatewayContext } from './run/gateway-context';
 import type { PendingWrite, WriteGate, WriteInterceptor } from './run/pending-write';
 import type { CheckPermission } from './run/permissions';
+import { ReadCache } from './run/read-cache';
 import { RunContext } from './run/run-context';
 import type { RunState } from './run/run-state';
 import type { WriteResponse } from './run/sender';
@@ -73,13 +76,29 @@ function checkPin(_run: GuardedRun, _write: PendingWrite, { plan, sender }: RunS
 
 function createGuard(run: GuardedRun, context: RunContext): WriteInterceptor {
   const { settings, transport, coordination } = run.gatewayContext;
-  const prove = unprovableReason(settings) === undefined ? () => proveLogin({ settings, transport, coordination }) : undefined;
+  const prove = (path: string | undefined): Promise<void> => {
+    const check = path === undefined ? undefined : (session: Session): Promise<void> => checkReadable(run, session, path);
+    return proveLogin({ settings, transport, coordination, check });
+  };
   return createLockOutGuard({
     call: context,
     createRestoreCall: () => createRestoreContext(run),
     isEnabled: run.shouldProveLogin,
-    proveLogin: prove,
+    proveLogin: unprovableReason(settings) === undefined ? prove : undefined,
   });
+}
+
+/** Throws if the key of the session may not read the resource. Other errors say nothing about the account. */
+async function checkReadable({ gatewayContext, redactor }: GuardedRun, session: Session, path: string): Promise<void> {
+  const call = new RunContext({ ...gatewayContext, session, readCache: new ReadCache() }, { dryRun: false, masker: redactor });
+  try {
+    await call.read({ method: 'GET', path });
+  } catch (thrown) {
+    const error = asGatewayError(thrown);
+    if (error.code === 'FORBIDDEN' || error.code === 'UNAUTHORIZED' || error.details.login === true) throw error;
+  } finally {
+    call.end();
+  }
 }
 
 /** The context that puts the old state back after a lock-out. It needs no approval and ignores a cancellation. */

@@ -5,10 +5,11 @@ import { booleanField, type OperationContext } from '../model/operation';
 import { CONFIGURATION_ROOT } from '../model/path';
 import type { Request } from '../model/request';
 import { trusted, safeMessage } from '../model/safe-message';
+import { isNoOp } from '../run/retry-policy';
 import type { WriteResponse } from '../run/sender';
 import type { WriteInterceptor } from '../run/pending-write';
 import { restoreState } from './restore-state';
-import { readStateBefore, readCurrentState, type WriteBaseline } from './resource-state';
+import { findCreatedPaths, readStateBefore, readCurrentState, type WriteBaseline } from './resource-state';
 
 /** Field of the operations that can change how administrators log in. */
 export const proveLoginField = booleanField(
@@ -23,8 +24,8 @@ export interface LockOutGuardOptions {
   readonly createRestoreCall: () => OperationContext;
   /** False if the field turns the guard off. */
   readonly isEnabled: boolean;
-  /** Logs in separately; undefined if no login can prove anything. */
-  readonly proveLogin: (() => Promise<void>) | undefined;
+  /** Logs in separately and reads the given resource with the new key; undefined if no login can prove anything. */
+  readonly proveLogin: ((path: string | undefined) => Promise<void>) | undefined;
 }
 
 const ADMINISTRATORS = `${CONFIGURATION_ROOT}/administrators`;
@@ -38,7 +39,8 @@ export function mayLockOut({ method, path }: Request): boolean {
 }
 
 /**
- * After a write below `administrators/`, proves by a separate login that the account still works. If not, restores the earlier state with
+ * After a write below `administrators/` that may have happened, proves by a separate login that the account still works and can read the
+ * changed resource. If not, restores the earlier state and proves the login again with
  * the key that is still valid (contract, section 6). Such writes run one at a time. Throws `LOCKED_OUT`; `cause.restored` says whether the
  * earlier state is back.
  */
@@ -52,17 +54,19 @@ export function createLockOutGuard({ call, createRestoreCall, isEnabled, proveLo
     let hasWaited = false;
     const work = async (): Promise<WriteResponse> => {
       const baseline = await readStateBefore(write.request, call, !hasWaited);
+      const prove = (): Promise<GatewayError | undefined> => tryLogin(() => proveLogin(baseline && findProofPath(baseline, write.request)));
+      let response: WriteResponse | undefined;
+      let error: GatewayError | undefined;
       try {
-        const written = await next();
-        const refusal = await tryLogin(proveLogin);
-        if (!refusal) return written;
-        throw await createLockedOutError(refusal, baseline, write.request, createRestoreCall());
+        response = await next();
       } catch (thrown) {
-        const error = asGatewayError(thrown);
-        // The write may have happened.
-        const refusal = error.code === 'OUTCOME_UNKNOWN' ? await tryLogin(proveLogin) : undefined;
-        throw refusal ? await createLockedOutError(refusal, baseline, write.request, createRestoreCall()) : error;
+        error = asGatewayError(thrown);
+        if (isNoOp(error)) throw error;
       }
+      const refusal = await prove();
+      if (refusal) throw await createLockedOutError(refusal, prove, baseline, write.request, createRestoreCall());
+      if (error) throw error;
+      return response as WriteResponse;
     };
     return call.runExclusive('administrators', work, { onWait: () => (hasWaited = true), isBrief: true });
   };
@@ -81,33 +85,57 @@ async function tryLogin(proveLogin: () => Promise<void>): Promise<GatewayError |
   }
 }
 
+/** Returns the resource that the account must still be able to read; undefined if it could not be read before either. */
+function findProofPath({ subject, collection }: WriteBaseline, { method, path }: Request): string | undefined {
+  if (method === 'POST') return collection?.path;
+  return subject.owner ?? path.replace(/\/$/, '');
+}
+
+/** Restores the earlier state. Another proof decides whether the account is admitted again, whatever the restore reported. */
 async function createLockedOutError(
   refusal: GatewayError,
+  prove: () => Promise<GatewayError | undefined>,
   baseline: WriteBaseline | undefined,
   request: Request,
   call: OperationContext,
 ): Promise<GatewayError> {
-  const reason = safeMessage`After this change the account can no longer log in (${refusal})`;
+  const lost = refusal.details.login === true ? trusted('log in') : trusted('log in and read the changed resource');
+  const reason = safeMessage`After this change the account can no longer ${lost} (${refusal})`;
   const restoreError = await tryRestore(baseline, request, call);
-  if (!restoreError) {
+  const remaining = baseline ? await prove() : refusal;
+  const extra = { restored: remaining === undefined, changed: remaining !== undefined, refused: refusal.code };
+  if (!remaining && !restoreError) {
     const message = safeMessage`${reason} The earlier state was restored. Check that the change still admits ${trusted('the account and the address of this machine')}.`;
-    return new GatewayError('LOCKED_OUT', message, { sent: true, extra: { restored: true, changed: false, refused: refusal.code } });
+    return new GatewayError('LOCKED_OUT', message, { sent: true, extra });
   }
-  const message = safeMessage`${reason} The earlier state could not be restored: ${restoreError} Restore it manually while the current key is still valid.`;
-  return new GatewayError('LOCKED_OUT', message, { sent: true, extra: { restored: false, changed: true, refused: refusal.code } });
+  if (!remaining) {
+    const message = safeMessage`${reason} The restore reported a failure (${restoreError ?? ''}), but the account can log in again. Compare the resource with its earlier state.`;
+    return new GatewayError('LOCKED_OUT', message, { sent: true, extra: { ...extra, changed: null } });
+  }
+  const obstacle = restoreError ?? safeMessage`the restore was accepted, but the account still cannot ${lost} (${remaining})`;
+  const message = safeMessage`${reason} The earlier state could not be restored: ${obstacle} Restore it manually while the current key is still valid.`;
+  return new GatewayError('LOCKED_OUT', message, { sent: true, extra });
 }
 
-/** Returns the error that prevented the restore; undefined if the earlier state is back. */
+/** Returns the error that prevented the restore; undefined if it succeeded. */
 async function tryRestore(
   baseline: WriteBaseline | undefined,
-  { body }: Request,
+  { method, body }: Request,
   call: OperationContext,
 ): Promise<GatewayError | undefined> {
-  if (!baseline || baseline.subject.paths.length === 0) return new GatewayError('CONFLICT', 'it could not be read before the write.');
+  if (!baseline) return new GatewayError('CONFLICT', 'it could not be read before the write.');
   try {
-    await restoreState({ ...baseline, ...(body && { body }) }, await readCurrentState(baseline.subject, call), call);
+    if (method === 'POST') await removeCreated(baseline, call);
+    else await restoreState({ ...baseline, ...(body && { body }) }, await readCurrentState(baseline.subject, call), call);
     return undefined;
   } catch (thrown) {
     return asGatewayError(thrown);
   }
+}
+
+/** Deletes what a POST created. Throws `CONFLICT` if it cannot be found. */
+async function removeCreated(baseline: WriteBaseline, call: OperationContext): Promise<void> {
+  const created = await findCreatedPaths(baseline, call);
+  if (created.length === 0) throw new GatewayError('CONFLICT', 'the created resource was not found.');
+  for (const path of created) await call.write({ method: 'DELETE', path });
 }

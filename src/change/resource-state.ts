@@ -2,10 +2,11 @@ import { asGatewayError, GatewayError } from '../model/error';
 import { mapConcurrently } from '../model/map-concurrently';
 import { safeMessage } from '../model/safe-message';
 import type { ErrorCode } from '../model/error-codes';
-import type { JsonObject } from '../model/json';
+import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { CONFIGURATION_ROOT, encodeSegment } from '../model/path';
 import type { Request } from '../model/request';
+import { compareDesired } from './compare';
 import { findNameLists, findUserLists, type NameList } from './name-lists';
 import { readLinkPath, expandLinkedParts } from './linked-parts';
 import { readIfExists } from './if-exists';
@@ -27,6 +28,20 @@ export interface WriteSubject {
 export interface WriteBaseline {
   readonly subject: WriteSubject;
   readonly before: ResourceState;
+  /** Of a POST: the items of the collection. Undefined if they could not be read. */
+  readonly collection?: CollectionItems | undefined;
+}
+
+/** Canonical paths of the items of a collection. */
+interface CollectionItems {
+  readonly path: string;
+  readonly items: ReadonlySet<string>;
+}
+
+/** The state after a write. `subject` names the created resource if the appliance filed it under another name. */
+export interface StateAfterWrite {
+  readonly subject: WriteSubject;
+  readonly after: ResourceState;
 }
 
 /** Nobody undoes the deletion of more resources than this. */
@@ -69,7 +84,12 @@ async function readBaseline(request: Request, call: OperationContext, allowCache
   if (request.method === 'DELETE') return { subject: { paths: [path], deep: true }, before: await readDeep(path, call, allowCached) };
   const body = request.body ?? {};
   // A POST creates something that did not exist: otherwise the appliance refuses it.
-  if (request.method === 'POST') return { subject: { paths: toItemPaths(path, body), deep: true }, before: {} };
+  if (request.method === 'POST')
+    return {
+      subject: { paths: toItemPaths(path, body), deep: true },
+      before: {},
+      collection: await readCollection(path, call, allowCached),
+    };
   const owner = isField(path, body) ? path.slice(0, path.lastIndexOf('/')) : '';
   if (allowCached && call.cachedRead(owner)) {
     const before = await readField(path, owner, call, allowCached);
@@ -99,6 +119,79 @@ export async function readCurrentState(
     if (Object.keys(state).length > 0) return state;
   }
   return {};
+}
+
+/**
+ * Reads the state after a write. A creation that is not found under its name is found by comparing the collection with the earlier one.
+ * Returns undefined if it is ambiguous which item was created.
+ */
+export async function readStateAfter(
+  { subject, collection }: WriteBaseline,
+  body: JsonObject,
+  call: OperationContext,
+): Promise<StateAfterWrite | undefined> {
+  const after = await readCurrentState(subject, call);
+  if (!collection || Object.keys(after).length > 0) return { subject, after };
+  const added = await findAddedItems(collection, call);
+  const [single, second] = added.length > 1 ? await filterMatching(added, body, call) : added;
+  if (single === undefined) return added.length > 0 ? undefined : { subject, after };
+  return second === undefined ? { subject: { paths: [single], deep: true }, after: await readDeep(single, call, true) } : undefined;
+}
+
+/** Returns the paths that a POST created: the one with the given name, or else all new items of the collection. */
+export async function findCreatedPaths({ subject, collection }: WriteBaseline, call: OperationContext): Promise<readonly string[]> {
+  for (const path of subject.paths)
+    if (!collection?.items.has(canonicalPath(path)) && (await readIfExists(path, call)) !== undefined) return [path];
+  return collection ? findAddedItems(collection, call) : [];
+}
+
+async function findAddedItems({ path, items }: CollectionItems, call: OperationContext): Promise<string[]> {
+  const document = await readIfExists(path, call);
+  return document ? listItemPaths(path, document).filter((item) => !items.has(item)) : [];
+}
+
+async function filterMatching(paths: readonly string[], body: JsonObject, call: OperationContext): Promise<string[]> {
+  const matching: string[] = [];
+  for (const path of paths) {
+    const item = await readIfExists(path, call);
+    if (item && compareDesired(path, body, item).diff.length === 0) matching.push(path);
+  }
+  return matching;
+}
+
+/** Reads the items of a collection; undefined if it cannot be read. */
+async function readCollection(path: string, call: OperationContext, allowCached: boolean): Promise<CollectionItems | undefined> {
+  try {
+    const document = await readIfExists(path, call, allowCached);
+    return { path, items: new Set(document ? listItemPaths(path, document) : []) };
+  } catch (thrown) {
+    if (FATAL_CODES.has(asGatewayError(thrown).code)) throw thrown;
+    return undefined;
+  }
+}
+
+/** Lists the canonical paths of the items that a collection links or names. */
+function listItemPaths(path: string, document: JsonObject): string[] {
+  return Object.values(document).flatMap((value) => {
+    if (!Array.isArray(value)) return [];
+    return value.flatMap((item: unknown) => {
+      const link = readLinkPath(item) ?? (typeof item === 'string' ? `${path}/${encodeSegment(item)}` : undefined);
+      const [itemPath] = link === undefined && isObject(item) ? toItemPaths(path, item) : [link];
+      return itemPath?.startsWith(`${path}/`) ? [canonicalPath(itemPath)] : [];
+    });
+  });
+}
+
+/** Encodes each segment in one way, so that paths from links and from names can be compared. */
+function canonicalPath(path: string): string {
+  try {
+    return path
+      .split('/')
+      .map((segment) => encodeSegment(decodeURIComponent(segment)))
+      .join('/');
+  } catch {
+    return path;
+  }
 }
 
 /** Reads all paths in parallel. */

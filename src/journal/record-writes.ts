@@ -4,7 +4,8 @@ import {
   isConfigurationWrite,
   toItemPaths,
   readStateBefore,
-  readCurrentState,
+  readStateAfter,
+  type StateAfterWrite,
   type WriteBaseline,
   type ResourceState,
 } from '../change/resource-state';
@@ -76,7 +77,10 @@ class WriteRecording {
     const found = isConfigurationWrite(request) ? await readStateBefore(request, call, isStateKnown) : undefined;
     const isUndoable = found !== undefined && found.subject.paths.length > 0;
     const entryFields = await this.#readEntryFields(isUndoable);
-    const id = await writer.announce(entryFields, isUndoable ? { ...found, ...toSentRequest(request) } : undefined);
+    const id = await writer.announce(
+      entryFields,
+      isUndoable ? { subject: found.subject, before: found.before, ...toSentRequest(request) } : undefined,
+    );
     this.#onAnnounced(id);
     let outcome: WriteOutcome;
     try {
@@ -84,18 +88,20 @@ class WriteRecording {
     } catch (thrown) {
       const error = asGatewayError(thrown);
       const isUnchanged = isNoOp(error);
-      const after = isUndoable && !isUnchanged ? await this.#readAfter(found, false) : undefined;
+      const state = isUndoable && !isUnchanged ? await this.#readAfter(found, false) : undefined;
       const failure = { ok: false, status: error.details.status ?? null, code: error.code, changed: isUnchanged ? false : null };
-      await this.#complete(id, { ...entryFields, ...failure, undo: isUndoable && !isUnchanged }, after);
+      await this.#complete(id, { ...entryFields, ...failure, undo: isUndoable && !isUnchanged && state !== 'ambiguous' }, state);
       throw thrown;
     }
-    const after = isUndoable ? await this.#readAfter(found, true) : undefined;
-    const diff = found ? this.#computeDiff(found, after?.after) : null;
-    await this.#complete(
-      id,
-      { ...entryFields, status: outcome.status, ok: true, changed: diff ? hasChanges(request, diff) : true, diff },
-      after,
-    );
+    const state = isUndoable ? await this.#readAfter(found, true) : undefined;
+    const success = { ...entryFields, status: outcome.status, ok: true };
+    if (state === 'ambiguous' || (state && request.method !== 'DELETE' && isEmptyState(found?.before) && isEmptyState(state.after))) {
+      // Nobody knows under which name the appliance filed the new resource.
+      await this.#complete(id, { ...success, undo: false, changed: null }, undefined);
+      return outcome;
+    }
+    const diff = found ? this.#computeDiff(found, state?.after) : null;
+    await this.#complete(id, { ...success, changed: diff ? hasChanges(request, diff) : true, diff }, state);
     return outcome;
   }
 
@@ -109,19 +115,21 @@ class WriteRecording {
   }
 
   /** Reads the state after the write; undefined if it cannot be read. Then an undo compares with the sent body. */
-  async #readAfter({ subject }: WriteBaseline, isSuccess: boolean): Promise<{ after: ResourceState } | undefined> {
-    if (isSuccess && this.#write.request.method === 'DELETE') return { after: {} };
+  async #readAfter(baseline: WriteBaseline, isSuccess: boolean): Promise<StateAfterWrite | 'ambiguous' | undefined> {
+    const { method, body = {} } = this.#write.request;
+    if (isSuccess && method === 'DELETE') return { subject: baseline.subject, after: {} };
     try {
-      return { after: await readCurrentState(subject, this.#context.call) };
+      return (await readStateAfter(baseline, body, this.#context.call)) ?? 'ambiguous';
     } catch {
       return undefined;
     }
   }
 
   /** Completes the entry. The write has happened, so a journal fault must not turn it into a failure; it stops the next write. */
-  async #complete(id: string, entryFields: EntryFields, after: object | undefined): Promise<void> {
+  async #complete(id: string, entryFields: EntryFields, state: StateAfterWrite | 'ambiguous' | undefined): Promise<void> {
+    const undoData = typeof state === 'object' ? state : undefined;
     try {
-      await this.#context.writer.complete(id, { ...entryFields, at: currentIsoTime() }, after);
+      await this.#context.writer.complete(id, { ...entryFields, at: currentIsoTime() }, undoData);
     } catch {
       this.#context.call.addToEnvelope({ 'journal-incomplete': true });
     }
@@ -155,6 +163,10 @@ class WriteRecording {
     const text = JSON.stringify(masked);
     return text.includes(MASK) ? (JSON.parse(text.replaceAll(MASK, SECRET_MASK)) as T) : masked;
   }
+}
+
+function isEmptyState(state: ResourceState = {}): boolean {
+  return Object.keys(state).length === 0;
 }
 
 /** Returns the request without its secrets, which are never compared. */

@@ -18,6 +18,10 @@ export async function undoWrite(store: UndoStore, { entry, undoParts }: EntryWit
   assertUndoable(entry);
   const undoData = await store.read(entry.id, undoParts);
   const current = await readCurrentState(undoData.subject, call);
+  if (wasCreationLost(entry, undoData, current))
+    throw badInput(
+      safeMessage`${entry.id} (${entry.operation}) has no undo: the created resource was not found under its name. Nothing was sent.`,
+    );
   const diff = findLaterChanges(undoData, current);
   if (diff.length === 0) return restoreState(undoData, current, call);
   if (compareTrees(toResourceMap(undoData.before), toResourceMap(current)).equal && entry.ok !== true) {
@@ -36,6 +40,13 @@ function assertUndoable({ undo: isUndoable, ok, operation, request, id }: Journa
     ? 'the earlier state could not be read'
     : 'only writes to the configuration can be undone';
   throw badInput(safeMessage`${id} (${operation}) has no undo: ${reason}.`);
+}
+
+/** Returns whether a successful creation left nothing under its name. Undoing it would remove nothing. */
+function wasCreationLost({ ok }: JournalEntry, { before, after, method }: UndoData, current: ResourceState): boolean {
+  return (
+    ok === true && method !== 'DELETE' && after !== undefined && [before, after, current].every((state) => Object.keys(state).length === 0)
+  );
 }
 
 /** Compares the current state with the state after the write. If that is unknown, compares with the earlier state and the sent body. */

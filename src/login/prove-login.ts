@@ -9,6 +9,8 @@ export interface ProveLoginOptions {
   readonly settings: CheckedSettings;
   readonly transport: Transport;
   readonly coordination: Coordination;
+  /** Uses the new key for a further check. */
+  readonly check?: ((session: Session) => Promise<void>) | undefined;
 }
 
 /** Returns the setting that prevents an isolated login, or undefined. */
@@ -21,11 +23,12 @@ export function unprovableReason({ login, secondFactor }: CheckedSettings): 'flo
  * Logs in separately to check that the account still works; the current key stays. The login reserves one-time codes like any other, but
  * ignores pauses and starts none. Errors: those of a login.
  */
-export async function proveLogin({ settings, transport, coordination }: ProveLoginOptions): Promise<void> {
+export async function proveLogin({ settings, transport, coordination, check }: ProveLoginOptions): Promise<void> {
   // Nobody sees this key, so it must not displace the current key from the mask list.
   const session = new Session(settings, transport, new Redactor(), new IsolatedPauses(coordination), { isolatedLogin: true });
   try {
     await session.key(() => undefined);
+    await check?.(session);
   } finally {
     session.close();
   }

@@ -162,8 +162,13 @@ describe('readStateBefore and readCurrentState', () => {
       { method: 'POST', path: toPath('c/'), body: { name: 'n', username: 'u', address: '1.2.3.4' } },
       call,
     );
-    expect(baseline).toEqual({ subject: { paths: ['c/n', 'c/u', 'c/1.2.3.4'].map(toPath), deep: true }, before: {} });
-    expect(listReads(simulator)).toEqual([]);
+    expect(baseline).toEqual({
+      subject: { paths: ['c/n', 'c/u', 'c/1.2.3.4'].map(toPath), deep: true },
+      before: {},
+      collection: { path: toPath('c'), items: new Set() },
+    });
+    expect(listReads(simulator).splice(0)).toEqual(['c']);
+    simulator.requests.length = 0;
     expect(await readCurrentState(baseline?.subject ?? { paths: [], deep: true }, call)).toEqual({ [toPath('c/u')]: { username: 'u' } });
     expect(listReads(simulator)).toEqual(['c/n', 'c/u']);
     expect(await readCurrentState({ paths: [toPath('c/n')], deep: true }, call)).toEqual({});

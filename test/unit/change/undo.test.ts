@@ -6,6 +6,8 @@ import type { Simulator } from '../../../src/simulator';
 import { expectFailure, gatewayFor, asBulkResult, listWriteLines, type AnyGateway } from '../../helpers/simulated-appliance';
 import { serializeConfiguration, listJournalFiles, startWithJournal, fetchJournalEntries, checkJournal } from '../../helpers/journal';
 import { createMixedWrites } from '../../helpers/mixed-writes';
+import { httpResponse, startRawServer } from '../../helpers/raw-server';
+import { createTemporaryFolder } from '../../helpers/temporary';
 
 const ROLES = 'users/user-roles/user-role';
 const ROLE = `${ROLES}/Users`;
@@ -374,5 +376,49 @@ describe('journal.undo', () => {
     expect(new Set((envelope.incomplete as FieldLocation[]).map(({ field }) => field))).toEqual(new Set(['/password-cleartext']));
     expect((await fetchJournalEntries(gateway, { 'operation-name': 'journal.undo' })).length).toBeGreaterThanOrEqual(200);
     expect(await checkJournal(gateway)).toMatchObject({ ok: true });
+  });
+});
+
+describe('undoing a creation under another name', () => {
+  const COLLECTION = '/api/v1/configuration/realms/ips';
+
+  /** Starts an appliance that appends a netmask to each new item. `extra` are items that somebody else creates at the same time. */
+  async function startRenamingAppliance(extra: readonly string[] = []) {
+    const items = new Map<string, object>();
+    const server = await startRawServer(({ method, path, body }) => {
+      if (path.endsWith('/system-information')) return httpResponse(200, '{"system-information":{"serial-number":"S1"}}');
+      const name = decodeURIComponent(path.slice(COLLECTION.length + 1));
+      if (method === 'POST') {
+        const item = JSON.parse(body) as { address: string };
+        for (const address of [item.address, ...extra]) items.set(`${address}/32`, { ...item, netmask: '32' });
+      }
+      if (method === 'DELETE') items.delete(name);
+      if (method !== 'GET') return httpResponse(200, '{"result":{"info":[{"message":"done"}]}}');
+      const links = [...items.keys()].map((item) => ({ name: item, href: `${COLLECTION}/${encodeURIComponent(item)}` }));
+      if (path === COLLECTION) return httpResponse(200, JSON.stringify({ ip: links }));
+      const item = items.get(name);
+      return item ? httpResponse(200, JSON.stringify(item)) : httpResponse(404);
+    });
+    const journal = createTemporaryFolder();
+    return { items, gateway: gatewayFor(server, { journal }) };
+  }
+
+  const create = { path: 'realms/ips', body: { address: '10.9.9.9' } };
+
+  it('finds the created item by comparing the collection', async () => {
+    const { items, gateway } = await startRenamingAppliance();
+    const id = await readJournalId(gateway.run('config.create', create));
+    expect([...items.keys()]).toEqual(['10.9.9.9/32']);
+    expect((await fetchJournalEntries(gateway))[0]).toMatchObject({ undo: true, changed: true });
+    await gateway.run('journal.undo', { id });
+    expect([...items.keys()]).toEqual([]);
+  });
+
+  it('has no undo if several items could be the created one', async () => {
+    const { items, gateway } = await startRenamingAppliance(['10.9.9.8']);
+    const id = await readJournalId(gateway.run('config.create', create));
+    expect((await fetchJournalEntries(gateway))[0]).toMatchObject({ ok: true, undo: false, changed: null, diff: null });
+    expect((await expectFailure(gateway.run('journal.undo', { id }))).code).toBe('BAD_INPUT');
+    expect(items.size).toBe(2);
   });
 });
