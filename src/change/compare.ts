@@ -1,6 +1,8 @@
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { isSecretKey, maskSecretValue } from '../model/secrets';
+import { containsOnlyLinks, isHyperlink } from './hyperlinks';
+import { mergeArrayForPut } from './merge-for-put';
 
 /** Replaces a secret in differences and in stored resources. */
 export const SECRET_MASK = '***';
@@ -63,16 +65,6 @@ export function compareTrees(before: ReadonlyMap<string, JsonObject>, after: Rea
   }
   const added = [...after.keys()].filter((path) => !before.has(path));
   return { equal: added.length + removed.length + changed.length === 0, added, removed, changed };
-}
-
-/** Returns whether the value is a hyperlink, with or without a name (appliance-api.md, "Hyperlink object"). */
-export function isHyperlink(value: unknown): boolean {
-  return isObject(value) && typeof value['href'] === 'string' && Object.keys(value).every((key) => key === 'href' || key === 'name');
-}
-
-/** Returns whether the value is a hyperlink or a non-empty array of hyperlinks. */
-export function containsOnlyLinks(value: unknown): boolean {
-  return isHyperlink(value) || (Array.isArray(value) && value.length > 0 && value.every(isHyperlink));
 }
 
 /** Returns a copy in which each secret is replaced. Values that reveal nothing stay: an empty text, null or a boolean. */
@@ -159,7 +151,9 @@ class ComparisonWalk implements ResourceComparison {
 
   #report(same: boolean, before: unknown, after: unknown, field: string, shouldReport: boolean): boolean {
     if (shouldReport && !same) {
-      this.diff.push({ path: this.#path, field, before: maskResourceSecrets(before) ?? null, after: maskResourceSecrets(after) ?? null });
+      // A write lays given items over the current ones, so the difference shows the result.
+      const result = !this.#isSymmetric && Array.isArray(after) && after.some(isObject) ? mergeArrayForPut(before, after) : after;
+      this.diff.push({ path: this.#path, field, before: maskResourceSecrets(before) ?? null, after: maskResourceSecrets(result) ?? null });
     }
     return same;
   }

@@ -74,7 +74,22 @@ function readItems(resources: readonly unknown[], allowAbsent: boolean, prefix: 
       throw badInput(safeMessage`resources[${firstIndex}] and resources[${index}] have the same path. Nothing was sent.`);
     indexByPath.set(path, index);
   });
+  rejectChildrenOfAbsent(items);
   return items;
+}
+
+/** Throws `BAD_INPUT` if a resource must exist below one that must be absent. */
+function rejectChildrenOfAbsent(items: readonly DesiredResource[]): void {
+  const absentIndexes = new Map(items.flatMap(({ path, body }, index) => (body ? [] : [[path, index] as const])));
+  items.forEach(({ path, body }, index) => {
+    for (let end = path.lastIndexOf('/'); body && end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const parent = absentIndexes.get(path.slice(0, end));
+      if (parent !== undefined)
+        throw badInput(
+          safeMessage`resources[${parent}] has absent: true, but resources[${index}] is below it and must exist. Nothing was sent.`,
+        );
+    }
+  });
 }
 
 function readItem(resource: unknown, name: string, allowAbsent: boolean, prefix: string): DesiredResource {

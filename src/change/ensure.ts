@@ -3,11 +3,14 @@ import { asGatewayError, badInput, GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { toJsonText } from '../model/json-text';
 import type { OperationContext } from '../model/operation';
-import { safeMessage } from '../model/safe-message';
+import { encodeSegment } from '../model/path';
+import { safeMessage, trusted } from '../model/safe-message';
 import { compareDesired, compareResources, maskResourceSecrets, type Difference, type FieldLocation } from './compare';
 import { ignoreNotFound } from './if-exists';
 import { mergeForPut } from './merge-for-put';
 import { expandLinkedParts } from './linked-parts';
+import { findNameLists } from './name-lists';
+import { resourceExists } from './resource-state';
 import { readIfExists } from './if-exists';
 
 /** The desired state of one resource. */
@@ -102,7 +105,7 @@ class EnsureTask {
     const call = this.#call;
     const read = await readIfExists(this.#path, call);
     const body = this.#desiredBody(read);
-    if (read) rejectCollection(read, body);
+    if (read) await rejectCollection(this.#path, read, body, call);
     const current = read && (await expandLinkedParts(read, body, call)).resource;
     const { diff, notCompared } = compareDesired(this.#path, body, current);
     if (current && diff.length === 0 && !this.#request.alwaysWrite) {
@@ -151,11 +154,13 @@ class EnsureTask {
     const resource = await readBack(this.#path, this.#call, (current) => this.#desiredBody(current));
     const { diff } = compareDesired(this.#path, this.#desiredBody(resource), resource);
     if (resource && diff.length === 0) return resource;
-    throw new GatewayError(
-      'CONFLICT',
-      'The resource was written, but still differs: somebody else changed it meanwhile, or the appliance ignored a part. The difference is in cause.diff.',
-      { extra: { changed: true, diff } },
-    );
+    const normalized = diff.find(({ before, after }) => isNormalized(before, after));
+    const message = normalized
+      ? safeMessage`The resource was written, but the appliance made ${JSON.stringify(normalized.before)} of ${JSON.stringify(normalized.after)} in ${normalized.field}. The same value will be written at every run: use the stored value. The difference is in cause.diff.`
+      : trusted(
+          'The resource was written, but still differs: somebody else changed it meanwhile, or the appliance ignored a part. The difference is in cause.diff.',
+        );
+    throw new GatewayError('CONFLICT', message, { extra: { changed: true, diff } });
   }
 }
 
@@ -192,12 +197,35 @@ function findImplicitChanges(changed: readonly Difference[], diff: readonly Diff
   });
 }
 
+/** Returns whether the appliance stored the value in another notation: trimmed, in another case, or as another form of the number. */
+function isNormalized(stored: unknown, sent: unknown): boolean {
+  if (![stored, sent].every((value) => typeof value === 'string' || typeof value === 'number')) return false;
+  const [storedText, sentText] = [stored, sent].map((value) => String(value).trim().toLowerCase());
+  return storedText === sentText || (storedText !== '' && sentText !== '' && Number(storedText) === Number(sentText));
+}
+
 /** Throws `BAD_INPUT` for a collection, because the appliance takes a PUT there as one of an item. */
-function rejectCollection(current: JsonObject, body: JsonObject): void {
+async function rejectCollection(path: string, current: JsonObject, body: JsonObject, call: OperationContext): Promise<void> {
   const [key, second] = Object.keys(current);
   if (key === undefined || second !== undefined || Object.hasOwn(body, key)) return;
   const items = current[key];
-  if (Array.isArray(items) && items.every((item) => typeof item === 'string' || (isObject(item) && typeof item['href'] === 'string'))) {
+  if (!Array.isArray(items)) return;
+  const isCollection =
+    items.length === 0
+      ? path.endsWith(`/${encodeSegment(key)}`)
+      : (items.every((item) => typeof item === 'string' || hasHref(item)) && items.some(hasHref)) ||
+        (await listsResources(path, current, call));
+  if (isCollection)
     throw badInput('path is the path of a collection. Enter the path of one resource, with its name at the end. Nothing was sent.');
-  }
+}
+
+function hasHref(item: unknown): boolean {
+  return isObject(item) && typeof item['href'] === 'string';
+}
+
+/** Returns whether the only field is a list of names that are resources. A list of plain texts is not a collection. */
+async function listsResources(path: string, current: JsonObject, call: OperationContext): Promise<boolean> {
+  const [list] = findNameLists(path, current);
+  const [first] = list?.paths ?? [];
+  return first !== undefined && (await resourceExists(first, call));
 }

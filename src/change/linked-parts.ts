@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
-import { CONFIGURATION_ROOT } from '../model/path';
-import { isHyperlink } from './compare';
+import { isHyperlink, readLinkPath } from './hyperlinks';
 import { readIfExists } from './if-exists';
 
 /** A resource together with the linked parts that the desired body also contains. */
@@ -37,11 +36,4 @@ export async function expandLinkedParts(
     resource.push([key, expanded.resource]);
   }
   return { resource: Object.fromEntries(resource), parts };
-}
-
-/** Returns the configuration path of a hyperlink. An href may start with the path of the base URL. */
-export function readLinkPath(value: unknown): string | undefined {
-  if (!isObject(value) || typeof value['href'] !== 'string') return undefined;
-  const start = value['href'].indexOf(`${CONFIGURATION_ROOT}/`);
-  return start < 0 ? undefined : value['href'].slice(start).replace(/\/$/, '');
 }

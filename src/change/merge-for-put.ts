@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from '../model/json';
 import { toBooleanText } from '../model/json-text';
 import { isSecretKey } from '../model/secrets';
-import { containsOnlyLinks } from './compare';
+import { containsOnlyLinks } from './hyperlinks';
 
 /**
- * Returns the body of a PUT: the current resource with the desired values in it. Objects merge by key; arrays are replaced whole. Numbers
+ * Returns the body of a PUT: the current resource with the desired values in it. Objects merge by key, items of arrays by
+ * `mergeArrayForPut`. Numbers
  * and truth values get the type that the appliance uses. Clear-text and dotted passwords are not sent back, nor an old password beside a
  * new one. Existing hyperlinks replace given ones.
  */
@@ -21,9 +22,31 @@ export function mergeForPut(current: JsonObject, desired: JsonObject): JsonObjec
   for (const [key, value] of Object.entries(desired)) {
     const currentValue = Object.hasOwn(current, key) ? current[key] : undefined;
     if (currentValue !== undefined && containsOnlyLinks(value)) continue;
-    merged.set(key, isObject(value) ? mergeForPut(isObject(currentValue) ? currentValue : {}, value) : toCurrentType(value, currentValue));
+    if (isObject(value)) merged.set(key, mergeForPut(isObject(currentValue) ? currentValue : {}, value));
+    else merged.set(key, Array.isArray(value) ? mergeArrayForPut(currentValue, value) : toCurrentType(value, currentValue));
   }
   return Object.fromEntries(merged);
+}
+
+/** Returns the given items in their order. An object is laid over the current item with the same `name`, or without a name over the one at its index. */
+export function mergeArrayForPut(current: unknown, desired: readonly unknown[]): unknown[] {
+  const items: unknown[] = Array.isArray(current) ? current : [];
+  return desired.map((item, index) => {
+    const counterpart = findCounterpart(items, item, index);
+    return isObject(item) && isObject(counterpart) ? mergeForPut(counterpart, item) : toCurrentType(item, counterpart ?? items[0]);
+  });
+}
+
+/** Returns the current item that a given one belongs to. */
+export function findCounterpart(items: readonly unknown[], item: unknown, index: number): unknown {
+  const name = readItemName(item);
+  if (name === undefined) return items[index];
+  return readItemName(items[index]) === name ? items[index] : items.find((candidate) => readItemName(candidate) === name);
+}
+
+function readItemName(item: unknown): string | undefined {
+  const name = isObject(item) ? item['name'] : undefined;
+  return typeof name === 'string' || typeof name === 'number' ? String(name) : undefined;
 }
 
 function canSendBack(key: string, secret: unknown): boolean {

@@ -8,8 +8,9 @@ import { CONFIGURATION_ROOT, encodeSegment } from '../model/path';
 import type { Request } from '../model/request';
 import { compareDesired } from './compare';
 import { findNameLists, findUserLists, type NameList } from './name-lists';
-import { readLinkPath, expandLinkedParts } from './linked-parts';
+import { expandLinkedParts } from './linked-parts';
 import { readIfExists } from './if-exists';
+import { readLinkPath } from './hyperlinks';
 
 /** Resources by path at one moment. Missing resources are not included. A parent comes before its children. */
 export type ResourceState = Readonly<Record<string, JsonObject>>;
@@ -222,7 +223,7 @@ async function readDeep(root: string, call: OperationContext, allowCached: boole
 async function findLinkedPaths(path: string, resource: JsonObject, call: OperationContext): Promise<string[]> {
   const items: unknown[] = Object.values(resource).flat();
   const links = items.flatMap((item) => readLinkPath(item) ?? []);
-  for (const { paths } of findEntryLists(path, resource)) if (await exists(paths[0] ?? '', call)) links.push(...paths);
+  for (const { paths } of findEntryLists(path, resource)) if (await resourceExists(paths[0] ?? '', call)) links.push(...paths);
   return links;
 }
 
@@ -231,7 +232,8 @@ export function findEntryLists(path: string, resource: JsonObject): NameList[] {
   return [...findNameLists(path, resource), ...findUserLists(path, resource)];
 }
 
-async function exists(path: string, call: OperationContext): Promise<boolean> {
+/** Returns whether a path leads to a resource. A refused request means that it does not. */
+export async function resourceExists(path: string, call: OperationContext): Promise<boolean> {
   try {
     return (await readIfExists(path, call)) !== undefined;
   } catch (thrown) {

@@ -3,17 +3,10 @@ import { GatewayError } from '../model/error';
 import type { JsonObject } from '../model/json';
 import type { OperationContext } from '../model/operation';
 import { isSecretKey } from '../model/secrets';
-import {
-  compareDesired,
-  compareTrees,
-  containsOnlyLinks,
-  toPointerSegment,
-  maskResourceSecrets,
-  type Difference,
-  type FieldLocation,
-} from './compare';
+import { compareDesired, compareTrees, toPointerSegment, maskResourceSecrets, type Difference, type FieldLocation } from './compare';
 import { mergeForPut } from './merge-for-put';
 import { findEntryLists, readCurrentState, type WriteBaseline, type ResourceState } from './resource-state';
+import { containsOnlyLinks } from './hyperlinks';
 
 const LOCAL_USER = /\/local\/users\/user\/[^/]+$/;
 const PASSWORD = 'password-cleartext';

@@ -1,6 +1,7 @@
-import { isHyperlink, maskResourceSecrets } from '../change/compare';
+import { maskResourceSecrets } from '../change/compare';
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
+import { isHyperlink } from '../change/hyperlinks';
 
 const MAX_DEPTH = 200;
 

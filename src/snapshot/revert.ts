@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { compareResources, containsOnlyLinks, SECRET_MASK, toPointerSegment, type FieldLocation } from '../change/compare';
+import { compareResources, SECRET_MASK, toPointerSegment, type FieldLocation } from '../change/compare';
 import { ensureResource, addEnsureResults, type EnsureResult } from '../change/ensure';
 import { readIfExists } from '../change/if-exists';
 import type { BulkResult } from '../model/envelope';
@@ -10,15 +10,23 @@ import type { OperationContext } from '../model/operation';
 import { safeMessage } from '../model/safe-message';
 import { isSecretKey } from '../model/secrets';
 import { SnapshotFolder, type SnapshotEntry } from './snapshot-folder';
+import { findCounterpart } from '../change/merge-for-put';
+import { findEntryLists } from '../change/resource-state';
 import { IgnoreRules } from './ignore-rules';
 import { isPathWithin, isPathWithinAny } from './resource-path';
 import { isEmptyResource, canonicalize } from './resource';
 import { readOrigin, refuseOtherAppliance, resolveRootPath } from './take';
 import { DependencyScheduler } from './dependency-scheduler';
+import { containsOnlyLinks } from '../change/hyperlinks';
 
 export interface RevertSnapshotInput {
   readonly folder: string;
   readonly path: readonly string[];
+}
+
+/** `incomplete` is the number of resources that still differ from the snapshot. */
+export interface RevertResult extends BulkResult {
+  readonly incomplete: number;
 }
 
 const READ_CONCURRENCY = 16;
@@ -28,7 +36,7 @@ const READ_CONCURRENCY = 16;
  * parents come before children. Resources that were added since stay. Throws `BAD_INPUT` before anything is written, also if the folder
  * holds nothing for a path.
  */
-export async function revertSnapshot({ folder: folderPath, path }: RevertSnapshotInput, call: OperationContext): Promise<BulkResult> {
+export async function revertSnapshot({ folder: folderPath, path }: RevertSnapshotInput, call: OperationContext): Promise<RevertResult> {
   const folder = await SnapshotFolder.openExisting(resolve(folderPath));
   const entries = await selectEntries(
     folder,
@@ -59,20 +67,23 @@ class SnapshotReverter {
   readonly #call: OperationContext;
   readonly #ensured = new Map<string, EnsureResult>();
   readonly #incomplete = new Map<string, readonly FieldLocation[]>();
+  readonly #ignore: IgnoreRules;
 
-  constructor(folder: SnapshotFolder, call: OperationContext) {
+  constructor(folder: SnapshotFolder & { readonly manifest: { readonly ignore: readonly string[] } }, call: OperationContext) {
     this.#folder = folder;
     this.#call = call;
+    this.#ignore = new IgnoreRules(folder.manifest.ignore);
   }
 
-  async run(entries: readonly SnapshotEntry[]): Promise<BulkResult> {
+  async run(entries: readonly SnapshotEntry[]): Promise<RevertResult> {
     const resourcePaths = entries.map(([resourcePath]) => resourcePath);
     const scheduler = new DependencyScheduler(resourcePaths, 2 * this.#call.settings.connections);
     const work = async ([resourcePath, names]: SnapshotEntry, itemCall: OperationContext): Promise<void> => {
       await scheduler.run(resourcePath, async () => this.#revertResource(resourcePath, await this.#folder.read(names), itemCall));
     };
     try {
-      return await this.#call.runEach(entries, work, ([resourcePath]) => resourcePath);
+      const result = await this.#call.runEach(entries, work, ([resourcePath]) => resourcePath);
+      return { ...result, incomplete: [...this.#incomplete.values()].filter(({ length }) => length > 0).length };
     } finally {
       addEnsureResults([...this.#ensured.values()], this.#call);
       const incomplete = [...this.#incomplete.values()].flat();
@@ -85,21 +96,27 @@ class SnapshotReverter {
     if (isEmptyResource(stored) && !(await readIfExists(resourcePath, call))) return void call.reportUnchanged();
     const incomplete: FieldLocation[] = [];
     const body = (present: JsonObject | undefined): JsonObject => {
-      incomplete.length = 0;
       return buildBody(stored, present ?? {}, (field) => incomplete.push({ path: resourcePath, field }), '');
     };
     const ensured = await ensureResource({ path: resourcePath, body }, call);
     this.#ensured.set(resourcePath, ensured);
-    if (ensured.hasDifferences)
-      this.#incomplete.set(resourcePath, [...incomplete, ...findAddedFields(resourcePath, stored, ensured.resource ?? {})]);
+    const remaining = this.#findRemaining(resourcePath, stored, ensured.resource ?? {});
+    this.#incomplete.set(resourcePath, uniqueByField([...(ensured.hasDifferences ? incomplete : []), ...remaining]));
+  }
+
+  /** Returns fields that still differ: added since, or not taken. A plan knows only those that were added. */
+  #findRemaining(resourcePath: string, stored: JsonObject, current: JsonObject): FieldLocation[] {
+    // Name lists stand for resources of their own.
+    const listKeys = new Set(findEntryLists(resourcePath, current).map(({ key }) => key));
+    const own = Object.fromEntries(Object.entries(current).filter(([key]) => !listKeys.has(key) || Object.hasOwn(stored, key)));
+    return compareResources(resourcePath, stored, canonicalize(this.#ignore.filterResource(resourcePath, own)))
+      .filter(({ before }) => before === null || !this.#call.dryRun)
+      .map(({ path, field }) => ({ path, field }));
   }
 }
 
-/** Returns fields that were added since. A PUT does not remove them. */
-function findAddedFields(resourcePath: string, stored: JsonObject, current: JsonObject): FieldLocation[] {
-  return compareResources(resourcePath, stored, canonicalize(current))
-    .filter(({ before, after }) => before === null && after !== SECRET_MASK)
-    .map(({ path, field }) => ({ path, field }));
+function uniqueByField(locations: readonly FieldLocation[]): FieldLocation[] {
+  return [...new Map(locations.map((location) => [location.field, location])).values()];
 }
 
 /** Returns the body to send, without the masked secrets. The appliance keeps its own. */
@@ -122,9 +139,9 @@ function buildBody(stored: JsonObject, present: JsonObject, onMissingSecret: (fi
 function buildItems(stored: readonly unknown[], presentValue: unknown, onMissingSecret: (field: string) => void, field: string): unknown[] {
   const present: unknown[] = Array.isArray(presentValue) ? presentValue : [];
   return stored.map((item, index) => {
-    const current = present[index];
+    const current = findCounterpart(present, item, index);
     if (!isObject(item)) return item;
     if (isObject(current) && compareResources('', item, canonicalize(current)).length === 0) return current;
-    return buildBody(item, {}, onMissingSecret, `${field}/${index}`);
+    return buildBody(item, isObject(current) ? current : {}, onMissingSecret, `${field}/${index}`);
   });
 }

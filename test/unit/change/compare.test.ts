@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  compareDesired,
-  compareTrees,
-  compareResources,
-  isHyperlink,
-  containsOnlyLinks,
-  toPointerSegment,
-  maskResourceSecrets,
-} from '../../../src/change/compare';
+import { compareDesired, compareTrees, compareResources, toPointerSegment, maskResourceSecrets } from '../../../src/change/compare';
 import type { JsonObject } from '../../../src/model/json';
+import { containsOnlyLinks, isHyperlink } from '../../../src/change/hyperlinks';
 
 const PATH = '/api/v1/configuration/a';
 const compareBody = (body: JsonObject, present?: JsonObject) => compareDesired(PATH, body, present);

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { findNameLists, findUserLists } from '../../../src/change/name-lists';
 import { ensureResource, ensureResourceAbsent, addEnsureResults } from '../../../src/change/ensure';
 import { missingOkField, deleteIfExists, ignoreNotFound } from '../../../src/change/if-exists';
-import { readLinkPath, expandLinkedParts } from '../../../src/change/linked-parts';
+import { expandLinkedParts } from '../../../src/change/linked-parts';
 import { listDifferences, toResourceMap, restoreState } from '../../../src/change/restore-state';
 import { readIfExists } from '../../../src/change/if-exists';
 import { isConfigurationWrite, toItemPaths, readStateBefore, readCurrentState } from '../../../src/change/resource-state';
@@ -13,6 +13,7 @@ import type { Request } from '../../../src/model/request';
 import type { Simulator } from '../../../src/simulator';
 import { startTestSimulator, listRequests, expectFailure, listRequestLines } from '../../helpers/simulated-appliance';
 import { createRunContext } from '../../helpers/call';
+import { readLinkPath } from '../../../src/change/hyperlinks';
 
 // Affected resources and their states, read over HTTPS from documents of every form.
 
@@ -451,9 +452,11 @@ describe('ensureResource', () => {
   const item = link('c/a');
   it.each<[JsonObject, JsonObject, boolean]>([
     [{ item: [item, item] }, { name: 'a' }, true],
-    [{ item: ['a', 'b'] }, { name: 'a' }, true],
+    [{ item: ['a', 'b'] }, { name: 'a' }, false],
+    [{ known: ['a', 'b'] }, { name: 'a' }, true],
     [{ item: ['a', item] }, {}, true],
-    [{ item: [] }, { name: 'a' }, true],
+    [{ item: [] }, { name: 'a' }, false],
+    [{ c: [] }, { name: 'a' }, true],
     [{ item: [item, 7] }, { name: 'a' }, false],
     [{ item: ['a', { name: 'b' }] }, { name: 'a' }, false],
     [{ item: [{ href: 7 }] }, { name: 'a' }, false],
@@ -464,7 +467,7 @@ describe('ensureResource', () => {
     [{ item: [item] }, { item: [] }, false],
     [{}, { name: 'a' }, false],
   ])('decides whether %j is a collection: %j', async (document, body, refused) => {
-    const { simulator } = await startServing({ c: document });
+    const { simulator } = await startServing({ c: document, 'c/known/a': { name: 'a' } });
     const planned = createRunContext(simulator, { dryRun: true });
     const done = await ensureResource({ path: toPath('c'), body }, planned).then(
       () => 'planned',

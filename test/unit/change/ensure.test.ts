@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/model/json';
 import type { SimulatorOptions, Simulator } from '../../../src/simulator';
 import { toChildMap, Collection, Resource } from '../../../src/simulator/tree';
-import { expectFailure, asBulkResult, startSimulatorWithGateway, listWriteLines, type AnyGateway } from '../../helpers/simulated-appliance';
+import { httpResponse, startRawServer } from '../../helpers/raw-server';
+import {
+  expectFailure,
+  asBulkResult,
+  gatewayFor,
+  startSimulatorWithGateway,
+  listWriteLines,
+  type AnyGateway,
+} from '../../helpers/simulated-appliance';
 
 const ROLE = 'users/user-roles/user-role/Users';
 const ROLE_PATH = `/api/v1/configuration/${ROLE}`;
@@ -576,5 +584,87 @@ describe('missing-ok of an operation', () => {
     const run = gateway.run('users.delete', { server: 'Nowhere', username: 'nobody', 'missing-ok': true });
     expect((await expectFailure(run)).message).toContain('"Nowhere" does not exist');
     expect(listWriteLines(simulator).filter((line) => !line.includes('Nowhere'))).toEqual([]);
+  });
+});
+
+describe('arrays of objects in an ensure', () => {
+  /** Starts an appliance with one resource that is replaced by each PUT. */
+  async function startWithResource(initial: JsonObject, store = (body: JsonObject): JsonObject => body) {
+    let resource = initial;
+    const puts: JsonObject[] = [];
+    const server = await startRawServer(({ method, path, body }) => {
+      if (!path.endsWith('/users/a')) return httpResponse(404);
+      if (method === 'PUT') {
+        puts.push(JSON.parse(body) as JsonObject);
+        resource = store(JSON.parse(body) as JsonObject);
+      }
+      return httpResponse(200, JSON.stringify(method === 'GET' ? resource : { result: { info: [], warnings: [], errors: [] } }));
+    });
+    return { gateway: gatewayFor(server), puts };
+  }
+
+  const rules = [
+    { name: 'first', action: 'allow', note: 'kept 1' },
+    { name: 'second', action: 'allow', note: 'kept 2' },
+  ];
+
+  it('keeps the other fields of items with the same name, and shows the result in the difference', async () => {
+    const { gateway, puts } = await startWithResource({ rules, owner: 'x' });
+    const input = {
+      path: 'users/a',
+      body: {
+        rules: [
+          { name: 'second', action: 'deny' },
+          { name: 'third', action: 'deny' },
+        ],
+      },
+    };
+    const expected = [
+      { name: 'second', action: 'deny', note: 'kept 2' },
+      { name: 'third', action: 'deny' },
+    ];
+    const planned = (await gateway.run('config.ensure', input, { dryRun: true })).envelope;
+    expect(planned).toMatchObject({ diff: [{ field: '/rules', before: rules, after: expected }] });
+    await gateway.run('config.ensure', input);
+    expect(puts).toEqual([{ rules: expected, owner: 'x' }]);
+    expect((await gateway.run('config.ensure', input)).envelope.changed).toBe(false);
+  });
+
+  it('keeps the other fields of items without a name by their index', async () => {
+    const { gateway, puts } = await startWithResource({ servers: [{ host: 'a', port: '1' }] });
+    await gateway.run('config.ensure', { path: 'users/a', body: { servers: [{ host: 'b' }] } });
+    expect(puts).toEqual([{ servers: [{ host: 'b', port: '1' }] }]);
+  });
+
+  it('changes a resource whose only field is an array of texts, and an empty resource', async () => {
+    for (const initial of [{ servers: ['a'] }, { servers: [] }, {}]) {
+      const { gateway, puts } = await startWithResource(initial);
+      await gateway.run('config.ensure', { path: 'users/a', body: { note: 'b' } });
+      expect(puts).toEqual([{ ...initial, note: 'b' }]);
+    }
+  });
+
+  it.each([
+    ['1.0', '1'],
+    [' text ', 'text'],
+    ['TEXT', 'text'],
+  ])('says that %j will be written at every run if the appliance stores %j', async (sent, stored) => {
+    const { gateway } = await startWithResource({ value: 'old' }, () => ({ value: stored }));
+    const error = await expectFailure(gateway.run('config.ensure', { path: 'users/a', body: { value: sent } }));
+    expect(error).toMatchObject({ code: 'CONFLICT', cause: { changed: true } });
+    expect(error.message).toContain(`the appliance made ${JSON.stringify(stored)} of ${JSON.stringify(sent)} in /value.`);
+    expect(error.message).toContain('The same value will be written at every run');
+  });
+
+  it('refuses a list that removes a parent and wants its child, before anything is sent', async () => {
+    const { gateway, puts } = await startWithResource({});
+    const resources = [
+      { path: 'users/a', absent: true },
+      { path: 'users/a/b/c', body: { x: '1' } },
+    ];
+    const error = await expectFailure(gateway.run('config.ensure-all', { resources, 'allow-absent': true }));
+    expect(error.code).toBe('BAD_INPUT');
+    expect(error.message).toContain('resources[0] has absent: true, but resources[1] is below it and must exist.');
+    expect(puts).toEqual([]);
   });
 });

@@ -245,7 +245,7 @@ describe('a reverted resource', () => {
       v: 1,
       password: 'now',
       inner: { secret: 'mine', v: 1 },
-      items: [{ name: 'x', 'api-key': 'key' }, { name: 'y', v: 1 }, { name: 'z', v: 1 }, 'text'],
+      items: [{ name: 'x', 'api-key': 'key' }, { name: 'y', v: 1 }, { name: 'z', 'api-key': 'lost', v: 1 }, 'text'],
       links: present.links,
       none: [],
       mixed: ['x'],
@@ -254,7 +254,14 @@ describe('a reverted resource', () => {
     });
     expect(JSON.stringify(tree).split('***')).toHaveLength(2);
     const fields = (envelope.incomplete as { field: string }[]).map(({ field }) => field).sort();
-    expect(fields).toEqual(['/came', '/inner/secret', '/items/2/api-key', '/password']);
+    expect(fields).toEqual(['/came', '/inner/secret', '/items/2/api-key', '/other-password', '/password']);
+  });
+
+  it('is incomplete if fields were added since, also if nothing was written, and the summary counts it', async () => {
+    const { envelope, puts } = await reverted({ a: { v: 1, added: 2 }, 'a/b': { v: 1 } }, { a: { v: 1 }, 'a/b': { v: 1 } }, 'a');
+    expect(puts).toEqual([]);
+    expect(envelope.incomplete).toEqual([{ path: `${T}/a`, field: '/added' }]);
+    expect(envelope.summary).toBe('2 of 2 resources restored, 1 still different.');
   });
 
   it('is written after its parent, and not at all if nothing differs', async () => {
