@@ -94,7 +94,7 @@ export const snapshots: Outcomes = {
     expect(await debug.next('What differs')).toContain('"Europe/Madrid"');
     await click('put it back');
     // What lies below a role is compared with it.
-    expect(await debug.next('Put back')).toMatch(/^(\d+) of \1 resources are as in the snapshot\.$/);
+    expect(await debug.next('Put back')).toMatch(/^(\d+) of \1 resources restored, 0 still different\.$/);
     expect(getClockValues(simulator).get('time-zone')).toBe(zone);
     expect(role?.get('description')).toBe(words);
 
