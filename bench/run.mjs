@@ -131,12 +131,9 @@ const megabytes = installedMegabytes();
 about.push(`Installed size with runtime dependencies: ${megabytes.toFixed(1)} MB (goal: ≤ 7.5).`);
 
 const out = resolve(options.out ?? join(root, 'bench', 'results'));
-// The picture that the README shows is that of a whole run only.
-const published = !options.quick && !options.only && !options.out;
 mkdirSync(out, { recursive: true });
 const table = markdown(lines, about);
 writeFileSync(join(out, 'results.md'), table);
 writeFileSync(join(out, 'results.json'), `${JSON.stringify({ started, machine, reps, megabytes, size, lines }, null, 1)}\n`);
 writeFileSync(join(out, 'performance.svg'), chart(lines));
-if (published) writeFileSync(join(root, 'docs', 'internals', 'performance.svg'), chart(lines));
 console.log(`\n${table}\nWritten to ${out}`);
