@@ -115,7 +115,12 @@ try {
   });
   const engine = new Engine({
     url: await cluster.start(),
-    appliances: { findAppliance: (/** @type {string} */ name) => ({ name, gateway: () => gateway(name) }), getSecret: () => '' },
+    fleet: { inventory: 'bench', name: '' },
+    appliances: {
+      findAppliance: (/** @type {string} */ name) => ({ name, gateway: () => gateway(name) }),
+      listAppliances: () => [],
+      getSecret: () => '',
+    },
   });
   await engine.start();
   await run(engine, 'sessions.list', 200);

@@ -66,7 +66,12 @@ async function member({ entries, ca, url }) {
   await inventory.loadEntries(entries);
   const own = new Engine({
     url,
-    appliances: { findAppliance: (/** @type {string} */ name) => inventory.findAppliance(name), getSecret: () => '' },
+    fleet: { inventory: 'bench', name: '' },
+    appliances: {
+      findAppliance: (/** @type {string} */ name) => inventory.findAppliance(name),
+      listAppliances: () => inventory.appliances,
+      getSecret: () => '',
+    },
   });
   engine = own;
   await own.start();

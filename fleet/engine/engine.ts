@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { GatewayError, safeMessage, type RunOptions } from '@gateway-admin/node-red';
 import { Coordinator } from '../coordinator/coordinator';
 import { createReport } from '../coordinator/report';
-import { Database, toDatabaseError } from '../store/database';
+import { Database, isDatabaseUnavailable, toDatabaseError } from '../store/database';
 import { LeaseCoordination } from '../store/lease-coordination';
 import { RunStore } from '../store/run-store';
 import type { ItemRow, RunRequest, RunRow } from '../store/rows';
 import { withSchemaLock, migrate } from '../store/schema';
+import { hashInventory, hashTarget, toFleetKey, type FleetIdentity } from '../worker/fleet-identity';
 import { ItemWorker, type ApplianceSource, type ItemKey } from '../worker/item-worker';
 import { QueueWorker, type AnyQueueWorker, type JobResult } from './queue-worker';
 import { Heartbeat } from './heartbeat';
-import { QUEUE_NAMES, JobQueues, toTaskQueueName } from './job-queues';
+import { JobQueues } from './job-queues';
 import { ReportDelivery, type ReportListener, type RunWithReport } from './report-delivery';
 
 const MAINTENANCE_MS = 10_000;
@@ -25,22 +26,29 @@ const MAX_RETAINED_RUNS = 1000;
 /** Node-RED waits fifteen seconds for a node that closes. */
 const MAX_CLOSE_MS = 11_000;
 
+/** Twenty engines fit into the 100 connections that PostgreSQL allows by default. */
+export const DEFAULT_CONNECTIONS = 4;
 export const DEFAULT_IN_FLIGHT = 16;
 export const DEFAULT_URGENT_IN_FLIGHT = 32;
 
 export interface EngineOptions {
   readonly url: string;
+  readonly fleet: FleetIdentity;
   readonly appliances: ApplianceSource;
   readonly inFlight?: number | undefined;
   readonly urgentInFlight?: number | undefined;
+  /** Size of the connection pool; `DEFAULT_CONNECTIONS` by default. */
+  readonly connections?: number | undefined;
   readonly translate?: RunOptions['translate'];
   /** Called for errors without a run, for example if the database is away. */
   readonly onFault?: ((fault: GatewayError) => void) | undefined;
+  /** Called every ten seconds: whether living engines of this fleet have different inventories. */
+  readonly onInventoryCheck?: ((hasDifferences: boolean) => void) | undefined;
   /** Called when the engine works, also after an error. */
   readonly onRecovered?: (() => void) | undefined;
 }
 
-export type NewRun = Omit<RunRequest, 'token' | 'origin'>;
+export type NewRun = Omit<RunRequest, 'token' | 'origin' | 'fingerprint'>;
 
 /** One process of a fleet. It starts and coordinates runs, works on items, and delivers reports. */
 export class Engine {
@@ -56,15 +64,17 @@ export class Engine {
   readonly #queueWorkers = new Map<string, AnyQueueWorker>();
   readonly #reportDelivery: ReportDelivery;
   readonly #timers: NodeJS.Timeout[] = [];
+  #fingerprint = '';
   #stopped = false;
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.database = new Database(options.url);
-    this.#queues = new JobQueues(this.database, (fault) => this.#reportFault(fault));
-    this.store = new RunStore(this.database, this.#queues);
+    this.database = new Database(options.url, options.connections ?? DEFAULT_CONNECTIONS);
+    const fleet = toFleetKey(options.fleet);
+    this.#queues = new JobQueues(this.database, fleet, (fault) => this.#reportFault(fault));
+    this.store = new RunStore(this.database, this.#queues, fleet);
     this.coordination = new LeaseCoordination(this.database, this.id);
-    this.#heartbeat = new Heartbeat(this.store, this.id);
+    this.#heartbeat = new Heartbeat(this.store, this.id, () => this.fingerprint);
     this.#worker = new ItemWorker({
       database: this.database,
       store: this.store,
@@ -72,6 +82,7 @@ export class Engine {
       holder: this.id,
       whenFresh: () => this.#heartbeat.whenFresh(),
       isFresh: () => this.#heartbeat.isFresh,
+      getFingerprint: () => this.fingerprint,
       ...(options.translate && { translate: options.translate }),
     });
     this.#reportDelivery = new ReportDelivery({
@@ -90,8 +101,14 @@ export class Engine {
     });
   }
 
+  /** Fingerprint of the inventory, at most ten seconds old. */
+  get fingerprint(): string {
+    return this.#fingerprint;
+  }
+
   /** Starts the engine. The wait for the database has no limit. Errors: `BAD_CONFIG` if the database responds but cannot be used. */
   async start(): Promise<void> {
+    this.#updateFingerprint();
     try {
       await this.database.retryUntilAvailable(
         () => this.#prepare(),
@@ -102,16 +119,37 @@ export class Engine {
     }
     if (this.#stopped) return;
     const { inFlight = DEFAULT_IN_FLIGHT, urgentInFlight = DEFAULT_URGENT_IN_FLIGHT } = this.#options;
-    this.#startQueueWorker(QUEUE_NAMES.normal, inFlight, (key: ItemKey) => this.#worker.work(key));
-    this.#startQueueWorker(QUEUE_NAMES.urgent, urgentInFlight, (key: ItemKey) => this.#worker.work(key));
-    this.#startQueueWorker(QUEUE_NAMES.runs, MAX_LED_RUNS, ({ run }: { run: string }) => this.#coordinator.leadRun(run));
+    const { names } = this.#queues;
+    this.#startQueueWorker(names.normal, inFlight, (key: ItemKey) => this.#worker.work(key));
+    this.#startQueueWorker(names.urgent, urgentInFlight, (key: ItemKey) => this.#worker.work(key));
+    this.#startQueueWorker(names.runs, MAX_LED_RUNS, ({ run }: { run: string }) => this.#leadRun(run));
     this.#repeatEvery(REPORT_POLL_MS, () => this.#reportDelivery.deliverPending());
+    await this.#checkInventories().catch((fault: unknown) => this.#reportFault(fault));
     this.#repeatEvery(MAINTENANCE_MS, async () => {
+      this.#updateFingerprint();
+      await this.#checkInventories();
       await this.store.requeueLostJobs();
       await this.coordination.deleteExpired();
       await this.store.deleteOldRuns(RETAIN_RUNS_DAYS, MAX_RETAINED_RUNS);
     });
     this.#options.onRecovered?.();
+  }
+
+  async #leadRun(id: string): Promise<JobResult> {
+    const run = await this.store.findRun(id);
+    // The queue is created before a transaction needs it, because a transaction must not wait for a second connection.
+    if (run) await this.#queues.createQueue(this.#queues.names.getRunQueue(run));
+    return this.#coordinator.leadRun(id);
+  }
+
+  /** The inventory may be reloaded at any time. A new fingerprint is published with the next heartbeat. */
+  #updateFingerprint(): void {
+    this.#fingerprint = hashInventory(this.#options.appliances.listAppliances());
+  }
+
+  async #checkInventories(): Promise<void> {
+    const fingerprints = new Set([...(await this.store.countEngines()).keys(), this.#fingerprint]);
+    this.#options.onInventoryCheck?.(fingerprints.size > 1);
   }
 
   async #prepare(): Promise<void> {
@@ -120,14 +158,21 @@ export class Engine {
       await withSchemaLock(this.database, () => this.#queues.start());
       await this.#heartbeat.start();
     } catch (thrown) {
-      this.#reportFault(thrown);
+      // Other errors end the start, and its caller reports them.
+      if (isDatabaseUnavailable(thrown)) this.#reportFault(thrown);
       throw thrown;
     }
   }
 
   /** Starts a run. Errors: `CONFLICT` if a run with this id exists; `CONNECTION`. */
   async startRun(newRun: NewRun): Promise<void> {
-    const request = { ...newRun, token: randomUUID(), origin: this.id };
+    const { appliances } = this.#options;
+    // A copied run of an approved plan keeps the targets that were planned.
+    const items = newRun.items.map((item) => {
+      const found = item.target === undefined ? appliances.findAppliance(item.appliance) : undefined;
+      return found ? { ...item, target: hashTarget(found) } : item;
+    });
+    const request = { ...newRun, items, token: randomUUID(), origin: this.id, fingerprint: this.#fingerprint };
     const deadline = performance.now() + MAX_START_WAIT_MS;
     const isCreated = await this.database
       .retryUntilAvailable(
@@ -157,7 +202,7 @@ export class Engine {
 
   /** Works on the items of a *fleet task*. The returned function ends this. Errors: `CONFLICT` if another node has this name. */
   async serveTask(task: string, concurrency: number, work: (key: ItemKey) => Promise<JobResult>): Promise<() => Promise<void>> {
-    const queue = toTaskQueueName(task);
+    const queue = this.#queues.names.getTaskQueue(task);
     await this.#queues.createQueue(queue);
     if (this.#queueWorkers.has(queue)) {
       throw new GatewayError(
@@ -199,7 +244,18 @@ export class Engine {
     const items = await this.store.listItems(id);
     if (!items.some(({ state }) => state === 'ok'))
       throw createConflict(safeMessage`The plan ${id} failed on all its appliances, so there is nothing to start.`);
-    await this.startRun({ ...copyRun(run, items), id: newId, dryRun: false, approved: { plan: id, by, at: new Date().toISOString() } });
+    const plannedItems = items.map(({ appliance, input, target }) => ({
+      appliance,
+      input: input ?? undefined,
+      target: target ?? undefined,
+    }));
+    await this.startRun({
+      ...copyRun(run, items),
+      items: plannedItems,
+      id: newId,
+      dryRun: false,
+      approved: { plan: id, by, at: new Date().toISOString() },
+    });
     return items.length;
   }
 

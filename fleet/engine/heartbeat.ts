@@ -12,14 +12,16 @@ export const FRESH_MS = 7000;
 export class Heartbeat {
   readonly #store: RunStore;
   readonly #holder: string;
+  readonly #getFingerprint: () => string;
   #timer: NodeJS.Timeout | undefined;
   #sinceRenewal: ElapsedTime | undefined;
   #renewing: Promise<void> | undefined;
   #ended = false;
 
-  constructor(store: RunStore, holder: string) {
+  constructor(store: RunStore, holder: string, getFingerprint: () => string) {
     this.#store = store;
     this.#holder = holder;
+    this.#getFingerprint = getFingerprint;
   }
 
   async start(): Promise<void> {
@@ -52,7 +54,7 @@ export class Heartbeat {
     this.#renewing ??= (async () => {
       const sinceRequest = new ElapsedTime();
       try {
-        await this.#store.recordHeartbeat(this.#holder, ALIVE_SECONDS);
+        await this.#store.recordHeartbeat(this.#holder, ALIVE_SECONDS, this.#getFingerprint());
         this.#sinceRenewal = sinceRequest;
       } finally {
         this.#renewing = undefined;

@@ -3,7 +3,7 @@ import { PgBoss } from 'pg-boss';
 import type { Database, SqlExecutor } from '../store/database';
 import type { ItemJob, JobSender } from '../store/run-store';
 import type { RunRow } from '../store/rows';
-import { BOSS_SCHEMA } from '../store/schema';
+import { BOSS_SCHEMA, hasSchema } from '../store/schema';
 
 /** Seconds without a heartbeat after which pg-boss gives a job to another worker. This is the minimum of pg-boss. */
 export const HEARTBEAT_SECONDS = 10;
@@ -12,29 +12,60 @@ const SUPERVISE_SECONDS = 2;
 const MAX_RETRIES = 1_000_000;
 const DAY_SECONDS = 86_400;
 
-/** Queues for items, urgent items and coordinators. */
-export const QUEUE_NAMES = { normal: 'items', urgent: 'urgent', runs: 'runs' } as const;
+/** The queues of one fleet. The names contain a hash of the fleet key, because pg-boss allows few characters. */
+export class QueueNames {
+  readonly normal: string;
+  readonly urgent: string;
+  /** Queue of the coordinators. */
+  readonly runs: string;
+  readonly #fleet: string;
 
-/** Each *fleet task* has its own queue, so that only engines with its flow get its items. */
-export function toTaskQueueName(name: string): string {
-  return `task_${createHash('sha256').update(name).digest('hex').slice(0, 24)}`;
+  constructor(fleet: string) {
+    this.#fleet = fleet;
+    const suffix = hashText(fleet);
+    this.normal = `items_${suffix}`;
+    this.urgent = `urgent_${suffix}`;
+    this.runs = `runs_${suffix}`;
+  }
+
+  /** Each *fleet task* has its own queue, so that only engines with its flow get its items. */
+  getTaskQueue(task: string): string {
+    return `task_${hashText(JSON.stringify([this.#fleet, task]))}`;
+  }
+
+  getRunQueue({ kind, operation, urgent }: Pick<RunRow, 'kind' | 'operation' | 'urgent'>): string {
+    if (kind === 'task') return this.getTaskQueue(operation);
+    return urgent ? this.urgent : this.normal;
+  }
 }
 
-export function toQueueName({ kind, operation, urgent }: Pick<RunRow, 'kind' | 'operation' | 'urgent'>): string {
-  if (kind === 'task') return toTaskQueueName(operation);
-  return urgent ? QUEUE_NAMES.urgent : QUEUE_NAMES.normal;
-}
+const hashText = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
 /** The queues of pg-boss. It stores jobs and gives jobs of dead workers to other workers. */
 export class JobQueues implements JobSender {
-  readonly boss: PgBoss;
+  #boss: PgBoss | undefined;
+  readonly #onFault: (fault: Error) => void;
+  readonly names: QueueNames;
   readonly #database: Database;
   readonly #createdQueues = new Set<string>();
 
-  constructor(database: Database, onFault: (fault: Error) => void) {
+  /** `fleet` is the key of the fleet. */
+  constructor(database: Database, fleet: string, onFault: (fault: Error) => void) {
     this.#database = database;
-    this.boss = new PgBoss({
-      db: database.createBossExecutor(),
+    this.names = new QueueNames(fleet);
+    this.#onFault = onFault;
+  }
+
+  /** Errors: before `start`. */
+  get boss(): PgBoss {
+    if (!this.#boss) throw new Error('The job queues are not started.');
+    return this.#boss;
+  }
+
+  #createBoss(createSchema: boolean): PgBoss {
+    const boss = new PgBoss({
+      db: this.#database.createBossExecutor(),
+      createSchema,
       schema: BOSS_SCHEMA,
       schedule: false,
       superviseIntervalSeconds: SUPERVISE_SECONDS,
@@ -44,12 +75,16 @@ export class JobQueues implements JobSender {
       bamIntervalSeconds: 600,
       persistWarnings: false,
     });
-    this.boss.on('error', onFault);
+    boss.on('error', this.#onFault);
+    return boss;
   }
 
   async start(): Promise<void> {
-    await this.boss.start();
-    for (const queue of Object.values(QUEUE_NAMES)) await this.createQueue(queue);
+    // A role without CREATE on the database can use a schema that an administrator created.
+    const hasBossSchema = await this.#database.transaction((sql) => hasSchema(sql, BOSS_SCHEMA));
+    this.#boss ??= this.#createBoss(!hasBossSchema);
+    await this.#boss.start();
+    for (const queue of [this.names.normal, this.names.urgent, this.names.runs]) await this.createQueue(queue);
   }
 
   async createQueue(queue: string): Promise<void> {
@@ -66,18 +101,18 @@ export class JobQueues implements JobSender {
     this.#createdQueues.add(queue);
   }
 
-  stop(): Promise<void> {
-    return this.boss.stop({ graceful: false, close: false });
+  async stop(): Promise<void> {
+    await this.#boss?.stop({ graceful: false, close: false });
   }
 
   async sendItems(sql: SqlExecutor, run: RunRow, jobs: readonly ItemJob[]): Promise<void> {
-    const queue = toQueueName(run);
+    const queue = this.names.getRunQueue(run);
     await this.createQueue(queue);
-    const all = jobs.map(({ id, run, index }) => ({ id, data: { run, index } }));
-    await this.boss.insert(queue, all, { db: this.#database.createBossExecutor(sql) });
+    const queueJobs = jobs.map(({ id, run, index }) => ({ id, data: { run, index } }));
+    await this.boss.insert(queue, queueJobs, { db: this.#database.createBossExecutor(sql) });
   }
 
   async sendCoordinator(sql: SqlExecutor, run: string, job: string): Promise<void> {
-    await this.boss.send(QUEUE_NAMES.runs, { run }, { id: job, db: this.#database.createBossExecutor(sql) });
+    await this.boss.send(this.names.runs, { run }, { id: job, db: this.#database.createBossExecutor(sql) });
   }
 }

@@ -1,9 +1,13 @@
+import { GatewayError, safeMessage } from '@gateway-admin/node-red';
 import type { Job, PgBoss } from 'pg-boss';
 import { HEARTBEAT_SECONDS } from './job-queues';
 
 const HEARTBEAT_MS = (HEARTBEAT_SECONDS * 1000) / 4;
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
+
+/** All jobs of a queue have the same priority. Sorting would make each fetch as slow as the queue is long. */
+const FETCH_OPTIONS = { priority: false, orderByCreatedOn: false } as const;
 
 /** `later`: the job must not run now, or another worker has it. `lost`: another worker took over the item and its job. */
 export type JobResult = 'done' | 'later' | 'lost';
@@ -19,6 +23,16 @@ export interface QueueWorkerOptions<T> {
 
 /** A queue worker with any type of job. */
 export type AnyQueueWorker = Pick<QueueWorker<object>, 'busy' | 'wake' | 'stop' | 'stopHeartbeat' | 'flush'>;
+
+const isObject = (data: unknown): data is object => typeof data === 'object' && data !== null;
+
+function createInvalidJobError(queue: string, id: string): GatewayError {
+  return new GatewayError(
+    'BAD_INPUT',
+    safeMessage`The job ${id} in the queue ${queue} has no run and no item, so another program must have sent it. It was removed, and nothing was sent.`,
+    { sent: false },
+  );
+}
 
 /** Fetches jobs of one queue as soon as it has capacity. It replaces the `work` of pg-boss, which sleeps between jobs. */
 export class QueueWorker<T extends object> {
@@ -68,7 +82,7 @@ export class QueueWorker<T extends object> {
       let jobs: Job<T>[] = [];
       try {
         await this.#complete();
-        if (free > 0) jobs = await boss.fetch<T>(queue, { batchSize: free });
+        if (free > 0) jobs = await boss.fetch<T>(queue, { batchSize: free, ...FETCH_OPTIONS });
       } catch (fault) {
         this.#options.onFault(fault);
         pause = MAX_PAUSE_MS;
@@ -90,6 +104,12 @@ export class QueueWorker<T extends object> {
     const { boss, queue, work, onFault } = this.#options;
     this.#inFlight.add(job.id);
     try {
+      if (!isObject(job.data)) {
+        // Only another program can have sent such a job, and a repetition would not help.
+        onFault(createInvalidJobError(queue, job.id));
+        this.#finished.push(job.id);
+        return;
+      }
       const result = await work(job.data);
       if (result === 'done') this.#finished.push(job.id);
       else if (result === 'later') await boss.fail(queue, job.id);

@@ -49,9 +49,11 @@ export const dialogs = [
     outputs: [],
     properties: [
       { name: 'inventory', kind: 'config', type: 'gateway-inventory', icon: 'list', required: true },
+      { name: 'fleet', kind: 'text', value: '', icon: 'sitemap' },
       { name: 'url', kind: 'credential', icon: 'database', placeholder: 'postgresql://…' },
       { name: 'inFlight', kind: 'number', value: 16, icon: 'arrows-h' },
       { name: 'urgentInFlight', kind: 'number', value: 32, icon: 'bolt' },
+      { name: 'connections', kind: 'number', value: 4, icon: 'plug' },
     ],
   },
   {

@@ -28,6 +28,7 @@ const embeddedServers = new Map<string, { server: EmbeddedPostgres; url: Promise
 const ERROR_APPEARANCE: StatusAppearance = { fill: 'red', shape: 'ring' };
 const APPEARANCES: Partial<Record<StatusKey, StatusAppearance>> = {
   ready: { fill: 'green', shape: 'dot' },
+  differs: { fill: 'yellow', shape: 'ring' },
   starting: { fill: 'grey', shape: 'ring' },
 };
 
@@ -46,6 +47,8 @@ export class EngineNode {
   #closed = false;
   #isEmbedded = false;
   #isRestarting = false;
+  /** Whether living engines of this fleet have different inventories. */
+  #hasDifferences = false;
   #shownStatus: StatusKey | undefined;
 
   constructor(red: NodeAPI, node: Node<Record<string, unknown>>, definition: NodeDef) {
@@ -76,7 +79,11 @@ export class EngineNode {
 
   /** Appliances of the current inventory, which a deploy may replace. */
   get appliances(): ApplianceSource {
-    return { findAppliance: (name) => this.inventory.findAppliance(name), getSecret: (set) => this.inventory.getPassword(set) };
+    return {
+      findAppliance: (name) => this.inventory.findAppliance(name),
+      listAppliances: () => this.inventory.appliances,
+      getSecret: (set) => this.inventory.getPassword(set),
+    };
   }
 
   get inventoryId(): string {
@@ -91,6 +98,7 @@ export class EngineNode {
     if (this.#inventory === '') throw badConfig('No inventory is chosen. Open the engine and choose one.');
     const inFlight = requireInFlight('inFlight', properties.number('inFlight'));
     const urgentInFlight = requireInFlight('urgentInFlight', properties.number('urgentInFlight'));
+    const connections = requireConnections(properties.number('connections'));
     // The inventory may start after this node.
     await new Promise((resolve) => setImmediate(resolve));
     await this.inventory.ready;
@@ -99,12 +107,15 @@ export class EngineNode {
       throw badConfig('The address of the database must start with postgresql://. Open the engine and enter it again.');
     const engine = new Engine({
       url,
+      fleet: { inventory: this.#inventory, name: properties.text('fleet') ?? '' },
       appliances: this.appliances,
       inFlight,
       urgentInFlight,
+      connections,
       translate: translatorForPackage(this.#red),
       onFault: (fault) => this.#handleFault(fault),
-      onRecovered: () => this.#show('ready'),
+      onRecovered: () => this.#showReady(),
+      onInventoryCheck: (hasDifferences) => this.#handleInventoryCheck(hasDifferences),
     });
     this.#engine = engine;
     if (this.#closed) throw createClosedError();
@@ -141,6 +152,18 @@ export class EngineNode {
     if (others.length === 0) return;
     const leader = [this, ...others].map(({ id }) => id).sort()[0] ?? '';
     this.#node.warn(getSentence(this.#red, 'fleet.said.databases', { engine: leader }));
+  }
+
+  #showReady(): void {
+    this.#show(this.#hasDifferences ? 'differs' : 'ready');
+  }
+
+  /** Engines with different inventories do not share runs, so the status must say it. */
+  #handleInventoryCheck(hasDifferences: boolean): void {
+    const isNew = hasDifferences && !this.#hasDifferences;
+    this.#hasDifferences = hasDifferences;
+    if (this.#shownStatus !== 'away') this.#showReady();
+    if (isNew && !this.#closed) this.#node.warn(getSentence(this.#red, 'fleet.said.differs'));
   }
 
   #handleFault(fault: GatewayError): void {
@@ -207,6 +230,12 @@ export function listenToEngine(id: string, listener: ReportListener): () => void
 function requireInFlight(name: string, number: number | undefined): number | undefined {
   if (number === undefined || (Number.isInteger(number) && number >= 1 && number <= 256)) return number;
   throw badConfig(safeMessage`${trusted(name)} must be a whole number from 1 to 256. Open the engine and enter it again.`);
+}
+
+/** A schema lock and the work under it need two connections. */
+function requireConnections(number: number | undefined): number | undefined {
+  if (number === undefined || (Number.isInteger(number) && number >= 2 && number <= 100)) return number;
+  throw badConfig(safeMessage`connections must be a whole number from 2 to 100, but it is ${number}. Open the engine and enter it again.`);
 }
 
 /** Host and name of a database, without the user. */

@@ -5,6 +5,7 @@ import { translateText } from '@gateway-admin/node-red/nodes';
 export const STATUS_TEXTS = {
   starting: 'starting',
   ready: 'ready',
+  differs: 'inventories differ',
   away: 'database away',
   'not-configured': 'not configured',
   'not-started': 'not started',
@@ -36,6 +37,8 @@ export const TITLES = {
 
 /** Default texts of warnings. */
 export const SENTENCES = {
+  'fleet.said.differs':
+    'Another Node-RED of this fleet has an inventory with other names or addresses. They do not share runs until both have the same inventory.',
   'fleet.said.redelivered': 'This report may have been sent before, because the Node-RED that sent it stopped at that moment.',
   'fleet.said.databases':
     'This Node-RED has engines with different databases. Locks use only the database of the engine __engine__. Give all engines the same database.',

@@ -47,6 +47,7 @@ interface WaitingMessage {
   readonly message: Message;
   readonly done: DoneCallback;
 }
+/** By engine and run, because two fleets may have runs with the same name. */
 const waitingMessages = new Map<string, WaitingMessage>();
 
 /** Runtime of a `gateway-fleet-run` node. */
@@ -92,13 +93,14 @@ export class RunNode {
       const newRun = await this.#createRun(message, this.#config, summary);
       const { engine } = await getEngine(this.#config.engine);
       Object.assign(message, { run: newRun.id });
-      const earlier = waitingMessages.get(newRun.id);
-      if (!earlier) waitingMessages.set(newRun.id, { message, done });
+      const key = `${this.#config.engine} ${newRun.id}`;
+      const earlier = waitingMessages.get(key);
+      if (!earlier) waitingMessages.set(key, { message, done });
       try {
         await engine.startRun(newRun);
         this.#status.showStarted(newRun.id, newRun.items.length);
       } catch (thrown) {
-        if (!earlier) waitingMessages.delete(newRun.id);
+        if (!earlier) waitingMessages.delete(key);
         throw thrown;
       }
     } catch (thrown) {
@@ -161,8 +163,9 @@ export class RunNode {
 
   #report(delivered: DeliveredReport): void {
     const { run, data } = delivered;
-    const waitingMessage = waitingMessages.get(run.id);
-    waitingMessages.delete(run.id);
+    const key = this.#config instanceof GatewayError ? '' : `${this.#config.engine} ${run.id}`;
+    const waitingMessage = waitingMessages.get(key);
+    waitingMessages.delete(key);
     const message: Message = waitingMessage?.message ?? { _msgid: this.#red.util.generateId() };
     delete (message as { redelivered?: unknown }).redelivered;
     Object.assign(message, toReportMessage(this.#red, delivered));

@@ -98,6 +98,7 @@ export class TaskNode {
       store: engine.store,
       appliances: node.appliances,
       holder: engine.id,
+      getFingerprint: () => engine.fingerprint,
       timeLimitMs: minutes * 60_000,
       createToken: randomUUID,
       startFlow: ({ run, appliance, input, token }) => {

@@ -120,6 +120,8 @@ const UNAVAILABLE_CODES = new Set([
   'ENETUNREACH',
 ]);
 
+const LOGIN_ERROR = /^28/;
+
 /** The database responds but cannot store anything: its disk is full or fails. */
 const DISK_ERROR = /^(53100|58)/;
 
@@ -127,9 +129,9 @@ const DISK_ERROR = /^(53100|58)/;
 export function isDatabaseUnavailable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   const code = getErrorCode(thrown);
-  // 08: connection; 57P: shutdown or start; 53: no disk space, memory or connection left; 58: disk error; 40: serialization, try again;
+  // 08: connection; 28: login rejected, such as during a change of the password; 57P: shutdown or start; 53: no disk space, memory or connection left; 58: disk error; 40: serialization, try again;
   // 25006: read-only, such as a standby before its promotion; 25P03: idle in a transaction for too long.
-  if (UNAVAILABLE_CODES.has(code) || /^(08|57P|53|58|40|25006|25P03)/.test(code)) return true;
+  if (UNAVAILABLE_CODES.has(code) || /^(08|28|57P|53|58|40|25006|25P03)/.test(code)) return true;
   if (thrown instanceof AggregateError) return thrown.errors.some(isDatabaseUnavailable);
   return /terminated|timeout|Connection ended|not queryable|connection error/i.test(thrown.message);
 }
@@ -154,13 +156,15 @@ export function toDatabaseError(thrown: unknown): GatewayError {
   const code = getErrorCode(thrown);
   const codeSuffix = /^[A-Z0-9_]{2,30}$/.test(code) ? trusted(` (${code})`) : trusted('');
   if (isDatabaseUnavailable(thrown)) {
-    const message = DISK_ERROR.test(code)
-      ? safeMessage`The database of the fleet cannot write${codeSuffix}. Nothing was sent. Check that the disk of PostgreSQL has free space.`
-      : safeMessage`The database of the fleet cannot be reached${codeSuffix}. Nothing was sent. Check that PostgreSQL runs and that its address is right.`;
+    const message = LOGIN_ERROR.test(code)
+      ? safeMessage`The database of the fleet rejected the login${codeSuffix}. Nothing was sent. Check the user and the password in the address of the database.`
+      : DISK_ERROR.test(code)
+        ? safeMessage`The database of the fleet cannot write${codeSuffix}. Nothing was sent. Check that the disk of PostgreSQL has free space.`
+        : safeMessage`The database of the fleet cannot be reached${codeSuffix}. Nothing was sent. Check that PostgreSQL runs and that its address is right.`;
     return createInterruption('CONNECTION', message);
   }
-  const message = thrown instanceof Error ? thrown.message.slice(0, 200) : 'unknown';
-  return new GatewayError('BAD_CONFIG', safeMessage`The database of the fleet refused a command${codeSuffix}: ${message}.`, {
+  const message = (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, 200).replace(/\.$/, '');
+  return new GatewayError('BAD_CONFIG', safeMessage`The database of the fleet rejected a command${codeSuffix}: ${message}.`, {
     sent: false,
   });
 }

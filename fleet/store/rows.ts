@@ -10,6 +10,8 @@ export type RunKind = 'operation' | 'task';
 
 /** A new run. It contains no secrets and no addresses. */
 export interface RunRequest {
+  /** Fingerprint of the inventory of the engine that starts it. */
+  readonly fingerprint: string;
   /** Identity of the run. A second run with the same id is rejected. */
   readonly id: string;
   /** Identifies this request, so that it can be repeated after a lost response. */
@@ -19,7 +21,7 @@ export interface RunRequest {
   readonly operation: string;
   readonly input: JsonRecord;
   /** Names of appliances in their order, each with its own input if inputs differ. */
-  readonly items: readonly { readonly appliance: string; readonly input?: JsonRecord | undefined }[];
+  readonly items: readonly RequestedItem[];
   readonly selection: string;
   /** Credential set whose password fills secret fields. */
   readonly credentials?: string | undefined;
@@ -44,6 +46,14 @@ export interface RunRequest {
   readonly approved?: ApprovedPlan | undefined;
 }
 
+/** An appliance of a new run. */
+export interface RequestedItem {
+  readonly appliance: string;
+  readonly input?: JsonRecord | undefined;
+  /** Hash of its name and host; undefined if the inventory does not have it. */
+  readonly target?: string | undefined;
+}
+
 /** An approved dry run. Items send at most the requests that it planned for their appliance. */
 export interface ApprovedPlan {
   /** Id of the dry run. */
@@ -54,7 +64,9 @@ export interface ApprovedPlan {
 
 /** A row of the table `run`. */
 export interface RunRow {
+  readonly fleet: string;
   readonly id: string;
+  readonly fingerprint: string;
   readonly token: string;
   readonly kind: RunKind;
   readonly operation: string;
@@ -93,6 +105,7 @@ export interface ItemRow {
   readonly run: string;
   readonly index: number;
   readonly appliance: string;
+  readonly target: string | null;
   readonly input: JsonRecord | null;
   readonly state: ItemState;
   readonly attempt: number;
@@ -105,6 +118,8 @@ export interface ItemRow {
   readonly message: string | null;
   readonly data: unknown;
   readonly plan: PlannedRequest[] | null;
+  /** What was read before the first write. */
+  readonly before: JsonRecord | null;
   readonly requests: number;
   readonly retries: number;
   readonly logins: number;

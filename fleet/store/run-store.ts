@@ -1,5 +1,5 @@
 import { toDatabaseError, type Database, type SqlExecutor } from './database';
-import type { ReportRecipient, ClaimResult, Claim, ItemOutcome, ItemRow, RunRequest, RunProgress, RunRow } from './rows';
+import type { ReportRecipient, ClaimResult, Claim, ItemOutcome, ItemRow, JsonRecord, RunRequest, RunProgress, RunRow } from './rows';
 import { BOSS_SCHEMA, SCHEMA } from './schema';
 import { getPreviousStates, isFailureState, isFinalState, type ItemState } from './item-states';
 import { toStorableJson, toStorableText } from './storable-text';
@@ -20,15 +20,21 @@ export interface JobSender {
 /** A missing job is replaced when its run is older than this. */
 const ORPHANED_AFTER = '30 s';
 const HEARTBEAT_KEY_PREFIX = 'instance:';
+/** Number of unfinished jobs of a run. A fetch from a long queue is slow, so the coordinator sends jobs in windows. */
+const MAX_OPEN_JOBS = 1000;
+const IS_OPEN = `state IN ('waiting', 'claimed', 'sending')`;
 
 /** Reads and writes runs and items. It has all SQL for them, and each method is one transaction. */
 export class RunStore {
   readonly #database: Database;
   readonly #jobSender: JobSender;
+  readonly #fleet: string;
 
-  constructor(database: Database, jobSender: JobSender) {
+  /** `fleet` is the key of the fleet. The store never reads or changes runs of another fleet. */
+  constructor(database: Database, jobSender: JobSender, fleet: string) {
     this.#database = database;
     this.#jobSender = jobSender;
+    this.#fleet = fleet;
   }
 
   /** Stores a run with its items and the job of its coordinator. False if another run has this id. */
@@ -50,31 +56,41 @@ export class RunStore {
       ...[request.dryRun, request.urgent, request.withData, request.repeats, request.canary, [...request.ends]],
       ...[Number.isFinite(request.maxFailures) ? request.maxFailures : null, request.items.length, request.node, request.origin],
       ...[toJson(request.initiator), request.repeatOf ?? null, request.nodeId ?? null, request.approved ? toJson(request.approved) : null],
+      ...[this.#fleet, request.fingerprint],
     ]);
     const [row] = rows;
     if (!row) {
-      const same = await sql.query(`SELECT FROM ${SCHEMA}.run WHERE id = $1 AND token = $2`, [request.id, request.token]);
+      const same = await sql.query(`SELECT FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2 AND token = $3`, [
+        this.#fleet,
+        request.id,
+        request.token,
+      ]);
       return same.rows.length === 1;
     }
     const names = request.items.map(({ appliance }) => appliance);
     const inputs = request.items.map(({ input }) => (input === undefined ? null : toJson(input)));
     await sql.query(
-      `INSERT INTO ${SCHEMA}.item (run, index, appliance, input)
-       SELECT $1, (place - 1)::int, appliance, input::jsonb FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS one (appliance, input, place)`,
-      [request.id, names, inputs],
+      `INSERT INTO ${SCHEMA}.item (fleet, run, index, appliance, input, target)
+       SELECT $1, $2, (position - 1)::int, appliance, input::jsonb, target
+       FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS requested (appliance, input, target, position)`,
+      [this.#fleet, request.id, names, inputs, request.items.map(({ target }) => target ?? null)],
     );
     await this.#jobSender.sendCoordinator(sql, request.id, row.job);
     return true;
   }
 
-  /** Claims an item for a worker, unless another worker holds it or it must not start. */
-  claimItem(run: string, index: number, holder: string): Promise<ClaimResult> {
+  /**
+   * Claims an item for a worker, unless another worker holds it or it must not start. An engine with another fingerprint than the run gets
+   * nothing while an engine with the right one is alive.
+   */
+  claimItem(run: string, index: number, holder: string, fingerprint: string): Promise<ClaimResult> {
     return this.#database.transaction(async (sql) => {
       const locked = await this.#lockItem(sql, run, index);
       if (!locked) return { kind: 'over' };
       const { item, runRow, isHolderAlive, age } = locked;
       if (isFinalState(item.state)) return { kind: 'over' };
       if (item.holder !== null && item.holder !== holder && isHolderAlive) return { kind: 'held' };
+      if (runRow.fingerprint !== fingerprint && !(await this.#adoptRun(sql, run, fingerprint))) return { kind: 'held' };
       if (item.state !== 'sending' && (runRow.stopped !== null || runRow.state !== 'running')) {
         if (runRow.stopped !== null) await this.#moveItem(sql, run, index, 'skipped', 'ended = now(), holder = NULL', []);
         // The coordinator sends a new job when the run resumes.
@@ -82,7 +98,7 @@ export class RunStore {
         return { kind: 'over' };
       }
       const nextState: ItemState = item.state === 'sending' ? 'sending' : 'claimed';
-      const set = `holder = $4, attempt = attempt + 1, claimed = coalesce(claimed, now())`;
+      const set = `holder = $5, attempt = attempt + 1, claimed = coalesce(claimed, now())`;
       const moved = await this.#moveItem(sql, run, index, nextState, set, [holder]);
       if (!moved) return { kind: 'over' };
       const claim = { run, index, holder, attempt: moved.attempt };
@@ -90,17 +106,27 @@ export class RunStore {
     });
   }
 
+  /** Takes over a run whose engines are all gone. False if one of them is alive. */
+  async #adoptRun(sql: SqlExecutor, run: string, fingerprint: string): Promise<boolean> {
+    const { rows } = await sql.query(ADOPT_RUN, [this.#fleet, run, fingerprint]);
+    return rows.length === 1;
+  }
+
   async #lockItem(
     sql: SqlExecutor,
     run: string,
     index: number,
   ): Promise<{ item: ItemRow; runRow: RunRow; isHolderAlive: boolean; age: number } | undefined> {
-    const items = await sql.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 FOR UPDATE`, [run, index]);
+    const items = await sql.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 FOR UPDATE`, [
+      this.#fleet,
+      run,
+      index,
+    ]);
     const [item] = items.rows;
     if (!item) return undefined;
     const runs = await sql.query<RunRow & { alive: boolean; age: number }>(
-      `SELECT *, extract(epoch FROM now() - created)::float AS age, ${isAliveSql('$2')} AS alive FROM ${SCHEMA}.run WHERE id = $1`,
-      [run, item.holder ?? ''],
+      `SELECT *, extract(epoch FROM now() - created)::float AS age, ${isAliveSql('$3')} AS alive FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2`,
+      [this.#fleet, run, item.holder ?? ''],
     );
     const [runRow] = runs.rows;
     return runRow && { item, runRow, isHolderAlive: runRow.alive, age: runRow.age };
@@ -108,32 +134,32 @@ export class RunStore {
 
   #dropJob(sql: SqlExecutor, { run, index, state }: ItemRow): Promise<unknown> {
     if (state === 'claimed') return this.#moveItem(sql, run, index, 'waiting', 'holder = NULL, job = NULL', []);
-    return sql.query(`UPDATE ${SCHEMA}.item SET job = NULL WHERE run = $1 AND index = $2`, [run, index]);
+    return sql.query(`UPDATE ${SCHEMA}.item SET job = NULL WHERE fleet = $1 AND run = $2 AND index = $3`, [this.#fleet, run, index]);
   }
 
-  /** Records that the first write is about to be sent. False if the claim is no longer valid: then nothing may be sent. */
-  async markSending(claim: Claim): Promise<boolean> {
-    return this.#database.transaction(
-      async (sql) => (await this.#moveClaimed(sql, claim, 'sending', 'sending = coalesce(sending, now())')) !== undefined,
-    );
+  /** Records that the first write is about to be sent, with what was read before it. False if the claim is no longer valid: then nothing may be sent. */
+  async markSending(claim: Claim, before?: JsonRecord): Promise<boolean> {
+    const set = 'sending = coalesce(sending, now()), before = coalesce(before, $7::jsonb)';
+    const values = [before === undefined ? null : toJson(before)];
+    return this.#database.transaction(async (sql) => (await this.#moveClaimed(sql, claim, 'sending', set, values)) !== undefined);
   }
 
   /** Whether the claim is still valid. */
   async isHeld({ run, index, holder, attempt }: Claim): Promise<boolean> {
-    const sql = `SELECT FROM ${SCHEMA}.item WHERE run = $1 AND index = $2 AND holder = $3 AND attempt = $4 AND state IN ('claimed', 'sending')`;
-    return (await this.#database.query(sql, [run, index, holder, attempt])).length === 1;
+    const sql = `SELECT FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index = $3 AND holder = $4 AND attempt = $5 AND state IN ('claimed', 'sending')`;
+    return (await this.#database.query(sql, [this.#fleet, run, index, holder, attempt])).length === 1;
   }
 
   /** Stores the outcome of an item. A failure counts in the same transaction, so it stops the run before another item starts. */
   finishItem(claim: Claim, outcome: ItemOutcome): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const { changed = null, code = null, message = null, data, plan, requests = 0, retries = 0, logins = 0 } = outcome;
-      const set = `ended = now(), changed = $6, code = $7, message = $8, data = $9, plan = $10, requests = $11, retries = $12, logins = $13`;
+      const set = `ended = now(), changed = $7, code = $8, message = $9, data = $10, plan = $11, requests = $12, retries = $13, logins = $14`;
       const texts = [changed, code && toStorableText(code), message && toStorableText(message)];
       const values = [...texts, data === undefined ? null : toJson(data), plan ? toJson(plan) : null, requests, retries, logins];
       const moved = await this.#moveClaimed(sql, claim, outcome.state, set, values);
       if (!moved) return false;
-      if (isFailureState(outcome.state)) await sql.query(COUNT_FAILURE, [claim.run, claim.index]);
+      if (isFailureState(outcome.state)) await sql.query(COUNT_FAILURE, [this.#fleet, claim.run, claim.index]);
       return true;
     });
   }
@@ -151,7 +177,7 @@ export class RunStore {
     values: readonly unknown[] = [],
   ): Promise<ItemRow | undefined> {
     const { run, index, holder, attempt } = claim;
-    const condition = `AND holder = $4 AND attempt = $5`;
+    const condition = `AND holder = $5 AND attempt = $6`;
     return this.#moveItem(sql, run, index, nextState, set, [holder, attempt, ...values], condition);
   }
 
@@ -165,22 +191,23 @@ export class RunStore {
     values: readonly unknown[],
     condition = '',
   ): Promise<ItemRow | undefined> {
-    const text = `UPDATE ${SCHEMA}.item SET state = '${nextState}', ${set} WHERE run = $1 AND index = $2 AND state = ANY ($3) ${condition} RETURNING *`;
-    const { rows } = await sql.query<ItemRow>(text, [run, index, getPreviousStates(nextState), ...values]);
+    const text = `UPDATE ${SCHEMA}.item SET state = '${nextState}', ${set} WHERE fleet = $1 AND run = $2 AND index = $3 AND state = ANY ($4) ${condition} RETURNING *`;
+    const { rows } = await sql.query<ItemRow>(text, [this.#fleet, run, index, getPreviousStates(nextState), ...values]);
     return rows[0];
   }
 
   /** One step of the coordinator: skips items of a stopped run and sends jobs for the next batch. True if the run is over. */
   advanceRun(id: string): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
-      const runs = await sql.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE id = $1 FOR UPDATE`, [id]);
+      const runs = await sql.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2 FOR UPDATE`, [this.#fleet, id]);
       const [run] = runs.rows;
       if (!run || run.state === 'done') return true;
-      if (run.stopped !== null) await sql.query(SKIP_REST, [id, getPreviousStates('skipped').filter((state) => state === 'waiting')]);
-      const open = await sql.query<{ first: number | null }>(SELECT_FIRST_OPEN, [id]);
+      if (run.stopped !== null)
+        await sql.query(SKIP_REST, [this.#fleet, id, getPreviousStates('skipped').filter((state) => state === 'waiting')]);
+      const open = await sql.query<{ first: number | null }>(SELECT_FIRST_OPEN, [this.#fleet, id]);
       const first = open.rows[0]?.first ?? null;
       if (first === null) {
-        await sql.query(`UPDATE ${SCHEMA}.run SET state = 'done', ended = now() WHERE id = $1`, [id]);
+        await sql.query(`UPDATE ${SCHEMA}.run SET state = 'done', ended = now() WHERE fleet = $1 AND id = $2`, [this.#fleet, id]);
         return true;
       }
       if (run.state === 'running' && run.stopped === null) await this.#sendJobs(sql, run, run.ends.find((end) => first < end) ?? run.total);
@@ -190,7 +217,7 @@ export class RunStore {
 
   /** Sends a job for each item of this batch that has none. */
   async #sendJobs(sql: SqlExecutor, run: RunRow, end: number): Promise<void> {
-    const { rows } = await sql.query<{ job: string; index: number }>(ASSIGN_JOBS, [run.id, end]);
+    const { rows } = await sql.query<{ job: string; index: number }>(ASSIGN_JOBS, [this.#fleet, run.id, end, MAX_OPEN_JOBS]);
     if (rows.length > 0)
       await this.#jobSender.sendItems(
         sql,
@@ -201,21 +228,28 @@ export class RunStore {
 
   /** Sends new jobs for open items and runs whose jobs are gone, for example after a restore of the database. */
   async requeueLostJobs(): Promise<void> {
-    await this.#database.query(CLEAR_LOST_JOBS);
+    await this.#database.query(CLEAR_LOST_JOBS, [this.#fleet]);
     await this.#database.transaction(async (sql) => {
-      const { rows } = await sql.query<{ id: string; job: string }>(ASSIGN_COORDINATOR_JOBS);
+      const { rows } = await sql.query<{ id: string; job: string }>(ASSIGN_COORDINATOR_JOBS, [this.#fleet]);
       for (const { id, job } of rows) await this.#jobSender.sendCoordinator(sql, id, job);
     });
   }
 
   /** Deletes runs that ended `days` ago. Of a node with more than `maxPerNode` runs, it also deletes older ones that ended a day ago. */
   async deleteOldRuns(days: number, maxPerNode: number): Promise<void> {
-    await this.#database.query(DELETE_OLD_RUNS, [days, maxPerNode]);
+    await this.#database.query(DELETE_OLD_RUNS, [days, maxPerNode, this.#fleet]);
   }
 
   /** Marks a process as alive for this many seconds. */
-  async recordHeartbeat(holder: string, seconds: number): Promise<void> {
-    await this.#database.query(UPSERT_HEARTBEAT, [HEARTBEAT_KEY_PREFIX + holder, holder, seconds]);
+  async recordHeartbeat(holder: string, seconds: number, fingerprint: string): Promise<void> {
+    const value = JSON.stringify({ fleet: this.#fleet, fingerprint });
+    await this.#database.query(UPSERT_HEARTBEAT, [HEARTBEAT_KEY_PREFIX + holder, holder, seconds, value]);
+  }
+
+  /** Living engines of this fleet, by the fingerprint of their inventory. */
+  async countEngines(): Promise<Map<string, number>> {
+    const rows = await this.#database.query<{ fingerprint: string; engines: number }>(COUNT_ENGINES, [this.#fleet]);
+    return new Map(rows.map(({ fingerprint, engines }) => [fingerprint, engines]));
   }
 
   async removeHeartbeat(holder: string): Promise<void> {
@@ -224,7 +258,7 @@ export class RunStore {
 
   /** Finished runs whose report this process may deliver: its own, and those of dead processes. */
   findUnreportedRuns(holder: string, names: readonly string[], ids: readonly string[]): Promise<(ReportRecipient & { id: string })[]> {
-    return this.#database.query(SELECT_UNREPORTED, [holder, [...names], [...ids]]);
+    return this.#database.query(SELECT_UNREPORTED, [holder, [...names], [...ids], this.#fleet]);
   }
 
   /**
@@ -232,45 +266,55 @@ export class RunStore {
    * delivered it. Undefined if the report was delivered, or another living process delivers it.
    */
   async claimReport(id: string, holder: string): Promise<'first' | 'again' | undefined> {
-    const [row] = await this.#database.query<{ again: boolean }>(CLAIM_REPORT, [id, holder]);
+    const [row] = await this.#database.query<{ again: boolean }>(CLAIM_REPORT, [id, holder, this.#fleet]);
     return row && (row.again ? 'again' : 'first');
   }
 
   /** Records that the report was delivered. */
   async markReported(id: string, holder: string): Promise<void> {
-    await this.#database.query(`UPDATE ${SCHEMA}.run SET reported = now() WHERE id = $1 AND reported_by = $2`, [id, holder]);
+    await this.#database.query(`UPDATE ${SCHEMA}.run SET reported = now() WHERE fleet = $3 AND id = $1 AND reported_by = $2`, [
+      id,
+      holder,
+      this.#fleet,
+    ]);
   }
 
   /** Returns the claim on a report whose node is gone. */
   async releaseReport(id: string, holder: string): Promise<void> {
     const back = `reported_by = NULL, report_takers = report_takers - 1`;
-    await this.#database.query(`UPDATE ${SCHEMA}.run SET ${back} WHERE id = $1 AND reported_by = $2 AND reported IS NULL`, [id, holder]);
+    await this.#database.query(`UPDATE ${SCHEMA}.run SET ${back} WHERE fleet = $3 AND id = $1 AND reported_by = $2 AND reported IS NULL`, [
+      id,
+      holder,
+      this.#fleet,
+    ]);
   }
 
   findRun(id: string): Promise<RunRow | undefined> {
-    return this.#withDatabaseErrors(async () => (await this.#database.query<RunRow>(`SELECT * FROM ${SCHEMA}.run WHERE id = $1`, [id]))[0]);
+    const sql = `SELECT * FROM ${SCHEMA}.run WHERE fleet = $1 AND id = $2`;
+    return this.#withDatabaseErrors(async () => (await this.#database.query<RunRow>(sql, [this.#fleet, id]))[0]);
   }
 
   listItems(run: string): Promise<ItemRow[]> {
     return this.#withDatabaseErrors(() =>
-      this.#database.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE run = $1 ORDER BY index`, [run]),
+      this.#database.query<ItemRow>(`SELECT * FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 ORDER BY index`, [this.#fleet, run]),
     );
   }
 
   /** The plan of a dry run for an appliance; undefined if planning failed there. */
   async findPlan(run: string, appliance: string): Promise<ItemRow['plan'] | undefined> {
-    const sql = `SELECT plan FROM ${SCHEMA}.item WHERE run = $1 AND appliance = $2 AND state = 'ok' ORDER BY index LIMIT 1`;
-    return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [run, appliance]))[0]?.plan;
+    const sql = `SELECT plan FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND appliance = $3 AND state = 'ok' ORDER BY index LIMIT 1`;
+    return (await this.#database.query<Pick<ItemRow, 'plan'>>(sql, [this.#fleet, run, appliance]))[0]?.plan;
   }
 
   listProgress(runs: readonly string[]): Promise<RunProgress[]> {
-    return this.#database.query<RunProgress & Record<string, unknown>>(SELECT_PROGRESS, [[...runs]]);
+    return this.#database.query<RunProgress & Record<string, unknown>>(SELECT_PROGRESS, [[...runs], this.#fleet]);
   }
 
   /** Latest runs first. */
   listRuns(limit: number): Promise<(RunRow & RunProgress)[]> {
     return this.#withDatabaseErrors(async () => {
-      const runs = await this.#database.query<RunRow>(`SELECT * FROM ${SCHEMA}.run ORDER BY created DESC, id LIMIT $1`, [limit]);
+      const sql = `SELECT * FROM ${SCHEMA}.run WHERE fleet = $1 ORDER BY created DESC, id LIMIT $2`;
+      const runs = await this.#database.query<RunRow>(sql, [this.#fleet, limit]);
       const progress = new Map((await this.listProgress(runs.map(({ id }) => id))).map((one) => [one.run, one]));
       return runs.map((run) => ({ ...run, ...(progress.get(run.id) as RunProgress) }));
     });
@@ -283,8 +327,8 @@ export class RunStore {
       resume: `state = 'running'`,
       cancel: `stopped = coalesce(stopped, 'cancelled'), state = 'running'`,
     }[action];
-    const sql = `UPDATE ${SCHEMA}.run SET ${set} WHERE id = $1 AND state <> 'done' RETURNING id`;
-    return this.#withDatabaseErrors(async () => (await this.#database.query(sql, [id])).length === 1);
+    const sql = `UPDATE ${SCHEMA}.run SET ${set} WHERE fleet = $1 AND id = $2 AND state <> 'done' RETURNING id`;
+    return this.#withDatabaseErrors(async () => (await this.#database.query(sql, [this.#fleet, id])).length === 1);
   }
 
   async #withDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
@@ -304,44 +348,58 @@ const isAliveSql = (holder: string): string =>
 
 const INSERT_RUN = `
   INSERT INTO ${SCHEMA}.run (id, token, kind, operation, input, selection, credentials, dry_run, urgent, with_data, repeats, canary, ends,
-    max_failures, total, node, origin, initiator, repeat_of, node_id, approved, job)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, gen_random_uuid())
-  ON CONFLICT (id) DO NOTHING RETURNING job`;
+    max_failures, total, node, origin, initiator, repeat_of, node_id, approved, fleet, fingerprint, job)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, gen_random_uuid())
+  ON CONFLICT (fleet, id) DO NOTHING RETURNING job`;
 
 /** A failed canary takes precedence over the limit of failures. */
 const COUNT_FAILURE = `
   UPDATE ${SCHEMA}.run SET failed = failed + 1,
-    stopped = coalesce(stopped, CASE WHEN $2 < canary THEN 'canary' WHEN failed + 1 > max_failures THEN 'failures' END)
-  WHERE id = $1`;
+    stopped = coalesce(stopped, CASE WHEN $3 < canary THEN 'canary' WHEN failed + 1 > max_failures THEN 'failures' END)
+  WHERE fleet = $1 AND id = $2`;
 
-const SKIP_REST = `UPDATE ${SCHEMA}.item SET state = 'skipped', ended = now() WHERE run = $1 AND state = ANY ($2)`;
+const SKIP_REST = `UPDATE ${SCHEMA}.item SET state = 'skipped', ended = now() WHERE fleet = $1 AND run = $2 AND state = ANY ($3)`;
 
-const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE run = $1 AND state IN ('waiting', 'claimed', 'sending')`;
+const SELECT_FIRST_OPEN = `SELECT min(index) AS first FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND ${IS_OPEN}`;
 
 const ASSIGN_JOBS = `
   UPDATE ${SCHEMA}.item SET job = gen_random_uuid()
-  WHERE run = $1 AND index < $2 AND job IS NULL AND state IN ('waiting', 'claimed', 'sending') RETURNING job, index`;
+  WHERE fleet = $1 AND run = $2 AND index IN (
+    SELECT index FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND index < $3 AND job IS NULL AND ${IS_OPEN} ORDER BY index
+    LIMIT greatest(0, $4 - (SELECT count(*) FROM ${SCHEMA}.item WHERE fleet = $1 AND run = $2 AND job IS NOT NULL AND ${IS_OPEN})))
+  RETURNING job, index`;
 
 const DELETE_OLD_RUNS = `
-  DELETE FROM ${SCHEMA}.run WHERE state = 'done' AND (ended < now() - $1 * interval '1 day' OR (ended < now() - interval '1 day' AND id IN (
-    SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY node ORDER BY created DESC, id) AS place FROM ${SCHEMA}.run) AS placed
-    WHERE place > $2)))`;
+  DELETE FROM ${SCHEMA}.run WHERE fleet = $3 AND state = 'done' AND (ended < now() - $1 * interval '1 day'
+    OR (ended < now() - interval '1 day' AND id IN (SELECT id FROM (
+      SELECT id, row_number() OVER (PARTITION BY node ORDER BY created DESC, id) AS position FROM ${SCHEMA}.run WHERE fleet = $3
+    ) AS ranked WHERE position > $2)))`;
 
 const hasLiveJobSql = (job: string): string => `EXISTS (SELECT FROM ${BOSS_SCHEMA}.job WHERE id = ${job} AND state < 'completed')`;
 
 const CLEAR_LOST_JOBS = `
   UPDATE ${SCHEMA}.item SET job = NULL
-  WHERE state IN ('waiting', 'claimed', 'sending') AND job IS NOT NULL AND NOT ${hasLiveJobSql('item.job')}
+  WHERE fleet = $1 AND ${IS_OPEN} AND job IS NOT NULL AND NOT ${hasLiveJobSql('item.job')}
     AND NOT ${isAliveSql(`coalesce(item.holder, '')`)}
-    AND (SELECT created FROM ${SCHEMA}.run WHERE id = item.run) < now() - interval '${ORPHANED_AFTER}'`;
+    AND (SELECT created FROM ${SCHEMA}.run WHERE fleet = item.fleet AND id = item.run) < now() - interval '${ORPHANED_AFTER}'`;
 
 const ASSIGN_COORDINATOR_JOBS = `
   UPDATE ${SCHEMA}.run SET job = gen_random_uuid()
-  WHERE state <> 'done' AND NOT ${hasLiveJobSql('run.job')} AND created < now() - interval '${ORPHANED_AFTER}' RETURNING id, job`;
+  WHERE fleet = $1 AND state <> 'done' AND NOT ${hasLiveJobSql('run.job')} AND created < now() - interval '${ORPHANED_AFTER}' RETURNING id, job`;
 
 const UPSERT_HEARTBEAT = `
-  INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, expires) VALUES ($1, 0, $2, true, clock_timestamp() + $3 * interval '1 s')
-  ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires`;
+  INSERT INTO ${SCHEMA}.lease (key, ticket, holder, held, value, expires)
+  VALUES ($1, 0, $2, true, $4::jsonb, clock_timestamp() + $3 * interval '1 s')
+  ON CONFLICT (key, ticket) DO UPDATE SET expires = excluded.expires, value = excluded.value`;
+
+const LIVING_ENGINES = `${SCHEMA}.lease WHERE key LIKE '${HEARTBEAT_KEY_PREFIX}%' AND NOT ${SCHEMA}.is_over(expires) AND value->>'fleet' = $1`;
+
+const COUNT_ENGINES = `SELECT value->>'fingerprint' AS fingerprint, count(*)::int AS engines FROM ${LIVING_ENGINES} GROUP BY 1`;
+
+/** The row lock lets only one of several engines with different inventories take over a run. */
+const ADOPT_RUN = `
+  UPDATE ${SCHEMA}.run SET fingerprint = $3
+  WHERE fleet = $1 AND id = $2 AND NOT EXISTS (SELECT FROM ${LIVING_ENGINES} AND value->>'fingerprint' = run.fingerprint) RETURNING id`;
 
 /** A report that this holder may deliver, because no other living process does. */
 const isReportFreeSql = (holder: string): string =>
@@ -349,16 +407,17 @@ const isReportFreeSql = (holder: string): string =>
 
 const SELECT_UNREPORTED = `
   SELECT id, node, node_id FROM ${SCHEMA}.run
-  WHERE state = 'done' AND ${isReportFreeSql('$1')} AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAliveSql('run.origin')})
+  WHERE fleet = $4 AND state = 'done' AND ${isReportFreeSql('$1')} AND (node = ANY ($2) OR node_id = ANY ($3)) AND (origin = $1 OR NOT ${isAliveSql('run.origin')})
   ORDER BY ended`;
 
 const CLAIM_REPORT = `
   UPDATE ${SCHEMA}.run SET reported_by = $2, report_takers = report_takers + CASE WHEN reported_by = $2 THEN 0 ELSE 1 END
-  WHERE id = $1 AND ${isReportFreeSql('$2')} RETURNING report_takers > 1 AS again`;
+  WHERE fleet = $3 AND id = $1 AND ${isReportFreeSql('$2')} RETURNING report_takers > 1 AS again`;
 
 const SELECT_PROGRESS = `
   SELECT run.id AS run, run.state, run.stopped, run.total,
     count(*) FILTER (WHERE item.state = 'ok')::int AS ok, count(*) FILTER (WHERE item.state = 'failed')::int AS failed,
     count(*) FILTER (WHERE item.state = 'unknown')::int AS unknown, count(*) FILTER (WHERE item.state = 'skipped')::int AS skipped,
     count(*) FILTER (WHERE item.state IN ('claimed', 'sending'))::int AS open
-  FROM ${SCHEMA}.run LEFT JOIN ${SCHEMA}.item ON item.run = run.id WHERE run.id = ANY ($1) GROUP BY run.id`;
+  FROM ${SCHEMA}.run LEFT JOIN ${SCHEMA}.item ON item.fleet = run.fleet AND item.run = run.id
+  WHERE run.fleet = $2 AND run.id = ANY ($1) GROUP BY run.fleet, run.id`;

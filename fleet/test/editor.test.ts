@@ -18,7 +18,7 @@ const KILL = { name: { type: 'str', value: 'j.doe' }, max: { type: 'num', value:
 const FLOWS = [
   { id: 'f1', type: 'tab', label: 'Fleet' },
   { id: 'inv', type: 'gateway-inventory', name: 'ours', source: 'list', list: '[]', defaults: '{"realm": "Admin Users"}', secrets: 'node' },
-  { id: 'eng', type: 'gateway-fleet-engine', name: '', inventory: 'inv', inFlight: 16, urgentInFlight: 32 },
+  { id: 'eng', type: 'gateway-fleet-engine', name: '', inventory: 'inv', fleet: '', inFlight: 16, urgentInFlight: 32, connections: 4 },
   {
     ...place,
     id: 'r1',

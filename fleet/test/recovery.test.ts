@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../store/database';
 import { RunStore, type JobSender } from '../store/run-store';
-import { TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
+import { hashTarget, toFleetKey } from '../worker/fleet-identity';
+import { TEST_FLEET, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
 let postgres: TestPostgres;
@@ -15,11 +16,11 @@ let runs = 0;
 beforeAll(async () => {
   postgres = await startPostgres();
   bench = await TestFleet.start(await postgres.createDatabase(), 2);
-  member = await bench.startMember();
+  member = await bench.startMember({ secrets: { people: { password: 'a-New-Passw0rd' } } });
   database = new Database(bench.url);
   // No jobs are sent now, so that only the dead worker claims the item first.
   const quiet: JobSender = { sendItems: () => Promise.resolve(), sendCoordinator: () => Promise.resolve() };
-  store = new RunStore(database, quiet);
+  store = new RunStore(database, quiet, toFleetKey(TEST_FLEET));
 });
 afterEach(() => bench.reset());
 afterAll(async () => {
@@ -35,14 +36,24 @@ const listRequests = (...methods: string[]): string[] =>
   );
 
 /** Result of an item that a member took over after another worker died in the state `sending`. */
-async function takeOver(operation: string, input: Record<string, unknown>, minutesAgo = 1): Promise<Record<string, unknown>> {
+async function takeOver(
+  operation: string,
+  input: Record<string, unknown>,
+  minutesAgo = 1,
+  before?: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
   const id = `look-${runs++}`;
-  const newRun = bench.createRun(id, { operation, input, items: [{ appliance: 'vpn-001' }] });
-  await store.createRun({ ...newRun, token: randomUUID(), origin: member.engine.id });
+  const newRun = bench.createRun(id, {
+    operation,
+    input,
+    credentials: operation === 'users.create' ? 'people' : undefined,
+    items: [{ appliance: 'vpn-001', target: hashTarget(bench.fleet.entries[0]!) }],
+  });
+  await store.createRun({ ...newRun, token: randomUUID(), origin: member.engine.id, fingerprint: member.engine.fingerprint });
   await database.query(`UPDATE gateway_fleet.run SET created = now() - $2 * interval '1 min' WHERE id = $1`, [id, minutesAgo]);
-  const result = await store.claimItem(id, 0, 'dead');
+  const result = await store.claimItem(id, 0, 'dead', member.engine.fingerprint);
   if (result.kind !== 'run') throw new Error(result.kind);
-  await store.markSending(result.claim);
+  await store.markSending(result.claim, before);
   // Repairs the missing jobs, as after a loss of the queue.
   await member.engine.store.requeueLostJobs();
   await waitUntil(() => member.delivered.some(({ run }) => run.id === id));
@@ -63,7 +74,8 @@ describe('recovery of a write that may have been sent', () => {
     const input = { path: PATH, body: { description: 'looked at' } };
     expect(await takeOver('config.ensure', input)).toMatchObject({ ok: true, changed: true });
     expect(listRequests('PUT')).toHaveLength(1);
-    expect(await takeOver('config.ensure', input)).toMatchObject({ ok: true, changed: false });
+    // The first attempt may have changed it.
+    expect(await takeOver('config.ensure', input)).toMatchObject({ ok: true, changed: null });
     expect(listRequests('PUT')).toHaveLength(1);
   });
 
@@ -94,14 +106,65 @@ describe('recovery of a write that may have been sent', () => {
     expect(await takeOver('users.disable', input)).toMatchObject({ ok: true });
     expect(listRequests('PUT')).toHaveLength(1);
     expect(await takeOver('users.disable', input)).toMatchObject({ ok: true });
-    expect(await takeOver('users.update', { ...input, fullname: 'Carla Contractor' })).toMatchObject({ ok: true });
+    expect(await takeOver('users.update', { ...input, fullname: 'Carla Contractor' })).toMatchObject({ ok: true, changed: null });
     expect(listRequests('PUT', 'POST')).toHaveLength(1);
     expect(await takeOver('users.disable', { ...input, username: 'nobody' })).toMatchObject({ ok: false, error: { code: 'NOT_FOUND' } });
   });
 
-  it('does not create a user who exists', async () => {
+  describe('of users.create', () => {
     const input = { server: 'System Local', username: 'contractor1', fullname: 'Carla Contractor' };
-    expect(await takeOver('users.create', input)).toMatchObject({ ok: true });
-    expect(listRequests('PUT', 'POST')).toEqual([]);
+
+    it('is unknown if the user exists and may have existed before the run', async () => {
+      expect(await takeOver('users.create', input)).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
+      expect(listRequests('PUT', 'POST')).toEqual([]);
+    });
+
+    it('is ok if the user exists and was missing before the write', async () => {
+      expect(await takeOver('users.create', input, 1, { missing: true })).toMatchObject({ ok: true, changed: true });
+      expect(listRequests('PUT', 'POST')).toEqual([]);
+    });
+
+    it('creates the user if the appliance does not have the user', async () => {
+      expect(await takeOver('users.create', { ...input, username: 'contractor9' }, 1, { missing: true })).toMatchObject({ ok: true });
+      expect(listRequests('POST')).toHaveLength(1);
+    });
+
+    it('can use what the worker read before the write', async () => {
+      const run = async (id: string, username: string) => {
+        const items = [{ appliance: 'vpn-001' }];
+        await member.engine.startRun(
+          bench.createRun(id, { operation: 'users.create', input: { ...input, username }, credentials: 'people', items }),
+        );
+        await waitUntil(() => member.delivered.some(({ run }) => run.id === id));
+        return (await member.engine.store.listItems(id))[0];
+      };
+      expect(await run('new-user', 'contractor8')).toMatchObject({ state: 'ok', before: { missing: true } });
+      expect(await run('old-user', 'contractor1')).toMatchObject({ state: 'failed', before: null });
+    });
+  });
+
+  it('compares objects by value and secrets never, so that an update is not reported without a proof', async () => {
+    const user = { server: 'System Local', username: 'contractor1' };
+    await takeOver('users.update', { ...user, more: { 'one-time-use': { unknown: true } } });
+    expect(listRequests('PUT', 'POST').length).toBeGreaterThan(0);
+    const secret = { ...user, more: { nested: { password: 'not-comparable' } } };
+    expect(await takeOver('users.update', secret)).toMatchObject({ ok: false, unknown: true });
+  });
+
+  it('is unknown if the check of the appliance fails', async () => {
+    appliance().fault({
+      match: ({ method, path }) => method === 'GET' && path.includes('user-role'),
+      status: 400,
+      body: '{}',
+      times: Infinity,
+    });
+    const result = await takeOver('config.ensure', { path: PATH, body: { description: 'not checked' } });
+    expect(result).toMatchObject({ ok: false, unknown: true, error: { code: 'OUTCOME_UNKNOWN' } });
+  });
+
+  it('ends no session without a sign-in time, and reports it as unknown', async () => {
+    appliance().state.sessions.add({ 'active-user-name': 'm.mustermann', 'sign-in-time-micro': '' });
+    expect(await takeOver('sessions.kill-user', { name: 'm.mustermann' }, 60)).toMatchObject({ ok: false, unknown: true });
+    expect(listRequests('DELETE')).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ import { NEXT_STATES, ITEM_STATES, getPreviousStates, isFailureState, isFinalSta
 import { createUsualRun } from './support/test-fleet';
 import { startPostgres, type TestPostgres } from './support/postgres';
 
+const FINGERPRINT = 'same';
 let postgres: TestPostgres;
 let database: Database;
 let queues: JobQueues;
@@ -20,9 +21,9 @@ beforeAll(async () => {
   postgres = await startPostgres();
   database = new Database(await postgres.createDatabase());
   await migrate(database);
-  queues = new JobQueues(database, () => undefined);
+  queues = new JobQueues(database, 'inv', () => undefined);
   await queues.start();
-  store = new RunStore(database, queues);
+  store = new RunStore(database, queues, 'inv');
 });
 afterAll(async () => {
   await queues?.stop();
@@ -43,6 +44,7 @@ function createRequest(more: Partial<RunRequest> & { total?: number } = {}): Run
     id,
     token: randomUUID(),
     origin: 'origin',
+    fingerprint: FINGERPRINT,
     operation: 'config.ensure',
     input: { path: 'system/network' },
     ...overrides,
@@ -50,7 +52,7 @@ function createRequest(more: Partial<RunRequest> & { total?: number } = {}): Run
 }
 
 async function claimItem(index: number, holder = 'one'): Promise<Claim> {
-  const result = await store.claimItem(id, index, holder);
+  const result = await store.claimItem(id, index, holder, FINGERPRINT);
   if (!('claim' in result)) throw new Error(`Not claimed: ${result.kind}`);
   return result.claim;
 }
@@ -60,7 +62,7 @@ const readStates = async (): Promise<string[]> => (await store.listItems(id)).ma
 const countJobs = async (): Promise<number> =>
   (
     await database.query<{ n: number }>(
-      `SELECT count(*)::int AS n FROM gateway_fleet_jobs.job WHERE name = 'items' AND data->>'run' = $1`,
+      `SELECT count(*)::int AS n FROM gateway_fleet_jobs.job WHERE name LIKE 'items%' AND data->>'run' = $1`,
       [id],
     )
   )[0]?.n ?? 0;
@@ -101,10 +103,14 @@ describe('createRun', () => {
   });
 
   it('stores nothing if the coordinator job cannot be sent', async () => {
-    const faulty = new RunStore(database, {
-      sendItems: () => Promise.resolve(),
-      sendCoordinator: () => Promise.reject(new Error('on purpose')),
-    });
+    const faulty = new RunStore(
+      database,
+      {
+        sendItems: () => Promise.resolve(),
+        sendCoordinator: () => Promise.reject(new Error('on purpose')),
+      },
+      'inv',
+    );
     await expect(faulty.createRun(createRequest())).rejects.toThrow('on purpose');
     expect(await store.findRun(id)).toBeUndefined();
     expect(await store.listItems(id)).toEqual([]);
@@ -120,14 +126,14 @@ describe('an item of the run store', () => {
     expect(await store.finishItem(claim, { state: 'ok', changed: true })).toBe(true);
     expect(await store.finishItem(claim, { state: 'failed' })).toBe(false);
     expect((await store.listItems(id))[0]).toMatchObject({ state: 'ok', changed: true });
-    expect(await readKind(store.claimItem(id, 0, 'two'))).toBe('over');
+    expect(await readKind(store.claimItem(id, 0, 'two', FINGERPRINT))).toBe('over');
   });
 
   it('stays with a living holder and can be claimed again after the holder is gone', async () => {
     await store.createRun(createRequest());
-    await store.recordHeartbeat('alive', 60);
+    await store.recordHeartbeat('alive', 60, FINGERPRINT);
     const first = await claimItem(0, 'alive');
-    expect(await readKind(store.claimItem(id, 0, 'two'))).toBe('held');
+    expect(await readKind(store.claimItem(id, 0, 'two', FINGERPRINT))).toBe('held');
     await store.removeHeartbeat('alive');
     const second = await claimItem(0, 'two');
     expect(second.attempt).toBe(2);
@@ -141,7 +147,7 @@ describe('an item of the run store', () => {
   it('must be checked by the next holder once its write may have been sent', async () => {
     await store.createRun(createRequest());
     expect(await store.markSending(await claimItem(0, 'gone'))).toBe(true);
-    const result = await store.claimItem(id, 0, 'two');
+    const result = await store.claimItem(id, 0, 'two', FINGERPRINT);
     expect(result.kind).toBe('look');
     expect((await readStates())[0]).toBe('sending');
     expect(await store.finishItem((result as { claim: Claim }).claim, { state: 'unknown' })).toBe(true);
@@ -151,8 +157,8 @@ describe('an item of the run store', () => {
   it('is claimed by one of eight workers that try at the same moment', async () => {
     await store.createRun(createRequest());
     const names = Array.from({ length: 8 }, (_, index) => `worker-${index}`);
-    await Promise.all(names.map((name) => store.recordHeartbeat(name, 60)));
-    const kinds = await Promise.all(names.map((name) => readKind(store.claimItem(id, 0, name))));
+    await Promise.all(names.map((name) => store.recordHeartbeat(name, 60, FINGERPRINT)));
+    const kinds = await Promise.all(names.map((name) => readKind(store.claimItem(id, 0, name, FINGERPRINT))));
     expect(kinds.filter((one) => one === 'run')).toHaveLength(1);
     expect(kinds.filter((one) => one === 'held')).toHaveLength(7);
   });
@@ -208,7 +214,7 @@ describe('a run of the run store', () => {
     await store.createRun(createRequest({ total: 5, canary: 2, ends: [2, 5] }));
     await store.advanceRun(id);
     await end(0, 'failed');
-    expect(await readKind(store.claimItem(id, 1, 'one'))).toBe('over');
+    expect(await readKind(store.claimItem(id, 1, 'one', FINGERPRINT))).toBe('over');
     expect(await store.advanceRun(id)).toBe(true);
     expect(await readStates()).toEqual(['failed', 'skipped', 'skipped', 'skipped', 'skipped']);
     expect(await store.findRun(id)).toMatchObject({ stopped: 'canary' });
@@ -222,7 +228,7 @@ describe('a run of the run store', () => {
     await store.advanceRun(id);
     const inFlight = await claimItem(3);
     await end(2, 'unknown');
-    expect(await readKind(store.claimItem(id, 4, 'two'))).toBe('over');
+    expect(await readKind(store.claimItem(id, 4, 'two', FINGERPRINT))).toBe('over');
     expect(await store.advanceRun(id)).toBe(false);
     // An item in flight still records its outcome.
     await store.finishItem(inFlight, { state: 'ok' });
@@ -235,7 +241,7 @@ describe('a run of the run store', () => {
     await store.createRun(createRequest());
     await store.advanceRun(id);
     expect(await store.controlRun(id, 'pause')).toBe(true);
-    expect(await readKind(store.claimItem(id, 0, 'one'))).toBe('over');
+    expect(await readKind(store.claimItem(id, 0, 'one', FINGERPRINT))).toBe('over');
     expect(await store.advanceRun(id)).toBe(false);
     expect(await readStates()).toEqual(['waiting', 'waiting', 'waiting', 'waiting']);
     expect(await store.controlRun(id, 'resume')).toBe(true);
@@ -251,7 +257,7 @@ describe('a run of the run store', () => {
 
   describe('with a report', () => {
     const claimReports = async (holder: string, names: string[], ids: string[] = []): Promise<string[]> => {
-      await store.recordHeartbeat(holder, 60);
+      await store.recordHeartbeat(holder, 60, FINGERPRINT);
       const taken: string[] = [];
       for (const one of await store.findUnreportedRuns(holder, names, ids)) if (await store.claimReport(one.id, holder)) taken.push(one.id);
       return taken;
@@ -259,7 +265,7 @@ describe('a run of the run store', () => {
     const finishRun = async (more: Partial<RunRequest>): Promise<void> => {
       await database.query('DELETE FROM gateway_fleet.run');
       for (const holder of ['there', 'third']) await store.removeHeartbeat(holder);
-      await store.recordHeartbeat('here', 60);
+      await store.recordHeartbeat('here', 60, FINGERPRINT);
       await store.createRun(createRequest({ total: 1, origin: 'here', node: 'nightly', ...more }));
       await end(0, 'ok');
       await store.advanceRun(id);
@@ -304,7 +310,7 @@ describe('a run of the run store', () => {
       expect(await claimReports('there', ['nightly'])).toEqual([id]);
       expect(await store.claimReport(id, 'there')).toBe('again');
       // The first claimant only seemed dead, so it must not record the delivery.
-      await store.recordHeartbeat('here', 60);
+      await store.recordHeartbeat('here', 60, FINGERPRINT);
       await store.markReported(id, 'here');
       expect(await store.claimReport(id, 'here')).toBeUndefined();
       await store.releaseReport(id, 'there');
@@ -376,8 +382,8 @@ describe('docs/guide/fleet.md', () => {
     await store.markSending(await claimItem(0));
     await claimItem(1);
     await database.query(sql);
-    expect(await readKind(store.claimItem(id, 0, 'two'))).toBe('look');
-    for (const index of [1, 2]) expect(await readKind(store.claimItem(id, index, 'two'))).toBe('over');
+    expect(await readKind(store.claimItem(id, 0, 'two', FINGERPRINT))).toBe('look');
+    for (const index of [1, 2]) expect(await readKind(store.claimItem(id, index, 'two', FINGERPRINT))).toBe('over');
     expect(await readStates()).toEqual(['sending', 'skipped', 'skipped']);
   });
 });

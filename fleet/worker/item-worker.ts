@@ -1,21 +1,23 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { operations, GatewayError, trusted, safeMessage, type Gateway, type JsonObject, type RunOptions } from '@gateway-admin/node-red';
 import { isInterruption, type Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome, JsonRecord } from '../store/rows';
 import { limitToPlan } from './approved-plan';
-import { findRecoveryStrategy } from './recovery';
-import { toFailureOutcome, toSuccessOutcome, createAddressRedactor } from './item-outcome';
+import { hashTarget, type InventoryEntry } from './fleet-identity';
+import { findRecoveryStrategy, observeBeforeWrite, recoverItem } from './recovery';
+import { toFailureOutcome, toSuccessOutcome, truncateMessage, createAddressRedactor } from './item-outcome';
 
-/** An appliance of the inventory. `url` is used only to remove it from stored text. */
-export interface FleetTarget {
-  readonly name: string;
-  readonly url?: string;
+/** An appliance of the inventory. `url` identifies it and is removed from stored text. */
+export interface FleetTarget extends InventoryEntry {
   gateway(): Gateway;
 }
 
 /** Gives appliances and passwords of credential sets. */
 export interface ApplianceSource {
   findAppliance(name: string): FleetTarget | undefined;
+  /** All appliances, for the fingerprint of the inventory. */
+  listAppliances(): Iterable<InventoryEntry>;
   /** Errors: `BAD_CONFIG`. */
   getSecret(set: string): string;
 }
@@ -28,8 +30,11 @@ export interface ItemWorkerOptions {
   /** Resolves when no other process can consider this one dead. */
   readonly whenFresh: () => Promise<void>;
   readonly isFresh: () => boolean;
+  readonly getFingerprint: () => string;
   readonly translate?: RunOptions['translate'];
 }
+
+const REPEAT_PAUSE_MS = 250;
 
 export interface ItemKey {
   readonly run: string;
@@ -40,9 +45,11 @@ type ClaimedItem = Extract<ClaimResult, { kind: 'run' | 'look' }>;
 
 /** Progress of a running item. */
 interface ItemProgress {
-  /** Whether a write may have been sent. */
+  /** Whether the state `sending` was recorded, so that a write may have been sent. */
   isSent: boolean;
   isInterrupted: boolean;
+  /** Number of writes that were about to be sent in this attempt. */
+  writes: number;
 }
 
 /** Runs items of operations. It records each step of an item in the run store before it takes the step. */
@@ -70,8 +77,8 @@ export class ItemWorker {
     if (this.#activeItems.has(key) || this.#stop.signal.aborted) return 'later';
     this.#activeItems.add(key);
     try {
-      const { store, holder } = this.#options;
-      const result = await this.#retryUntilAvailable(() => store.claimItem(run, index, holder));
+      const { store, holder, getFingerprint } = this.#options;
+      const result = await this.#retryUntilAvailable(() => store.claimItem(run, index, holder, getFingerprint()));
       if (result.kind === 'over') return 'done';
       if (result.kind === 'held') return 'later';
       return await this.#perform(result);
@@ -82,19 +89,32 @@ export class ItemWorker {
 
   async #perform(claimed: ClaimedItem): Promise<'done' | 'later' | 'lost'> {
     const { store } = this.#options;
-    const progress = { isSent: claimed.kind === 'look', isInterrupted: false };
+    const progress: ItemProgress = { isSent: claimed.kind === 'look', isInterrupted: false, writes: 0 };
     const outcome = await this.#runItem(claimed, progress);
     const isEnded = progress.isInterrupted || (outcome.code === 'ABORTED' && this.#stop.signal.aborted);
     if (isEnded && !progress.isSent) {
       await this.#retryUntilAvailable(() => store.releaseItem(claimed.claim));
       return 'later';
     }
+    if (progress.isInterrupted && progress.writes <= 1 && claimed.kind === 'run') return this.#repeat(claimed);
     // After a write may have been sent, only operations with a recovery strategy start again.
     if (progress.isInterrupted && findRecoveryStrategy(claimed.run.operation)) return 'later';
+    if (progress.isInterrupted) Object.assign(outcome, UNKNOWN_OUTCOME);
     // Nothing was sent, so nothing happened.
     if (outcome.state === 'unknown' && !progress.isSent) outcome.state = 'failed';
     const isRecorded = await this.#retryUntilAvailable(() => store.finishItem(claimed.claim, outcome));
     return isRecorded ? 'done' : 'lost';
+  }
+
+  /**
+   * Repeats an item in place. The database or a lease was lost between the record of its first write and the write, so nothing was sent, and
+   * the run must not count it as a failure.
+   */
+  async #repeat(claimed: ClaimedItem): Promise<'done' | 'later' | 'lost'> {
+    await pause(REPEAT_PAUSE_MS);
+    if (this.#stop.signal.aborted) return 'later';
+    const isHeld = await this.#retryUntilAvailable(() => this.#options.store.isHeld(claimed.claim));
+    return isHeld ? this.#perform(claimed) : 'lost';
   }
 
   async #runItem(claimed: ClaimedItem, progress: ItemProgress): Promise<ItemOutcome> {
@@ -103,26 +123,35 @@ export class ItemWorker {
     const redact = createAddressRedactor(item.appliance, target?.url);
     try {
       if (!target) throw createMissingApplianceError(item.appliance);
+      if (hashTarget(target) !== item.target) throw createOtherApplianceError(item.appliance);
       const gateway = target.gateway();
       let request = { operation: run.operation, input: this.#input(claimed) };
       if (claimed.kind === 'look') {
-        const decision = await findRecoveryStrategy(run.operation)?.({ ...request, ageSeconds: claimed.age, gateway });
+        const decision = await recoverItem({ ...request, ageSeconds: claimed.age, gateway, before: item.before });
         if (!decision) return { ...UNKNOWN_OUTCOME };
-        if ('done' in decision) return { state: 'ok', changed: true };
+        if ('done' in decision) return { state: 'ok', changed: decision.changed };
         request = { operation: decision.operation, input: decision.input };
       }
+      const before = claimed.kind === 'run' && !run.dry_run ? await observeBeforeWrite({ ...request, gateway }) : undefined;
       const outcome = await gateway.run(request.operation, request.input as JsonObject, {
         dryRun: run.dry_run,
         signal: this.#stop.signal,
-        beforeWrite: this.#beforeWrite(claimed, () => (progress.isSent = true)),
+        beforeWrite: this.#beforeWrite(claimed, progress, before),
         ...this.#approve(claimed),
         initiator: run.initiator,
         ...(this.#options.translate && { translate: this.#options.translate }),
       });
-      return toSuccessOutcome(outcome, run.with_data, redact);
+      const success = toSuccessOutcome(outcome, run.with_data, redact);
+      // The first attempt may have changed what the second one found.
+      return claimed.kind === 'look' && success.changed === false ? { ...success, changed: null } : success;
     } catch (thrown) {
       progress.isInterrupted = isInterruption(thrown);
-      return toFailureOutcome(thrown, redact);
+      const failure = toFailureOutcome(thrown, redact);
+      // The failed check or repeat sent nothing, so the outcome of the first attempt is still unknown.
+      const isUndecided = claimed.kind === 'look' && progress.writes === 0 && failure.code !== 'NOT_FOUND';
+      return isUndecided
+        ? { ...failure, ...UNKNOWN_OUTCOME, message: truncateMessage(`${UNKNOWN_OUTCOME.message} ${failure.message}`) }
+        : failure;
     }
   }
 
@@ -134,17 +163,18 @@ export class ItemWorker {
   }
 
   /** Records the first write of an item before it is sent. Later writes are sent only while no other process can have taken over the item. */
-  #beforeWrite({ claim, kind }: ClaimedItem, onFirstWrite: () => void): () => Promise<void> {
+  #beforeWrite({ claim, kind }: ClaimedItem, progress: ItemProgress, before: JsonRecord | undefined): () => Promise<void> {
     const { store, whenFresh, isFresh } = this.#options;
     let announcement: Promise<boolean> | undefined;
     let isAnnounced = kind === 'look';
     return async () => {
+      progress.writes++;
       // Parallel writes of the same item wait for the same record.
       if (!isAnnounced) {
-        announcement ??= this.#retryUntilAvailable(() => store.markSending(claim));
+        announcement ??= this.#retryUntilAvailable(() => store.markSending(claim, before));
         if (!(await announcement)) throw createTakenOverError();
         isAnnounced = true;
-        onFirstWrite();
+        progress.isSent = true;
       }
       if (isFresh()) return;
       await whenFresh();
@@ -167,7 +197,7 @@ export class ItemWorker {
 }
 
 /** A person must decide. */
-const UNKNOWN_OUTCOME: Readonly<ItemOutcome> = {
+const UNKNOWN_OUTCOME: Readonly<ItemOutcome> & { readonly message: string } = {
   state: 'unknown',
   changed: null,
   code: 'OUTCOME_UNKNOWN',
@@ -182,6 +212,14 @@ function createMissingApplianceError(name: string): GatewayError {
     {
       sent: false,
     },
+  );
+}
+
+function createOtherApplianceError(name: string): GatewayError {
+  return new GatewayError(
+    'BAD_CONFIG',
+    safeMessage`The appliance ${name} has another address in this Node-RED than in the inventory that started the run. Nothing was sent. Give all Node-RED instances the same inventory, and start the item again.`,
+    { sent: false },
   );
 }
 

@@ -1,4 +1,6 @@
-import { isSecretName, type Gateway, type JsonObject } from '@gateway-admin/node-red';
+import { isDeepStrictEqual } from 'node:util';
+import { findSecrets, isSecretName, type Gateway, type JsonObject } from '@gateway-admin/node-red';
+import { isInterruption } from '../store/database';
 import { hasErrorCode } from './item-outcome';
 import type { JsonRecord } from '../store/rows';
 
@@ -6,14 +8,22 @@ import type { JsonRecord } from '../store/rows';
  * Decision about a write that may have been sent. An operation and input run again, because they cannot do harm twice. `done` means that the
  * appliance shows the write.
  */
-export type RecoveryDecision = { readonly operation: string; readonly input: JsonRecord } | { readonly done: true };
+export type RecoveryDecision =
+  | { readonly operation: string; readonly input: JsonRecord }
+  /** `changed` is null if the state may be older than the run. */
+  | { readonly done: true; readonly changed: true | null };
 
-interface InterruptedItem {
+interface PendingItem {
   readonly operation: string;
   readonly input: JsonRecord;
+  readonly gateway: Gateway;
+}
+
+interface InterruptedItem extends PendingItem {
   /** Seconds since the run was started. */
   readonly ageSeconds: number;
-  readonly gateway: Gateway;
+  /** What `observeBeforeWrite` gave before the write. */
+  readonly before: JsonRecord | null;
 }
 
 type RecoveryStrategy = (item: InterruptedItem) => Promise<RecoveryDecision | undefined> | RecoveryDecision;
@@ -29,18 +39,19 @@ const rerunIgnoringMissing: RecoveryStrategy = ({ operation, input }) => ({
 
 const SIGN_IN_FIELD = 'sign-in-time-micro';
 
-/** The field is in seconds, despite its name. A missing time does not count. */
-function hasSignedInBefore(session: JsonObject, ms: number): boolean {
-  const time = Number(session[SIGN_IN_FIELD]) * 1000;
-  return time > 0 && time < ms;
-}
+/** Sign-in time in milliseconds; 0 if it is missing. The field is in seconds, despite its name. */
+const readSignInTime = (session: JsonObject): number => Number(session[SIGN_IN_FIELD] ?? 0) * 1000 || 0;
 
 /** Ends only sessions that existed before the run started, so that users who signed in later keep theirs. */
 const endUserSessions: RecoveryStrategy = async ({ input, ageSeconds, gateway }) => {
   const { name, max } = input;
   const { data } = await gateway.run('sessions.list', { name: String(name) });
   const before = Date.now() + (gateway.clockOffsetSeconds ?? 0) * 1000 - ageSeconds * 1000;
-  const records = data.filter((one) => one['active-user-name'] === name && hasSignedInBefore(one, before));
+  const sessions = data.filter((session) => session['active-user-name'] === name);
+  // Without a time, a session may be older or newer than the run.
+  if (sessions.some((session) => readSignInTime(session) === 0)) return undefined;
+  const records = sessions.filter((session) => readSignInTime(session) < before);
+  if (records.length === 0) return { done: true, changed: null };
   return { operation: 'sessions.kill', input: { 'session-id': records, ...(max !== undefined && { max }) } };
 };
 
@@ -59,11 +70,11 @@ const endSessions: RecoveryStrategy = async ({ operation, input, gateway }) => {
   );
   const { data } = await gateway.run('sessions.list', {});
   const remaining = data.filter((one) => ids.includes(one['session-id']));
-  return remaining.length === 0 ? { done: true } : { operation: operation, input: { ...input, 'session-id': remaining } };
+  return remaining.length === 0 ? { done: true, changed: null } : { operation: operation, input: { ...input, 'session-id': remaining } };
 };
 
 /** Finds the user of an operation on one user. With several users, the progress is unknown. */
-async function findUser({ input, gateway }: InterruptedItem): Promise<JsonObject | 'missing' | undefined> {
+async function findUser({ input, gateway }: PendingItem): Promise<JsonObject | 'missing' | undefined> {
   const { server, username } = input;
   if (typeof server !== 'string' || typeof username !== 'string') return undefined;
   try {
@@ -74,10 +85,11 @@ async function findUser({ input, gateway }: InterruptedItem): Promise<JsonObject
   }
 }
 
+/** An existing user proves the write only if the user was missing before it. */
 const createUser: RecoveryStrategy = async (item) => {
   const user = await findUser(item);
-  if (user === undefined) return undefined;
-  return user === 'missing' ? { operation: item.operation, input: item.input } : { done: true };
+  if (user === 'missing') return { operation: item.operation, input: item.input };
+  return user !== undefined && item.before?.['missing'] === true ? { done: true, changed: true } : undefined;
 };
 
 /** A password cannot be compared. */
@@ -85,13 +97,20 @@ const createUserChange =
   (fields: (input: JsonRecord) => JsonRecord): RecoveryStrategy =>
   async (item) => {
     const wanted = fields(item.input);
-    const user = Object.keys(wanted).some(isSecretName) ? undefined : await findUser(item);
+    const hasSecrets = !findSecrets(wanted).next().done || Object.keys(wanted).some(isSecretName);
+    const user = hasSecrets ? undefined : await findUser(item);
     if (user === undefined) return undefined;
-    const isApplied = user !== 'missing' && Object.entries(wanted).every(([name, value]) => String(user[name]) === String(value));
-    return isApplied ? { done: true } : { operation: item.operation, input: item.input };
+    const isApplied = user !== 'missing' && Object.entries(wanted).every(([name, value]) => isSameValue(user[name], value));
+    return isApplied ? { done: true, changed: null } : { operation: item.operation, input: item.input };
   };
 
-/** What of an update stands in the user afterwards. */
+/** Appliances may return numbers and booleans as text. */
+function isSameValue(found: unknown, wanted: unknown): boolean {
+  if (typeof found === 'object' || typeof wanted === 'object') return isDeepStrictEqual(found, wanted);
+  return found !== undefined && String(found) === String(wanted);
+}
+
+/** The fields that a user has after an update. */
 const pickChangedFields = ({ server: _server, username: _username, max: _max, more, ...fields }: JsonRecord): JsonRecord => ({
   ...fields,
   ...(more as JsonRecord | undefined),
@@ -118,6 +137,25 @@ const RECOVERY_STRATEGIES: Readonly<Record<string, RecoveryStrategy>> = {
   'users.enable': createUserChange(() => ({ enabled: true })),
   'users.disable': createUserChange(() => ({ enabled: false })),
 };
+
+/** Decides about an item whose write may have been sent. Undefined if a person must check. */
+export async function recoverItem(item: InterruptedItem): Promise<RecoveryDecision | undefined> {
+  return findRecoveryStrategy(item.operation)?.(item);
+}
+
+/**
+ * Reads what a later recovery needs to know about the state before the write. Undefined if the operation needs nothing, or if the read failed,
+ * so that the outcome is unknown after a crash.
+ */
+export async function observeBeforeWrite(item: PendingItem): Promise<JsonRecord | undefined> {
+  if (item.operation !== 'users.create') return undefined;
+  try {
+    return (await findUser(item)) === 'missing' ? { missing: true } : undefined;
+  } catch (thrown) {
+    if (isInterruption(thrown)) throw thrown;
+    return undefined;
+  }
+}
 
 /** The strategy of an operation; undefined if a person must check. */
 export function findRecoveryStrategy(operation: string): RecoveryStrategy | undefined {

@@ -2,6 +2,7 @@ import { GatewayError, trusted, redactSecrets, type ErrorCode } from '@gateway-a
 import type { Database } from '../store/database';
 import type { RunStore } from '../store/run-store';
 import type { ClaimResult, ItemOutcome } from '../store/rows';
+import { hashTarget } from './fleet-identity';
 import { toStorableData, truncateMessage, createAddressRedactor } from './item-outcome';
 import type { ApplianceSource, ItemKey } from './item-worker';
 
@@ -23,6 +24,7 @@ export interface TaskRunnerOptions {
   readonly store: RunStore;
   readonly appliances: ApplianceSource;
   readonly holder: string;
+  readonly getFingerprint: () => string;
   /** A task that has not ended after this time has failed. */
   readonly timeLimitMs: number;
   readonly createToken: () => string;
@@ -70,8 +72,8 @@ export class TaskRunner {
     const token = this.#options.createToken();
     this.#activeTokens.set(key, token);
     try {
-      const { store, holder } = this.#options;
-      const result = await this.#retryUntilAvailable(() => store.claimItem(run, index, holder));
+      const { store, holder, getFingerprint } = this.#options;
+      const result = await this.#retryUntilAvailable(() => store.claimItem(run, index, holder, getFingerprint()));
       if (result.kind === 'over') return 'done';
       if (result.kind === 'held') return 'later';
       return await this.#perform(result, token);
@@ -84,10 +86,12 @@ export class TaskRunner {
     const { appliances, store } = this.#options;
     const { claim, item, run } = claimed;
     if (claimed.kind === 'look') return this.#finish(claimed, { ...ABANDONED });
+    const target = appliances.findAppliance(item.appliance);
+    if (!target || hashTarget(target) !== item.target) return this.#finish(claimed, { ...OTHER_APPLIANCE });
     // A flow may write at any node. One that must not start twice counts as a write from its start.
     if (!run.repeats && !(await this.#retryUntilAvailable(() => store.markSending(claim)))) return 'lost';
     // Read the address before the flow starts, because a deploy may have closed the inventory when it ends.
-    const redact = createAddressRedactor(item.appliance, appliances.findAppliance(item.appliance)?.url);
+    const redact = createAddressRedactor(item.appliance, target.url);
     const outcome = await this.#runFlow(claimed, token);
     const { message } = outcome;
     if (outcome !== NODE_CLOSED) return this.#finish(claimed, message === undefined ? outcome : { ...outcome, message: redact(message) });
@@ -131,6 +135,11 @@ const TIMED_OUT = createOutcome(
   'failed',
   'TIMEOUT',
   'The flow did not reach a fleet done node within the time limit. Wire its end and a Catch node to a fleet done node.',
+);
+const OTHER_APPLIANCE = createOutcome(
+  'failed',
+  'BAD_CONFIG',
+  'This Node-RED does not have the appliance, or has it with another address than the inventory that started the run. The flow was not started. Give all Node-RED instances the same inventory.',
 );
 const ABANDONED = createOutcome(
   'unknown',

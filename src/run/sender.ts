@@ -125,6 +125,15 @@ export class Sender {
     if (pin) await this.#verifyPin(session.currentKey ?? (await session.key(this.onLogin, this.#signal)), pin);
   }
 
+  get hasKey(): boolean {
+    return this.#dependencies.session.currentKey !== undefined;
+  }
+
+  /** Gets a key for a later write. Errors: those of a login; nothing else was sent. */
+  async logIn(): Promise<void> {
+    await this.#dependencies.session.key(this.onLogin, this.#signal);
+  }
+
   /** Waits for a promise that other runs share, until this run is canceled. */
   waitFor<T>(shared: Promise<T>, signal = this.#signal): Promise<T> {
     return rejectOnAbort(shared, signal, 'Canceled before it was sent.');

@@ -33,6 +33,8 @@ async function sendWrite(run: RunState, { request, plannedBody, openExchange, pa
     plan.add(request, plannedBody);
     return { status: null, result: emptyResultLists() };
   }
+  // A login may take long or fail, so it comes before the caller records the write as sent.
+  if (options.beforeWrite && !sender.hasKey) await sender.logIn();
   if (run.leases.hasAny) await assertLeasesBeforeWrite(run);
   else if (options.beforeWrite) await options.beforeWrite();
   const { readCache } = run.gatewayContext;

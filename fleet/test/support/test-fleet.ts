@@ -7,6 +7,7 @@ import { Engine, type DeliveredReport, type EngineOptions, type NewRun } from '.
 export const ROLE_PATH = 'users/user-roles/user-role/Users';
 export const ENSURE_INPUT = { path: ROLE_PATH, body: { description: 'set by the fleet' } };
 export const ADMIN_LOGIN = { username: 'api-admin', password: 'simulator' };
+export const TEST_FLEET = { inventory: 'inv', name: '' };
 const MAX_WAIT_MS = Number(process.env['FLEET_PATIENCE'] ?? 250_000);
 
 /** Waits for a condition. The limit is so long that it does not depend on the load of the machine. */
@@ -62,9 +63,13 @@ export class TestFleet {
 
   /** Starts an engine with all appliances. `node` is the name under which it starts runs. */
   async startMember(
-    overrides: Partial<EngineOptions> & { node?: string; secrets?: Record<string, { password: string }> } = {},
+    overrides: Partial<EngineOptions> & {
+      node?: string;
+      secrets?: Record<string, { password: string }>;
+      entries?: SimulatedFleet['entries'];
+    } = {},
   ): Promise<FleetMember> {
-    const { node = 'node', secrets = {}, ...options } = overrides;
+    const { node = 'node', secrets = {}, entries = this.fleet.entries, ...options } = overrides;
     const engineHolder: { engine?: Engine } = {};
     const gateways = new GatewayRegistry({
       coordination: {
@@ -79,10 +84,15 @@ export class TestFleet {
       credentials: { default: ADMIN_LOGIN, ...secrets },
       gateways: gateways,
     });
-    await inventory.loadEntries(this.fleet.entries);
+    await inventory.loadEntries(entries);
     const engine = new Engine({
       url: this.url,
-      appliances: { findAppliance: (name) => inventory.findAppliance(name), getSecret: (set) => secrets[set]?.password ?? '' },
+      fleet: TEST_FLEET,
+      appliances: {
+        findAppliance: (name) => inventory.findAppliance(name),
+        listAppliances: () => inventory.appliances,
+        getSecret: (set) => secrets[set]?.password ?? '',
+      },
       ...options,
     });
     engineHolder.engine = engine;

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from 'pg';
+import type { GatewayError } from '../../src';
+import { expectFailure } from '../../test/helpers/simulated-appliance';
+import type { FleetTarget } from '../engine';
+import { JobQueues } from '../engine/job-queues';
+import { createInterruption, Database, toDatabaseError } from '../store/database';
+import { trusted } from '../../src/model/safe-message';
+import { toFleetKey } from '../worker/fleet-identity';
+import { ENSURE_INPUT, ROLE_PATH, TestFleet, waitUntil, type FleetMember } from './support/test-fleet';
+import { startPostgres, type TestPostgres } from './support/postgres';
+
+const COUNT = 3;
+const UPDATE = { operation: 'config.update', input: { path: ROLE_PATH, body: { description: 'updated' } } };
+let postgres: TestPostgres;
+let bench: TestFleet;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  bench = await TestFleet.start(await postgres.createDatabase(), COUNT);
+});
+afterAll(async () => {
+  await bench?.close();
+  await postgres?.close();
+});
+
+async function withClient(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await work(client);
+  await client.end();
+}
+
+const findReport = (member: FleetMember, id: string) => member.delivered.find(({ run }) => run.id === id)?.data;
+
+/** Appliances whose write fails as the plan of each attempt says, after the state `sending` was recorded. */
+function createUnreliableAppliances(attempts: (() => unknown)[]) {
+  let attempt = 0;
+  const sent: string[] = [];
+  const run = async (_operation: string, _input: unknown, { beforeWrite }: { beforeWrite: () => Promise<void> }) => {
+    await beforeWrite();
+    attempts[attempt++]?.();
+    sent.push('write');
+    return { data: {}, many: null, envelope: { changed: true, requests: 1, retries: 0, logins: 0 } };
+  };
+  const findAppliance = (name: string) => ({ name, gateway: () => ({ run }) }) as unknown as FleetTarget;
+  return { sent, appliances: { findAppliance, listAppliances: () => [], getSecret: () => '' } };
+}
+
+const interrupt = (): never => {
+  throw createInterruption('CONNECTION', trusted('The database of the fleet cannot be reached.'));
+};
+
+describe('an interruption of the database between the record of a write and the write', () => {
+  const fleet = { inventory: 'unreliable', name: '' };
+
+  it('repeats an operation without a recovery rule in place, so that a canary of 1 does not stop the run', async () => {
+    const { sent, appliances } = createUnreliableAppliances([interrupt, interrupt]);
+    const member = await bench.startMember({ fleet, appliances });
+    await member.engine.startRun(bench.createRun('canary', { ...UPDATE, canary: 1, ends: [1, COUNT] }));
+    await waitUntil(() => findReport(member, 'canary') !== undefined);
+    expect(findReport(member, 'canary')).toMatchObject({ total: COUNT, ok: COUNT, failed: 0, unknown: 0, skipped: 0 });
+    expect(sent).toHaveLength(COUNT);
+    await member.stop();
+  });
+
+  it('reports the outcome as unknown after an earlier write of the same item was sent', async () => {
+    const run = async (_operation: string, _input: unknown, { beforeWrite }: { beforeWrite: () => Promise<void> }) => {
+      await beforeWrite();
+      await beforeWrite();
+      interrupt();
+    };
+    const findAppliance = (name: string) => ({ name, gateway: () => ({ run }) }) as unknown as FleetTarget;
+    const appliances = { findAppliance, listAppliances: () => [], getSecret: () => '' };
+    const member = await bench.startMember({ fleet: { inventory: 'two-writes', name: '' }, appliances });
+    await member.engine.startRun(bench.createRun('two', { ...UPDATE, items: [{ appliance: 'vpn-001' }] }));
+    await waitUntil(() => findReport(member, 'two') !== undefined);
+    expect(findReport(member, 'two')).toMatchObject({ unknown: 1, failed: 0, results: [{ error: { code: 'OUTCOME_UNKNOWN' } }] });
+    await member.stop();
+  });
+});
+
+describe('the state of an item during a login', () => {
+  it('stays claimed until the login is over, so that a death during the login leaves no unknown outcome', async () => {
+    const member = await bench.startMember({ fleet: { inventory: 'login', name: '' } });
+    const [appliance] = bench.fleet.appliances;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    appliance?.fault({ match: ({ path }) => path.includes('realm_auth'), until: held, times: 1 });
+    const request = {
+      operation: 'request.put',
+      input: { path: `configuration/${ROLE_PATH}`, body: { description: 'raw' } },
+    };
+    await member.engine.startRun(bench.createRun('login', { ...request, items: [{ appliance: 'vpn-001' }] }));
+    await waitUntil(() => appliance?.requests.some(({ path }) => path.includes('realm_auth')) === true);
+    expect((await member.engine.store.listItems('login')).map(({ state }) => state)).toEqual(['claimed']);
+    release();
+    await waitUntil(() => findReport(member, 'login') !== undefined);
+    expect(findReport(member, 'login')).toMatchObject({ ok: 1 });
+    await member.stop();
+  });
+});
+
+describe('the start of an engine', () => {
+  const createRole = (client: Client, role: string, password: string): Promise<unknown> =>
+    client.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+  const withRole = (url: string, role: string, password: string): string =>
+    Object.assign(new URL(url), { username: role, password }).toString();
+
+  it('retries a rejected database password until it is right', async () => {
+    const url = await postgres.createDatabase();
+    const role = `retry_${randomUUID().slice(0, 8)}`;
+    await withClient(url, async (client) => {
+      await createRole(client, role, 'old');
+      await client.query(`GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${role}`);
+    });
+    const other = await TestFleet.start(withRole(url, role, 'new'), 1);
+    const faults: GatewayError[] = [];
+    const starting = other.startMember({ onFault: (fault) => faults.push(fault) });
+    await waitUntil(() => faults.length > 1);
+    expect(faults[0]).toMatchObject({ code: 'CONNECTION', message: expect.stringContaining('rejected the login (28P01)') as string });
+    expect(faults[0]?.message).not.toContain('new');
+    await withClient(url, (client) => client.query(`ALTER ROLE ${role} PASSWORD 'new'`));
+    const member = await starting;
+    await member.engine.startRun(other.createRun('one', { operation: 'system.info' }));
+    await waitUntil(() => findReport(member, 'one')?.ok === 1);
+    await other.close();
+  });
+
+  it('works with a role without CREATE on the database if both schemas exist', async () => {
+    const url = await postgres.createDatabase();
+    const role = `limited_${randomUUID().slice(0, 8)}`;
+    await withClient(url, async (client) => {
+      await createRole(client, role, 'limited');
+      // The same commands as in docs/guide/fleet.md.
+      await client.query('CREATE SCHEMA gateway_fleet; CREATE SCHEMA gateway_fleet_jobs');
+      await client.query(
+        `GRANT USAGE, CREATE ON SCHEMA gateway_fleet TO ${role}; GRANT USAGE, CREATE ON SCHEMA gateway_fleet_jobs TO ${role}`,
+      );
+    });
+    const limited = withRole(url, role, 'limited');
+    await withClient(limited, async (client) => {
+      await expect(client.query('CREATE SCHEMA another')).rejects.toMatchObject({ code: '42501' });
+    });
+    const other = await TestFleet.start(limited, COUNT);
+    // A second start finds its own tables.
+    await (await other.startMember()).stop();
+    const member = await other.startMember();
+    await member.engine.startRun(other.createRun('one', { operation: 'config.ensure', input: ENSURE_INPUT }));
+    await waitUntil(() => findReport(member, 'one')?.ok === COUNT);
+    await other.close();
+  });
+
+  it('reports tables of a newer release once, with one full stop', async () => {
+    const url = await postgres.createDatabase();
+    const other = await TestFleet.start(url, 1);
+    await (await other.startMember()).stop();
+    await withClient(url, (client) => client.query(`COMMENT ON TABLE gateway_fleet.run IS '99'`));
+    const faults: GatewayError[] = [];
+    const error = await expectFailure(other.startMember({ onFault: (fault) => faults.push(fault) }));
+    expect(error).toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringMatching(/newer release \(version 99\)\. Update .*[^.]\.$/) as string,
+    });
+    expect(faults).toEqual([]);
+    expect(toDatabaseError(new Error('It is not here.')).message).toBe('The database of the fleet rejected a command: It is not here.');
+    await other.close();
+  });
+});
+
+describe('a job without data', () => {
+  it('is removed with an error that names it, and does not disturb other jobs', async () => {
+    const faults: GatewayError[] = [];
+    const fleet = { inventory: 'null-payload', name: '' };
+    const member = await bench.startMember({ fleet, onFault: (fault) => faults.push(fault) });
+    const database = new Database(bench.url);
+    const queues = new JobQueues(database, toFleetKey(fleet), () => undefined);
+    await queues.start();
+    const id = randomUUID();
+    await queues.boss.send(queues.names.normal, null, { id });
+    await waitUntil(() => faults.length > 0);
+    expect(faults).toMatchObject([{ code: 'BAD_INPUT', message: expect.stringContaining(`The job ${id} in the queue items_`) as string }]);
+    await waitUntil(async () => (await queues.boss.getJobById(queues.names.normal, id))?.state === 'completed');
+    await member.engine.startRun(bench.createRun('after', { operation: 'system.info' }));
+    await waitUntil(() => findReport(member, 'after')?.ok === COUNT);
+    await queues.stop();
+    await database.close();
+    await member.stop();
+  });
+});

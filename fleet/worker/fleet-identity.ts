@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+
+/** Identity of a fleet. Engines with the same database belong together only if both parts are the same. */
+export interface FleetIdentity {
+  /** Id of the inventory node, which is the same in every Node-RED with the same flow. */
+  readonly inventory: string;
+  /** Name of the fleet from the dialog of the engine; empty by default. */
+  readonly name: string;
+}
+
+/** An appliance of an inventory, as far as it matters for its identity. */
+export interface InventoryEntry {
+  readonly name: string;
+  readonly url?: string;
+}
+
+/** Key of a fleet in tables. Both parts are encoded, so that different identities never have the same key. */
+export function toFleetKey({ inventory, name }: FleetIdentity): string {
+  return [inventory, ...(name === '' ? [] : [name])].map(encodeURIComponent).join('/');
+}
+
+/** Hash of the name and the host of an appliance, so that tables contain no addresses. */
+export function hashTarget({ name, url }: InventoryEntry): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, toHost(url)]))
+    .digest('base64url')
+    .slice(0, 22);
+}
+
+/** Hash of all names and hosts of an inventory, in any order. */
+export function hashInventory(entries: Iterable<InventoryEntry>): string {
+  const hash = createHash('sha256');
+  for (const line of Array.from(entries, ({ name, url }) => JSON.stringify([name, toHost(url)])).sort()) hash.update(`${line}\n`);
+  return hash.digest('base64url').slice(0, 22);
+}
+
+function toHost(url = ''): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
