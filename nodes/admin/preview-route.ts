@@ -59,7 +59,7 @@ async function createPreview(
   const items = name === 'sessions.kill-all' ? await listAllSessions(gateway, clientSignal) : (many?.results.map(({ item }) => item) ?? []);
   const { plan = [], summary } = envelope;
   const limited = { plan: plan.slice(0, MAX_PREVIEW_ITEMS), items: items.slice(0, MAX_PREVIEW_ITEMS), total: items.length };
-  return { operation: name, summary, ...limited };
+  return { operation: name, summary, requests: plan.length, ...limited };
 }
 
 const readMessage = ({ message }: Readonly<JsonObject>): Message => (isObject(message) ? { ...message } : {}) as Message;

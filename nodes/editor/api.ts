@@ -95,7 +95,27 @@ export function getErrorHeading(node: RedNode, { code, reason }: { code: string;
   return node._(KNOWN_CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
 }
 
-/** Returns the heading for an error of a field tool, where NOT_FOUND means a missing object. */
-export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }): string {
-  return error.code === 'NOT_FOUND' ? node._('list.not-there') : getErrorHeading(node, error);
+/** A tool of the dialog that reads from the appliance. */
+export type ReadingTool = 'list' | 'tree' | 'preview';
+
+/** Returns the heading for an error of a tool. `object` is what the tool reads, as the dialog names it. */
+export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }, tool: ReadingTool, object = ''): string {
+  switch (error.code) {
+    case 'NOT_FOUND':
+      return node._('list.not-there');
+    case 'FORBIDDEN':
+      return object === '' ? node._('list.forbidden-any') : node._('list.forbidden', { object });
+    case 'DENIED':
+    case 'UNREACHABLE':
+    case 'LOGIN_REJECTED':
+    case 'LOGIN_PAUSED':
+    case 'SECOND_FACTOR_REQUIRED':
+    case 'UNAUTHORIZED':
+    case 'TIMEOUT':
+    case 'CONNECTION':
+    case 'TLS':
+      return getErrorHeading(node, error);
+    default:
+      return node._(`${tool}.failed`);
+  }
 }

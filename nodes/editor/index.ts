@@ -2,6 +2,7 @@ import { fillFormTemplates } from './dialogs/shared-form';
 import { addSetsToTemplate } from './dialogs/inventory';
 import { installHelpLoader } from './help';
 import { completeAddedNodes } from './complete-nodes';
+import { registerNodeMarks } from './node-marks';
 import { addSearchWords } from './palette-search';
 import { hasArea, setOperationTable, type AreaInfo } from './operation-table';
 
@@ -24,7 +25,7 @@ export { checkWatch, closeWatch, openWatch, watchLabel } from './dialogs/watch';
 
 /** Members that the dialogs of the fleet package use. */
 export { checkFields } from './dialogs/action-validators';
-export { FieldRow } from './fields/field-row';
+export { FieldRow, showFieldRows } from './fields/field-row';
 export { describeDefaultSource, readValueSources } from './fields/value-types';
 export { setOpenNode } from './dialog-state';
 export { getOperations, getAllFields, getAreaNames } from './operation-table';
@@ -39,6 +40,7 @@ export function start(table: Record<string, AreaInfo>): void {
   completeAddedNodes();
   addSearchWords();
   installHelpLoader();
+  registerNodeMarks();
   revalidateOnWireChange();
 }
 
@@ -49,7 +51,7 @@ function revalidateOnWireChange(): void {
     // While a flow is loaded, nodes are validated when all of it is there.
     if (!target || !hasArea(target.type) || typeof target.valid !== 'boolean') return;
     RED.editor.validateNode(target);
-    // Its label tells what is missing.
+    // Its badge shows what is missing.
     target.dirty = true;
   };
   RED.events.on('links:add', revalidateTarget);

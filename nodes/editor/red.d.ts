@@ -75,7 +75,24 @@ declare const RED: {
     }): void;
   };
   sidebar: { help: { show(type: string, bringToFront: boolean): void } };
-  view: { selection(): { nodes?: RedNode[] } };
+  view: {
+    selection(): { nodes?: RedNode[] };
+    /** Badges on nodes. */
+    annotations?: {
+      register(
+        id: string,
+        options: {
+          type: 'badge';
+          class: string;
+          element(node: RedNode): SVGElement;
+          filter(node: RedNode): boolean;
+          show(node: RedNode): boolean;
+          refresh(node: RedNode): boolean;
+          tooltip(node: RedNode): string;
+        },
+      ): void;
+    };
+  };
   i18n: { detectLanguage(): string };
   user: { hasPermission(permission: string): boolean };
   notify(text: string, type: 'error' | 'warning'): void;

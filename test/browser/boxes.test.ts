@@ -96,7 +96,6 @@ inBothEditors('the panels beside the fields', (rig) => {
       'box-preview',
       async () => {
         await press('#gateway-preview');
-        await press('.gateway-preview-place button:visible >> nth=0');
         await rig.editor.page.waitForFunction(() =>
           /\d/.test(document.querySelector('.gateway-preview-place .gateway-difference')?.textContent ?? ''),
         );

@@ -4,6 +4,7 @@ import { idOf, inBothEditors, TRIAL } from './rig';
 
 declare const RED: {
   nodes: { import(nodes: unknown[]): void; node(id: string): unknown; getType(type: string): { onadd(this: object): void } };
+  view: { redraw(all: boolean): void };
   utils: { getNodeLabel(node: unknown): string };
 };
 
@@ -15,6 +16,13 @@ interface Labels {
 }
 
 inBothEditors('the canvas and the palette', (rig) => {
+  /** The visible text of the badge of a node. */
+  const readBadge = (id: string): Promise<string> =>
+    rig.editor.page.evaluate((nodeId) => {
+      const badge = document.getElementById(nodeId)?.querySelector('.gateway-marks');
+      return badge && !badge.classList.contains('hide') ? (badge.textContent ?? '') : '';
+    }, id);
+
   it('show dialogs with enough contrast in light and dark', async () => {
     const themes = rig.version === 5 ? [false, true] : [false];
     for (const dark of themes) {
@@ -34,24 +42,46 @@ inBothEditors('the canvas and the palette', (rig) => {
   });
 
   it.each([
-    ['gateway-sessions', { operation: 'kill-user', fields: { name: { type: 'str', value: 'j.doe' } } }, "End j.doe's sessions ⚠"],
+    [
+      'gateway-sessions',
+      { operation: 'kill-user', fields: { name: { type: 'str', value: 'j.doe' } } },
+      "End j.doe's sessions",
+      '⚠ destroys',
+    ],
     [
       'gateway-config',
       { operation: 'get', fields: { path: { type: 'str', value: 'users/user-roles/user-role/B%C3%BCro' } } },
       'Get …/Büro',
+      '',
     ],
-    ['gateway-config', { operation: 'delete', dryRun: true, fields: {} }, 'Delete a resource: vpn-1 ⚠ (dry run) (needs Path)'],
-    ['gateway-backup', { operation: 'run' }, 'Back up vpn-1'],
-    ['gateway-users', { operation: 'disable', fields: { username: { type: 'msg', value: 'x' } }, name: 'My own' }, 'My own'],
+    ['gateway-config', { operation: 'delete', dryRun: true, fields: {} }, 'Delete a resource: vpn-1', '⚠ destroys · dry run · need…'],
+    ['gateway-backup', { operation: 'run' }, 'Back up vpn-1', ''],
+    [
+      'gateway-users',
+      { operation: 'disable', fields: { username: { type: 'msg', value: 'x' } }, name: 'My own' },
+      'My own',
+      'needs Auth server',
+    ],
+    [
+      'gateway-sessions',
+      { operation: 'kill-all', name: 'End what is old', approval: true },
+      'End what is old',
+      '⚠ destroys · needs approval',
+    ],
     [
       'gateway-users',
       { operation: 'create', fields: { 'password-cleartext': { type: 'cred', value: '' }, username: { type: 'str', value: 'a/b <c>' } } },
-      'Create a/b <c> (needs Auth server)',
+      'Create a/b <c>',
+      'needs Auth server',
     ],
-  ])('show a node %s with the label %s', async (type, more, words) => {
-    const id = `label-${words.length}-${type}`;
+  ])('show a node %s with the label %s and the marks in a badge', async (type, more, label, marks) => {
+    const id = `label-${label.length}-${type}`;
     await rig.editor.page.evaluate((node) => RED.nodes.import([node]), { ...TRIAL, wires: [[]], type, id, ...more });
-    expect(await rig.editor.page.evaluate((of) => RED.utils.getNodeLabel(RED.nodes.node(of)), id)).toBe(words);
+    expect(await rig.editor.page.evaluate((of) => RED.utils.getNodeLabel(RED.nodes.node(of)), id)).toBe(label);
+    await rig.editor.page.evaluate(() => {
+      RED.view.redraw(true);
+    });
+    await expect.poll(() => readBadge(id)).toBe(marks);
   });
 
   it('show a translated label and port labels for every operation', async () => {
@@ -64,23 +94,20 @@ inBothEditors('the canvas and the palette', (rig) => {
           const ports = as({ failures: 'output', approval: true });
           return {
             plain: label({}),
-            dry: label({ dryRun: true }),
-            held: label({ approval: true }),
             input: node._def.inputLabels.call(node),
             outputs: Array.from({ length: node._def.outputs }, (_, at) => node._def.outputLabels.call(ports, at)),
           };
         }),
       rig.operations().map(([area, name]) => idOf(area, name)),
     );
+    const badges = await Promise.all(rig.operations().map(([area, name]) => readBadge(idOf(area, name))));
     rig.operations().forEach(([area, name], at) => {
       const { effect } = area.operations[name] ?? {};
-      const { plain, dry, held, input, outputs } = seen[at] ?? { plain: '', dry: '', held: '', input: '', outputs: [] };
+      const { plain, input, outputs } = seen[at] ?? { plain: '', input: '', outputs: [] };
       const id = idOf(area, name);
       expect(plain, id).toMatch(/^[A-Z][^_]{2,70}$/);
       expect(plain, id).not.toMatch(/\.(operation|title|field)\.|needs/);
-      expect(plain.endsWith(' ⚠'), id).toBe(effect === 'destroy');
-      expect(dry, id).toBe(effect === 'read' ? plain : `${plain} (dry run)`);
-      expect(held, id).toBe(effect === 'read' ? plain : `${plain} (needs approval)`);
+      expect(badges[at]?.includes('⚠') ?? false, id).toBe(effect === 'destroy');
       expect(input, id).toBe('message');
       const writes = Object.values(area.operations).some((one) => one.effect !== 'read') && area.dryRun !== false;
       expect(outputs, id).toEqual(['result', 'failure', ...(area.events ? ['event'] : []), ...(writes ? ['to approve'] : [])]);

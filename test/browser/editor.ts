@@ -121,7 +121,7 @@ export class Editor {
     await this.page.waitForFunction(() => !RED.nodes.dirty() && running === RED.nodes.version());
   }
 
-  async openNode(id: string): Promise<void> {
+  async openNode(id: string, opensMoreFields = true): Promise<void> {
     await this.page.evaluate((nodeId) => {
       const node = RED.nodes.node(nodeId);
       if (node?._def.category === 'config') RED.editor.editConfig('', node.type, nodeId);
@@ -129,6 +129,14 @@ export class Editor {
     }, id);
     await this.page.waitForSelector('.gateway-form');
     await this.page.waitForSelector('.red-ui-tray .red-ui-tray-body .gateway-form');
+    if (opensMoreFields) await this.openMoreFields();
+  }
+
+  /** Opens the fold with the fields beyond the first five, so that tests can use them. */
+  private async openMoreFields(): Promise<void> {
+    await this.page.evaluate(() =>
+      document.querySelectorAll('details.gateway-more-fields').forEach((fold) => fold.setAttribute('open', '')),
+    );
   }
 
   async done(): Promise<void> {
@@ -200,6 +208,7 @@ export class Editor {
 
   async chooseOperation(value: string, type = 'op'): Promise<void> {
     await this.set('#node-input-operation', type, value);
+    await this.openMoreFields();
   }
 
   /** Sets a plain input, select or checkbox. */

@@ -126,6 +126,23 @@ inBothEditors('a field row', (rig) => {
       expect((await rig.editor.verdict(id)).errors).toEqual([]);
     });
 
+    it('names the field that must be selected first, and the object that may not be read', async () => {
+      await open();
+      await click('username');
+      await rig.editor.page.waitForSelector('.gateway-list-bad');
+      expect(await rig.editor.text('.gateway-list-bad b')).toBe('Select Auth server first.');
+      await rig.editor.cancel();
+      await rig.editor.page.route('**/gateway-appliance/list', (route) =>
+        route.fulfill({ json: { ok: false, code: 'FORBIDDEN', message: 'The role may not do this.' } }),
+      );
+      await open();
+      await click('server');
+      await rig.editor.page.waitForSelector('.gateway-list-bad');
+      expect(await rig.editor.text('.gateway-list-bad b')).toBe('This administrator cannot read: Auth server.');
+      await rig.editor.page.unroute('**/gateway-appliance/list');
+      await rig.editor.cancel();
+    });
+
     it('keeps and marks a missing object, and shows an error if the appliance does not respond', async () => {
       await open({ fields: { server: { type: 'str', value: 'Gone' } } });
       await rig.editor.page.click('[data-field="server"] [data-tool="pick"]');
@@ -215,7 +232,7 @@ inBothEditors('a field row', (rig) => {
     it.each([
       ['{}', /empty/],
       ['{"nope":"x"}', /nope/],
-      ['{"source-ip":"10.0.0.999"}', /no address/],
+      ['{"source-ip":"10.0.0.999"}', /not an address/],
       ['{"source-ip":"10.0.0.9"}', /^$/],
     ])('shows the error of the runtime for the filter %s', async (value, words) => {
       await open({ type: 'gateway-sessions', operation: 'kill-matching', fields: { filter: { type: 'json', value } } });
@@ -278,7 +295,7 @@ inBothEditors('a field row', (rig) => {
       const path = { type: 'str', value: 'users/user-roles/user-role/Users' };
       await open({ type: 'gateway-config', operation: 'update', fields: { path } });
       await rig.editor.page.click('[data-field="body"] [data-tool="current"]');
-      await rig.editor.page.waitForFunction(() => document.querySelector('.gateway-difference')?.textContent?.includes('now'));
+      await rig.editor.page.waitForFunction(() => document.querySelector('.gateway-difference')?.textContent?.includes('current values'));
       expect(JSON.parse((await rig.editor.field('body')).value)).toEqual({ name: 'Users', description: '' });
       await rig.editor.setField('body', { type: 'json', value: '{"description":"Day shift"}' });
       // As it is typed, without another press.
@@ -289,14 +306,60 @@ inBothEditors('a field row', (rig) => {
     });
   });
 
+  describe('in the preview', () => {
+    afterEach(() => rig.editor.cancel());
+    const verdict = async (): Promise<string> => {
+      await rig.editor.page.waitForSelector('.gateway-verdict');
+      return rig.editor.text('.gateway-verdict');
+    };
+    const isOpen = (selector: string): Promise<boolean> => rig.editor.page.$eval(selector, (fold) => (fold as HTMLDetailsElement).open);
+
+    it('shows the verdict first, and folds requests and a message that supplies no field', async () => {
+      const server = { type: 'str', value: 'System Local' };
+      await open({ fields: { server, username: { type: 'str', value: 'contractor1' } } });
+      await rig.editor.page.click('#gateway-preview');
+      expect(await verdict()).toMatch(/: would send 1 request\. Nothing was sent now\.$/);
+      expect(await isOpen('.gateway-preview-requests')).toBe(false);
+      expect(await isOpen('.gateway-preview-message')).toBe(false);
+      const isVisible = await rig.editor.page.$eval('.gateway-verdict', (element) => {
+        const { top, bottom } = element.getBoundingClientRect();
+        return top >= 0 && bottom <= window.innerHeight;
+      });
+      expect(isVisible).toBe(true);
+    });
+
+    it('shows a message with an example for each field that comes from it', async () => {
+      await open();
+      await rig.editor.page.click('#gateway-preview');
+      await rig.editor.page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('.gateway-preview-message textarea')?.value);
+      expect(await isOpen('.gateway-preview-message')).toBe(true);
+      const message = await rig.editor.page.inputValue('.gateway-preview-message textarea');
+      expect(Object.keys((JSON.parse(message) as { payload: object }).payload)).toEqual(['server', 'username']);
+    });
+
+    it('does not lose a click after a paste', async () => {
+      await open({ fields: { server: { type: 'str', value: '' }, username: { type: 'str', value: 'contractor1' } } });
+      await rig.editor.page.focus('#gateway-field-server-value');
+      await rig.editor.page.evaluate(() => document.execCommand('insertText', false, 'System Local'));
+      // The row must not wait for blur to remove its error.
+      expect(await rig.editor.complaint('server')).toBe('');
+      await rig.editor.page.click('#gateway-preview');
+      expect(await verdict()).toContain('would send 1 request');
+    });
+  });
+
   describe('of a closed node', () => {
     it('is reported as missing until a wired node can supply it', async () => {
       const id = await open();
       await rig.editor.done();
-      expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: nothing[^]*User: nothing/);
+      expect((await rig.editor.verdict(id)).errors.join('\n')).toMatch(/^Auth server: no node[^]*User: no node/);
       // As a message would that comes without them.
-      const label = (): Promise<string> => rig.editor.text(`[id="${id}"] .red-ui-flow-node-label`);
-      await expect.poll(label).toMatch(/\(needs Auth ?server, ?User\)$/);
+      const marks = (): Promise<string> =>
+        rig.editor.page.evaluate((nodeId) => {
+          const badge = document.getElementById(nodeId)?.querySelector('.gateway-marks');
+          return badge && !badge.classList.contains('hide') ? (badge.textContent ?? '') : '';
+        }, id);
+      await expect.poll(marks).toMatch(/^needs Auth ?server, ?User$/);
       const wire = (from: string): Promise<void> =>
         rig.editor.page.evaluate(
           ([source, target]) =>
@@ -308,7 +371,7 @@ inBothEditors('a field row', (rig) => {
       await wire('end');
       expect((await rig.editor.verdict(id)).errors).toEqual([]);
       await rig.editor.page.evaluate(() => RED.view.redraw(true));
-      await expect.poll(label).not.toContain('needs');
+      await expect.poll(marks).not.toContain('needs');
     });
   });
 });

@@ -8,16 +8,49 @@ inBothEditors('the dialog of an action node', (rig) => {
     it('show the default source of each field', async () => {
       await rig.editor.openNode('tr1');
       const words = async (name: string): Promise<string> => rig.editor.text(`[data-field="${name}"] .gateway-default`);
-      expect(await words('server')).toBe('msg.payload.server');
-      expect(await words('amount')).toBe('msg.payload.amount, else 3');
-      expect(await words('max')).toBe('25');
-      expect(await words('limit')).toBe('no limit');
-      expect(await words('file')).toBe('not set');
-      expect(await words('mode')).toBe('msg.payload.mode, optional');
-      expect(await words('body')).toBe('msg.payload.body');
+      expect(await words('server')).toBe('from msg.payload.server, or type a value');
+      expect(await words('amount')).toBe('from msg.payload.amount, else 3');
+      expect(await words('max')).toBe('25, or type a value');
+      expect(await words('limit')).toBe('no limit, or type a value');
+      expect(await words('file')).toBe('not set, or type a value');
+      expect(await words('mode')).toBe('optional: from msg.payload.mode, or type a value');
+      expect(await words('body')).toBe('from msg.payload.body, or type a value');
       await rig.editor.setField('server', { type: 'str', value: 'x' });
       await rig.editor.setField('password', { type: 'msg', value: 'x' });
-      expect(await words('body')).toBe('msg.payload.body, or msg.payload itself');
+      expect(await words('body')).toBe('from msg.payload.body or msg.payload, or type a value');
+    });
+
+    it('say in words that a value is required', async () => {
+      await rig.editor.openNode('tr1');
+      expect(await rig.editor.text('[data-field="server"] label')).toMatch(/^Server ?required$/);
+      expect(await rig.editor.text('[data-field="amount"] label')).toBe('Amount');
+    });
+
+    it('set a boolean with a checkbox', async () => {
+      await rig.editor.openNode('tr1');
+      const box = rig.editor.page.locator('[data-field="enabled"] .gateway-boolean');
+      expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
+      await box.click();
+      expect(await rig.editor.field('enabled')).toEqual({ type: 'bool', value: 'true' });
+      await box.click();
+      expect(await rig.editor.field('enabled')).toEqual({ type: 'bool', value: 'false' });
+      await rig.editor.setField('enabled', { type: 'msg', value: 'on' });
+      expect(await box.evaluate((element) => (element as HTMLInputElement).indeterminate)).toBe(true);
+    });
+
+    it('show at most five at first, and open the rest if one of them is set', async () => {
+      const read = (): Promise<{ visible: number; open: boolean }> =>
+        rig.editor.page.evaluate(() => ({
+          visible: document.querySelectorAll('.gateway-fields > .gateway-field:not([style*="none"])').length,
+          open: document.querySelector<HTMLDetailsElement>('.gateway-more-fields')?.open ?? false,
+        }));
+      await rig.editor.openNode('tr1', false);
+      expect(await read()).toEqual({ visible: 5, open: false });
+      expect(await rig.editor.text('.gateway-more-fields summary')).toMatch(/^More \(\d+\)$/);
+      await rig.editor.cancel();
+      await rig.editor.import([{ ...TRIAL, id: 'more1', fields: { cert: { type: 'msg', value: 'cert' } }, wires: [[]] }]);
+      await rig.editor.openNode('more1', false);
+      expect(await read()).toEqual({ visible: 5, open: true });
     });
 
     it('show an error for a missing required guard until it has a value', async () => {
@@ -29,7 +62,7 @@ inBothEditors('the dialog of an action node', (rig) => {
         await rig.editor.text('[data-field="folder"] .gateway-error'),
         await row.locator('.input-error').count(),
       ];
-      expect(await state()).toEqual([expect.stringMatching(/needed/i), expect.any(Number)]);
+      expect(await state()).toEqual([expect.stringMatching(/^Required\./), expect.any(Number)]);
       expect((await state())[1]).toBeGreaterThan(0);
       await rig.editor.setField('folder', { type: 'str', value: '/var/backups/gateway' });
       expect(await state()).toEqual(['', 0]);
@@ -45,7 +78,7 @@ inBothEditors('the dialog of an action node', (rig) => {
         ['keep', '0', /whole number of at least 1/],
         ['keep', '1.5', /whole number of at least 1/],
         ['keep', '30', /^$/],
-        ['keep-days', '-1', /more than 0/],
+        ['keep-days', '-1', /greater than 0/],
         ['keep-days', '0.5', /^$/],
       ] as const) {
         await rig.editor.setField(name, { type: 'num', value });
@@ -164,7 +197,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       expect(await set({ failures: 'catch' })).toMatchObject({ outputs: 2, wires: [['end'], ['end']] });
       expect(await set({ approval: false })).toMatchObject({ approval: false, outputs: 1, wires: [['end']] });
       await set({ approval: true, approvalMinutes: '0' });
-      expect((await rig.editor.verdict(id)).errors.join()).toMatch(/approvalMinutes|Approval expires/);
+      expect((await rig.editor.verdict(id)).errors.join()).toMatch(/approvalMinutes|Expires after/);
       await set({ approval: false, approvalMinutes: '60' });
     });
 
@@ -258,11 +291,24 @@ inBothEditors('the dialog of an action node', (rig) => {
       });
     });
 
+    it('groups the operations of the configuration by what a user wants to do', async () => {
+      await rig.editor.openNode('config-get');
+      await rig.editor.page.click('#node-input-operation + .red-ui-typedInput-container .red-ui-typedInput-option-trigger');
+      const labels = await rig.editor.page.$$eval('.red-ui-typedInput-options:not([style*="none"]) a', (options) =>
+        options.map((option) => (option.textContent ?? '').trim()),
+      );
+      const groups = labels.map((label) => label.split(': ')[0]);
+      expect([...new Set(groups)]).toEqual(['Read', 'Change', 'Add', 'Remove']);
+      expect(labels.find((label) => label.startsWith('Change: '))).toMatch(/^Change: Ensure /);
+      await rig.editor.page.keyboard.press('Escape');
+      await rig.editor.cancel();
+    });
+
     it('keeps an unknown operation and reports it', async () => {
       await rig.editor.import([{ ...TRIAL, id: 'tr4', operation: 'explode', wires: [[]] }]);
-      expect((await rig.editor.verdict('tr4')).errors).toEqual(['Operation: this node has no operation explode here.']);
+      expect((await rig.editor.verdict('tr4')).errors).toEqual(['Operation: this node has no operation explode. Select another one.']);
       await rig.editor.openNode('tr4');
-      expect(await rig.editor.text('.gateway-operation-error')).toBe('Operation: this node has no operation explode here.');
+      expect(await rig.editor.text('.gateway-operation-error')).toBe('Operation: this node has no operation explode. Select another one.');
       await rig.editor.done();
       expect(await rig.editor.exported('tr4')).toMatchObject({ operation: 'explode', operationType: 'op' });
     });
@@ -292,7 +338,7 @@ inBothEditors('the dialog of an action node', (rig) => {
       await rig.editor.import([{ ...TRIAL, id: 'tr5', appliance: '', fields, output: 'req.body', wires: [[]] }]);
       const { errors } = await rig.editor.verdict('tr5');
       // In the order of the form; nothing is wired to it that could bring the password.
-      expect(errors.join('\n')).toMatch(/^Appliance: .*\nPassword: no node .*\nMost: The value is empty.*\nBody: [^]*msg\.req is reserved/);
+      expect(errors.join('\n')).toMatch(/^Appliance: .*\nPassword: no node .*\nMax: The value is empty.*\nBody: [^]*msg\.req is reserved/);
       expect(errors).toHaveLength(5);
     });
 

@@ -4,11 +4,14 @@ import { buildEditor } from '../../scripts/build-editor.mjs';
 import { root } from '../../scripts/tools.mjs';
 
 /**
- * An area as the next one may look: every kind of field, secrets, guards, and a name that two operations use differently. It is put into the
- * compiled registry of a copy of the package and nowhere else; whatever the dialogs do with it they do without knowing it.
+ * An area with every kind of field, secrets, guards, and a name that two operations use differently. It exists only in the compiled registry
+ * of a copy of the package, so the dialogs cannot know it.
  */
 const AREA = `
-const { area, op, text, number, boolean, choice, object, list, path, records, data, required, subject } = require('../model/operation');
+const {
+  defineArea: area, defineOperation: op, textField: text, numberField: number, booleanField: boolean, choiceField: choice, objectField: object,
+  listField: list, pathField: path, recordsField: records, dataField: data, requiredField: required, subjectField: subject,
+} = require('../model/operation');
 exports.areas.push(area({
   name: 'trial', label: 'Gateway trial', help: 'One of everything.', icon: 'gateway-users.svg', color: '#E2D96E',
   operations: {
@@ -23,7 +26,7 @@ exports.areas.push(area({
         password: required(text('Password', 'In clear.', { secret: true })),
         code: text('Code', 'Another secret.', { secret: true }),
         amount: number('Amount', 'A number.', { default: 3 }),
-        max: number('Most', 'A guard.', { guard: true, default: 25 }),
+        max: number('Max', 'A guard.', { guard: true, default: 25 }),
         limit: number('Limit', 'A guard without default.', { guard: true }),
         file: text('File', 'A place.', { guard: true }),
         enabled: boolean('Enabled', 'A switch.'),

@@ -169,11 +169,10 @@ function showOperation(node: RedNode, operation: string): void {
   const fields = Object.entries(info?.fields ?? {});
   // Secrets come only from a credential set.
   const plainFields = Object.fromEntries(fields.filter(([, { secret }]) => secret !== true));
-  for (const row of rows) if (!(row.name in plainFields)) row.hide();
-  for (const [name, field] of Object.entries(plainFields)) {
-    const row = rows.find((one) => one.name === name);
-    row?.show(field);
-    row?.setDefault(gatewayEditor.describeDefaultSource(actionNode, name, field, false));
+  gatewayEditor.showFieldRows(actionNode, rows, plainFields);
+  for (const row of rows) {
+    const field = plainFields[row.name];
+    if (field) row.setDefault(gatewayEditor.describeDefaultSource(actionNode, row.name, field, false));
   }
   findInput(node, 'credentialSet')
     .closest('.form-row')

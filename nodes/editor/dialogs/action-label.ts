@@ -5,21 +5,26 @@ import { getAreaName, findOperation, getNodePorts, type FieldInfo } from '../ope
 
 const MAX_TARGET_LENGTH = 30;
 
-/** Returns the label in the workspace: the name, otherwise the operation and its target. Marks are annotations (see node-marks.ts). */
+/** Returns the label in the workspace: the name, otherwise the operation and its target. Marks are badges (node-marks.ts). */
 export function actionLabel(node: RedNode): string {
   if (node.name) return node.name;
   const area = getAreaName(node);
   const operation = findOperation(node, node.operation, node.operationType);
   if (!operation) return node._(`${area}.label`);
   const verb = node._(`${area}.operation.${String(node.operation)}.label`);
-  const title = targetTitle(node, verb, operation.fields) ?? applianceTitle(node, verb) ?? verb;
-  const marks = [
-    operation.effect === 'destroy' ? '⚠' : '',
-    operation.effect !== 'read' && isDryRun(node) ? `(${node._('action.dry-run-mark')})` : '',
-    operation.effect !== 'read' && node.approval === true ? `(${node._('action.approval-mark')})` : '',
+  return targetTitle(node, verb, operation.fields) ?? applianceTitle(node, verb) ?? verb;
+}
+
+/** Returns what a user must see on the canvas: destroys, dry run, needs approval, or missing fields. */
+export function findMarks(node: RedNode): string[] {
+  const operation = findOperation(node, node.operation, node.operationType);
+  if (!operation) return [];
+  return [
+    operation.effect === 'destroy' ? `⚠ ${node._('action.destroys-mark')}` : '',
+    operation.effect !== 'read' && isDryRun(node) ? node._('action.dry-run-mark') : '',
+    operation.effect !== 'read' && node.approval === true ? node._('action.approval-mark') : '',
     missingFieldsMark(node, operation.fields),
-  ];
-  return [title, ...marks].filter(Boolean).join(' ');
+  ].filter(Boolean);
 }
 
 /** Names the missing required fields with the text of the node status. */
@@ -27,7 +32,7 @@ function missingFieldsMark(node: RedNode, fields: Record<string, FieldInfo>): st
   // Skips valid nodes, because Node-RED calls this on every redraw.
   if (node.valid !== false) return '';
   const missing = findMissingFields(node).map((name) => node._(`${getAreaName(node)}.${fields[name]?.text ?? ''}.label`));
-  return missing.length > 0 ? `(${node._('status.needs', { field: missing.join(', ') })})` : '';
+  return missing.length > 0 ? node._('status.needs', { field: missing.join(', ') }) : '';
 }
 
 /** Uses the word order from the catalog, if the operation has one there. */

@@ -1,6 +1,6 @@
 import { canBeWholePayload, listOutputPorts, type OutputPort } from '../../common/rules';
 import { checkOperation, checkOutput } from './action-validators';
-import { FieldRow } from '../fields/field-row';
+import { FieldRow, showFieldRows } from '../fields/field-row';
 import { isForManyAppliances, openManyAppliances, saveManyAppliances } from './many-appliances';
 import { setHelpNode } from '../help';
 import { clearPreview, attachPreviewButton } from './preview-button';
@@ -162,14 +162,39 @@ function openOperation(node: RedNode): void {
 /** Creates the menu of operations with a mark on destructive ones. An unknown stored name stays selectable. */
 function createOperationType(node: RedNode): TypedInputType {
   const operations = getOperations(node);
-  const options = Object.entries(operations).map(([value, { effect }]) => ({
-    value,
-    label: `${node._(`${getAreaName(node)}.operation.${value}.label`)}${effect === 'destroy' ? ' ⚠' : ''}`,
-  }));
+  const options = sortByGroup(node, Object.keys(operations)).map((value) => ({ value, label: createOperationLabel(node, value) }));
   const stored =
     typeof node.operation === 'string' && !node.operationType?.toString().match(/^(msg|flow|global|env|jsonata)$/) ? node.operation : '';
   if (stored && !(stored in operations)) options.push({ value: stored, label: stored });
   return { value: 'op', label: node._('action.operation'), icon: 'fa fa-list-ul', options };
+}
+
+/** The operations of the configuration by what a user wants to do. The first of a group is its usual one. */
+const CONFIG_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  read: ['get', 'list'],
+  change: ['ensure', 'ensure-all', 'update'],
+  add: ['create'],
+  remove: ['delete'],
+};
+
+function findGroup(node: RedNode, operation: string): string | undefined {
+  if (getAreaName(node) !== 'config') return undefined;
+  return Object.keys(CONFIG_GROUPS).find((group) => CONFIG_GROUPS[group]?.includes(operation));
+}
+
+function sortByGroup(node: RedNode, names: readonly string[]): string[] {
+  if (getAreaName(node) !== 'config') return [...names];
+  const grouped = Object.values(CONFIG_GROUPS)
+    .flat()
+    .filter((name) => names.includes(name));
+  return [...grouped, ...names.filter((name) => !grouped.includes(name))];
+}
+
+function createOperationLabel(node: RedNode, name: string): string {
+  const group = findGroup(node, name);
+  const label = node._(`${getAreaName(node)}.operation.${name}.label`);
+  const mark = getOperations(node)[name]?.effect === 'destroy' ? ' ⚠' : '';
+  return `${group === undefined ? '' : `${node._(`action.group-${group}`)}: `}${label}${mark}`;
 }
 
 /** Shows the rows and the description of the selected operation. */
@@ -181,7 +206,7 @@ function showOperation(node: RedNode): void {
   const fields = currentFields(node);
   if (shownOperation !== undefined && shownOperation === (isDynamic ? 'later' : operation)) return;
   shownOperation = isDynamic ? 'later' : operation;
-  showRows(fields);
+  showFieldRows(node, rows, fields);
   describeDefaults(node);
   const helpText = operation ? node._(`${getAreaName(node)}.operation.${name}.help`) : isDynamic ? node._('action.dynamic-help') : '';
   renderMarkup($('.gateway-about'), helpText).toggleClass('gateway-destroys', operation?.effect === 'destroy');
@@ -191,12 +216,6 @@ function showOperation(node: RedNode): void {
   clearPreview();
   setHelpNode(node);
   RED.tray.resize();
-}
-
-/** Shows the rows in the order of the operation's fields. */
-function showRows(fields: Record<string, FieldInfo>): void {
-  for (const row of rows) if (!(row.name in fields)) row.hide();
-  for (const [name, field] of Object.entries(fields)) rows.find((row) => row.name === name)?.show(field);
 }
 
 function currentFields(node: RedNode): Record<string, FieldInfo> {

@@ -7,6 +7,8 @@ import { loadPanels } from '../fields/field-tools';
 /** Connects the preview button with the values of the dialog. */
 export function attachPreviewButton(node: RedNode, getValueSources: () => ValueSources): void {
   const container = $('.gateway-preview-place');
+  // Keeps the focus in the field: leaving it can move the button away before the click.
+  $('#gateway-preview').on('mousedown', (event) => event.preventDefault());
   $('#gateway-preview').on('click', () => {
     void loadPanels().then(
       ({ preview }) =>
@@ -31,7 +33,7 @@ export function attachPreviewButton(node: RedNode, getValueSources: () => ValueS
             if (appliance) return postToAppliance(node, 'preview', { ...body, appliance });
             return Promise.resolve({ ok: false, code: 'BAD_CONFIG', message: node._('check.appliance-missing') });
           },
-          heading: getToolErrorHeading,
+          heading: (dialogNode, error) => getToolErrorHeading(dialogNode, error, 'preview'),
         }),
       () => RED.notify(node._('test.unreachable-help'), 'error'),
     );
@@ -60,7 +62,7 @@ function createSampleMessage(node: RedNode, entries: ValueSources): Record<strin
 
 /** Sets a value at a dotted path. Paths with brackets are ignored. */
 function setByPath(message: Record<string, unknown>, path: string, value: unknown): void {
-  const names = path.replace(/^msg\./, '').split('..');
+  const names = path.replace(/^msg\./, '').split('.');
   const last = names.pop();
   if (last === undefined || !/^[\w-]+(\.[\w-]+)*$/.test(path)) return;
   let parent = message;

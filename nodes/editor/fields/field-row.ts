@@ -38,6 +38,9 @@ export class FieldRow implements ToolTarget {
     this.input.typedInput({ types: [this.createDefaultType()] });
     this.input.on('typedinputtypechange', () => this.keepSecretApart());
     this.input.on('change keyup paste', () => this.readInput());
+    // Node-RED reports a paste only on blur, when the row would change under the pointer.
+    this.elements.container.on('input', '.red-ui-typedInput-input', () => this.readInput());
+    this.elements.checkbox.on('change', () => this.set('bool', String(this.elements.checkbox.prop('checked') === true)));
     this.elements.container.on('mouseenter focusin', () => tools.preload(this));
     this.elements.container.on('focusout', (event) => this.handleFocusOut(event.relatedTarget as Element | null));
     this.elements.container.on('mousedown keydown', '.gateway-default', (event) => this.handleDefaultEvent(event));
@@ -48,10 +51,10 @@ export class FieldRow implements ToolTarget {
     this.elements.container.hide();
   }
 
-  /** Shows the row as the last visible row, with the typed value if the field accepts it. */
-  show(field: FieldInfo): void {
+  /** Shows the row at the end of `parent`, with the typed value if the field accepts it. */
+  show(field: FieldInfo, parent: JQuery): void {
     this.field = field;
-    this.elements.container.appendTo(this.elements.container.parent()).show();
+    this.elements.container.appendTo(parent).show();
     labelRow(this.elements, field, this.label(field), this.node._('action.required'));
     renderMarkup(this.elements.note, this.node._(`${getAreaName(this.node)}.${field.text}.help`));
     const entry = this.valueSource && getValueTypes(field).includes(this.valueSource.type) ? this.valueSource : undefined;
@@ -85,11 +88,11 @@ export class FieldRow implements ToolTarget {
     this.input.typedInput('value', value);
   }
 
-  /** The element that tools add their panels to. */
   get currentField(): FieldInfo | undefined {
     return this.field;
   }
 
+  /** The element that tools add their panels to. */
   get element(): JQuery {
     return this.elements.container;
   }
@@ -186,7 +189,17 @@ export class FieldRow implements ToolTarget {
     // Node-RED marks its own invalid inputs with the same class.
     this.input.add(this.input.next('.red-ui-typedInput-container')).toggleClass('input-error', complaint !== undefined);
     this.textBox.attr('aria-invalid', String(complaint !== undefined));
-    if (this.field) labelControls(this.elements.container, this.label(this.field));
+    if (!this.field) return;
+    this.refreshCheckbox(this.field);
+    labelControls(this.elements.container, this.label(this.field));
+  }
+
+  private refreshCheckbox(field: FieldInfo): void {
+    const isLiteral = this.type === 'bool';
+    this.elements.checkbox
+      .toggle(field.kind === 'boolean')
+      .prop({ checked: isLiteral ? this.get()?.value === 'true' : field.default === true, indeterminate: !isLiteral })
+      .attr('aria-label', field.kind === 'boolean' ? this.label(field) : null);
   }
 
   private label(field: FieldInfo): string {
@@ -210,4 +223,36 @@ export class FieldRow implements ToolTarget {
     const options = [...field.choices, ...stored].map((value) => ({ value, label: value }));
     return { value: 'str', label: this.node._('source.choice'), icon: 'fa fa-list-ul', options };
   }
+}
+
+const MAX_VISIBLE_FIELDS = 5;
+
+/** Shows the rows of an operation in the order of its fields: at most five, and the rest under *More*. */
+export function showFieldRows(node: RedNode, rows: readonly FieldRow[], fields: Readonly<Record<string, FieldInfo>>): void {
+  const parent = $('.gateway-fields');
+  for (const row of rows) {
+    row.hide();
+    // Keeps the row in the page while the fold is removed.
+    row.element.appendTo(parent);
+  }
+  parent.children('.gateway-more-fields').remove();
+  const names = Object.keys(fields);
+  const visibleNames = [...names.filter((name) => fields[name]?.required), ...names.filter((name) => !fields[name]?.required)].slice(
+    0,
+    MAX_VISIBLE_FIELDS,
+  );
+  const foldedNames = names.filter((name) => !visibleNames.includes(name));
+  const fold = $('<details class="gateway-fold gateway-more-fields">').append(
+    $('<summary>').text(node._('action.more', { n: foldedNames.length })),
+  );
+  const showRow = (name: string, container: JQuery): void => {
+    const field = fields[name];
+    if (field) rows.find((row) => row.name === name)?.show(field, container);
+  };
+  for (const name of names) if (visibleNames.includes(name)) showRow(name, parent);
+  if (foldedNames.length === 0) return;
+  fold.appendTo(parent);
+  for (const name of foldedNames) showRow(name, fold);
+  const isNeeded = rows.some((row) => foldedNames.includes(row.name) && (row.get() !== undefined || fields[row.name]?.required));
+  fold.prop('open', isNeeded).on('toggle', () => RED.tray.resize());
 }

@@ -1,7 +1,7 @@
 import { toApplianceReference, postToAppliance, getToolErrorHeading } from '../api';
 import type { Panels, OpenPanel, PanelOptions, PanelTarget } from '../panels/types';
 import { createToolButton } from '../text';
-import type { FieldInfo } from '../operation-table';
+import { getAllFields, getAreaName, type FieldInfo } from '../operation-table';
 
 /** A field that tools can fill. */
 export interface ToolTarget extends PanelTarget {
@@ -106,6 +106,7 @@ export class FieldTools {
         field,
         ...bindToAppliance(this.node),
         heading: getToolErrorHeading,
+        getFieldLabel: (name) => getFieldLabel(this.node, name),
         getLiteralTexts: this.getLiteralTexts,
         getBodyTarget: this.getBodyTarget,
       });
@@ -132,4 +133,9 @@ function bindToAppliance(node: RedNode): Pick<PanelOptions, 'post' | 'applianceK
     post: (route, body) => postToAppliance(node, route, { ...body, appliance }),
     applianceKey: 'credentials' in appliance ? undefined : JSON.stringify(appliance),
   };
+}
+
+function getFieldLabel(node: RedNode, name: string): string | undefined {
+  const field = getAllFields(node)[name];
+  return field && node._(`${getAreaName(node)}.${field.text}.label`);
 }

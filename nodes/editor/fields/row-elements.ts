@@ -5,6 +5,8 @@ export interface RowElements {
   readonly container: JQuery;
   readonly label: JQuery;
   readonly input: JQuery;
+  /** Sets a boolean with one click. */
+  readonly checkbox: JQuery;
   readonly reset: JQuery;
   readonly tools: JQuery;
   readonly error: JQuery;
@@ -40,25 +42,26 @@ export function createRow(node: RedNode, name: string, onReset: () => void): Row
     container: $('<div class="form-row gateway-row gateway-field">').attr('data-field', name),
     label: $(`<label for="${id}-value"><i class="fa" aria-hidden="true"></i> <span></span></label>`),
     input: $('<input type="text" style="width: 100%">').attr('id', id),
+    checkbox: $('<input type="checkbox" class="gateway-boolean">').hide(),
     reset: createToolButton('fa-times', node._('source.back'), onReset).addClass('gateway-reset'),
     tools: $('<span class="gateway-tools">'),
     error: $('<div class="gateway-error">').attr('id', `${id}-error`),
     note: $('<div class="gateway-note" data-note="field">').attr('id', `${id}-note`),
   };
-  const line = $('<div class="gateway-input">').append(row.input, row.tools, row.reset);
+  const line = $('<div class="gateway-input">').append(row.checkbox, row.input, row.tools, row.reset);
   row.container.append(row.label, $('<div>').append(line, row.error, row.note)).appendTo('.gateway-fields');
   return row;
 }
 
 /** Labels the row and marks a required field in words. */
-export function labelRow({ container, label, input }: RowElements, field: FieldInfo, text: string, requiredTitle: string): void {
+export function labelRow({ container, label, input }: RowElements, field: FieldInfo, text: string, requiredText: string): void {
   label
     .find('.fa')
     .attr('class', `fa ${getFieldIcon(field)}`)
     .end()
     .find('span')
     .text(text)
-    .append(field.required ? $('<b class="gateway-star" aria-hidden="true">*</b>').attr('title', requiredTitle) : '');
+    .append(field.required ? $('<small class="gateway-required" aria-hidden="true">').text(requiredText) : '');
   container.find('.red-ui-typedInput-input').attr({
     id: `${String(input.attr('id'))}-value`,
     'aria-required': String(field.required === true),

@@ -28,7 +28,7 @@ async function loadCurrent(options: PanelOptions, panel: JQuery): Promise<void> 
   }
   const answer = await options.post('read', { root: node.type === 'gateway-request' ? 'request' : 'config', path });
   if (!answer.ok) {
-    panel.empty().append($('<b>').text(options.heading(node, answer)), renderMarkup($('<div>'), answer.message));
+    panel.empty().append($('<b>').text(options.heading(node, answer, 'tree', path)), renderMarkup($('<div>'), answer.message));
     return;
   }
   const current = withoutLinks(answer.resource);

@@ -99,7 +99,7 @@ class PathBrowser implements OpenPanel {
   private async loadChildren(item: TreeItem): Promise<TreeItem[]> {
     const answer = await this.loadResource(item);
     if (!answer.ok) {
-      this.showFailure(answer);
+      this.showFailure(answer, item.path);
       return [];
     }
     return (answer.links as ResourceLink[]).map((link) => this.createItem(link, item.path));
@@ -126,7 +126,7 @@ class PathBrowser implements OpenPanel {
       const answer = await this.loadResource(item);
       if (request !== this.latestRequest) return;
       if (!answer.ok) {
-        this.showFailure(answer);
+        this.showFailure(answer, item.path);
         return;
       }
     }
@@ -185,9 +185,9 @@ class PathBrowser implements OpenPanel {
     this.resource.empty().append($('<div class="gateway-note">').text(text));
   }
 
-  private showFailure(answer: { code: string; reason?: string; message: string }): void {
+  private showFailure(answer: { code: string; reason?: string; message: string }, path: string): void {
     const { node, heading } = this.options;
-    this.resource.empty().append($('<b>').text(heading(node, answer)), renderMarkup($('<div>'), answer.message));
+    this.resource.empty().append($('<b>').text(heading(node, answer, 'tree', path)), renderMarkup($('<div>'), answer.message));
   }
 
   private applyPath(): void {

@@ -1,4 +1,4 @@
-import { renderMarkup } from '../text';
+import { pluralized, renderMarkup } from '../text';
 import type { PreviewOptions } from './types';
 
 interface PlannedRequest {
@@ -8,24 +8,29 @@ interface PlannedRequest {
   body?: unknown;
 }
 
-/** Shows what the node would send for its last message, or for a sample message. */
+/** Shows what the node would send for its last message, or for a sample message. The verdict comes first, next to the button. */
 export function openPreviewPanel(options: PreviewOptions): void {
   const { node, container } = options;
   container.empty().addClass('gateway-panel');
-  const heading = $('<span>');
-  const message = $('<textarea rows="5" spellcheck="false">');
-  const sampleButton = $('<button type="button" class="red-ui-button">').hide();
-  const button = $('<button type="button" class="red-ui-button">').text(node._('preview.show'));
-  const result = $('<div class="gateway-difference" role="status" aria-live="polite">');
+  const result = $('<div class="gateway-difference" role="status" aria-live="polite">').text(node._('list.searching'));
+  const summary = $('<summary>');
+  const message = $('<textarea rows="5" spellcheck="false">').attr('aria-label', node._('preview.message'));
+  const sampleButton = $('<button type="button" class="red-ui-button red-ui-button-small">').hide();
+  const button = $('<button type="button" class="red-ui-button red-ui-button-small">').text(node._('preview.show'));
+  const sample = options.createSample();
+  // A message that supplies no field needs no attention.
+  const messageFold = $('<details class="gateway-fold gateway-preview-message">').prop('open', hasFieldValues(sample));
+  const show = (): void => void showPreview(options, String(message.val()), result);
   const fill = (title: string, value: unknown): void => {
-    heading.text(title);
+    summary.text(title);
     message.val(JSON.stringify(value, null, 2));
-    void showPreview(options, String(message.val()), result);
+    show();
   };
-  button.on('click', () => void showPreview(options, String(message.val()), result));
-  container.append($('<label>').append(heading, message), button, ' ', sampleButton, result);
+  button.on('click', show);
+  container.append(result, messageFold.append(summary, message, button, ' ', sampleButton));
+  reveal(container);
   void options.fetchLastMessage().then((last) => {
-    const showSample = (): void => fill(node._('preview.sample'), options.createSample());
+    const showSample = (): void => fill(node._('preview.sample'), sample);
     if (!last.ok || last.message === undefined) {
       showSample();
       return;
@@ -34,7 +39,17 @@ export function openPreviewPanel(options: PreviewOptions): void {
     fill(node._('preview.last', { time: new Date(Number(at)).toLocaleTimeString() }), last.message);
     sampleButton.text(node._('preview.other')).on('click', showSample).show();
   });
+}
+
+function hasFieldValues({ payload, ...others }: Record<string, unknown>): boolean {
+  const isEmptyObject = typeof payload === 'object' && payload !== null && Object.keys(payload).length === 0;
+  return !isEmptyObject || Object.keys(others).length > 0;
+}
+
+/** Scrolls the result into view, because the button is near the end of the form. */
+function reveal(container: JQuery): void {
   RED.tray.resize();
+  container.closest('.gateway-preview')[0]?.scrollIntoView({ block: 'nearest' });
 }
 
 async function showPreview(options: PreviewOptions, text: string, result: JQuery): Promise<void> {
@@ -47,38 +62,48 @@ async function showPreview(options: PreviewOptions, text: string, result: JQuery
   result.text(node._('list.searching'));
   const answer = await options.post({ ...options.body(), message });
   result.empty();
-  if (!answer.ok) {
-    const heading = answer.code === 'BAD_INPUT' || answer.code === 'LIMIT' ? '' : options.heading(node, answer);
-    result.append($('<b>').text(heading), renderMarkup($('<div>'), answer.message));
-  } else renderResult(options, result, answer);
-  RED.tray.resize();
+  if (answer.ok) renderResult(options, result, answer);
+  else result.append($('<b>').text(options.heading(node, answer)), renderMarkup($('<div>'), answer.message));
+  reveal(options.container);
 }
 
 interface PreviewResult {
   operation: string;
   reads?: boolean;
   plan: PlannedRequest[];
+  /** Number of planned requests. The plan has only the first. */
+  requests?: number;
   items: unknown[];
   total: number;
-  summary?: string;
 }
 
 function renderResult({ node, body, label }: PreviewOptions, result: JQuery, answer: object): void {
-  const { operation, reads, plan, items, total, summary } = answer as PreviewResult;
-  // Shows an operation that a message or a variable selected.
+  const preview = answer as PreviewResult;
+  const { operation, plan, items, total } = preview;
+  result.append($('<b class="gateway-verdict">').text(createVerdict(node, preview, label(operation))));
   if (!['op', ''].includes(String(body().operationType)))
     result.append($('<div>').text(node._('preview.operation', { name: label(operation) })));
-  const summaryKey = reads ? (plan.length > 0 ? 'reads' : 'reads-several') : plan.length === 0 ? 'nothing' : 'would';
-  result.append($('<b>').text(summary ?? ''), $('<div>').text(node._(`preview.${summaryKey}`)));
-  for (const { method, path, query, body } of plan) {
-    const line = $('<pre>').text(`${method} ${path}${query === undefined ? '' : ` ${JSON.stringify(query)}`}`);
-    if (body !== undefined) line.append(document.createTextNode(`\n${JSON.stringify(body, null, 2)}`));
-    result.append(line);
+  if (total > 0) {
+    result.append($('<div>').text(node._('preview.items', { shown: items.length, total })));
+    const list = $('<ul>').appendTo(result);
+    for (const item of items) list.append($('<li>').text(describeItem(item)));
   }
-  if (total === 0) return;
-  result.append($('<div>').text(node._('preview.items', { shown: items.length, total })));
-  const list = $('<ul>').appendTo(result);
-  for (const item of items) list.append($('<li>').text(describeItem(item)));
+  if (plan.length === 0) return;
+  const requests = $('<details class="gateway-fold gateway-preview-requests">').append(
+    $('<summary>').text(node._('preview.requests', { n: plan.length })),
+  );
+  for (const { method, path, query, body: content } of plan) {
+    const line = $('<pre>').text(`${method} ${path}${query === undefined ? '' : ` ${JSON.stringify(query)}`}`);
+    if (content !== undefined) line.append(document.createTextNode(`\n${JSON.stringify(content, null, 2)}`));
+    requests.append(line);
+  }
+  result.append(requests);
+}
+
+/** Returns the verdict in the language of the editor, while the runtime has only its own language. */
+function createVerdict(node: RedNode, { reads, plan, requests = plan.length }: PreviewResult, title: string): string {
+  if (reads) return node._(plan.length > 0 ? 'preview.reads' : 'preview.reads-several');
+  return requests === 0 ? node._('preview.nothing') : pluralized(node, 'preview.would', requests, { title });
 }
 
 function describeItem(item: unknown): string {

@@ -18,7 +18,10 @@ export interface PanelOptions {
   readonly post: (route: string, body: Record<string, unknown>) => Promise<ApiResult>;
   /** Cache key of a deployed appliance. */
   readonly applianceKey: string | undefined;
-  readonly heading: (node: RedNode, answer: { code: string; reason?: string }) => string;
+  /** Returns the heading of an error. `object` is what the tool reads. */
+  readonly heading: (node: RedNode, error: { code: string; reason?: string }, tool: 'list' | 'tree', object: string) => string;
+  /** Returns the label of another field of the operation, or undefined. */
+  readonly getFieldLabel: (name: string) => string | undefined;
   readonly getLiteralTexts: () => Record<string, string>;
   /** Returns the field with the new content of a resource, for an operation that changes one. */
   readonly getBodyTarget: () => PanelTarget | undefined;

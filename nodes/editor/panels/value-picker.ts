@@ -78,7 +78,7 @@ class DropDown implements OpenPanel {
   ) {
     this.textBox = options.target.textBox;
     this.initialText = this.readText();
-    this.items.attr({ id: this.id, 'aria-label': options.target.element.find('label').text().trim() });
+    this.items.attr({ id: this.id, 'aria-label': this.readLabel() });
     this.panel.append(this.items, this.status).appendTo(document.body);
     this.panel.on('mousedown', (event) => event.preventDefault());
     this.items.on('click', '[role="option"]', (event) => this.choose($(event.currentTarget as HTMLElement)));
@@ -174,9 +174,24 @@ class DropDown implements OpenPanel {
     retryButton.on('click', () => void this.showItems(true));
     this.status
       .empty()
-      .append($('<b>').text(heading(node, answer)), renderMarkup($('<div>'), answer.message), retryButton)
+      .append(
+        $('<b>').text(this.findMissingFieldText(answer) ?? heading(node, answer, 'list', this.readLabel())),
+        renderMarkup($('<div>'), answer.message),
+        retryButton,
+      )
       .addClass('gateway-list-bad');
     this.updatePosition();
+  }
+
+  /** The runtime names the field that a list depends on; the user knows its label. */
+  private findMissingFieldText({ code, message }: { code: string; message: string }): string | undefined {
+    const [, name = ''] = (code === 'BAD_INPUT' && /needs a value for ([\w-]+)/.exec(message)) || [];
+    const field = this.options.getFieldLabel(name);
+    return field && this.options.node._('list.first', { field });
+  }
+
+  private readLabel(): string {
+    return this.options.target.element.find('label span').contents().first().text().trim();
   }
 
   private showStatus(text: string): void {
