@@ -34,7 +34,7 @@ inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) =>
     expect(await editor.visible('#node-config-input-password_3')).toBe(false);
     await editor.input('node-config-input-source', 'list');
     await editor.set('#node-config-input-list', 'json', '{}');
-    expect(await editor.text('[data-error="list"]')).toMatch(/list/);
+    expect(await editor.text('[data-error="list"]')).toMatch(/array/);
     const entries = [{ name: 'a', url: 'https://a.example.com', tags: ['eu'] }];
     await editor.set('#node-config-input-list', 'json', JSON.stringify(entries));
     await editor.set('#node-config-input-defaults', 'json', '{"realm": "Other"}');

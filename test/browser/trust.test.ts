@@ -43,7 +43,7 @@ inBothEditors('trusting a certificate', (rig) => {
     await rig.editor.page.waitForSelector('.gateway-good');
     await rig.editor.page.waitForFunction(() => document.querySelector('.gateway-test-result')?.textContent?.includes('Role'));
     expect(await rig.editor.text('.gateway-test-result')).toMatch(
-      /Serial number .*clock.*Role \.Administrators: can read and write.*May read/s,
+      /Serial number .*clock.*Role \.Administrators: can read and write.*Can read/s,
     );
     const [made] = await configurations();
     expect(made).toMatchObject({ verify: true, ca: expect.stringContaining('BEGIN CERTIFICATE') as string });

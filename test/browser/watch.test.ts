@@ -10,7 +10,7 @@ inBothEditors('the dialog of a watch node', (rig) => {
     const visible = (name: string) => page.locator(`#node-input-${name}`).isVisible();
     expect(await Promise.all(['limits', 'filter', 'days'].map(visible))).toEqual([true, false, false]);
     await page.fill('#node-input-every', '0');
-    expect(await rig.editor.text('[data-error="every"]')).toMatch(/Seconds/);
+    expect(await rig.editor.text('[data-error="every"]')).toMatch(/seconds/);
     await page.fill('#node-input-every', '15');
     expect(await rig.editor.text('[data-error="every"]')).toBe('');
     await page.selectOption('#node-input-watch', 'certificate');
