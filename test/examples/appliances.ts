@@ -3,7 +3,7 @@ import { failure, fixture, inject, writes, type Outcomes } from './running';
 
 const CLICK_3 = '3. Click: fail over now';
 
-/** Certificates, cluster, policy, licences and administrators. */
+/** Certificates, cluster, policy, licenses and administrators. */
 export const appliances: Outcomes = {
   'Rotate the device certificate.json': async (running, example) => {
     const { debug, simulator } = running;
@@ -103,7 +103,7 @@ export const appliances: Outcomes = {
     server?.fault({ match: ({ path }) => path.includes('lease'), body: (text) => text.replace('"total-count":1000', '"total-count":320') });
     await inject(running, example, click);
     expect(await debug.next('Warning')).toBe(`Licences run out. Concurrent Users: 300 of 320 (94 %): ${clients}`);
-    // Elsewhere nobody leases anything, and the report is none the worse.
+    // The other appliances lease nothing; the report still works.
     if (server) Object.assign(server.state.settings, { role: 'independent' });
     await debug.next('Report');
     await inject(running, example, click);

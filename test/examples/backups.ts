@@ -6,7 +6,7 @@ import { failure, inject, type Outcomes, type Running } from './running';
 
 const NAMES = ['vpn-1', 'vpn-2', 'vpn-3'];
 
-/** The appliance of that name. */
+/** Finds the appliance by its name. */
 function named({ appliances }: Running, name: string): Simulator {
   const simulator = appliances.get(name);
   if (!simulator) throw new Error(`The demo has no appliance ${name}`);
@@ -18,7 +18,7 @@ const users = (simulator: Simulator) =>
   simulator.state.configuration.collection('authentication', 'auth-servers', 'auth-server', 'System Local', 'local', 'users', 'user').items;
 const fullname = (simulator: Simulator): string | undefined => users(simulator).get('contractor1')?.text('fullname');
 
-/** The next so many messages of one debug node. */
+/** Collects the next messages of one debug node. */
 async function several<T>({ debug }: Running, name: string, count: number): Promise<T[]> {
   const all: T[] = [];
   while (all.length < count) all.push((await debug.next(name)) as T);
@@ -28,7 +28,7 @@ async function several<T>({ debug }: Running, name: string, count: number): Prom
 /** Imports, exports and backups. */
 export const backups: Outcomes = {
   'Nightly backup of three appliances.json': async (running, example) => {
-    // Other examples make backups too.
+    // Other examples also make backups.
     const folder = join(running.folder, 'nightly');
     mkdirSync(folder);
     const night = (values?: Record<string, unknown>): Promise<void> =>
@@ -38,7 +38,7 @@ export const backups: Outcomes = {
     await night();
     for (const line of await several<string>(running, 'Backed up', 3)) expect(line).toMatch(/^vpn-[123]: vpn-[123]_\S+\.xml\.gz \(\d+ kB\)$/);
     for (const name of NAMES) expect(readdirSync(folder).filter((file) => file.startsWith(name))).toHaveLength(2);
-    // A first backup is no change.
+    // The first backup does not count as a change.
     nothingElse();
 
     users(named(running, 'vpn-2')).get('contractor1')?.values.set('fullname', 'Changed');
@@ -102,7 +102,7 @@ export const backups: Outcomes = {
     await inject(running, example, click, { value: 'a & b <c>' });
     expect(await debug.next('Imported')).toBe('ntp-server was pool.ntp.org, and is a & b <c> now.');
     expect(dateAndTime(simulator).text('ntp-server')).toBe('a & b <c>');
-    // Everything else is as it was, secrets too.
+    // Everything else is unchanged, also secrets.
     expect(users(simulator).get('contractor1')?.text('password-cleartext')).toBe(password);
     await inject(running, example, click);
     await debug.next('Imported');

@@ -11,13 +11,13 @@ import { recipes, type Recipe } from './cookbook/recipes';
 import { inject, type Running } from './running';
 import { eventually } from '../helpers/eventually';
 
-// `UPDATE=1 npx vitest run test/examples/cookbook.test.ts` puts the messages of this run into the pages.
+// `UPDATE=1 npx vitest run test/examples/cookbook.test.ts` writes the messages of this run into the pages.
 const UPDATE = Boolean(process.env.UPDATE);
 const DASHBOARD = 'dashboard';
 const folder = join(root, 'docs', 'cookbook');
 const slugs = readdirSync(folder).flatMap((name) => (name.endsWith('.md') && name !== 'README.md' ? [name.replace('.md', '')] : []));
 
-/** Debug nodes for what goes into a node and what leaves it. */
+/** Debug nodes before and after a node. */
 function withTaps(flows: FlowNode[], of: Record<string, Recipe>): FlowNode[] {
   const all = structuredClone(flows);
   for (const [slug, { flow, node: name }] of Object.entries(of)) {
@@ -40,7 +40,7 @@ function withTaps(flows: FlowNode[], of: Record<string, Recipe>): FlowNode[] {
     for (const source of all)
       for (const port of (source.wires ?? []) as string[][]) if (port.includes(node.id)) port.push(`before-${slug}`);
     const [first] = node.wires as string[][];
-    // Where a plan leaves first, that is what comes out.
+    // With approval, the plan leaves first.
     for (const port of node.approval ? [(node.wires as string[][]).at(-1)] : [first]) port?.push(`after-${slug}`);
     all.push(tap('before'), tap('after'));
   }

@@ -3,7 +3,7 @@ import { inject, writes, type Outcomes } from './running';
 
 const ROLES = ['users', 'user-roles', 'user-role'] as const;
 
-/** What shall be, and what is put back. */
+/** Desired state and reverts. */
 export const desired: Outcomes = {
   'Keep a desired state.json': async (running, example) => {
     const { debug, simulator } = running;

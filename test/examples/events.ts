@@ -15,7 +15,7 @@ export const events: Outcomes = {
       sessions.add({ 'active-user-name': 'traveller', 'source-ip': address }),
     );
     await inject(running, example, CLICK);
-    // Of those from our networks nothing is shown; others may have signed in since the examples began.
+    // Sessions from our networks are not shown; others may have started since the examples began.
     let shown: { message: string };
     do shown = (await debug.next('From elsewhere')) as { message: string };
     while (!shown.message.startsWith('traveller'));
@@ -31,7 +31,7 @@ export const events: Outcomes = {
     const { description = '' } = Object.fromEntries(role?.values ?? []) as { description?: string };
     role?.values.set('description', 'changed by somebody');
     await inject(running, example, CLICK);
-    // What other examples have changed since the start was told before.
+    // Changes by other examples were reported before.
     let shown: { payload: string };
     do shown = (await debug.next('Mail of the change', 20_000)) as { payload: string };
     while (!shown.payload.includes('by somebody'));
@@ -82,7 +82,7 @@ export const events: Outcomes = {
   },
 };
 
-/** Another certificate, of the same authority, for 20 days: first that it is another one is told, and then that it ends. */
+/** Serves a new certificate of the same authority for 20 days; two events follow: renewed, then expires. */
 async function renewed(running: Running, example: string): Promise<{ after: string }> {
   const { simulator, debug } = running;
   let handshakes = 0;
@@ -94,7 +94,7 @@ async function renewed(running: Running, example: string): Promise<{ after: stri
   return (await debug.next('Renewed')) as { after: string };
 }
 
-/** The first look of a watch tells nothing: until it is over, whatever happens is where it begins. */
+/** Waits for the first check of a watch, which sends no events. */
 async function look({ simulator, ...running }: Running, example: string, match: (request: { path: string }) => boolean, times = 1): Promise<void> {
   const asked = () => simulator.requests.filter((request) => match(request) && request.status === 200).length;
   const before = asked();

@@ -7,20 +7,20 @@ import { USER } from '../../scripts/demo/people.mjs';
 import type { Running } from './running';
 import { eventually } from '../helpers/eventually';
 
-// Who tries the demo presses one button after the other: each shows something, and none fails.
+// A person who tries the demo presses every button: each must show something, and none may fail.
 
-/** In the order of reading. */
+/** In reading order. */
 const buttonsOf = (nodes: FlowNode[]): FlowNode[] =>
   nodes.filter(({ type }) => type === 'inject').sort((a, b) => Number(a.y) - Number(b.y) || Number(a.x) - Number(b.x));
 
-/** The dashboard has no buttons here, but a page of its own. */
+/** The dashboard has no buttons, but a separate page. */
 const names = exampleNames().filter((name) => !needsDashboard(name));
 const tabs: [string, FlowNode[]][] = [
   ['Start here', startHere()],
   ...names.map((name): [string, FlowNode[]] => [name.replace('.json', ''), readExample(name)]),
 ];
 
-/** A catch node for each tab that says so by a name that no debug node of an example has. */
+/** Adds a Catch node with a unique name to each tab. */
 function watchers(): object[] {
   return tabs.flatMap(([name, nodes], index) => {
     const z = nodes.find(({ type }) => type === 'tab')?.id;
@@ -78,7 +78,7 @@ describe('every button of the demo', () => {
   it.each(tabs)('%s', async (name, nodes) => {
     const { debug, nodeRed } = running;
     const own = new Set(nodes.map(({ id }) => id));
-    // What waits for a person, or is turned down by one, is no fault.
+    // Waiting for approval and rejection are not failures.
     const wanted = name === 'Log in with a code' ? 'SECOND_FACTOR_REQUIRED' : 'DECLINED';
     const failed = () => debug.shown.filter((one) => one.name === `FAILED: ${name}` && !one.raw.includes(`"code":"${wanted}"`));
     for (const button of buttonsOf(nodes)) {

@@ -23,7 +23,7 @@ import { snapshots } from './snapshots';
 import { desired } from './desired';
 import { authority, BUNDLE_PASSWORD, inject, type Outcomes, type Running } from './running';
 
-/** What each example has to do. A new example needs an entry in one of these. */
+/** The check of each example. A new example needs an entry in one of these. */
 const outcomes: Outcomes = {
   ...first,
   ...approval,
@@ -38,7 +38,7 @@ const outcomes: Outcomes = {
   ...fleet,
 };
 
-/** What looks by itself at what others count has a Node-RED of its own: see browser/dashboard.test.ts. */
+/** The dashboard polls by itself, so browser/dashboard.test.ts tests it in a separate Node-RED. */
 const together = exampleNames().filter((name) => !needsDashboard(name));
 
 const wanted = ['gateway-appliance', 'gateway-inventory', 'gateway-watch', ...areas.map((area) => `gateway-${area.name}`)];
@@ -47,7 +47,7 @@ describe.each(exampleNames())('%s', (example) => {
   const nodes = readExample(example);
 
   it('uses only nodes of Node-RED and of this package', () => {
-    // One has a page, from the palette; it is tried in a browser.
+    // The dashboard example uses nodes from the palette; a browser test covers it.
     const page = needsDashboard(example) ? ['trigger', 'link in', 'link out'] : [];
     const core =
       'tab,comment,junction,tls-config,inject,debug,catch,complete,exec,function,switch,change,rbe,delay,template,split,file in,yaml,http in,http response';
@@ -95,17 +95,17 @@ function referencesOf(node: FlowNode): string[] {
   return [...single, ...((node.wires ?? []) as string[][]).flat()];
 }
 
-/** Whoever imports two examples gets these once. */
+/** Nodes that two imported examples share. */
 const SHARED = ['gateway-appliance', 'gateway-inventory', 'tls-config'];
 
 it('share identical appliance and certificate nodes, except the example that waits for a code', () => {
   const shared = exampleNames().map((example) => readExample(example).filter((node) => SHARED.includes(node.type)));
   expect(shared.filter((nodes) => nodes.some(waitsForCode))).toHaveLength(1);
-  // But for what only a licence server knows.
+  // Except the license server.
   const first = (nodes: FlowNode[]): boolean =>
     nodes.some(({ name }) => /^vpn-1( with a journal)?$/.test(String(name)) || name === 'licence-1' || name === 'All appliances');
   for (const nodes of shared) expect(first(nodes) || nodes.some(waitsForCode)).toBe(true);
-  // Who imports two examples gets every appliance once.
+  // Two imported examples share each appliance node.
   const all = shared.flat();
   for (const node of all) expect(node).toEqual(all.find(({ id }) => id === node.id));
   expect(new Set(all.map(({ name }) => name)).size).toBe(new Set(all.map(({ id }) => id)).size);
@@ -141,7 +141,7 @@ it('place every node except configuration nodes on the canvas', () => {
 describe('side by side in a real Node-RED', () => {
   let running: Running | undefined;
   beforeAll(async () => {
-    // What the health flow says at its start has to be seen too.
+    // The health flow sends its first message at the start.
     const demo = await startDemo({
       names: together,
       simulator: { tls: authority },
@@ -172,7 +172,7 @@ describe('in the demo with its default settings', () => {
     await running?.end();
   });
 
-  /** What the buttons show when one after the other is pressed; some need their appliance to be as it was. */
+  /** The output of each button, pressed in this order. */
   const shows: [example: string, button: string, debug: string, shown: unknown][] = [
     [
       'Upload a certificate with its key',
@@ -211,7 +211,7 @@ describe('in the demo with its default settings', () => {
   it.each(shows)('%s: "%s" shows "%s"', async (example, button, name, shown) => {
     const { debug } = running as Running;
     if (name === 'Alert') expect(await debug.next('Fine again')).toMatchObject({ load: 7 });
-    // Where a watch begins it tells nothing yet.
+    // The first check of a watch sends nothing.
     if (name === 'From elsewhere') await inject(running as Running, `${example}.json`, button);
     await inject(running as Running, `${example}.json`, button);
     expect(await debug.next(name, 20_000)).toEqual(shown);

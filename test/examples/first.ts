@@ -12,7 +12,7 @@ export const first: Outcomes = {
     const before = state.sessions.ids();
     const end = (user: unknown, token = TOKEN) => post(nodeRed.url, token, user);
 
-    // Other flows, such as that of the health, ask for other things at any moment.
+    // Other flows, such as the health flow, send requests at any time.
     const asked = () => requests.filter(({ path }) => path.includes('/active-users?name=')).length;
     const sofar = asked();
     for (const token of ['', 'wrong', `${TOKEN} `.repeat(2)]) expect(await end(USER, token)).toMatchObject({ status: 401 });
@@ -51,7 +51,7 @@ export const first: Outcomes = {
     let rows: string[] = [];
     while (rows.length < expected.length) {
       const text = (await running.debug.next('Table')) as string;
-      // The sidebar cuts longer ones.
+      // The sidebar truncates longer messages.
       expect(text.length).toBeLessThan(1000);
       const [title, , header, ...lines] = text.split('\n');
       expect(title).toBe(`Employees, part ${rows.length / 20 + 1} of ${Math.ceil(expected.length / 20)}`);
@@ -80,7 +80,7 @@ export const first: Outcomes = {
       const before = asked();
       if (fault) simulator.fault({ ...fault, match: ({ path }) => path.includes('healthcheck') });
       await inject(running, example, 'Every minute');
-      // One after the other, as minutes are.
+      // One after the other.
       await eventually(() => expect(asked()).toBe(before + 1));
     };
     const load = (value: number) => ({
@@ -100,7 +100,7 @@ export const first: Outcomes = {
     expect(await debug.next('Alert')).toMatchObject({ state: 'down' });
     await tick();
     expect(await debug.next('Fine again')).toMatchObject({ state: 'normal' });
-    // Nothing was said twice: neither the second normal one nor the second high one.
+    // Neither the second normal value nor the second high value is reported again.
     expect(debug.shown.filter(({ name }) => name === 'Alert' || name === 'Fine again')).toEqual([]);
   },
 };

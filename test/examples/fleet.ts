@@ -31,7 +31,7 @@ export const fleet: Outcomes = {
     await inject(running, example, 'Every night at 2');
     expect(await debug.next('Mail')).toMatchObject({ topic: 'Backup of the fleet', text: expect.stringMatching(/3 of 3 appliances\.$/) as string });
     expect(files()).toHaveLength(before + 3);
-    // The first one: what it fails by keeps nobody else's from being made.
+    // A failure of the first appliance does not stop the others.
     all(running)[0]?.fault({ match: ({ path }) => path.includes('export'), status: 404, body: '{}' });
     await inject(running, example, 'Every night at 2');
     const { topic, text } = (await debug.next('Mail')) as { topic: string; text: string };

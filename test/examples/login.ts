@@ -17,7 +17,7 @@ export const login: Outcomes = {
     await inject(running, example, tick);
     expect(await debug.next('Somebody has to log in')).toContain('Open /gateway-login.');
     expect((await form()).text).toContain('Ask for a code');
-    // Neither a flow that runs nor somebody who looks has a code sent.
+    // Neither a running flow nor an open page causes a login.
     expect(second?.requests).toEqual([]);
 
     const asked = await form({});
@@ -28,7 +28,7 @@ export const login: Outcomes = {
     expect(await debug.next('Somebody has to log in')).toContain('waits for a code');
     const done = await form({ resumeId: asked.id, code: CODE });
     expect([done.status, done.text]).toEqual([200, expect.stringContaining('Logged in')]);
-    // What waited goes on by itself, and once.
+    // The waiting message continues by itself, once.
     expect(await debug.next('System')).toMatchObject({ 'system-information': { 'host-name': 'gateway-2' } });
     await inject(running, example, tick);
     await debug.next('System');

@@ -5,7 +5,7 @@ import { inject, type Outcomes } from './running';
 
 const USER = 'somebody.else';
 
-/** Keeping people out, and what Prometheus reads. */
+/** Containment and metrics. */
 export const response: Outcomes = {
   'Contain from a SIEM webhook, release by approval.json': async (running, example) => {
     const { nodeRed, simulator, debug } = running;
@@ -49,7 +49,7 @@ export const response: Outcomes = {
     const { nodeRed, debug, simulator } = running;
     const answer = await fetch(`${nodeRed.url}/gateway-metrics`);
     expect(answer.status).toBe(200);
-    // In whatever order the parameters come.
+    // The parameters can be in any order.
     expect(answer.headers.get('content-type')?.split('; ').sort()).toEqual([
       'application/openmetrics-text',
       'charset=utf-8',

@@ -5,16 +5,16 @@ import { readExample } from '../../scripts/demo/examples.mjs';
 import { selfSigned } from '../../src/simulator';
 import type { Demo } from '../../scripts/demo/start.mjs';
 
-/** All examples side by side in a real Node-RED, their appliances, and what the debug sidebar is shown. */
+/** All examples side by side in a real Node-RED, with their appliances and the messages of the debug sidebar. */
 export type Running = Demo & { debug: Awaited<ReturnType<typeof watchDebug>> };
 
-/** What an example has to do, by its file. */
+/** The check of each example, by file name. */
 export type Outcomes = Record<string, (running: Running, example: string) => Promise<void>>;
 
-/** What the appliances show, and what is trusted; it can vouch for others. */
+/** The trusted certificate of the appliances; it can sign others. */
 export const authority = selfSigned();
 
-/** Of the bundle in test/fixtures. */
+/** Password of the bundle in test/fixtures. */
 export const BUNDLE_PASSWORD = 'Grün & "blau"';
 export const fixture = (name: string): string => join(__dirname, '..', 'fixtures', name);
 
@@ -22,7 +22,7 @@ export const fixture = (name: string): string => join(__dirname, '..', 'fixtures
 export async function inject({ nodeRed }: Demo, example: string, name: string, values: Record<string, unknown> = {}): Promise<void> {
   const node = readExample(example).find((one) => one.type === 'inject' && one.name === name);
   const props = (node?.props ?? []) as { p: string; v: string; vt: string }[];
-  // As it stands in the flow, where nothing is to be another.
+  // Without changes, the button sends what the flow defines.
   const own = Object.keys(values).length === 0 ? [] : props.map((prop) => (prop.p in values ? { p: prop.p, ...typed(values[prop.p]) } : prop));
   const response = await fetch(`${nodeRed.url}/inject/${node?.id}`, {
     method: 'POST',
@@ -35,13 +35,13 @@ function typed(value: unknown): { v: string; vt: string } {
   return typeof value === 'string' ? { v: value, vt: 'str' } : { v: JSON.stringify(value), vt: 'json' };
 }
 
-/** The sentence of the next error that an example shows. */
+/** The message of the next error that an example shows. */
 export async function failure({ debug }: Running): Promise<string> {
   const { message } = (await debug.next('Why it failed')) as { message: string };
   return message;
 }
 
-/** Requests that reached the appliance, as lines, but for reads and logins. */
+/** Requests that reached the appliance, as lines, without reads and logins. */
 export function writes({ simulator }: Running): string[] {
   const made = simulator.requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/realm_auth'));
   return made.map(({ method, path }) => `${method} ${path}`);

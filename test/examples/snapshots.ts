@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { getClockValues, runGit, getUserRoles } from '../helpers/snapshot';
 import { failure, inject, type Outcomes } from './running';
 
-/** What the configuration is, was and should be. */
+/** Snapshots, comparisons and reverts. */
 export const snapshots: Outcomes = {
   'Nightly snapshot kept in Git.json': async (running, example) => {
     const { debug, simulator } = running;
@@ -48,7 +48,7 @@ export const snapshots: Outcomes = {
       await inject(running, example, 'Every hour', { accepted });
       await debug.next('Compared');
     };
-    // After the second one, a mail of the first would be there.
+    // If the first had sent a mail, it would have arrived by now.
     const quiet = async (): Promise<void> => {
       await hour();
       await hour();
@@ -93,7 +93,7 @@ export const snapshots: Outcomes = {
     await click('what has changed?');
     expect(await debug.next('What differs')).toContain('"Europe/Madrid"');
     await click('put it back');
-    // What lies below a role is compared with it.
+    // The parts of a role are compared with it.
     expect(await debug.next('Put back')).toMatch(/^(\d+) of \1 resources restored, 0 still different\.$/);
     expect(getClockValues(simulator).get('time-zone')).toBe(zone);
     expect(role?.get('description')).toBe(words);

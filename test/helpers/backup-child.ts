@@ -1,7 +1,7 @@
 import { Gateway } from '../../src/gateway';
 import type { Settings } from '../../src/model/settings';
 
-// Runs one operation in a process of its own, once or several times at once, so that it can be killed in the middle. `now` stops its clock.
+// Runs one operation in a separate process, once or several times in parallel, so that a test can kill it. `now` stops its clock.
 interface Task {
   readonly settings: Settings;
   readonly operation: string;

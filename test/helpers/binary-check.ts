@@ -1,7 +1,7 @@
 import { createContentCheck } from '../../src/transfer/content-check';
 import { MalformedContentError } from '../../src/transfer/malformed-content-error';
 
-/** What is said of a binary configuration that comes in pieces of so many bytes, or what it was taken for. */
+/** The verdict on a binary configuration that arrives in pieces of the given size. */
 export function checkBinary(text: string | Buffer, pieces = 1 << 20, zipOnly = false): string {
   const bytes = Buffer.from(text);
   const check = createContentCheck('binary', { zipOnly });

@@ -8,7 +8,7 @@ import type { IdentityPin } from '../../src/run/identity-pin';
 import { ReadCache } from '../../src/run/read-cache';
 import { settingsFor } from './simulated-appliance';
 
-/** A run of some operation, as the operation sees it. */
+/** The context of a run, as an operation sees it. */
 export function createRunContext(
   target: { url: string },
   options: Partial<RunContextOptions> = {},

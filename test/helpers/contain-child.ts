@@ -1,7 +1,7 @@
 import { Gateway } from '../../src/gateway';
 import type { Settings } from '../../src/model/settings';
 
-// Keeps people out in a process of its own, so that it can be killed in the middle; contains somebody first, where it is told whom.
+// Enforces containments in a separate process, so that a test can kill it; can contain a user first.
 interface Task {
   readonly settings: Settings;
   readonly folder: string;
@@ -12,6 +12,6 @@ const [, , argument = ''] = process.argv;
 const { settings, folder, contain } = JSON.parse(argument) as Task;
 const gateway = new Gateway(settings);
 gateway.enforceContainments({ every: 0.05, folder, onEvent: (event) => console.log(JSON.stringify(event)) });
-// What waits for the appliance has to be kept alive: a look alone does not.
+// A pending check alone does not keep the process alive.
 setInterval(() => undefined, 1000);
 if (contain) void gateway.run('contain.contain', { ...contain, folder }).catch((error: unknown) => console.error(String(error)));

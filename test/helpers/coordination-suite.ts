@@ -3,11 +3,11 @@ import { LightAbortController } from '../../src/model/abort';
 import { coordinationKey, type Coordination, type CoordinationValue } from '../../src/model/coordination';
 import { expectFailure } from './simulated-appliance';
 
-/** What is tested: two that share what they know, as two processes would; the same one twice where there is only one. */
+/** The pair under test: two instances that share state like two processes, or one instance twice. */
 export interface CoordinationPair {
   readonly one: Coordination;
   readonly other: Coordination;
-  /** Lets so much of the implementation's time pass, really or by its clock. */
+  /** Advances the time of the implementation. */
   readonly pass: (ms: number) => Promise<void>;
 }
 
@@ -24,10 +24,10 @@ function gate(): Gate {
 
 const number = (value: CoordinationValue | undefined): number => (typeof value === 'number' ? value : 0);
 let keys = 0;
-/** A key of its own for each test, so that an implementation need not be emptied in between. */
+/** A unique key for each test, so that no state needs to be cleared between tests. */
 const freshKey = (): string => coordinationKey('suite', String(process.pid), String(Date.now()), String(keys++));
 
-/** What every implementation of `Coordination` has to do; `make` is called for each test. */
+/** The tests that every implementation of `Coordination` must pass; `make` is called for each test. */
 export function coordinationSuite(name: string, make: () => Promise<CoordinationPair> | CoordinationPair): void {
   describe(`${name}: exclusive`, () => {
     it('runs one task at a time, in the order of arrival', async () => {

@@ -2,7 +2,7 @@ import { vi } from 'vitest';
 
 const MAX_WAIT_MS = 60_000;
 
-/** Waits until what is checked does not throw any more: a minute, which no machine is too busy for. */
+/** Repeats a check until it passes, for at most a minute. */
 export function eventually<T>(check: () => T | Promise<T>, interval = 25): Promise<T> {
   return vi.waitFor(check, { timeout: MAX_WAIT_MS, interval });
 }

@@ -8,7 +8,7 @@ export interface MessageError {
   cause: Envelope;
 }
 
-/** The message of a success, after checking that it was the only thing that happened. */
+/** Returns the message of a success and checks that nothing else happened. */
 export function expectSuccess({ out, failed, caught, completed }: MessageOutcome): Message & { envelope: Envelope } {
   expect({ out: out.length, failed: failed.length, caught: caught.map(({ error }) => error), completed }).toEqual({
     out: 1,
@@ -19,7 +19,7 @@ export function expectSuccess({ out, failed, caught, completed }: MessageOutcome
   return out[0] as Message & { envelope: Envelope };
 }
 
-/** How often each way was taken; what is not named, never. */
+/** How often each output was used; default: never. */
 function expectCounts(
   { out, failed, caught, completed }: MessageOutcome,
   wanted: Partial<Record<'out' | 'failed' | 'caught' | 'completed', number>>,
@@ -28,13 +28,13 @@ function expectCounts(
   expect(counts).toEqual({ out: 0, failed: 0, caught: 0, completed: 0, ...wanted });
 }
 
-/** What a Catch node got, after checking that it was the only thing that happened. */
+/** Returns the message of the Catch node and checks that nothing else happened. */
 export function expectCaught(outcome: MessageOutcome): Message & { error: MessageError; envelope: Envelope } {
   expectCounts(outcome, { caught: 1 });
   return outcome.caught[0] as Message & { error: MessageError; envelope: Envelope };
 }
 
-/** What the second output sent, after checking that it was the only thing that happened. */
+/** Returns the message of the second output and checks that nothing else happened. */
 export function expectSecondOutput(outcome: MessageOutcome): Message & { error: MessageError; envelope: Envelope } {
   expectCounts(outcome, { failed: 1, completed: 1 });
   return outcome.failed[0] as Message & { error: MessageError; envelope: Envelope };

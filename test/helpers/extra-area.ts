@@ -44,7 +44,7 @@ const extra = defineArea({
   },
 });
 
-/** Adds an area that nobody knows but the registry, with a secret field: its node has to appear by itself. Undo it with what comes back. */
+/** Adds an area that nobody knows but the registry, with a secret field: its node must appear by itself. The returned function removes it. */
 export function addExtraArea(): () => void {
   const registry = areas as Area[];
   const named = operations as Map<string, Operation>;

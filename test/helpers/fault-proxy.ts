@@ -6,20 +6,20 @@ import type { TLSSocket } from 'node:tls';
 import { simulatorCertificate, LOGIN_PATH } from './simulated-appliance';
 import { issueCertificate, selfSigned } from '../../src/simulator';
 
-/** One request on its way through. */
+/** One request that passes through. */
 export interface ProxiedRequest {
-  /** Whose it is: the first segment of its path. */
+  /** The owner: the first segment of the path. */
   readonly owner: string;
   readonly method: string;
   /** Without the owner. */
   readonly path: string;
   readonly body: Buffer;
   readonly isLogin: boolean;
-  /** How many requests of this owner came before, logins aside. */
+  /** How many requests of this owner came before, without logins. */
   readonly index: number;
   readonly socket: Socket;
   readonly response: ServerResponse;
-  /** Passes it on to the appliance, and gives what that answers. */
+  /** Forwards it to the appliance and returns the answer. */
   forward(): Promise<ProxiedAnswer>;
 }
 
@@ -29,7 +29,7 @@ export interface ProxiedAnswer {
   readonly body: Buffer;
 }
 
-/** Does what is wrong; gives the answer that goes back, or nothing where it has done so itself. */
+/** Applies the fault; returns the answer to send, or nothing if it has already answered. */
 export type Fault = (passing: ProxiedRequest) => Promise<ProxiedAnswer | undefined> | ProxiedAnswer | undefined;
 
 /** What is handed to whom. */
@@ -43,11 +43,11 @@ interface ProxiedAppliance {
  * by the first segment of the path, so that many can meet the same fault at once.
  */
 export class FaultProxy {
-  /** Done to every request of which it wants something; undefined lets it pass. */
+  /** The fault for each request; undefined forwards the request. */
   fault: ((passing: ProxiedRequest) => Fault | undefined) | undefined;
-  /** Connections are cut as soon as they are there. */
+  /** Cuts new connections at once. */
   cutsConnections = false;
-  /** Requests that belong to nobody: there should be none. */
+  /** Requests without an owner; there must be none. */
   readonly unroutedRequests: string[] = [];
   readonly sockets = new Set<Socket>();
   readonly #behind = new Map<string, ProxiedAppliance>();
@@ -68,14 +68,14 @@ export class FaultProxy {
     await this.listen();
   }
 
-  /** Again at the same place. */
+  /** Listens at the same address again. */
   async listen(): Promise<void> {
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
     this.#port = (this.#server.address() as AddressInfo).port;
   }
 
-  /** Nobody answers there any more. */
+  /** Stops listening. */
   async stop(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -83,7 +83,7 @@ export class FaultProxy {
     await closed;
   }
 
-  /** All connections that are open. */
+  /** All open connections. */
   cutConnections(): void {
     for (const socket of this.sockets) socket.destroy();
   }
@@ -99,13 +99,13 @@ export class FaultProxy {
     this.cutConnections();
   }
 
-  /** The address for somebody whose appliance is at `url`. */
+  /** The address of the proxy for an appliance at `url`. */
   addRoute(owner: string, url: string): string {
     this.#behind.set(owner, { url, count: 0 });
     return `https://127.0.0.1:${this.#port}/${owner}`;
   }
 
-  /** As before the first request. */
+  /** Resets all counts. */
   reset(): void {
     this.fault = undefined;
     this.cutsConnections = false;

@@ -6,7 +6,7 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
 import { selfSigned } from '../../src/simulator';
 
-/** What a proxy does with who asks it for a tunnel. */
+/** What the proxy does with a CONNECT request. */
 export type ProxyBehavior = (client: Socket, target: string, proxy: HostileProxy) => void | Promise<void>;
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n';
@@ -16,7 +16,7 @@ const refuse =
     void client.resume().end(`HTTP/1.1 ${status}\r\n${more}\r\n`);
 const foreign = selfSigned(['127.0.0.1']);
 
-/** An honest one; `after` so many bytes of the client it is over. */
+/** An honest tunnel that ends `after` this many bytes of the client. */
 const tunnel =
   (after = Infinity): ProxyBehavior =>
   (client, target) => {
@@ -41,7 +41,7 @@ const deaf =
     return conduct(client, ...rest);
   };
 
-/** By what it is called in a test. */
+/** Its name in a test title. */
 export const PROXY_BEHAVIORS = {
   'asks for another password': refuse('407 Proxy Authentication Required', 'proxy-authenticate: Basic realm="x"\r\n'),
   'forbids it': refuse('403 Forbidden'),
@@ -82,12 +82,12 @@ export const PROXY_BEHAVIORS = {
 
 export const HONEST_PROXY_BEHAVIOR: ProxyBehavior = tunnel();
 
-/** An HTTP proxy that does to each who asks for a tunnel what a test wants. */
+/** An HTTP proxy that treats each CONNECT request as a test wants. */
 export class HostileProxy {
   behavior: ProxyBehavior = HONEST_PROXY_BEHAVIOR;
-  /** What nodes have told who was not the appliance. */
+  /** Bytes that nodes sent to a server that is not the appliance. */
   capturedTraffic = '';
-  /** Tunnels that were asked for. */
+  /** Requested tunnels. */
   tunnelCount = 0;
   readonly sockets = new Set<Socket>();
   readonly #server: Server = createServer((request, response) => {

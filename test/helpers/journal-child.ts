@@ -15,7 +15,7 @@ const gateway = new Gateway(settings);
 const steps = createMixedWrites(count).values();
 
 async function work(): Promise<void> {
-  // Where several are under way at once, one may come before what it needs.
+  // With parallel writes, one can arrive before the write it needs.
   for (const [operation, input] of steps)
     await (gateway.run as (name: string, input: object) => Promise<unknown>)(operation, input).catch(() => undefined);
 }

@@ -18,7 +18,7 @@ export interface JournalFixture {
   readonly journal: string;
 }
 
-/** An appliance with a journal. */
+/** A gateway with a journal. */
 export async function startWithJournal(options: SimulatorOptions = {}, more: Partial<Settings> = {}): Promise<JournalFixture> {
   const journal = more.journal ?? createTemporaryFolder();
   return { ...(await startSimulatorWithGateway(options, { name: 'vpn-1', ...more, journal })), journal };
@@ -32,12 +32,12 @@ export async function checkJournal(gateway: AnyGateway): Promise<JournalVerifica
   return (await gateway.run('journal.verify')).data as JournalVerification;
 }
 
-/** Names of the files, and what stands in them. */
+/** Names and contents of the files. */
 export function listJournalFiles(journal: string): string[] {
   return readdirSync(journal).filter((name) => name.endsWith('.jsonl'));
 }
 
-/** With `torn`, what a killed process has left half of is passed over. */
+/** With `torn`, an incomplete last line of a killed process is skipped. */
 export function readAllJournalLines(journal: string, allowTornLine = false): JournalLine[] {
   return listJournalFiles(journal).flatMap((name) => {
     const lines = readFileSync(join(journal, name), 'utf8').split('\n');
@@ -47,7 +47,7 @@ export function readAllJournalLines(journal: string, allowTornLine = false): Jou
   });
 }
 
-/** All of the configuration but its secrets, in the order of names. */
+/** The configuration without secrets, sorted by name. */
 export function serializeConfiguration({ state }: Simulator): string {
   const shown = (child: unknown): unknown => {
     if (child instanceof Resource) {
@@ -76,7 +76,7 @@ export async function withPatchedFileHandles(
   const handles = Object.getPrototypeOf(probe) as Record<string, Method>;
   const own = Object.fromEntries(Object.keys(methods).map((name) => [name, handles[name] as Method]));
   const restore = (): void => void Object.assign(handles, own);
-  // Also of a test that hangs: those after it have files that work.
+  // Also after a test that hangs, so that later tests have working files.
   onTestFinished(restore);
   for (const [name, method] of Object.entries(methods))
     handles[name] = function (this: unknown, ...values: readonly unknown[]) {

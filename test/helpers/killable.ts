@@ -44,13 +44,13 @@ export class KillableNodeRed {
     });
   }
 
-  /** As `kill -9` does. */
+  /** Sends SIGKILL. */
   async kill(): Promise<void> {
     this.#running?.child.kill('SIGKILL');
     await this.#running?.exited;
   }
 
-  /** What an `http in` of that path leads to. Rejects when it is killed meanwhile. */
+  /** Calls the `http in` of this path. Rejects if Node-RED is killed meanwhile. */
   post(path: string, body: unknown = {}): Promise<unknown> {
     return postToFlow(this.#running, path, body);
   }

@@ -3,7 +3,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { resetProcessState } from './reset-process-state';
 
-/** Starts a server on a free loopback port and gives the port; it ends with the test, and so do these sockets. */
+/** Starts a server on a free loopback port and returns the port; server and sockets end with the test. */
 export async function listen(server: Server, sockets: Iterable<Socket> = []): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,7 +4,7 @@ import type { NodeRed } from '../../scripts/demo/node-red.mjs';
 export const createLogToFileSettings = (file: string): string => `const { appendFileSync } = require('node:fs');
 module.exports.functionGlobalContext = { tell: (line) => appendFileSync(${JSON.stringify(file)}, JSON.stringify(line) + '\\n') };`;
 
-/** What an `http in` of that path leads to. Rejects when its Node-RED is killed meanwhile. */
+/** Calls the `http in` of this path. Rejects if Node-RED is killed meanwhile. */
 export async function postToFlow(nodeRed: NodeRed | undefined, path: string, body: unknown): Promise<unknown> {
   const response = await fetch(`${nodeRed?.url}${path}`, {
     method: 'POST',

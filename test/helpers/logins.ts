@@ -13,7 +13,7 @@ export interface LoginStep {
   body: unknown;
 }
 
-/** Every step of a login that reached the appliance. */
+/** Every login step that reached the appliance. */
 export function listLoginSteps(simulator: Simulator): LoginStep[] {
   return simulator.requests
     .filter(({ path }) => path.endsWith(LOGIN_PATH) || path.endsWith(LEGACY_LOGIN_PATH))

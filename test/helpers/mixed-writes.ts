@@ -5,7 +5,7 @@ const ROLES = ['users', 'user-roles', 'user-role'];
 const SERVERS = ['authentication', 'auth-servers', 'auth-server'];
 const LOCAL = 'System Local';
 
-/** So many writes of every kind, each of which an appliance takes: `round` after round the same, on other things. */
+/** Valid writes of every kind; each `round` writes the same to other resources. */
 export function createMixedWrites(count: number): WriteStep[] {
   const steps: WriteStep[] = [];
   for (let round = 0; steps.length < count; round++) steps.push(...ofRound(round));

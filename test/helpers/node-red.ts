@@ -15,7 +15,7 @@ export type Runtime = 'node-red' | 'node-red-v5';
 export type Message = NodeMessage & Record<string, unknown>;
 export type NodeDefinition = Record<string, unknown>;
 
-/** Everything that became of one input message. Exactly one of `out`, `failed` and `caught` is filled when all is well. */
+/** The outcome of one input message. Exactly one of `out`, `failed` and `caught` must be filled. */
 export interface MessageOutcome {
   out: Message[];
   failed: Message[];
@@ -39,7 +39,7 @@ interface Insides {
   readonly _redNodes: { setFlows(flow: NodeDefinition[], credentials: object, type: string): Promise<unknown> };
 }
 
-/** What has no place on a tab counts as a configuration node. */
+/** A node without a position is a configuration node. */
 const place = { z: 'f1', x: 1, y: 1 };
 const LISTENERS = ['out', 'failed', 'caught', 'completed'] as const;
 
@@ -69,7 +69,7 @@ export class NodeRedHarness {
     await this.sim.close();
   }
 
-  /** Between two tests: a fresh Node-RED and an appliance without faults that has locked nobody out. */
+  /** Between two tests: a fresh Node-RED, and an appliance without faults and lock-outs. */
   async reset(): Promise<void> {
     await helper.unload();
     processCoordination.clear();
@@ -90,7 +90,7 @@ export class NodeRedHarness {
   /** A deploy on top of the running one; comes back when the new flow has started. */
   async redeploy(deployment: Deployment, type: 'full' | 'flows' | 'nodes' = 'full'): Promise<void> {
     const { _events, _redNodes } = helper as unknown as Insides;
-    // The helper's own way gives up after 0.3 s, which a busy machine takes.
+    // The helper gives up after 0.3 s, which is too short on a busy machine.
     const started = once(_events, 'flows:started');
     await _redNodes.setFlows(this.flow(deployment), this.#credentials(deployment), type);
     await started;
@@ -139,12 +139,12 @@ export class NodeRedHarness {
     return { out: of('out'), failed: of('failed'), caught: of('caught'), completed: of('completed').length };
   }
 
-  /** Everything that came there, of whatever message. */
+  /** All messages that arrived there. */
   all(name: (typeof LISTENERS)[number]): readonly Message[] {
     return this.#seen[name];
   }
 
-  /** Waits until something that messages change is so. */
+  /** Waits until a condition holds. */
   async until(so: () => boolean): Promise<void> {
     const late = performance.now() + 60_000;
     while (!so()) {
@@ -168,7 +168,7 @@ export class NodeRedHarness {
       .flatMap(({ thisValue, args }) => ((thisValue as Node).id === id ? [args[0] as { text?: string }] : []));
   }
 
-  /** Everything that left our nodes, as text: messages, errors, statuses and the log. */
+  /** All output of our nodes as text: messages, errors, statuses and the log. */
   emitted(): string {
     const all = { seen: this.#seen, statuses: spyOf(this.node()).args, log: helper.log().args };
     return inspect(all, { depth: null, maxArrayLength: null, maxStringLength: null, showHidden: true, breakLength: Infinity });
@@ -177,7 +177,7 @@ export class NodeRedHarness {
   #listen(): void {
     for (const name of LISTENERS) {
       const node = helper.getNode(name);
-      // A deploy of changed nodes leaves these as they are.
+      // A deploy of changed nodes does not restart these nodes.
       if (this.#heard.has(node)) continue;
       this.#heard.add(node);
       node.on('input', (message) => {

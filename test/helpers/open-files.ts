@@ -2,7 +2,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 
 let before: readonly string[] = [];
 
-/** What is open by now is no business of the tests that follow. */
+/** Files that are open now belong to earlier tests. */
 export function markOpenFiles(): void {
   before = [];
   before = listOpenFiles();

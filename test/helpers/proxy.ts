@@ -4,9 +4,9 @@ import { listen } from './listen';
 
 export interface TestProxy {
   readonly url: string;
-  /** Targets that were asked for. */
+  /** Requested targets. */
   readonly tunnels: string[];
-  /** Credentials that came with them, as sent. */
+  /** Credentials of these requests, as sent. */
   readonly authorizations: (string | undefined)[];
 }
 

@@ -3,7 +3,7 @@ import { createServer as createTls, type TlsOptions } from 'node:tls';
 import { simulatorCertificate, LOGIN_PATH } from './simulated-appliance';
 import { listen } from './listen';
 
-/** One request as it came over the wire. */
+/** One request as received. */
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
@@ -17,22 +17,22 @@ export type RawAnswer = (request: RawRequest, socket: Socket) => string | Buffer
 export interface RawServer {
   readonly url: string;
   readonly port: number;
-  /** Requests besides logins. */
+  /** Requests without logins. */
   readonly requests: RawRequest[];
   readonly sockets: Set<Socket>;
 }
 
 export interface RawServerOptions {
-  /** No TLS. */
+  /** Serves plain HTTP. */
   plain?: boolean;
   tls?: TlsOptions;
-  /** Logins go to `answer` too; else each gets a key. */
+  /** Passes logins to `answer` too; by default each login gets a key. */
   forwardsLogins?: boolean;
   /** Of a request to such a path nothing more is read than its head: the sender waits. It counts as asked. */
   unreadPath?: RegExp;
 }
 
-/** A whole answer with a length that fits. */
+/** A complete answer with the right content-length. */
 export function httpResponse(status: number, body = '', headers: Record<string, string> = { 'content-type': 'application/json' }): string {
   const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) }).map(
     ([name, value]) => `${name}: ${value}`,
@@ -40,7 +40,7 @@ export function httpResponse(status: number, body = '', headers: Record<string, 
   return `HTTP/1.1 ${status} Some Reason\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** An appliance that answers what no HTTP server would: for faults that the simulator cannot do. */
+/** A server with any raw answer, for faults that the simulator cannot produce. */
 export async function startRawServer(
   answer: RawAnswer,
   { plain = false, tls = {}, forwardsLogins = false, unreadPath }: RawServerOptions = {},

@@ -50,14 +50,14 @@ export type AnyGateway = {
   run(name: string, input?: Readonly<Record<string, unknown>>, options?: RunOptions | AbortSignal): Promise<RunOutcome>;
 } & Gateway;
 
-/** A gateway that is closed with the test. */
+/** A gateway that closes with the test. */
 export function gatewayFor(target: { url: string }, more: Partial<Settings> = {}, options: GatewayOptions = {}): AnyGateway {
   const gateway = new Gateway(settingsFor(target, more), options);
   onTestFinished(() => gateway.close());
   return gateway;
 }
 
-/** Both at once, for the tests that need nothing special. */
+/** A simulator and a gateway for tests without special needs. */
 export async function startSimulatorWithGateway(
   options: SimulatorOptions = {},
   more: Partial<Settings> = {},
@@ -67,7 +67,7 @@ export async function startSimulatorWithGateway(
   return { simulator, gateway: gatewayFor(simulator, more, gatewayOptions) };
 }
 
-/** The error of a run that has to fail. */
+/** Returns the error of a run that must fail. */
 export async function expectFailure(run: Promise<unknown>): Promise<GatewayError> {
   const outcome = await run.then(
     () => undefined,
@@ -82,7 +82,7 @@ export function withoutLoginProof(name: string, input: Record<string, unknown>):
   return operations.get(name)?.fields['prove-login'] ? { ...input, 'prove-login': false } : input;
 }
 
-/** What reached the appliance besides logins. */
+/** Requests that reached the appliance, without logins. */
 export function listRequests(simulator: Simulator): RequestLogEntry[] {
   return simulator.requests.filter(({ path }) => !path.endsWith(LOGIN_PATH));
 }

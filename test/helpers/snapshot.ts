@@ -7,7 +7,7 @@ import { SYSTEM_INFORMATION_PATH, type AnyGateway } from './simulated-appliance'
 import { httpResponse, startRawServer, type RawServer } from './raw-server';
 
 export const CONFIGURATION_PATH = '/api/v1/configuration';
-/** What every folder of a snapshot has beside its resources. */
+/** Files of a snapshot folder that are not resources. */
 export const SNAPSHOT_MANIFEST_FILE = '.gateway-snapshot.json';
 
 export { createTemporaryFolder } from './temporary';
@@ -24,7 +24,7 @@ export async function writeSnapshot(
   return (await gateway.run('snapshot.take', { folder, ...input })).data as FolderSnapshotResult;
 }
 
-/** Names of all files below a folder, but for those of Git. */
+/** Names of all files below a folder, without those of Git. */
 export function listFiles(folder: string): string[] {
   return (readdirSync(folder, { recursive: true }) as string[])
     .filter((name) => !/^\.git(\/|$)/.test(name) && statSync(join(folder, name)).isFile())
@@ -64,6 +64,6 @@ export function serveTree(tree: ServedTree): Promise<RawServer> {
   });
 }
 
-/** The places that were asked for. */
+/** The requested paths. */
 export const listRequestedPaths = ({ requests: all }: RawServer): string[] =>
   all.filter(({ path }) => path !== SYSTEM_INFORMATION_PATH).map(({ path }) => path.slice(CONFIGURATION_PATH.length));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** An empty folder that goes with the test, whatever is being written into it then. */
+/** An empty folder that is removed after the test. */
 export function createTemporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));

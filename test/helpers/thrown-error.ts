@@ -1,7 +1,7 @@
 import { GatewayError } from '../../src/model/error';
 import type { ErrorCode } from '../../src/model/error-codes';
 
-/** The error that a function throws at once, undefined when it does not. */
+/** Returns the error that a function throws, or undefined. */
 export function getThrownError(attempt: () => unknown): GatewayError | undefined {
   try {
     attempt();
@@ -12,7 +12,7 @@ export function getThrownError(attempt: () => unknown): GatewayError | undefined
   return undefined;
 }
 
-/** Its code, `none` when there is none. */
+/** Returns the code of that error, or `none`. */
 export function getThrownCode(attempt: () => unknown): ErrorCode | 'none' {
   return getThrownError(attempt)?.code ?? 'none';
 }

@@ -6,7 +6,7 @@ import { execPath } from 'node:process';
 import { onTestFinished } from 'vitest';
 import { createTemporaryFolder } from './temporary';
 
-/** Everything at once that a password could break: both quotes, an ampersand, a percent sign, other scripts. */
+/** A password with quotes, an ampersand, a percent sign, and other scripts. */
 export const AWKWARD_PASSWORD = `q"uo'te & 50% <ü> пароль\\`;
 
 export { createTemporaryFolder };

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { Watcher, type Clock, type WatchedGateway, type WatchEvent, type WatchOptions, type WatchState } from '../../src/watch';
 import type { GatewayError } from '../../src/model/error';
 
-/** A clock that a test moves: from one thing that is due to the next. */
+/** A clock that a test moves from one due task to the next. */
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<{ at: number; work: () => void }>();
@@ -25,12 +25,12 @@ export class TestClock implements Clock {
     return 0.5;
   }
 
-  /** When what is planned is due. */
+  /** When the planned tasks are due. */
   get plannedTimes(): number[] {
     return [...this.#timers].map(({ at }) => at);
   }
 
-  /** Lets so much time go by, and does what is due meanwhile, whatever that leads to. */
+  /** Advances the time and runs the tasks that become due. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -70,13 +70,13 @@ export interface WatchFixture {
   readonly events: WatchEvent[];
   readonly errors: GatewayError[];
   readonly states: WatchState[];
-  /** The topics of all events so far, which are then forgotten. */
+  /** Returns and clears the topics of all events so far. */
   takeTopics: () => string[];
-  /** The events so far, without what differs each time. */
+  /** The events so far, without ids and times. */
   takePayloads: () => Record<string, unknown>[];
 }
 
-/** A watch that is closed with the test, after its first check. */
+/** A watch after its first check; it closes with the test. */
 export async function startWatch(
   gateway: WatchedGateway,
   options: Partial<WatchOptions> & Pick<WatchOptions, 'watch'>,

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root } from '../../scripts/tools.mjs';
 
-// What comments cite has to exist: whoever follows one must arrive.
+// Comments may cite only headings that exist.
 const DOCUMENTS = {
   'appliance-api.md': 'reference/appliance-api.md',
   'field-notes.md': 'reference/field-notes.md',

@@ -12,7 +12,7 @@ import { rows, type Row } from './coverage/rows';
 
 let appliance: Awaited<ReturnType<typeof startRowAppliance>>;
 let gateway: AnyGateway;
-/** Where backups go. */
+/** The folder of backups. */
 const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ const further: Readonly<Record<string, Record<string, unknown>[]>> = {
   'groups.clear': [{ server: 'd', directory: 'ldap' }],
 };
 
-/** Those that look into a folder here and ask nothing of the appliance. */
+/** Operations that read a local folder and send no request. */
 const LOCAL = ['backup.list', 'backup.verify', 'contain.list', 'journal.list', 'journal.verify'];
 /** A handshake is no request, what an undo sends is what its entry tells (test/unit/change/undo.test.ts), a release what was contained. */
 const OTHERS = ['certificates.served', 'contain.release', 'journal.undo'];
@@ -67,7 +67,7 @@ const registered = [...operations].filter(([name]) => !name.startsWith('login.')
 
 async function requestsOf(name: string, example: Record<string, unknown>): Promise<Seen[]> {
   const input = withoutLoginProof(name, 'folder' in example ? { ...example, folder } : example);
-  // There has to be one that holds both kinds.
+  // One appliance must have both kinds.
   if (name === 'backup.restore') await gateway.run('backup.run', { folder, what: 'both' });
   if (name === 'snapshot.revert') await gateway.run('snapshot.take', { folder, path: input['path'] });
   appliance.seen.length = 0;

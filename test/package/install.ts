@@ -7,9 +7,9 @@ export const name = '@gateway-admin/node-red';
 
 /** The package as it is published: packed, and installed into an empty folder. */
 export interface Installed {
-  /** Everything that belongs to the test; goes with `remove`. */
+  /** The folder of the test; `remove` deletes it. */
   readonly work: string;
-  /** Where a user would call npm. */
+  /** The folder in which a user runs npm. */
   readonly folder: string;
   /** Paths in the tarball. */
   readonly packed: readonly string[];

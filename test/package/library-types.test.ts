@@ -22,7 +22,7 @@ const checker = program.getTypeChecker();
 function referenced(declaration: ts.Declaration): ts.Symbol[] {
   const found: ts.Symbol[] = [];
   const visit = (node: ts.Node): void => {
-    // What is private, and how it works, nobody sees.
+    // Private members and function bodies are not part of the declarations.
     if (ts.isBlock(node) || (ts.isClassElement(node) && node.name && ts.isPrivateIdentifier(node.name))) return;
     const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isExpressionWithTypeArguments(node) ? node.expression : undefined;
     const symbol = name && checker.getSymbolAtLocation(name);
@@ -33,7 +33,7 @@ function referenced(declaration: ts.Declaration): ts.Symbol[] {
   return found;
 }
 
-/** What another file of the library may speak of: nobody can name more. */
+/** Exported symbols of the library. */
 const ours = (symbol: ts.Symbol): boolean =>
   symbol.declarations?.some(
     (declaration) =>
@@ -75,7 +75,7 @@ describe('the types of the library', () => {
       if (!ts.isInterfaceDeclaration(node) || node.name.text === 'CheckedSettings') return;
       for (const member of node.members) {
         const name = member.name?.getText() ?? '';
-        // What needs no words beside its own name.
+        // Names that need no explanation.
         if (!['password'].includes(name) && ts.getJSDocCommentsAndTags(member).length === 0) undocumented.push(`${node.name.text}.${name}`);
       }
     });

@@ -41,7 +41,7 @@ async function fastest(work: () => unknown, times: number): Promise<number> {
     try {
       await work();
     } catch (error) {
-      // To be refused is an outcome as well; a fault of the reader itself is none.
+      // A refusal is a valid outcome; a fault of the reader is not.
       if (error instanceof RangeError || error instanceof TypeError) throw error;
     }
     const { user, system } = process.cpuUsage(start);
@@ -84,7 +84,7 @@ async function middleOf(inputs: unknown[], work: (input: unknown) => () => unkno
 const pieces = (text: string, size: number): Buffer[] =>
   Array.from({ length: Math.ceil(text.length / size) }, (_, index) => Buffer.from(text.slice(index * size, (index + 1) * size), 'latin1'));
 
-/** Checks a document that comes in pieces. */
+/** Checks a document that arrives in pieces. */
 function checkXml(parts: Buffer[], fingerprint = new XmlFingerprint()): void {
   const check = new XmlCheck(fingerprint);
   for (const part of parts) check.write(part);

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const write = (file: string, text: string): void => writeFileSync(join(installed.folder, file), text);
 
-/** What a program prints. Only the address of the snippet is another one. */
+/** Returns what a program prints, with the address of the simulator. */
 async function output(file: string, text: string, password = 'planted'): Promise<string> {
   expect(text).toContain("url: 'https://vpn.example.com'");
   write(file, text.replace('https://vpn.example.com', simulator.url));
@@ -55,7 +55,7 @@ async function complaints(programs: Record<string, string>): Promise<string> {
     exactOptionalPropertyTypes: true,
     skipLibCheck: false,
     noEmit: true,
-    // What others make of it has to have types that they can name.
+    // Callers must be able to name the types of the results.
     declaration: true,
     target: 'es2022',
     module: 'nodenext',

@@ -8,7 +8,7 @@ import { billOfMaterials } from '../../scripts/sbom.mjs';
 import { root } from '../../scripts/tools.mjs';
 
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
-// The one that Node-RED brings along.
+// The version that Node-RED installs.
 const require = createRequire(join(root, 'package.json'));
 const { load } = createRequire(require.resolve('@node-red/nodes/package.json'))('js-yaml') as { load: (text: string) => unknown };
 const yaml = <T>(file: string): T => load(read(file)) as T;

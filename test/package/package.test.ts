@@ -11,7 +11,7 @@ import { root } from '../../scripts/tools.mjs';
 import { areas } from '../../src/areas';
 import { install, name, type Installed } from './install';
 
-// The package as it is published: packed, installed into an empty Node-RED, and used there.
+// Packs the package, installs it into an empty Node-RED, and uses it there.
 const webhook = 'End sessions from a webhook.json';
 let own: Installed;
 let userDir: string;
@@ -114,7 +114,7 @@ describe('the tarball', () => {
   });
 });
 
-/** What Node-RED complained of; that credentials are readable and projects off is meant so. */
+/** Warnings of Node-RED, except two that are expected. */
 function complaints({ nodeRed }: Demo): string[] {
   const lines = nodeRed.output().split('\n');
   return lines.filter((line) => /\[(error|warn)\]/.test(line) && !/Using unencrypted credentials|Projects disabled/.test(line));

@@ -12,7 +12,7 @@ const work = mkdtempSync(join(tmpdir(), 'gateway-scorecard-'));
 let card: Record<string, Check> = {};
 let output = '';
 
-/** What the registry says of Node-RED, as far as the tool looks at it. */
+/** The registry entry of Node-RED, reduced to what the tool reads. */
 function registryAnswer(): unknown {
   const [latest, maintenance] = ['node-red-v5', 'node-red'].map(
     (name) =>

@@ -50,7 +50,7 @@ interface Planted {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** Every secret that the input of an operation can hold, in every place that it can stand in. */
+/** Every secret that an operation's input can hold, at every position. */
 function planted(operation: Operation, text: string): Planted[] {
   const { input } = operation.example;
   const ofFields = Object.fromEntries(Object.entries(operation.fields).flatMap(([name, { secret }]) => (secret ? [[name, text]] : [])));
@@ -140,7 +140,7 @@ describe('an appliance without faults', () => {
     const text = generateSecret(24, 8);
     const { gateway } = await startSimulatorWithGateway({ cluster: 'active-passive', password: OF_SETTINGS.password }, settings());
     const leaks: string[] = [];
-    // One after the other: some of them change what others ask for.
+    // In sequence, because some change what others read.
     for (const [name, operation] of table) {
       for (const { input, secrets } of planted(operation, text)) {
         const leak = findSecret(await run(gateway, name, input), { ...secrets, ...OF_SETTINGS });

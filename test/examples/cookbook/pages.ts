@@ -4,11 +4,11 @@ import { pretty } from '../../../scripts/pretty.mjs';
 import { root } from '../../../scripts/tools.mjs';
 
 const MOST_ITEMS = 2;
-/** Of items that are longer than this, one is enough. */
+/** Lists with longer items show only one item. */
 const LONG = 300;
 const WIDTH = 110;
 
-/** What is another in each run stands for itself: times, ids, addresses of this machine. */
+/** Replaces values that differ in each run: times, ids, local addresses. */
 const STAND_INS: [RegExp, string][] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2026-11-20T08:00:00.000Z'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90'],
@@ -29,7 +29,7 @@ const KEYS: Record<string, string> = {
   resumeId: 'r1',
 };
 const NUMBERS: Record<string, number> = { days: 90, bytes: 16384 };
-/** Of the moment: how much it took. */
+/** Values that depend on the moment, such as durations. */
 const LEFT_OUT = new Set(['_msgid', 'ms', 'logins', 'requests', 'retries']);
 
 export function settled(value: unknown, key = ''): unknown {
@@ -50,7 +50,7 @@ interface Message {
   envelope?: { request?: object };
 }
 
-/** A message as the pages show it. Of many requests that run at once, it is by chance which one the envelope names. */
+/** A message as the pages show it. With parallel requests, the envelope names any one of them. */
 export function shown(message: unknown): string {
   const { envelope, ...rest } = structuredClone(message) as Message;
   if ((rest.payload?.results?.length ?? 0) > 1) delete envelope?.request;
@@ -69,12 +69,12 @@ export class Page {
     this.text = readFileSync(this.#file, 'utf8');
   }
 
-  /** The message that it shows. */
+  /** Reads the message that the page shows. */
   get(which: 'before' | 'after'): string {
     return block(which).exec(this.text)?.[2]?.trimEnd() ?? '';
   }
 
-  /** Puts in the messages of a run, where the pages are made anew. */
+  /** Writes the messages of a run into the page. */
   set(which: 'before' | 'after', message: string): void {
     this.text = this.text.replace(block(which), (_, open: string, __, close: string) => `${open}${message}\n${close}`);
     writeFileSync(this.#file, this.text);

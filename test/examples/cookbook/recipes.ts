@@ -4,15 +4,15 @@ import { expect } from 'vitest';
 import { inject, type Running } from '../running';
 import { eventually } from '../../helpers/eventually';
 
-/** One task of the cookbook: what is pressed, and what has come of it then. */
+/** One task of the cookbook: the button to press and the expected effect. */
 export interface Recipe {
-  /** As `readExample` takes it. */
+  /** The file name, for `readExample`. */
   readonly flow: string;
-  /** The messages that go into this node and leave it are on the page. */
+  /** The page shows the messages before and after this node. */
   readonly node: string;
-  /** Which of several that leave it; the first, if it is not said. */
+  /** Index of the output message that the page shows; default: the first. */
   after?(message: { readonly appliance?: unknown }): boolean;
-  /** What is there before, as the task says. */
+  /** Prepares the state that the task describes. */
   prepare?(running: Running): void;
   press(running: Running, flow: string): Promise<void>;
   check(running: Running): Promise<void> | void;
@@ -31,7 +31,7 @@ const mapping = (running: Running, name: string) =>
 const leavers = (running: Running): string[] =>
   [...local(running)].flatMap(([name, user]) => (/^\w+\.\w+$/.test(name) && user.text('enabled') === 'true' ? [name] : [])).slice(0, 20);
 
-/** Somebody who has just signed in. */
+/** A user who has just signed in. */
 let fresh = '';
 let gone: string[] = [];
 
@@ -39,7 +39,7 @@ export const recipes: Record<string, Recipe> = {
   'three-appliances': {
     flow: cookbook('three-appliances'),
     node: 'System of each',
-    // Which of three appliances answers first is nobody's to say.
+    // Any of the three appliances can answer first.
     after: ({ appliance }) => appliance === 'vpn-1',
     press: (running, flow) => inject(running, flow, 'Click: ask all three'),
     check: async ({ debug }) => {
@@ -143,7 +143,7 @@ export const recipes: Record<string, Recipe> = {
     flow: cookbook('retry'),
     node: 'All sessions',
     prepare: ({ simulator }) =>
-      // Each try of the flow is three of the node: twice nobody answers.
+      // Each try of the flow is three tries of the node.
       simulator.fault({ match: ({ path }) => path.includes('active-users?number'), cut: 'before-headers', times: 6 }),
     press: (running, flow) => inject(running, flow, 'Click: list the sessions', { pause: 10 }),
     check: async ({ debug }) => {

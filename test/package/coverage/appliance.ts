@@ -12,13 +12,13 @@ export interface Seen {
   readonly row: Row | undefined;
 }
 
-/** What `startRowAppliance` gives. */
+/** The result of `startRowAppliance`. */
 export interface RowAppliance {
   readonly url: string;
   readonly seen: Seen[];
   /** Writes answer with this status; undefined = the first that their row lists. What was put before is forgotten. */
   answerWith(status: number | undefined): void;
-  /** Writes are refused with this status, and with these words as `result.errors`. */
+  /** Rejects writes with this status and these `result.errors`. */
   refuseWith(status: number, words: string): void;
   close(): Promise<void>;
 }

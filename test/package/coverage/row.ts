@@ -9,7 +9,7 @@ export interface Row {
   readonly query?: RegExp;
   /** Keys that a JSON body may hold; the first `needed` of them must be there. Absent = no body. */
   readonly body?: { readonly keys: readonly string[] | 'any'; readonly needed?: number };
-  /** Part of the body that is fixed. */
+  /** The fixed part of the body. */
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** Names of the parts of a multipart form; the first `needed` of them must be there. */
   readonly parts?: { readonly names: readonly string[]; readonly needed: number };
@@ -18,7 +18,7 @@ export interface Row {
   readonly statuses: readonly number[];
   /** A document or result as the row shows it. */
   readonly answer?: unknown;
-  /** An answer that is no JSON, and its type. */
+  /** An answer that is not JSON, with its type. */
   readonly content?: { readonly type: string; readonly text: string };
   readonly operations: readonly string[];
 }

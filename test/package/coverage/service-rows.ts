@@ -19,7 +19,7 @@ const sessions = {
   'is-last-record': true,
 };
 
-/** Sessions, licences, certificates, system and cluster. */
+/** Sessions, licenses, certificates, system and cluster. */
 export const serviceRows: readonly Row[] = [
   // Active sessions
   {
