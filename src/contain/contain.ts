@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { asGatewayError, badInput, GatewayError } from '../model/error';
+import type { ErrorCode } from '../model/error-codes';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
-import { isContainmentOver, getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
+import { isPastEnd, forgetContainmentEnd, noteContainmentEnd } from './containment-end';
+import { getSubjectName, type ContainedAccount, type ContainmentRecord } from './containment-record';
 import { readContainments, getContainmentStores, type StoredContainment, type ContainmentStore } from './containment-store';
 
 /** Sessions that are ended at the same time. More would take all connections of the appliance. */
@@ -59,10 +61,13 @@ export async function contain(request: ContainRequest, actions: ContainmentActio
   const store = getContainmentStores(actions.appliance).forFolder(request.folder);
   let fault: GatewayError | undefined;
   const record = await actions.runExclusive(async () => {
-    const stored = await prepareRecord(request, actions, store);
+    const { stored, enabledServers, isLater } = await prepareRecord(request, actions, store);
     // A dry run writes nothing, here or at the appliance.
-    if (!actions.isDryRun) await stored.store.put(stored.record);
-    const accountResult = await disableAccounts(stored, actions);
+    if (!actions.isDryRun) {
+      await stored.store.put(stored.record);
+      if (isLater) noteContainmentEnd(stored.record);
+    }
+    const accountResult = await disableAccounts(stored, actions, enabledServers);
     fault = accountResult.fault;
     return accountResult.record;
   });
@@ -80,12 +85,20 @@ export async function contain(request: ContainRequest, actions: ContainmentActio
   };
 }
 
+interface PreparedRecord {
+  readonly stored: StoredContainment;
+  /** Servers whose account is enabled. */
+  readonly enabledServers: ReadonlySet<string>;
+  /** The record has a new end. */
+  readonly isLater: boolean;
+}
+
 /** Creates or extends the record. It is not written yet. */
-async function prepareRecord(request: ContainRequest, actions: ContainmentActions, store: ContainmentStore): Promise<StoredContainment> {
+async function prepareRecord(request: ContainRequest, actions: ContainmentActions, store: ContainmentStore): Promise<PreparedRecord> {
   const subject = pickSubject(request);
   const all = await readContainments(actions.appliance);
   const present = all.find(({ record }) => record.name === subject.name && record['source-ip'] === subject['source-ip']);
-  const otherCount = all.filter((stored) => stored !== present && !isContainmentOver(stored.record)).length;
+  const otherCount = all.filter((stored) => stored !== present && !isPastEnd(stored.record)).length;
   if (otherCount >= request.max) {
     throw new GatewayError(
       'LIMIT',
@@ -93,46 +106,76 @@ async function prepareRecord(request: ContainRequest, actions: ContainmentAction
       { sent: false },
     );
   }
-  const knownAccounts = present?.record.accounts ?? [];
-  const newAccounts: ContainedAccount[] = [];
-  for (const server of new Set(request.servers)) {
-    if (knownAccounts.some((account) => account.server === server)) continue;
-    if (await actions.isEnabled(server, getSubjectName(subject))) newAccounts.push({ server, state: 'wanted' });
+  const accounts = new Map(present?.record.accounts.map((account) => [account.server, account]));
+  const enabledServers = new Set<string>();
+  // Known accounts are checked too, because an administrator may have enabled one since.
+  for (const server of new Set([...accounts.keys(), ...request.servers])) {
+    if (!(await actions.isEnabled(server, getSubjectName(subject)))) continue;
+    enabledServers.add(server);
+    accounts.set(server, { server, state: 'wanted' });
   }
   const now = new Date();
   const until = new Date(now.getTime() + request.minutes * 60_000);
-  const accounts = [...knownAccounts, ...newAccounts];
-  if (!present) {
-    const { appliance } = actions;
-    const record = { id: randomUUID(), appliance, ...subject, accounts, ended: 0, since: now.toISOString(), until: until.toISOString() };
-    return { record: { ...record, releasing: false }, store };
-  }
-  const isLater = isContainmentOver(present.record) || until.getTime() > Date.parse(present.record.until);
+  const record: ContainmentRecord = {
+    ...{ id: randomUUID(), appliance: actions.appliance, ...subject, ended: 0, since: now.toISOString(), until: until.toISOString() },
+    ...present?.record,
+    ...{ accounts: [...accounts.values()], releasing: false },
+  };
+  const isLater = !present || isPastEnd(present.record) || until.getTime() > Date.parse(present.record.until);
   return {
-    store: present.store,
-    record: { ...present.record, accounts, releasing: false, until: isLater ? until.toISOString() : present.record.until },
+    stored: { record: isLater ? { ...record, until: until.toISOString() } : record, store: present?.store ?? store },
+    enabledServers,
+    isLater,
   };
 }
 
-/** Disables the wanted accounts and records each. Returns the first fault, and continues with the other accounts. */
+/** Errors after which the account is surely still enabled. */
+const REFUSAL_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'REJECTED',
+  'FORBIDDEN',
+  'UNAUTHORIZED',
+  'BAD_INPUT',
+  'CONFLICT',
+  'LIMIT',
+]);
+
+/**
+ * Disables the wanted accounts and records each. `enabledServers` were just seen as enabled and are not read again. Returns the first fault, and
+ * continues with the other accounts.
+ */
 export async function disableAccounts(
   { record, store }: StoredContainment,
   actions: ContainmentActions,
+  enabledServers: ReadonlySet<string> = new Set(),
 ): Promise<{ record: ContainmentRecord; fault: GatewayError | undefined }> {
+  const name = getSubjectName(record);
   let latest = record;
   let fault: GatewayError | undefined;
+  const save = async (server: string, state: ContainedAccount['state'] | undefined): Promise<void> => {
+    if (actions.isDryRun) return;
+    const accounts = latest.accounts.flatMap((account): ContainedAccount[] => {
+      if (account.server !== server) return [account];
+      return state === undefined ? [] : [{ server, state }];
+    });
+    latest = { ...latest, accounts };
+    await store.put(latest);
+  };
   for (const { server, state } of record.accounts) {
-    if (state !== 'wanted') continue;
+    if (state === 'disabled') continue;
     try {
-      await actions.setEnabled(server, getSubjectName(record), false);
-      if (actions.isDryRun) continue;
-      const accounts = latest.accounts.map((account): ContainedAccount =>
-        account.server === server ? { server, state: 'disabled' } : account,
-      );
-      latest = { ...latest, accounts };
-      await store.put(latest);
+      if (!enabledServers.has(server) && !(await actions.isEnabled(server, name))) {
+        // An account that is disabled without our request was disabled by an administrator, so a release must not enable it.
+        await save(server, state === 'sending' ? 'disabled' : undefined);
+        continue;
+      }
+      await save(server, 'sending');
+      await actions.setEnabled(server, name, false);
+      await save(server, 'disabled');
     } catch (thrown) {
-      fault ??= asGatewayError(thrown);
+      const error = asGatewayError(thrown);
+      fault ??= error;
+      const isRefused = error.details.sent === false || REFUSAL_CODES.has(error.code);
+      if (isRefused) await save(server, 'wanted').catch(() => undefined);
     }
   }
   return { record: latest, fault };
@@ -181,9 +224,9 @@ export async function endContainment({ record, store }: StoredContainment, actio
   const enabled: string[] = [];
   let latest: ContainmentRecord = { ...record, releasing: true };
   if (!actions.isDryRun && !record.releasing) await store.put(latest);
-  for (const { server } of record.accounts) {
-    // An administrator may have enabled or deleted the account meanwhile.
-    if ((await actions.isEnabled(server, getSubjectName(record))) === false) {
+  for (const { server, state } of record.accounts) {
+    // An account that is still wanted was never disabled by us. An administrator may have enabled or deleted the others meanwhile.
+    if (state !== 'wanted' && (await actions.isEnabled(server, getSubjectName(record))) === false) {
       await actions.setEnabled(server, getSubjectName(record), true);
       enabled.push(server);
     }
@@ -191,7 +234,10 @@ export async function endContainment({ record, store }: StoredContainment, actio
     latest = { ...latest, accounts: latest.accounts.filter((account) => account.server !== server) };
     await store.put(latest);
   }
-  if (!actions.isDryRun) await store.remove(record.id);
+  if (!actions.isDryRun) {
+    await store.remove(record.id);
+    forgetContainmentEnd(record.id);
+  }
   return enabled;
 }
 
@@ -200,7 +246,8 @@ export async function listContained(appliance: string): Promise<JsonObject[]> {
   return (await readContainments(appliance)).map(({ record }) => ({
     id: record.id,
     ...pickSubject(record),
-    disabled: record.accounts.map(({ server }) => server),
+    disabled: record.accounts.filter(({ state }) => state === 'disabled').map(({ server }) => server),
+    pending: record.accounts.filter(({ state }) => state !== 'disabled').map(({ server }) => server),
     since: record.since,
     until: record.until,
     'ended-meanwhile': record.ended,

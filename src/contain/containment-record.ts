@@ -2,12 +2,12 @@ import { coordinationKey } from '../model/coordination';
 import { isObject } from '../model/json';
 
 /**
- * A local account that was enabled when the person was contained. `wanted`: it must still be disabled, or was disabled without a record
- * of it. It is written before the change, so that a restart after a kill knows which accounts to enable again.
+ * A local account that was enabled when the person was contained. `wanted`: it is not disabled yet. `sending`: the request to disable it may
+ * have been applied; this is written before the request, so that a restart after a kill knows which accounts to enable again.
  */
 export interface ContainedAccount {
   readonly server: string;
-  readonly state: 'wanted' | 'disabled';
+  readonly state: 'wanted' | 'sending' | 'disabled';
 }
 
 /** A containment of a person (`name`) or of an address (`source-ip`). Plain JSON, as it is saved in a file. */
@@ -33,10 +33,6 @@ export function getSubjectName({ name, 'source-ip': address }: Pick<ContainmentR
   return name ?? address ?? '';
 }
 
-export function isContainmentOver({ until, releasing }: ContainmentRecord): boolean {
-  return releasing || Date.parse(until) <= Date.now();
-}
-
 export function isContainmentRecord(value: unknown): value is ContainmentRecord {
   if (!isObject(value)) return false;
   const { id, appliance, name, 'source-ip': address, accounts, ended, since, until, releasing } = value;
@@ -47,7 +43,9 @@ export function isContainmentRecord(value: unknown): value is ContainmentRecord 
     typeof ended === 'number' &&
     typeof releasing === 'boolean' &&
     Array.isArray(accounts) &&
-    accounts.every((item) => isObject(item) && typeof item['server'] === 'string' && ['wanted', 'disabled'].includes(String(item['state'])))
+    accounts.every(
+      (item) => isObject(item) && typeof item['server'] === 'string' && ['wanted', 'sending', 'disabled'].includes(String(item['state'])),
+    )
   );
 }
 

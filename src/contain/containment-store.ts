@@ -17,6 +17,8 @@ export interface StoreContents {
 
 /** A place that stores containments. */
 export interface ContainmentStore {
+  /** The folder, for messages. */
+  readonly location: string;
   readAll(): Promise<StoreContents>;
   put(record: ContainmentRecord): Promise<void>;
   /** Returns whether the record existed. */
@@ -27,6 +29,7 @@ export interface ContainmentStore {
 
 /** Stores containments in this process. They survive a deploy, but not a restart. */
 class MemoryStore implements ContainmentStore {
+  readonly location = 'the memory of this process';
   readonly #records = new Map<string, ContainmentRecord>();
 
   readAll(): Promise<StoreContents> {
@@ -55,11 +58,13 @@ const toRecordFileName = (id: string): string => `contained-${id}.json`;
  * which could hide a containment.
  */
 class FolderStore implements ContainmentStore {
+  readonly location: string;
   readonly #folder: string;
   readonly #appliance: string;
 
   constructor(folder: string, appliance: string) {
     this.#folder = folder;
+    this.location = folder;
     this.#appliance = appliance;
   }
 
@@ -182,6 +187,21 @@ export async function readContainments(appliance: string): Promise<StoredContain
   return containments;
 }
 
+/** A folder on a share that does not respond must not stop the enforcement of the other containments. */
+const READ_TIME_LIMIT_MS = 5000;
+
+/** Reads a store. Returns a fault if it does not respond in time. */
+async function readWithTimeLimit(store: ContainmentStore): Promise<StoreContents> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<StoreContents>((resolve) => {
+    const message = safeMessage`${store.location} did not respond within ${READ_TIME_LIMIT_MS / 1000} s, so its containments are not enforced now. Check whether a share is unreachable or a file in it is not a regular file.`;
+    const expire = (): void => resolve({ records: [], fault: new GatewayError('TIMEOUT', message, { sent: false }) });
+    timer = setTimeout(expire, READ_TIME_LIMIT_MS);
+    timer.unref();
+  });
+  return Promise.race([store.readAll(), timeout]).finally(() => clearTimeout(timer));
+}
+
 /** Reads all containments that can be read, and the first fault. */
 export async function tryReadContainments(
   appliance: string,
@@ -189,7 +209,7 @@ export async function tryReadContainments(
   const containments: StoredContainment[] = [];
   let fault: GatewayError | undefined;
   for (const store of getContainmentStores(appliance).all) {
-    const contents = await store.readAll();
+    const contents = await readWithTimeLimit(store);
     fault ??= contents.fault;
     for (const record of contents.records) containments.push({ record, store });
   }

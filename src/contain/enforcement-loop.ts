@@ -3,7 +3,8 @@ import { safeMessage } from '../model/safe-message';
 import { mapConcurrently } from '../model/map-concurrently';
 import type { JsonObject } from '../model/json';
 import { disableAccounts, endContainment, pickSubject, type ContainmentActions } from './contain';
-import { isContainmentOver, type ContainmentRecord } from './containment-record';
+import { isContainmentOver, observeContainmentEnd } from './containment-end';
+import type { ContainmentRecord } from './containment-record';
 import { getContainmentStores, tryReadContainments, type StoredContainment } from './containment-store';
 
 /** An event of the enforcement: a new session was ended, or a containment reached its end. */
@@ -123,6 +124,7 @@ class EnforcementLoop {
     try {
       const { containments, fault: readFault } = await tryReadContainments(this.#appliance);
       fault = readFault;
+      for (const { record } of containments) observeContainmentEnd(record);
       contained = containments.filter(({ record }) => !isContainmentOver(record)).length;
       // Without containments nothing is sent.
       if (containments.length > 0) {
@@ -135,7 +137,7 @@ class EnforcementLoop {
       fault = asGatewayError(thrown);
     }
     this.#isPolling = false;
-    for (const { onPoll } of this.#participants) onPoll(contained, fault);
+    for (const each of this.#participants) each.onPoll(contained, fault);
     if (this.#participants.size === 0) return;
     const intervalMs = this.#intervalMs;
     // The reader of the last list may read the next one a little later, so wait for it.
@@ -172,7 +174,7 @@ class EnforcementLoop {
     const active = containments.map(({ record }) => record).filter((record) => !isContainmentOver(record));
     // Sessions come first, because a change of an account may wait for another process.
     if (active.length > 0) await this.#endNewSessions(active, actions, addFault, knownSessions).catch(addFault);
-    if (containments.some(({ record }) => isContainmentOver(record) || record.accounts.some(({ state }) => state === 'wanted'))) {
+    if (containments.some(({ record }) => isContainmentOver(record) || record.accounts.some(({ state }) => state !== 'disabled'))) {
       await actions.runExclusive(() => this.#updateAccounts(actions, addFault)).catch(addFault);
     }
     return fault;
@@ -235,7 +237,7 @@ class EnforcementLoop {
   }
 
   #emit(event: ContainEvent): void {
-    for (const { onEvent } of this.#participants) onEvent(event);
+    for (const participant of this.#participants) participant.onEvent(event);
   }
 }
 

@@ -132,7 +132,7 @@ export const containArea = defineArea({
       label: 'List contained people',
       help: 'Lists everyone who is contained at this appliance.',
       summary: { found: '__n__ are contained.', 'found-one': '1 is contained.' },
-      data: 'array of `{ id, name, disabled, since, until, ended-meanwhile }`',
+      data: 'array of `{ id, name, disabled, pending, since, until, ended-meanwhile }`; `pending`: servers whose account is still to be disabled',
       fields: { folder: folderField },
       run: ({ folder: path }, call) => listContained(registerFolder(path, call)),
       example: { input: {}, request: '' },

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync,
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { toApplianceHash } from '../../../src/contain/containment-record';
-import { contain, release } from '../../../src/contain/contain';
+import { contain, listContained, release } from '../../../src/contain/contain';
 import type { ContainmentActions } from '../../../src/contain/contain';
 import {
   isEnforcing,
@@ -11,7 +11,8 @@ import {
   type ContainEvent,
   type EnforcementParticipant,
 } from '../../../src/contain/enforcement-loop';
-import { isContainmentRecord, isContainmentOver, getSubjectName, type ContainmentRecord } from '../../../src/contain/containment-record';
+import { isContainmentOver, isPastEnd, noteContainmentEnd, observeContainmentEnd } from '../../../src/contain/containment-end';
+import { isContainmentRecord, getSubjectName, type ContainmentRecord } from '../../../src/contain/containment-record';
 import {
   readContainments,
   runExclusiveInAllStores,
@@ -89,14 +90,106 @@ describe('isContainmentRecord', () => {
     expect(isContainmentRecord(value)).toBe(expected);
   });
 
-  it('treats a containment as over at its end or during a release, and names its subject', () => {
+  it('compares the end with the clock and names the subject', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-20T08:00:00.000Z') });
     onTestFinished(() => void vi.useRealTimers());
-    expect(isContainmentOver(recordOf(1))).toBe(false);
-    expect(isContainmentOver(recordOf(1, { releasing: true }))).toBe(true);
-    expect(isContainmentOver(recordOf(1, { until: '2026-11-20T08:00:00.000Z' }))).toBe(true);
-    expect(isContainmentOver(recordOf(1, { until: '2026-11-20T08:00:00.001Z' }))).toBe(false);
+    expect(isPastEnd(recordOf(1))).toBe(false);
+    expect(isPastEnd(recordOf(1, { releasing: true }))).toBe(true);
+    expect(isPastEnd(recordOf(1, { until: '2026-11-20T08:00:00.000Z' }))).toBe(true);
+    expect(isPastEnd(recordOf(1, { until: '2026-11-20T08:00:00.001Z' }))).toBe(false);
     expect([getSubjectName({ name: 'j.doe' }), getSubjectName({ 'source-ip': '::1' }), getSubjectName({})]).toEqual(['j.doe', '::1', '']);
+  });
+});
+
+describe('isContainmentOver', () => {
+  const HOUR = 3_600_000;
+  let now = Date.UTC(2026, 10, 20, 8);
+  const record = (hours: number, more: Partial<ContainmentRecord> = {}) =>
+    recordOf(1, { id: idOf(now % 1000), until: new Date(now + hours * HOUR).toISOString(), ...more });
+  const start = (): void => {
+    now += 1;
+    vi.useFakeTimers({ toFake: ['Date', 'performance'], now });
+    onTestFinished(() => void vi.useRealTimers());
+  };
+  const jump = (hours: number): void => void vi.setSystemTime(Date.now() + hours * HOUR);
+
+  it('releases nobody if the clock is two hours ahead for a second', () => {
+    start();
+    const known = record(1);
+    for (const note of [noteContainmentEnd, observeContainmentEnd]) {
+      note(known);
+      jump(2);
+      for (let poll = 0; poll < 3; poll++) {
+        observeContainmentEnd(known);
+        vi.advanceTimersByTime(500);
+        expect(isContainmentOver(known)).toBe(false);
+      }
+      jump(-2);
+      observeContainmentEnd(known);
+      vi.advanceTimersByTime(10_000);
+      jump(2);
+      observeContainmentEnd(known);
+      expect(isContainmentOver(known)).toBe(false);
+      jump(-2);
+      observeContainmentEnd(known);
+    }
+  });
+
+  it('ends by the monotonic clock in the process that started it, also if the clock is set back', () => {
+    start();
+    const known = record(1);
+    noteContainmentEnd(known);
+    jump(-2);
+    vi.advanceTimersByTime(HOUR - 1);
+    expect(isContainmentOver(known)).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(isContainmentOver(known)).toBe(true);
+  });
+
+  it('ends in another process at once by both clocks, or when two polls agree', () => {
+    start();
+    const known = record(1);
+    expect(isContainmentOver(known)).toBe(false);
+    observeContainmentEnd(known);
+    vi.advanceTimersByTime(HOUR);
+    expect(isContainmentOver(known)).toBe(true);
+    const ended = record(-5, { id: idOf(7) });
+    observeContainmentEnd(ended);
+    vi.advanceTimersByTime(1999);
+    observeContainmentEnd(ended);
+    expect(isContainmentOver(ended)).toBe(false);
+    vi.advanceTimersByTime(1);
+    observeContainmentEnd(ended);
+    expect(isContainmentOver(ended)).toBe(true);
+    expect(isContainmentOver(record(1, { id: idOf(8), releasing: true }))).toBe(true);
+  });
+
+  it('starts over when the end was extended', () => {
+    start();
+    const known = record(1);
+    noteContainmentEnd(known);
+    vi.advanceTimersByTime(HOUR);
+    const extended = { ...known, until: new Date(Date.now() + HOUR).toISOString() };
+    expect([isContainmentOver(known), isContainmentOver(extended)]).toEqual([true, false]);
+    observeContainmentEnd(extended);
+    expect(isContainmentOver(extended)).toBe(false);
+  });
+});
+
+it('reports a folder that does not respond and returns the other containments', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = getContainmentStores(APPLIANCE).forFolder('/share/contained');
+  vi.spyOn(store, 'readAll').mockReturnValue(new Promise(() => undefined));
+  const memory = getContainmentStores(APPLIANCE).forFolder(undefined);
+  await memory.put(recordOf(1));
+  const reading = tryReadContainments(APPLIANCE);
+  await vi.advanceTimersByTimeAsync(5000);
+  const { containments, fault } = await reading;
+  expect(containments).toEqual([{ record: recordOf(1), store: memory }]);
+  expect(fault).toMatchObject({
+    code: 'TIMEOUT',
+    message: expect.stringContaining('/share/contained did not respond within 5 s') as string,
   });
 });
 
@@ -536,10 +629,13 @@ describe('EnforcementLoop at each poll', () => {
 
   it('disables wanted accounts, releases ended containments and reports the releases', async () => {
     const { here, told, join, pass, look, memory } = guarding();
-    for (const server of ['s', 't', 'u']) here.accounts.set(server, server === 'u');
+    for (const server of ['s', 't', 'u', 'v']) here.accounts.set(server, server > 't');
     const wanted = (server: string) => ({ accounts: [{ server, state: 'wanted' as const }] });
     const disabled = (server: string) => ({ accounts: [{ server, state: 'disabled' as const }] });
     await memory.put(recordOf(1, { ...disabled('s'), until: '2026-11-20T08:00:00.000Z', ended: 7 }));
+    // Two polls must agree on an end that has passed.
+    observeContainmentEnd(recordOf(1, { until: '2026-11-20T08:00:00.000Z' }));
+    await pass(2000);
     await memory.put(recordOf(2, { ...disabled('t'), releasing: true }));
     await memory.put(recordOf(3, wanted('u')));
     await memory.put(recordOf(4, wanted('v')));
@@ -672,6 +768,41 @@ describe('EnforcementLoop at each poll', () => {
   });
 });
 
+describe('accounts of a containment', () => {
+  const user = { servers: ['s'], minutes: 60, max: 25, name: 'user-1' };
+
+  it('stay disabled after a release if an administrator disabled them while our request was refused', async () => {
+    const { here, hands } = guarding();
+    here.accounts.set('s', true);
+    here.faults.set('disable user-1 at s', new GatewayError('REJECTED', 'Not disabled.'));
+    expect((await expectFailure(contain(user, hands()))).code).toBe('REJECTED');
+    expect(await listContained(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
+    here.accounts.set('s', false);
+    expect((await release({ name: 'user-1' }, hands())).enabled).toEqual([]);
+    expect(here.accounts.get('s')).toBe(false);
+  });
+
+  it('are dropped by the enforcement loop if an administrator disabled them first', async () => {
+    const { here, join, pass, memory } = guarding();
+    here.accounts.set('s', false);
+    await memory.put(recordOf(1, { accounts: [{ server: 's', state: 'wanted' }] }));
+    join();
+    await pass(0);
+    expect((await readContainments(APPLIANCE)).map(({ record }) => record.accounts)).toEqual([[]]);
+    expect(here.did.filter((what) => what.startsWith('disable'))).toEqual([]);
+  });
+
+  it('are enabled by a release if our request to disable them got no response', async () => {
+    const { here, hands } = guarding();
+    here.accounts.set('s', true);
+    here.faults.set('disable user-1 at s', new GatewayError('OUTCOME_UNKNOWN', 'No response.'));
+    expect((await expectFailure(contain(user, hands()))).code).toBe('OUTCOME_UNKNOWN');
+    here.accounts.set('s', false);
+    expect(await listContained(APPLIANCE)).toMatchObject([{ disabled: [], pending: ['s'] }]);
+    expect((await release({ name: 'user-1' }, hands())).enabled).toEqual(['s']);
+  });
+});
+
 describe('contain and release', () => {
   const wanted = { servers: [], minutes: 60, max: 25 };
   const user = { ...wanted, name: 'user-1' };
@@ -694,7 +825,11 @@ describe('contain and release', () => {
     expect((await contain({ ...user, servers: ['s', 's', 'u', 'none'] }, hands())).disabled).toEqual(['s']);
     here.accounts.set('s', true);
     expect((await contain({ ...user, servers: ['s', 't'] }, hands())).disabled).toEqual(['s', 't']);
-    expect(here.did.filter((what) => what.startsWith('disable'))).toEqual(['disable user-1 at s', 'disable user-1 at t']);
+    expect(here.did.filter((what) => what.startsWith('disable'))).toEqual([
+      'disable user-1 at s',
+      'disable user-1 at s',
+      'disable user-1 at t',
+    ]);
     // The record shows what was done.
     expect((await recordsOf())[0]?.accounts).toEqual(['s', 't'].map((server) => ({ server, state: 'disabled' })));
     const [record] = await recordsOf();

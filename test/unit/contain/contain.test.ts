@@ -115,7 +115,9 @@ describe('contain.contain', () => {
     signedIn(simulator, NAME, 1);
     const { id, until } = await contain(gateway, { name: NAME, servers: [SERVER] });
     const { data: list, envelope } = await gateway.run('contain.list');
-    expect(list).toEqual([{ id, name: NAME, disabled: [SERVER], since: expect.any(String) as string, until, 'ended-meanwhile': 0 }]);
+    expect(list).toEqual([
+      { id, name: NAME, disabled: [SERVER], pending: [], since: expect.any(String) as string, until, 'ended-meanwhile': 0 },
+    ]);
     expect(envelope.changed).toBe(null);
     const released = await gateway.run('contain.release', { id });
     expect(released.data).toEqual({ id, enabled: [SERVER], 'ended-meanwhile': 0 });
@@ -267,7 +269,7 @@ describe('a containment with failing requests', () => {
     expect(error.code).toBe('REJECTED');
     expect(error.cause).toMatchObject({ id: listed?.id, until: listed?.until });
     expect(error.message).toContain(`${NAME} stays contained. The failed step is repeated until ${listed?.until} or until a release.`);
-    expect(listed?.disabled).toEqual([SERVER, 'Extra']);
+    expect(listed).toMatchObject({ disabled: ['Extra'], pending: [SERVER] });
     expect(enabled()).toEqual(['true', 'false']);
     expect([simulator.state.sessions.has(first), simulator.state.sessions.has(second)]).toEqual([true, true]);
     simulator.clearFaults();
