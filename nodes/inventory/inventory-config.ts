@@ -1,10 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeAPI } from 'node-red';
 import { DEFAULT_CREDENTIAL_SET, MAX_INVENTORY_BYTES } from '../../src/inventory';
 import { isObject, type JsonObject } from '../../src/model/json';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 import { toFileError } from '../../src/files/file-error';
+import { readRegularFile } from '../../src/files/open-regular-file';
 import { badConfig, type NodeProperties } from '../common/node-properties';
 
 /** The node stores this many sets besides the default one. The environment or a folder can hold any number. */
@@ -63,7 +64,7 @@ export async function readStableFile(file: string): Promise<string> {
     for (let before = await stat(file); ;) {
       if (before.size > MAX_INVENTORY_BYTES)
         throw badConfig(`The file of the inventory is larger than ${MAX_INVENTORY_BYTES / 2 ** 20} MiB.`);
-      const text = await readFile(file, 'utf8');
+      const text = (await readRegularFile(file, MAX_INVENTORY_BYTES)).toString('utf8');
       await pause(FILE_SETTLE_MS);
       const after = await stat(file);
       if (after.mtimeMs === before.mtimeMs && after.size === before.size) return text;

@@ -1,8 +1,11 @@
-import { lstat, open, readdir, readFile } from 'node:fs/promises';
+import { lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
+import { readRegularFile } from '../files/open-regular-file';
 import { removeFile } from '../files/retry-locked';
 import { createBackupName, isClaimFileName, nextUniqueTime } from './names';
+
+const MAX_CLAIM_BYTES = 64;
 
 /** A name reserved for one backup across processes and machines. */
 export interface NameClaim {
@@ -37,8 +40,8 @@ export async function removeStaleClaims(folder: string): Promise<void> {
     const path = join(folder, name);
     if (ownClaims.has(path)) continue;
     const stats = await lstat(path).catch(() => undefined);
-    if (!stats?.isFile() || stats.size > 64) continue;
-    const [host = '', pid] = (await readFile(path, 'utf8').catch(() => '')).split('-');
+    if (!stats?.isFile() || stats.size > MAX_CLAIM_BYTES) continue;
+    const [host = '', pid] = (await readRegularFile(path, MAX_CLAIM_BYTES).catch(() => '')).toString().split('-');
     if (await isOwnerGone(path, host, Number(pid))) await removeFile(path);
   }
 }

@@ -200,7 +200,8 @@ async function exportKind(kind: ConfigurationKind, base: string, input: BackupIn
     return new ConfigurationReceiver<StoredFileInfo>({
       accept: ACCEPT_HEADERS[kind],
       output,
-      check: createContentCheck(kind, { events: fingerprint, zipOnly: true }),
+      createCheck: () => createContentCheck(kind, { events: fingerprint, zipOnly: true }),
+      shouldCheck: true,
       shouldHash: true,
       onBytes: createProgressReporter(call),
     });

@@ -1,8 +1,9 @@
-import { lstat, open, readFile, utimes } from 'node:fs/promises';
+import { lstat, open, utimes } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import { HOST_HASH, isProcessAlive } from './atomic-file';
+import { readRegularFile } from './open-regular-file';
 import { removeFile } from './retry-locked';
 
 const OWN_HOLDER = `${HOST_HASH}-${process.pid}`;
@@ -12,6 +13,7 @@ const MAX_WAIT_MS = 60_000;
 /** A holder touches its lock this often. A lock of another machine expires after HOLDER_TTL_MS. */
 const HEARTBEAT_MS = 10_000;
 const HOLDER_TTL_MS = 120_000;
+const MAX_HOLDER_BYTES = 64;
 /** A holder writes its name right after creating the file. An empty lock that is older belongs to a killed process. */
 const EMPTY_LOCK_GRACE_MS = 5_000;
 
@@ -56,7 +58,7 @@ async function acquireLock(file: string): Promise<boolean> {
 async function isStale(file: string): Promise<boolean> {
   const stats = await lstat(file).catch(() => undefined);
   if (!stats) return false;
-  const holder = await readFile(file, 'utf8').catch(() => '');
+  const holder = (await readRegularFile(file, MAX_HOLDER_BYTES).catch(() => '')).toString();
   if (holder === OWN_HOLDER) return !heldLocks.has(file);
   const [host, pid] = holder.split('-');
   if (host === HOST_HASH && Number(pid) > 0) return !isProcessAlive(Number(pid));

@@ -1,4 +1,4 @@
-import { constants, type BigIntStats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type BigIntStats, type Stats } from 'node:fs';
 import { lstat, open, type FileHandle } from 'node:fs/promises';
 import { badInput } from '../model/error';
 import { safeMessage } from '../model/safe-message';
@@ -15,8 +15,8 @@ export interface RegularFile {
   readonly stats: BigIntStats;
 }
 
-/** Errors: `BAD_INPUT` when the file cannot be read, or is a link, pipe, folder or device. */
-export async function openRegularFile(path: string, noFollow = O_NOFOLLOW): Promise<RegularFile> {
+/** Errors: `BAD_INPUT` when the file cannot be read, has more than `maxBytes`, or is a link, pipe, folder or device. */
+export async function openRegularFile(path: string, noFollow = O_NOFOLLOW, maxBytes = Infinity): Promise<RegularFile> {
   let handle: FileHandle | undefined;
   try {
     // The flags avoid following links and waiting for a pipe's writer.
@@ -24,6 +24,7 @@ export async function openRegularFile(path: string, noFollow = O_NOFOLLOW): Prom
     const stats = await handle.stat({ bigint: true });
     const isLink = noFollow === 0 && (await lstat(path)).isSymbolicLink();
     if (!stats.isFile() || isLink) throw badInput(safeMessage`${path} cannot be read: it is not a regular file.`);
+    checkReadable(path, stats, maxBytes);
     return { path, handle, stats };
   } catch (error) {
     await handle?.close();
@@ -35,4 +36,37 @@ export async function openRegularFile(path: string, noFollow = O_NOFOLLOW): Prom
 export async function isUnchanged({ path, stats }: RegularFile): Promise<boolean> {
   const current = await lstat(path, { bigint: true }).catch(() => undefined);
   return current?.ino === stats.ino && current.dev === stats.dev && current.size === stats.size && current.mtimeNs === stats.mtimeNs;
+}
+
+/**
+ * Reads a whole file without waiting, whatever stands at its path. Follows links. Errors: `BAD_INPUT` for a pipe, folder or device and for
+ * more than `maxBytes`; those of `node:fs`.
+ */
+export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer> {
+  const handle = await open(path, O_RDONLY | O_NONBLOCK);
+  try {
+    checkReadable(path, await handle.stat(), maxBytes);
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Like `readRegularFile`, synchronously. */
+export function readRegularFileSync(path: string, maxBytes: number): Buffer {
+  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK);
+  try {
+    checkReadable(path, fstatSync(descriptor), maxBytes);
+    return readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function checkReadable(path: string, stats: Stats | BigIntStats, maxBytes: number): void {
+  // The code lets callers name the problem in their own words.
+  if (stats.isDirectory()) throw Object.assign(new Error('EISDIR: illegal operation on a directory, read'), { code: 'EISDIR' });
+  if (!stats.isFile()) throw badInput(safeMessage`${path} cannot be read: it is not a regular file.`);
+  if (stats.size <= maxBytes) return;
+  throw badInput(safeMessage`${path} cannot be read: it has ${Number(stats.size)} bytes, but at most ${maxBytes} are allowed.`);
 }

@@ -8,14 +8,17 @@ export interface ResponseHandler extends Dispatcher.DispatchHandler {
   readonly isSettled: boolean;
   /** The handler calls this once, after its last event. */
   onDone: () => void;
-  /** Reads the rest of a paused response because its socket has ended. */
-  finishEarly(): void;
+  /** Reads the rest of a paused response because its socket has ended. `end` resolves to how it ended. */
+  finishEarly(end: Promise<StreamEnd>): void;
 }
+
+/** `reset`: the connection was reset, although Node.js reports an ordinary end (see `readStreamEnd`). */
+export type StreamEnd = 'finished' | 'reset';
 
 /** Socket events that a client reports before undici handles them. */
 export interface SocketEvents {
   readonly onOpen: () => void;
-  readonly onEnd: () => void;
+  readonly onEnd: (end: Promise<StreamEnd>) => void;
 }
 
 /** Creates a client with a single connection. */
@@ -82,7 +85,10 @@ export class ConnectionPool {
   #openConnection(): Connection | undefined {
     if (this.#all.length >= this.#limit || this.#waiting.size < this.#reuseDelayedCount) return undefined;
     const onOpen = (): void => void this.opened++;
-    const connection: Connection = { client: this.#create({ onOpen, onEnd: () => connection.handler?.finishEarly() }), handler: undefined };
+    const connection: Connection = {
+      client: this.#create({ onOpen, onEnd: (end) => connection.handler?.finishEarly(end) }),
+      handler: undefined,
+    };
     this.#all.push(connection);
     return connection;
   }

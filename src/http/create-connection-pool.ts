@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { buildConnector, Pool } from 'undici';
-import { ConnectionPool, type SocketEvents } from './connection-pool';
+import { ConnectionPool, type SocketEvents, type StreamEnd } from './connection-pool';
 import { basicAuthorization } from './exchange';
 import { CONNECT_TIMEOUT_MS } from './shared-pool';
 import { GatewayError } from '../model/error';
@@ -46,25 +46,70 @@ export async function createConnectionPool(
   // A pool of one replaces a client that failed to connect; a plain client would not retry.
   if (!proxy) {
     // A shared connector lets new connections resume the TLS session of earlier ones.
-    const connector = undici.buildConnector(connect);
-    return new ConnectionPool(limit, (events) => new undici.Pool(origin, { ...common, connect: withSocketEvents(connector, events) }));
+    const connectTls = undici.buildConnector(connect);
+    const connectTcp = undici.buildConnector({ timeout: connect.timeout });
+    const connector = (watch: SocketWatch): buildConnector.connector =>
+      origin.startsWith('https:') ? connectThrough(connectTcp, connectTls, watch) : connectTcp;
+    return new ConnectionPool(limit, (events) => {
+      const watch: SocketWatch = { ...events, tcpSocket: undefined };
+      return new undici.Pool(origin, { ...common, connect: withSocketEvents(connector(watch), watch) });
+    });
   }
   const proxyOptions = { ...common, uri: proxy.url, ...proxyToken(proxy), requestTls: connect, proxyTls: { timeout: connect.timeout } };
+  const connectTcp = undici.buildConnector({ timeout: connect.timeout });
   return new ConnectionPool(limit, (events) => {
+    const watch: SocketWatch = { ...events, tcpSocket: undefined };
     const factory = (to: string, options: Pool.Options) =>
-      new undici.Pool(to, { ...options, connect: withSocketEvents(options.connect as buildConnector.connector, events) });
-    return new undici.ProxyAgent({ ...proxyOptions, factory });
+      new undici.Pool(to, { ...options, connect: withSocketEvents(options.connect as buildConnector.connector, watch) });
+    const clientFactory = (to: URL, options: object) => {
+      const { connect: connectProxy } = options as { connect: buildConnector.connector };
+      return new undici.Pool(to, {
+        ...options,
+        connect: to.protocol === 'https:' ? connectThrough(connectTcp, connectProxy, watch) : withTcpSocket(connectProxy, watch),
+      });
+    };
+    return new undici.ProxyAgent({ ...proxyOptions, factory, clientFactory });
   });
 }
 
+/** The events of one connection, and the TCP socket below its TLS layers. */
+interface SocketWatch extends SocketEvents {
+  tcpSocket: Socket | undefined;
+}
+
+/** Connects by TCP first and then by TLS over that socket, because only the TCP socket can tell a reset from an end. */
+function connectThrough(
+  connectTcp: buildConnector.connector,
+  connectTls: buildConnector.connector,
+  watch: SocketWatch,
+): buildConnector.connector {
+  return (options, callback) =>
+    withTcpSocket(connectTcp, watch)({ ...options, protocol: 'http:', port: options.port || '443' }, (fault, socket) => {
+      if (fault) return callback(fault, null);
+      connectTls({ ...options, httpSocket: socket }, callback);
+    });
+}
+
+function withTcpSocket(connector: buildConnector.connector, watch: SocketWatch): buildConnector.connector {
+  return (options, callback) =>
+    connector(options, (...connectorResult) => {
+      const [fault, socket] = connectorResult;
+      if (fault) return callback(fault, null);
+      watch.tcpSocket = socket;
+      // The TLS socket above reports faults; without a listener, the one below would end the process.
+      socket.on('error', () => undefined);
+      callback(null, socket);
+    });
+}
+
 /** Reports socket events before undici handles them. */
-function withSocketEvents(connector: buildConnector.connector, { onOpen, onEnd }: SocketEvents): buildConnector.connector {
+function withSocketEvents(connector: buildConnector.connector, watch: SocketWatch): buildConnector.connector {
   return (options, callback) =>
     connector(options, (...connectorResult) => {
       const [fault, socket] = connectorResult;
       if (fault) return callback(toNonRetryableError(fault), null);
-      onOpen();
-      watchSocket(socket, onEnd);
+      watch.onOpen();
+      watchSocket(socket, watch.tcpSocket ?? socket, watch.onEnd);
       callback(null, socket);
     });
 }
@@ -80,13 +125,23 @@ function toNonRetryableError(fault: Error): Error {
  * undici takes ECONNRESET for the end of a response without a length, so the error gets another code. It also throws an uncaught error when
  * a socket ends while its response is paused, so `onEnd` runs first.
  */
-function watchSocket(socket: Socket, onEnd: () => void): void {
+function watchSocket(socket: Socket, tcpSocket: Socket, onEnd: SocketEvents['onEnd']): void {
   socket.prependListener('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED';
   });
-  socket.prependListener('end', onEnd);
+  socket.prependListener('end', () => onEnd(readStreamEnd(tcpSocket)));
   socket.prependListener('close', () => {
     if (!socket.readableEnded && !socket.errored) socket.emit('error', Object.assign(new Error('closed'), { code: 'ECONNABORTED' }));
+  });
+}
+
+/**
+ * Tells a reset from an ordinary end. When a reset arrives with the last bytes, libuv reports an end (POLLHUP after a partial read) and the
+ * error stays pending in the socket. An empty write sends nothing, but returns that error.
+ */
+function readStreamEnd(tcpSocket: Socket): Promise<StreamEnd> {
+  return new Promise((resolve) => {
+    tcpSocket.write('', (error) => resolve(error ? 'reset' : 'finished'));
   });
 }
 

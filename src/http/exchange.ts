@@ -26,6 +26,8 @@ export interface Reply {
   retryAfter?: string | undefined;
   body: ResponseBody;
   streamed?: boolean;
+  /** The body came over TLS without a length or chunks. Node.js does not report a missing close_notify, so a cut may go unnoticed. */
+  hasUnverifiedEnd?: boolean;
 }
 
 /** Returns a Basic Authorization header in UTF-8. */

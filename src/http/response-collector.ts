@@ -4,7 +4,7 @@ import { GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import type { Sink } from '../model/stream';
 import { ResponseBody } from './response-body';
-import { afterEventLoopTicks, REUSE_DELAY_TICKS, type ResponseHandler } from './connection-pool';
+import { afterEventLoopTicks, REUSE_DELAY_TICKS, type ResponseHandler, type StreamEnd } from './connection-pool';
 import { MAX_RESPONSE_BYTES, MemoryReservation, responseTooLarge, responseMemoryExhausted } from './response-memory';
 import type { Expirable } from './deadline-timer';
 import { toNetworkError, plainHttpRejected, type ExchangeStage } from './network-error';
@@ -42,6 +42,8 @@ export class ResponseCollector implements ResponseHandler, Expirable {
   #sink: Sink | undefined;
   /** True while the sink has paused the response. */
   #isPaused = false;
+  /** How the connection ended; undefined while it is open. */
+  #end: Promise<StreamEnd> | undefined;
   readonly #body = new ResponseBody();
   readonly #reservation = new MemoryReservation();
   readonly #onAbort = (): void => this.abort();
@@ -69,7 +71,8 @@ export class ResponseCollector implements ResponseHandler, Expirable {
     this.#fail(abortedError(this.#stage !== 'connecting'));
   }
 
-  finishEarly(): void {
+  finishEarly(end: Promise<StreamEnd>): void {
+    this.#end = end;
     if (this.#isPaused) this.#controller?.resume();
   }
 
@@ -102,17 +105,21 @@ export class ResponseCollector implements ResponseHandler, Expirable {
 
   #stream(sink: Sink, controller: Dispatcher.DispatchController, total: number | undefined): void {
     this.#sink = sink;
-    sink.start(total, {
-      pause: () => {
-        this.#isPaused = true;
-        controller.pause();
+    sink.start(
+      total,
+      {
+        pause: () => {
+          this.#isPaused = true;
+          controller.pause();
+        },
+        resume: () => {
+          this.#isPaused = false;
+          controller.resume();
+        },
+        fail: (error) => this.#fail(error),
       },
-      resume: () => {
-        this.#isPaused = false;
-        controller.resume();
-      },
-      fail: (error) => this.#fail(error),
-    });
+      this.#hasUnverifiedEnd(),
+    );
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -133,6 +140,23 @@ export class ResponseCollector implements ResponseHandler, Expirable {
     this.onDone();
     // The body is complete, so the deadline no longer applies.
     this.deadline = Infinity;
+    if (!this.#isDelimitedByEnd()) return this.#complete();
+    const cutShort = (): void => this.#settle(toNetworkError(cutError(), 'answering', this.endpoint.host));
+    if (!this.#end) cutShort();
+    else void this.#end.then((end) => (end === 'finished' ? this.#complete() : cutShort()));
+  }
+
+  /** True when only the end of the connection tells where the body ends. */
+  #isDelimitedByEnd(): boolean {
+    if (this.#status === 204 || this.#status === 304) return false;
+    return this.#headers['content-length'] === undefined && !isChunked(this.#headers['transfer-encoding']);
+  }
+
+  #hasUnverifiedEnd(): boolean {
+    return !this.endpoint.isPlainHttp && this.#isDelimitedByEnd();
+  }
+
+  #complete(): void {
     const settleWithReply = (): void => this.#settle(undefined, this.#reply());
     if (this.endpoint.isPlainHttp && this.#status === 400 && /plain HTTP/i.test(this.#body.text()))
       this.#settle(plainHttpRejected(this.endpoint.host));
@@ -158,6 +182,7 @@ export class ResponseCollector implements ResponseHandler, Expirable {
       body: this.#body,
     };
     if (this.#sink) reply.streamed = true;
+    if (this.#hasUnverifiedEnd()) reply.hasUnverifiedEnd = true;
     return reply;
   }
 
@@ -187,6 +212,14 @@ export class ResponseCollector implements ResponseHandler, Expirable {
 
 function singleValue(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : undefined;
+}
+
+function isChunked(encoding: string | string[] | undefined): boolean {
+  return String(encoding).toLowerCase().includes('chunked');
+}
+
+function cutError(): Error {
+  return Object.assign(new Error('The connection was reset.'), { code: 'ECONNRESET' });
 }
 
 function startsLikeJson(chunk: Buffer): boolean {

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFileSync } from '../files/open-regular-file';
 import { GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
 import { CREDENTIAL_NAMES, type CredentialName } from '../model/setting-kinds';
@@ -49,12 +50,17 @@ export function credentialsFromEnvironment(
   };
 }
 
+const MAX_VALUE_BYTES = 64 * 1024;
+
 /** Reads credential sets from a folder with a file for each value, such as `eu/password`. A line end after the value is removed. */
 export function credentialsFromFolder(folder: string): CredentialSource {
   const readValue = (set: string, name: CredentialName): string | undefined => {
     try {
-      return readFileSync(join(folder, set, name), 'utf8').replace(/\r?\n$/, '');
+      return readRegularFileSync(join(folder, set, name), MAX_VALUE_BYTES)
+        .toString('utf8')
+        .replace(/\r?\n$/, '');
     } catch (thrown) {
+      if (thrown instanceof GatewayError) throw new GatewayError('BAD_CONFIG', thrown.safeMessage, { sent: false });
       const { code } = thrown as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
       const errorText = safeMessage`${trusted(name)} of the credential set ${set} cannot be read from its file (${trusted(code ?? 'unknown')}).`;

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { open, readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mapConcurrently } from '../model/map-concurrently';
 import { GatewayError } from '../model/error';
 import { trusted, safeMessage } from '../model/safe-message';
+import { openRegularFile, readRegularFile } from '../files/open-regular-file';
 import { HOST_HASH, isOwnerGone } from '../files/atomic-file';
 import { isPartialLine, parseLine, type JournalLine, type ChainLink } from './journal-line';
 
@@ -12,6 +13,8 @@ const FILE_NAME = /^(\d{8})-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.jsonl$/;
 const READ_CONCURRENCY = 16;
 const CHUNK_BYTES = 1 << 16;
 const NEWLINE = 0x0a;
+/** A process writes far less in a day; a larger file is damaged or foreign. */
+const MAX_JOURNAL_FILE_BYTES = 256 * 1024 * 1024;
 
 /** Subfolder for undo data, which stays out of the journal. */
 export const UNDO_FOLDER = 'undo';
@@ -48,7 +51,7 @@ export async function isWriterGone(folder: string, name: string): Promise<boolea
 
 /** Reads all complete lines of a file, and the incomplete rest behind the last line end. */
 export async function readRawLines(path: string): Promise<{ readonly lines: Buffer[]; readonly rest: Buffer }> {
-  const bytes = await readFile(path);
+  const bytes = await readRegularFile(path, MAX_JOURNAL_FILE_BYTES);
   const lines: Buffer[] = [];
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
@@ -90,9 +93,9 @@ export function readFileEdges(folder: string, names: readonly string[]): Promise
 
 /** Reads the first and the last line of a file without the lines between. */
 async function readEdges(folder: string, file: string): Promise<FileEdges> {
-  const handle = await open(join(folder, file), 'r');
+  const { handle, stats } = await openRegularFile(join(folder, file), undefined, MAX_JOURNAL_FILE_BYTES);
   try {
-    const { size } = await handle.stat();
+    const size = Number(stats.size);
     const readChunk = async (start: number, length: number): Promise<Buffer> => {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, start);
       return buffer.subarray(0, bytesRead);

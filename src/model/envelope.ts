@@ -59,6 +59,8 @@ export interface Envelope {
   /** One sentence for people with names and counts, without secrets. Parts of a stream have none. */
   summary?: string;
   plan?: PlannedRequest[];
+  /** Sentences about a doubtful success, such as a response whose end could not be verified. */
+  warnings?: string[];
   code?: ErrorCode;
   message?: string;
   reason?: ErrorCode;

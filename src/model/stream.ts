@@ -11,8 +11,8 @@ export interface FlowControl {
 export interface Sink {
   /** The sink keeps everything it receives, so it counts against the memory for responses. */
   readonly isBuffering?: boolean;
-  /** `total` is the content-length in bytes, if the appliance sends one. */
-  start(total: number | undefined, flow: FlowControl): void;
+  /** `total` is the Content-Length in bytes. `hasUnverifiedEnd`: see `Reply`. */
+  start(total: number | undefined, flow: FlowControl, hasUnverifiedEnd: boolean): void;
   /** The chunk is valid only during the call. */
   write(chunk: Buffer): void;
 }

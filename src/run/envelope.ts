@@ -19,6 +19,9 @@ export interface RunInfo {
   readonly startedAt: number;
 }
 
+const UNVERIFIED_END =
+  'The appliance sent the response over TLS without a length. A cut of such a response cannot be detected; only its content shows whether it is complete.';
+
 /** Creates the envelope of everything done so far. Each envelope has its own lists. */
 export function createEnvelope(
   { name, appliance, isWrite, startedAt }: RunInfo,
@@ -42,6 +45,7 @@ export function createEnvelope(
   };
   // Object.assign, because an object spread creates a slow dictionary object for every message.
   Object.assign(envelope, record.envelopeFields);
+  if (sender.hasUnverifiedEnd) envelope.warnings = [UNVERIFIED_END];
   if (isPlanned) envelope.plan = plan.requests;
   return envelope;
 }

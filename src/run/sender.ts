@@ -48,6 +48,8 @@ export class Sender {
   /** Exchanges with retries and replays, without logins. */
   requests = 0;
   retries = 0;
+  /** True after a streamed response whose end could not be verified. */
+  hasUnverifiedEnd = false;
   logins = 0;
   readonly #dependencies: SenderDependencies;
   readonly #signal: AbortSignalLike | undefined;
@@ -152,7 +154,7 @@ export class Sender {
     const extras = openExchange && (await openExchange());
     attemptState.isSent = true;
     const reply = await this.#send(request, body, key, attemptState.signal, extras);
-    session.recordResponse(key, reply.status);
+    this.#recordReply(session, key, reply);
     if ((reply.status !== 401 && reply.status !== 403) || !(await this.#shouldRenewKey(key, reply))) return reply;
     // Until the replay is sent, only the login can fail.
     attemptState.isSent = false;
@@ -160,11 +162,16 @@ export class Sender {
     const replayExtras = openExchange && (await openExchange());
     attemptState.isSent = true;
     const replay = await this.#send(request, body, freshKey, attemptState.signal, replayExtras);
-    session.recordResponse(freshKey, replay.status);
+    this.#recordReply(session, freshKey, replay);
     if (replay.status === 401) await session.rejectReplay(freshKey);
     // A login does not help here, whether the key had expired or not.
     else if (isForbiddenWithoutResult(replay) && isForbiddenWithoutResult(reply)) await session.recordFutileRenewal();
     return replay;
+  }
+
+  #recordReply(session: Session, key: SessionApiKey, { status, streamed, hasUnverifiedEnd }: Reply): void {
+    session.recordResponse(key, status);
+    if (streamed && hasUnverifiedEnd) this.hasUnverifiedEnd = true;
   }
 
   #requiresPin({ isWrite }: AttemptState): boolean {

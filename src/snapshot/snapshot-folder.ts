@@ -1,9 +1,10 @@
-import { mkdir, readdir, readFile, rename, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { badInput } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
+import { readRegularFile } from '../files/open-regular-file';
 import { readJsonFile } from '../files/read-json-file';
 import { findStalePartials, AtomicFile, parsePartialTarget } from '../files/atomic-file';
 import { retryWhileLocked, removeFile } from '../files/retry-locked';
@@ -11,6 +12,9 @@ import { MANIFEST_FILE_NAME, serializeManifest, readSnapshotManifest, type Snaps
 import { toFileSegments, parseFileSegments, hasRecoverablePath } from './resource-file-names';
 import { isPathWithin, splitResourcePath } from './resource-path';
 import { canonicalize, toFileText } from './resource';
+
+/** A larger file is foreign; a resource is far smaller. */
+const MAX_RESOURCE_BYTES = 64 * 1024 * 1024;
 
 /** What a write did to the file of a resource. */
 export type FileChange = 'added' | 'changed' | 'same';
@@ -62,7 +66,9 @@ export class SnapshotFolder {
     let partial: AtomicFile | undefined;
     try {
       // A new folder has no files.
-      const existing = (await this.#createFolder(names.slice(0, -1))) ? undefined : await readFile(file).catch(ignoreNotFound);
+      const existing = (await this.#createFolder(names.slice(0, -1)))
+        ? undefined
+        : await readRegularFile(file, MAX_RESOURCE_BYTES).catch(ignoreNotFound);
       // Git may have changed the line ends.
       if (existing && (existing.equals(bytes) || existing.toString('utf8').replaceAll('\r\n', '\n') === bytes.toString('utf8')))
         return 'same';

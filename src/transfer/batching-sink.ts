@@ -17,6 +17,7 @@ export interface BatchConsumer {
 
 /** Collects a response into batches and pauses it while the consumer lags. Memory stays below five batches. */
 export class BatchingSink implements Sink {
+  hasUnverifiedEnd = false;
   readonly #consumer: BatchConsumer;
   readonly #toError: (thrown: unknown) => GatewayError;
   readonly #onBytes: (bytes: number, total: number | undefined) => void;
@@ -42,7 +43,8 @@ export class BatchingSink implements Sink {
     this.#onBytes = onBytes;
   }
 
-  start(total: number | undefined, flow: FlowControl): void {
+  start(total: number | undefined, flow: FlowControl, hasUnverifiedEnd: boolean): void {
+    this.hasUnverifiedEnd = hasUnverifiedEnd;
     this.#total = total;
     this.#flow = flow;
   }

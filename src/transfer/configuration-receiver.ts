@@ -27,7 +27,9 @@ export interface ReceivedConfiguration<S> {
 export interface ConfigurationReceiverOptions<S> {
   readonly accept: string;
   readonly output: ConfigurationOutput<S>;
-  readonly check: ContentCheck | undefined;
+  readonly createCheck: () => ContentCheck;
+  /** False skips the check, unless only the content can show that the response is complete (`Reply.hasUnverifiedEnd`). */
+  readonly shouldCheck: boolean;
   readonly shouldHash: boolean;
   readonly onBytes: (bytes: number, total: number | undefined) => void;
 }
@@ -38,27 +40,28 @@ export class ConfigurationReceiver<S> implements Download<ReceivedConfiguration<
   readonly accept: string;
   readonly #options: ConfigurationReceiverOptions<S>;
   readonly #hash: ReturnType<typeof createHash> | undefined;
+  #check: ContentCheck | undefined;
 
   constructor(options: ConfigurationReceiverOptions<S>) {
     this.#options = options;
     this.accept = options.accept;
+    this.#check = options.shouldCheck ? options.createCheck() : undefined;
     this.#hash = options.shouldHash ? createHash('sha256') : undefined;
     this.sink = new BatchingSink(this, toContentError, options.onBytes);
   }
 
   async consume(batch: Buffer): Promise<void> {
-    const { check, output } = this.#options;
+    if (this.sink.hasUnverifiedEnd) this.#check ??= this.#options.createCheck();
     this.#hash?.update(batch);
-    check?.write(batch);
-    await output.write(batch);
+    this.#check?.write(batch);
+    await this.#options.output.write(batch);
   }
 
   async finish(): Promise<ReceivedConfiguration<S>> {
-    const { check, output } = this.#options;
     const bytes = await this.sink.finish();
     if (bytes === 0) throw toContentError(new MalformedContentError('it is empty'));
-    const checkResult = check && endCheck(check);
-    const stored = await output.end();
+    const checkResult = this.#check && endCheck(this.#check);
+    const stored = await this.#options.output.end();
     return { bytes, sha256: this.#hash?.digest('hex') ?? null, checkResult, stored };
   }
 

@@ -101,7 +101,8 @@ async function receiveConfiguration<S>(
       new ConfigurationReceiver({
         accept: ACCEPT_HEADERS[kind],
         output: await createOutput(),
-        check: check === 'content' ? createContentCheck(kind, { zipOnly: input.password === undefined }) : undefined,
+        createCheck: () => createContentCheck(kind, { zipOnly: input.password === undefined }),
+        shouldCheck: check === 'content',
         shouldHash: check !== 'none',
         onBytes: createProgressReporter(call),
       }),

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GatewayError } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
+import { readRegularFile } from '../files/open-regular-file';
 import { AtomicFile, removeStalePartials, syncFolder } from '../files/atomic-file';
 import type { Tracker } from './tracker';
+
+const MAX_STATE_BYTES = 256 * 1024 * 1024;
 
 /** The record of one check. It is written before its events are sent. */
 export interface WatchStateEntry {
@@ -58,7 +61,7 @@ export class WatchStateFile {
     try {
       await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
       await removeStalePartials(this.#file);
-      text = await readFile(this.#file, 'utf8');
+      text = (await readRegularFile(this.#file, MAX_STATE_BYTES)).toString('utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw toFileError(error, this.#file, 'read');

@@ -10,8 +10,8 @@ export interface TestProxy {
   readonly authorizations: (string | undefined)[];
 }
 
-/** A forward proxy that knows CONNECT only; with `token` it wants just that credential. */
-export async function startProxy(token?: string): Promise<TestProxy> {
+/** A forward proxy that knows CONNECT only; with `token` it requires that credential, with `passesResets` it passes a reset of the target on. */
+export async function startProxy(token?: string, passesResets = false): Promise<TestProxy> {
   const tunnels: string[] = [];
   const authorizations: (string | undefined)[] = [];
   const sockets = new Set<Socket>();
@@ -28,10 +28,14 @@ export async function startProxy(token?: string): Promise<TestProxy> {
     const [host = '', port = ''] = (request.url ?? '').split(':');
     const target = connect(Number(port), host, () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      target.pipe(socket).pipe(target);
+      if (!passesResets) return void target.pipe(socket).pipe(target);
+      target.pipe(socket, { end: false });
+      socket.pipe(target);
+      // Node.js may report a reset as an end; an empty write tells them apart.
+      target.prependListener('end', () => target.write('', (error) => (error ? socket.resetAndDestroy() : socket.end())));
     });
     sockets.add(target);
-    target.on('error', () => socket.destroy());
+    target.on('error', () => (passesResets ? socket.resetAndDestroy() : socket.destroy()));
   });
   return { url: `http://127.0.0.1:${await listen(server, sockets)}`, tunnels, authorizations };
 }

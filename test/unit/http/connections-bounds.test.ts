@@ -150,10 +150,10 @@ describe('ConnectionPool with counted clients', () => {
     clients[0]?.events.onOpen();
     clients[0]?.events.onOpen();
     expect(connections.opened).toBe(2);
-    clients[0]?.events.onEnd();
+    clients[0]?.events.onEnd(Promise.resolve('finished'));
     expect(waiter.letGoes).toBe(1);
     waiter.onDone();
-    clients[0]?.events.onEnd();
+    clients[0]?.events.onEnd(Promise.resolve('finished'));
     expect(waiter.letGoes).toBe(1);
   });
 

@@ -330,7 +330,7 @@ describe('a write with a journal', () => {
 
   it('is recorded on a file system that does not count names', async () => {
     const { gateway } = await startWithJournal();
-    await withPatchedFileHandles({ stat: () => Promise.resolve({ nlink: 0 }) }, async () => {
+    await withPatchedFileHandles({ stat: async (own) => Object.assign((await own()) as unknown as object, { nlink: 0 }) }, async () => {
       await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
     });
     expect((await fetchJournalEntries(gateway)).filter(({ ok }) => ok)).toHaveLength(1);

@@ -87,7 +87,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
       () => new GatewayError('LIMIT', 'No.'),
       (...values) => told.push(values),
     );
-    sink.start(9 * BATCH + 5, { pause: () => flow.push('pause'), resume: () => flow.push('resume'), fail: () => flow.push('fail') });
+    sink.start(9 * BATCH + 5, { pause: () => flow.push('pause'), resume: () => flow.push('resume'), fail: () => flow.push('fail') }, false);
     const bytes = Buffer.alloc(9 * BATCH + 5, 'ab0123456789');
     sink.write(bytes.subarray(0, 4 * BATCH - 1));
     expect(flow).toEqual([]);
@@ -122,7 +122,7 @@ describe('ConfigurationReceiver and BatchingSink', () => {
       (thrown) => new GatewayError('LIMIT', (thrown as Error).message),
       () => undefined,
     );
-    sink.start(undefined, { pause: () => undefined, resume: () => undefined, fail: ({ message }) => failed.push(message) });
+    sink.start(undefined, { pause: () => undefined, resume: () => undefined, fail: ({ message }) => failed.push(message) }, false);
     sink.write(Buffer.alloc(3 * BATCH + 1));
     expect(await expectFailure(sink.finish())).toMatchObject({ code: 'LIMIT', message: 'full' });
     expect([consumed, failed]).toEqual([[BATCH, BATCH], ['full']]);
@@ -152,7 +152,8 @@ describe('ConfigurationReceiver and BatchingSink', () => {
       const receiver = new ConfigurationReceiver({
         accept: 'x/y',
         output,
-        check: check ? createContentCheck('xml') : undefined,
+        createCheck: () => createContentCheck('xml'),
+        shouldCheck: check,
         shouldHash: hash,
         onBytes: () => undefined,
       });
@@ -182,7 +183,14 @@ describe('ConfigurationReceiver and BatchingSink', () => {
     const full = new GatewayError('LIMIT', 'No room.');
     const discarded = vi.fn(() => Promise.resolve());
     const output = { write: () => Promise.reject(full), end: () => Promise.reject(full), discard: discarded };
-    const receiver = new ConfigurationReceiver({ accept: '', output, check: undefined, shouldHash: false, onBytes: () => undefined });
+    const receiver = new ConfigurationReceiver({
+      accept: '',
+      output,
+      createCheck: () => createContentCheck('xml'),
+      shouldCheck: false,
+      shouldHash: false,
+      onBytes: () => undefined,
+    });
     receiver.sink.write(Buffer.from('x'));
     expect(await expectFailure(receiver.finish())).toBe(full);
     await receiver.discard();

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Progress } from '../../../src/model/operation';
@@ -82,6 +84,22 @@ describe('transfer.export-xml', () => {
     });
     const { data, envelope } = await gatewayFor(server).run('transfer.export-xml');
     expect([String(data), envelope.retries]).toEqual([XML, 1]);
+  });
+
+  it('requires the content check and warns when the response has no length', async () => {
+    const respond = (text: string) => (_request: unknown, socket: Socket) =>
+      void socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\nconnection: close\r\n\r\n${text}`);
+    const complete = gatewayFor(await startRawServer(respond(XML)));
+    for (const check of ['hash', 'none'] as const) {
+      const { envelope } = await complete.run('transfer.export-xml', { check });
+      expect(envelope).toMatchObject({ verified: 'xml', warnings: [expect.stringContaining('without a length')] });
+    }
+    const cut = gatewayFor(await startRawServer(respond(XML.slice(0, 30))));
+    const file = join(createTemporaryFolder(), 'export.xml');
+    const error = await expectFailure(cut.run('transfer.export-xml', { check: 'hash', file }));
+    expect([error.code, existsSync(file)]).toEqual(['BAD_RESPONSE', false]);
+    const plain = gatewayFor(await startRawServer(respond(XML), { plain: true }));
+    expect((await plain.run('transfer.export-xml', { check: 'hash' })).envelope).toMatchObject({ verified: 'none' });
   });
 
   it('skips the check and the hash when told to', async () => {
