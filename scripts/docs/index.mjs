@@ -7,10 +7,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { readAreas } from '../build-editor.mjs';
 import { createActionNodePage, createConfigNodePage } from './node-pages.mjs';
 import { createOperationsPage } from './operations.mjs';
+import { createPermissionsPage } from './permissions.mjs';
 
 /** @import { Area } from '../../src/model/operation.js' */
 
 const CONFIG_NODES = ['appliance', 'inventory', 'watch'];
+/** Only its table is generated. */
+const PERMISSIONS = 'docs/reference/permissions.md';
 
 /**
  * The generated pages, as they must be.
@@ -18,6 +21,8 @@ const CONFIG_NODES = ['appliance', 'inventory', 'watch'];
  */
 export function createPages(root, areas) {
   const pages = new Map([['docs/reference/operations.md', createOperationsPage(areas)]]);
+  const permissions = readFileSync(join(root, PERMISSIONS), 'utf8');
+  pages.set(PERMISSIONS, createPermissionsPage(permissions, areas));
   for (const area of areas) pages.set(`docs/nodes/gateway-${area.name}.md`, createActionNodePage(area));
   for (const name of CONFIG_NODES) {
     const help = readFileSync(join(root, 'nodes', 'locales', `${name}.en-US.md`), 'utf8');

@@ -46,6 +46,7 @@ export const backupArea = defineArea({
   operations: {
     run: defineOperation({
       effect: 'read',
+      permissions: { reads: 'system information; export of the whole configuration, by POST' },
       label: 'Make a backup',
       help: 'Exports the configuration, checks that it is complete, and stores it with a manifest; a failure leaves earlier backups unchanged. `changed` shows whether the configuration differs from the last good backup.',
       summary: { done: 'Made a backup.' },
@@ -73,6 +74,7 @@ export const backupArea = defineArea({
     }),
     list: defineOperation({
       effect: 'read',
+      permissions: { reads: 'nothing: only the folder' },
       label: 'List backups',
       help: 'Lists the backups in the folder, the newest first. No request is sent to the appliance.',
       summary: { found: '__n__ backups.', 'found-one': '1 backup.' },
@@ -83,6 +85,7 @@ export const backupArea = defineArea({
     }),
     verify: defineOperation({
       effect: 'read',
+      permissions: { reads: 'nothing: only the folder' },
       label: 'Check backups',
       help: 'Reads one backup or all in the folder, and checks that they are complete and, with a passphrase, were made with it. Without the passphrase, encrypted backups are checked only by their hash.',
       summary: { many: '__ok__ of __total__ backups are complete', none: 'There is no backup to check.' },
@@ -99,6 +102,7 @@ export const backupArea = defineArea({
     }),
     restore: defineOperation({
       effect: 'destroy',
+      permissions: { reads: 'system information; export, for the backup before the restore', writes: 'import of the whole configuration' },
       label: 'Restore a backup',
       help: 'Checks that a backup is complete and from this appliance, makes a fresh backup, and imports the old one. With a passphrase, it accepts only a backup made with it.',
       summary: { done: 'Restored the backup __backup__.', 'planned-one': 'Would restore the backup __backup__.' },

@@ -101,6 +101,7 @@ export const configArea = defineArea({
     }),
     ensure: defineOperation({
       effect: 'write',
+      permissions: { reads: 'the path and, for what does not exist, its parent', writes: 'the path' },
       label: 'Ensure a resource',
       help: 'Gives a resource the given fields: it compares them, except links and secrets, writes only if something differs, and reads back. Other fields stay; `msg.envelope.changed` and `msg.envelope.diff` report the changes.',
       summary: {
@@ -116,6 +117,7 @@ export const configArea = defineArea({
     }),
     'ensure-all': defineOperation({
       effect: 'write',
+      permissions: { reads: 'the path and, for what does not exist, its parent', writes: 'the path' },
       label: 'Ensure many resources',
       help: 'Gives each resource of an array its fields, in the given order, such as from a file of the desired state. An item `{ "path": …, "absent": true }` deletes a resource if May delete is set.',
       summary: {

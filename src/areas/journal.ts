@@ -82,6 +82,7 @@ export const journalArea = defineArea({
   operations: {
     list: defineOperation({
       effect: 'read',
+      permissions: { reads: 'nothing: only the folder' },
       label: 'List entries',
       help: 'Lists the writes that were sent to this appliance, the newest first. An entry must match all given fields.',
       data: 'array of entries',
@@ -110,6 +111,7 @@ export const journalArea = defineArea({
     }),
     verify: defineOperation({
       effect: 'read',
+      permissions: { reads: 'nothing: only the folder' },
       label: 'Verify the journal',
       help: 'Checks every line of every file, and names changed, added and removed lines with file and line.',
       summary: {
@@ -123,6 +125,7 @@ export const journalArea = defineArea({
     }),
     undo: defineOperation({
       effect: 'destroy',
+      permissions: { reads: 'the paths that were written', writes: 'the same' },
       label: 'Undo writes',
       help: 'Restores the state before one or several writes, the newest first, if nothing else has changed it since. `msg.envelope.incomplete` names what cannot be restored, such as a password.',
       summary: {

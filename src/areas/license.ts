@@ -84,6 +84,7 @@ export const licenseArea = defineArea({
     }),
     'remove-named-users': defineOperation({
       effect: 'destroy',
+      permissions: { writes: 'licenses; with *End sessions*, also what ends sessions' },
       label: 'Remove named users',
       help: 'Takes the license from the given users.',
       summary: { done: 'Took the license from named users.', 'planned-one': 'Would take the license from named users.' },
@@ -108,6 +109,7 @@ export const licenseArea = defineArea({
     }),
     'remove-all-named-users': defineOperation({
       effect: 'destroy',
+      permissions: { writes: 'licenses; with *End sessions*, also what ends sessions' },
       label: 'Remove ALL named users',
       help: 'Takes the license from every named user.',
       summary: { done: 'Took the license from all named users.', 'planned-one': 'Would take the license from all named users.' },

@@ -10,6 +10,7 @@ export const loginArea = defineArea({
   operations: {
     login: defineOperation({
       effect: 'write',
+      permissions: { reads: 'nothing except the login', writes: '–' },
       label: 'Log in',
       help: 'Starts a login. `pending` means that the appliance waits for a code; a pending login is not started again.',
       summary: { done: 'Logged in, or waiting for a code.', unchanged: 'Logged in already, or still waiting for a code.' },
@@ -20,6 +21,7 @@ export const loginArea = defineArea({
     }),
     resume: defineOperation({
       effect: 'write',
+      permissions: { reads: 'nothing except the login', writes: '–' },
       label: 'Answer with a code',
       help: 'Sends the code to the pending login. A code is sent only once; if the appliance rejects it, log in again.',
       summary: { done: 'Answered with a code.' },
@@ -33,6 +35,7 @@ export const loginArea = defineArea({
     }),
     forget: defineOperation({
       effect: 'write',
+      permissions: { reads: 'nothing except the login', writes: '–' },
       label: 'Forget the key',
       help: 'Removes the API key from memory. On the appliance it stays valid until it expires.',
       summary: { done: 'Forgot the key.', unchanged: 'There was no key to forget.' },

@@ -33,6 +33,7 @@ export const policyArea = defineArea({
     }),
     'add-enforcer': defineOperation({
       effect: 'write',
+      permissions: { reads: '`uac`, if no vendor is set' },
       label: 'Add an enforcer',
       help: 'Adds an enforcer connection. The object is sent unchanged, including its device-OS part.',
       summary: { done: 'Added an enforcer.', 'planned-one': 'Would add an enforcer.' },

@@ -38,6 +38,7 @@ export const snapshotArea = defineArea({
   operations: {
     take: defineOperation({
       effect: 'read',
+      permissions: { reads: 'system information; the configuration that the account may read: `msg.envelope.forbidden` names the rest' },
       label: 'Take a snapshot',
       summary: { done: 'Took a snapshot.' },
       help: 'Reads every resource of the configuration by following all links, into the message or into a folder with one file for each, ready for Git. `msg.envelope.forbidden` names the resources that the account may not read.',
@@ -48,6 +49,7 @@ export const snapshotArea = defineArea({
     }),
     compare: defineOperation({
       effect: 'read',
+      permissions: { reads: 'system information; the configuration that the account may read: `msg.envelope.forbidden` names the rest' },
       label: 'Compare',
       help: 'Compares the current configuration with a snapshot or with another appliance; give exactly one of them. `msg.envelope.text` shows the differences as readable text.',
       summary: { done: 'Compared the configuration.' },
@@ -75,6 +77,7 @@ export const snapshotArea = defineArea({
     }),
     revert: defineOperation({
       effect: 'destroy',
+      permissions: { reads: 'the configuration below *Path*', writes: 'the same' },
       label: 'Revert',
       help: 'Restores resources from a snapshot in a folder: each is compared first and written only if it differs. Secrets cannot be restored and newer resources stay: `msg.envelope.incomplete` names what still differs.',
       summary: { many: '__ok__ of __total__ resources restored, __incomplete__ still different' },

@@ -55,6 +55,7 @@ export const systemArea = defineArea({
     }),
     metrics: defineOperation({
       effect: 'read',
+      permissions: { reads: 'health check, active users, licenses, cluster: forbidden parts are left out' },
       label: 'Metrics',
       help: 'Reads health, sessions by realm, license leases, cluster members, the remaining days of the certificate and the request counters of this Node-RED, as text in the OpenMetrics format. An unreachable appliance is `gateway_up` 0 and not an error; `msg.envelope.leftOut` names the parts that could not be read, with the reason.',
       summary: { done: 'Read the metrics.' },
@@ -79,6 +80,9 @@ export const systemArea = defineArea({
     }),
     'support-bundle': defineOperation({
       effect: 'read',
+      permissions: {
+        reads: 'system information; the role mapping of the admin realm and the session options of its roles: forbidden parts are left out',
+      },
       label: 'Support bundle',
       help: 'Diagnostics for support: versions, settings, counters, the last 200 exchanges as method, path, status and time, and advice on the configuration. It holds no secret, name, address, account or serial number; parts of a path that could be one are `*`.',
       summary: { done: 'Made a support bundle.' },
@@ -89,6 +93,7 @@ export const systemArea = defineArea({
     }),
     'esap-packages': defineOperation({
       effect: 'read',
+      permissions: { reads: 'host checker in the configuration; active users, if no brand is set' },
       label: 'ESAP packages',
       help: 'Lists the host checker packages on the appliance and shows which one is active.',
       summary: { done: 'Read the ESAP packages.' },

@@ -31,6 +31,7 @@ export const transferArea = defineArea({
   operations: {
     'export-xml': defineOperation({
       effect: 'read',
+      permissions: { reads: 'export of the whole configuration, by POST' },
       label: 'Export XML',
       help: 'Exports the configuration as an XML document and checks that it is complete: `msg.envelope.verified` is then `xml`.',
       summary: { done: 'Exported the configuration as XML.' },
@@ -55,6 +56,7 @@ export const transferArea = defineArea({
     }),
     'import-xml': defineOperation({
       effect: 'destroy',
+      permissions: { writes: 'import of the whole configuration' },
       label: 'Import XML',
       help: 'Imports an XML document, which replaces the same parts of the configuration. Imports to one appliance run one after the other, and none is sent twice.',
       summary: { done: 'Imported an XML configuration.', 'planned-one': 'Would import an XML configuration.' },
@@ -72,6 +74,7 @@ export const transferArea = defineArea({
     }),
     'export-binary': defineOperation({
       effect: 'read',
+      permissions: { reads: 'export of the whole configuration, by POST' },
       label: 'Export binary',
       help: 'Exports the binary configuration as base64 text and checks that it is complete: `msg.envelope.verified` is then `zip`, or `base64` if a password encrypts it.',
       summary: { done: 'Exported the binary configuration.' },
@@ -96,6 +99,7 @@ export const transferArea = defineArea({
     }),
     'import-binary': defineOperation({
       effect: 'destroy',
+      permissions: { writes: 'import of the whole configuration' },
       label: 'Import binary',
       help: 'Imports a binary configuration. `normal` leaves IP, network and cluster configuration unchanged, `full` replaces everything.',
       summary: { done: 'Imported a binary configuration.', 'planned-one': 'Would import a binary configuration.' },

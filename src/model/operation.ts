@@ -51,6 +51,8 @@ export interface Operation<F extends Fields = Fields, D = unknown, E extends Eff
   run?(input: ParsedInput<F>, call: OperationContext): Promise<D>;
   /** Pure: merges the data of several appliances, when a list of them is not enough. */
   aggregate?(data: readonly unknown[]): unknown;
+  /** What the account must be allowed to read and write, if effect and example do not show it. Markdown for the page of permissions. */
+  readonly permissions?: { readonly reads?: string; readonly writes?: string };
   /** A typical input and the first request it makes. The contract test and the help use it. */
   readonly example: { readonly input: Record<string, unknown>; readonly request: string; readonly body?: JsonObject };
 }

@@ -154,6 +154,7 @@ export const certificatesArea = defineArea({
     }),
     served: defineOperation({
       effect: 'read',
+      permissions: { reads: 'nothing: a TLS handshake, no login' },
       label: 'Read the served certificate',
       help: 'Reads the certificate, its chain and its remaining days from a TLS handshake. It reports the certificate whether it is trusted or not; no password and no key is sent.',
       summary: { done: 'Read the served certificate.' },

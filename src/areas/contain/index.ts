@@ -68,6 +68,7 @@ export const containArea = defineArea({
   operations: {
     contain: defineOperation({
       effect: 'destroy',
+      permissions: { reads: 'active users; for *Auth servers* their local users', writes: 'active users: delete; the local users' },
       label: 'Contain',
       help: 'Ends the sessions of a person or an address, disables enabled local accounts, and ends each new session until the time is over or until a release. A person who is already contained stays contained until the later end.',
       summary: { unchanged: '__title__: done; there was no session to end.', none: '__title__: would send nothing now.' },
@@ -107,6 +108,7 @@ export const containArea = defineArea({
     }),
     release: defineOperation({
       effect: 'write',
+      permissions: { reads: 'the local users that were disabled', writes: 'the same' },
       label: 'Release',
       help: 'Ends a containment before its time is over: enables only the accounts that Contain disabled.',
       summary: { unchanged: '__title__: done; no account had to be enabled.', none: '__title__: would send nothing.' },

@@ -195,6 +195,7 @@ export const usersArea = defineArea({
     }),
     delete: defineOperation({
       effect: 'destroy',
+      permissions: { reads: 'the local users of the server' },
       label: 'Delete users',
       help: 'Deletes a local user, or each user of an array, permanently.',
       summary: {
