@@ -16,15 +16,15 @@ const [imports = '', entry = '', apiRow = '', serviceRow = '', commands = ''] = 
   ([, text = '']) => text,
 );
 const copy = mkdtempSync(join(tmpdir(), 'gateway-contributing-'));
-/** Installed or generated, or without meaning for a build. */
-const SKIPPED = new Set(['node_modules', 'dist', 'dist.new', 'dist.old', '.git', 'coverage', 'reports']);
+/** Generated folders. */
+const SKIPPED = new Set(['dist', 'dist.new', 'dist.old']);
 
 function copyFolder(source: string, target: string): void {
   mkdirSync(target, { recursive: true });
   for (const item of readdirSync(source, { withFileTypes: true })) {
     if (item.name === 'node_modules') symlinkSync(join(source, item.name), join(target, item.name));
-    if (SKIPPED.has(item.name) || item.name.startsWith('.')) continue;
-    if (item.isDirectory()) copyFolder(join(source, item.name), join(target, item.name));
+    else if (SKIPPED.has(item.name) || item.name.startsWith('.')) continue;
+    else if (item.isDirectory()) copyFolder(join(source, item.name), join(target, item.name));
     else cpSync(join(source, item.name), join(target, item.name));
   }
 }

@@ -3,7 +3,7 @@ import { isEnforcing, offerSessions } from '../../contain/enforcement-loop';
 import { GatewayError } from '../../model/error';
 import type { OperationContext } from '../../model/operation';
 import { PAGE_SIZE, parseSessionPage, getSessionId, type SessionPage } from './session-page';
-import { SessionPages } from './session-pages';
+import { PAGE_OVERLAP, SessionPages } from './session-pages';
 import { SessionIdSet } from './session-id-set';
 import type { JsonObject } from '../../model/json';
 import { trusted, safeMessage } from '../../model/safe-message';
@@ -14,29 +14,35 @@ export interface ListSessionsInput {
   emit?: 'array' | 'page' | 'record';
 }
 
+/** Walks after the first one, when a quiet list has fewer records than its total. */
+const MAX_WALKS = 2;
+/** A gap between two pages is read again this many records earlier; the distance doubles each time. */
+const GAP_STEP = PAGE_SIZE / 2;
+/** Requests that a walk may need in addition to twice its pages. */
+const EXTRA_REQUESTS = 20;
+
 /**
- * All matching sessions, every page followed (appliance-api.md, "Limits"; contract, end of section 5). `start` is the number of
- * records had so far and doubles are dropped, which is right whether the appliance counts from 0 or from 1. Notes `total`,
- * `loginPermission` and `truncated`. Errors: `BAD_RESPONSE` when the list cannot be had whole.
+ * Lists all matching sessions from all pages (appliance-api.md, "Limits"; contract, end of section 5). The list contains every session
+ * that exists from the first to the last request, also while others start and end. It puts `total`, `loginPermission` and `truncated`
+ * into the envelope. Errors: `BAD_RESPONSE` when the list is incomplete or changes too fast.
  */
 export async function listSessions(input: ListSessionsInput, call: OperationContext): Promise<JsonObject[]> {
   const output = new SessionOutput(input, call);
   const startedAt = performance.now();
   const query = input.name === undefined ? {} : { name: input.name };
-  const first = await walkPages(query, call, output);
-  // Sessions come and go between two pages: one more try before the list counts as broken.
-  const last = first.isComplete && first.isSteady ? first : await walkPages(query, call, output, true);
-  if (!last.isComplete) {
-    throw new GatewayError(
-      'BAD_RESPONSE',
-      safeMessage`The appliance counts ${output.total ?? trusted('more')} sessions but listed only ${output.seenIds.size} different ones, twice. Nothing was concluded from the list.`,
-      { sent: true },
-    );
+  for (let attempt = 1; attempt <= MAX_WALKS; attempt++) {
+    const walk = new PageWalk(query, call, output, attempt);
+    if (!(await walk.run())) continue;
+    const records = output.finish(walk.listedIds);
+    // The enforcement loop uses the list instead of reading it again.
+    if (isFullList(input) && isEnforcing()) offerSessions(toApplianceHash(call.settings.base), records, startedAt);
+    return records;
   }
-  const records = output.finish(last.isSteady ? last.seenIds : undefined);
-  // Whoever keeps people out need not read the same again.
-  if (isFullList(input) && isEnforcing()) offerSessions(toApplianceHash(call.settings.base), records, startedAt);
-  return records;
+  throw new GatewayError(
+    'BAD_RESPONSE',
+    safeMessage`The appliance reports ${output.total ?? trusted('more')} sessions but listed only ${output.seenIds.size} different ones in ${MAX_WALKS} attempts. The list was discarded.`,
+    { sent: true },
+  );
 }
 
 function isFullList({ name, limit, emit = 'array' }: ListSessionsInput): boolean {
@@ -49,65 +55,160 @@ export async function countSessions(call: OperationContext): Promise<number> {
   return parseSessionPage(await call.read(request, { isLookup: true })).total ?? (await listSessions({}, call)).length;
 }
 
-interface PageWalk {
-  /** The distinct sessions of this walk. */
-  seenIds: SessionIdSet;
-  /** False when it ended with fewer distinct records than the appliance counts. */
-  isComplete: boolean;
-  /** False when sessions ended meanwhile: the rest moved up, and one may have slipped through between two pages. */
-  isSteady: boolean;
-}
+/**
+ * One walk over the pages. A page joins the pages before it if it contains one of their records: everything up to that record was
+ * read before, and everything after it follows in the page. This holds while sessions start and end, as long as the appliance keeps
+ * the order of the others. The walk reads the list around a gap again until the pages join.
+ */
+class PageWalk {
+  /** Ids of the list, if the output has records of other walks or pages too. */
+  listedIds: SessionIdSet | undefined;
+  /** Ids of all sessions in the joined pages. */
+  readonly #seenIds: SessionIdSet;
+  readonly #pages: SessionPages;
+  readonly #output: SessionOutput;
+  readonly #isFirst: boolean;
+  /** Ids from the first half of the first page, which a later page contains only if the appliance ignores `start`. */
+  #headIds = new Set<string>();
+  /** False once a total or an overlap shows that sessions start or end. */
+  #isQuiet = true;
+  #firstTotal: number | undefined;
+  #gapCount = 0;
+  #joinedCount = 0;
 
-/** One walk over the pages. */
-async function walkPages(query: { name?: string }, call: OperationContext, output: SessionOutput, isSecondWalk = false): Promise<PageWalk> {
-  // The first walk has what was seen at all: one look at each id, of which there may be very many.
-  const seenIds = isSecondWalk ? new SessionIdSet() : output.seenIds;
-  const pages = new SessionPages(query, call);
-  /** Set once the second page was the first one again: the appliance ignores `start`, and all are asked for in one. */
-  let singlePageSize: number | undefined;
-  try {
-    for (let index = 0; ; index++) {
-      const page = await (singlePageSize === undefined ? pages.next(seenIds.size) : pages.readAll(singlePageSize));
-      const { isSteady } = pages;
-      const countBefore = seenIds.size;
-      const newRecords = output.add(page.records);
-      if (isSecondWalk) for (const record of page.records) seenIds.add(getSessionId(record));
-      output.total = page.total ?? output.total;
-      output.loginPermission = page.loginPermission ?? output.loginPermission;
-      const isStuck = seenIds.size === countBefore;
-      const isEnded = isLastPage(page, seenIds.size, output.total);
-      // Nothing new and as many as there are: the end too, though the appliance still says that more follow.
-      const isAllSeen = output.total !== undefined && seenIds.size >= output.total;
-      const isWholeList = (isEnded && output.total === undefined) || (isAllSeen && (isEnded || isStuck || singlePageSize !== undefined));
-      output.deliver(newRecords, isWholeList && (isSteady || isSecondWalk));
-      // Cut at the limit, the second walk is not a list of its own.
-      if (output.isFull) return { seenIds, isComplete: true, isSteady: !isSecondWalk };
-      if (isWholeList) return { seenIds, isComplete: true, isSteady };
-      if (index === 1 && isRepeatedPage(page, seenIds.size - countBefore)) {
-        singlePageSize = output.total;
-        if (singlePageSize !== undefined) continue;
-      }
-      // A page that brings nothing new would come again and again.
-      if (isEnded || isStuck || singlePageSize !== undefined) return { seenIds, isComplete: false, isSteady };
-      pages.prefetch(page, Math.min(page.total ?? 0, output.input.limit ?? Infinity));
+  constructor(query: { name?: string }, call: OperationContext, output: SessionOutput, attempt: number) {
+    this.#isFirst = attempt === 1;
+    // The first walk shares the set of the output, because a large list has many ids.
+    this.#seenIds = this.#isFirst ? output.seenIds : new SessionIdSet();
+    if (!this.#isFirst) this.listedIds = this.#seenIds;
+    this.#output = output;
+    this.#pages = new SessionPages(query, call);
+  }
+
+  /** Returns whether the list is complete. */
+  async run(): Promise<boolean> {
+    try {
+      return await this.#walk();
+    } finally {
+      this.#pages.end();
     }
-  } finally {
-    pages.end();
+  }
+
+  async #walk(): Promise<boolean> {
+    let start = 0;
+    let gapDistance = GAP_STEP;
+    for (let index = 0; ; index++) {
+      const page = await this.#pages.read(start);
+      this.#noteTotals(page);
+      this.#assertRequestLimit(start);
+      if (index === 1 && this.#startsWithHead(page)) return this.#readAll();
+      if (start > 0 && !this.#joins(page, start)) {
+        this.#isQuiet = false;
+        this.#gapCount++;
+        if (page.records.length > 0) this.#pages.keep(start, page);
+        start = Math.max(0, start - gapDistance);
+        gapDistance *= 2;
+        continue;
+      }
+      gapDistance = GAP_STEP;
+      this.#joinedCount++;
+      if (index === 0) this.#headIds = new Set(page.records.slice(0, PAGE_SIZE / 2).map(getSessionId));
+      const newRecords = this.#add(page, start);
+      const isEnded = this.#isEnd(page, start, newRecords.walkCount);
+      const isComplete = isEnded && this.#hasAll(page, start);
+      this.#output.deliver(newRecords.records, isComplete);
+      // A list that ends at its limit is complete for its caller.
+      if (this.#output.isFull || isComplete) return true;
+      if (isEnded || (newRecords.walkCount === 0 && this.#output.total === undefined)) return false;
+      if (page.records.length === PAGE_SIZE && index > 0)
+        this.#pages.prefetch(start, Math.min(page.total ?? 0, this.#output.input.limit ?? Infinity));
+      start = this.#pages.nextStart(start, page.records.length);
+    }
+  }
+
+  /** Reads the whole list with one request, because the appliance ignores `start`. */
+  async #readAll(): Promise<boolean> {
+    let count = this.#output.total;
+    while (count !== undefined) {
+      const page = await this.#pages.readAll(count);
+      this.#noteTotals(page);
+      this.#assertRequestLimit(0);
+      const isComplete = page.records.length >= (page.total ?? count);
+      // Sessions that started since the total was read need a larger request; a clipped page stays incomplete.
+      if (!isComplete && page.records.length === count && page.total !== undefined) count = page.total + PAGE_SIZE;
+      else count = undefined;
+      if (count !== undefined) continue;
+      const { records } = this.#add(page, 0);
+      this.listedIds = new SessionIdSet();
+      for (const record of page.records) this.listedIds.add(getSessionId(record));
+      this.#output.deliver(records, isComplete);
+      return isComplete || this.#output.isFull;
+    }
+    return false;
+  }
+
+  #noteTotals(page: SessionPage): void {
+    this.#output.total = page.total ?? this.#output.total;
+    this.#output.loginPermission = page.loginPermission ?? this.#output.loginPermission;
+    this.#firstTotal ??= page.total;
+    if (page.total !== this.#firstTotal) this.#isQuiet = false;
+  }
+
+  /** Errors: `BAD_RESPONSE` after twice the requests of a quiet list and some more, or too many gaps for the pages that joined. */
+  #assertRequestLimit(start: number): void {
+    const { total } = this.#output;
+    const maxRequests = total === undefined ? Infinity : 2 * Math.ceil(total / (PAGE_SIZE - PAGE_OVERLAP)) + EXTRA_REQUESTS;
+    if (this.#pages.requestCount <= maxRequests && this.#gapCount <= this.#joinedCount + EXTRA_REQUESTS) return;
+    throw new GatewayError(
+      'BAD_RESPONSE',
+      safeMessage`The pages of the session list do not join around record ${start} of ${total ?? trusted('an unknown number')}, after ${this.#pages.requestCount} requests. The list changes too fast, or the appliance returns wrong pages. The list was discarded. Try again later, or narrow the list by name.`,
+      { sent: true },
+    );
+  }
+
+  #startsWithHead(page: SessionPage): boolean {
+    return page.records.slice(0, 10).some((record) => this.#headIds.has(getSessionId(record)));
+  }
+
+  #joins(page: SessionPage, start: number): boolean {
+    // Such a page reaches beyond the end of the list, so it is not the requested one.
+    if (page.isLast !== true && page.total !== undefined && start + page.records.length > page.total + 1) return false;
+    return page.records.some((record) => this.#seenIds.has(getSessionId(record)));
+  }
+
+  #add(page: SessionPage, start: number): { records: JsonObject[]; walkCount: number } {
+    const countBefore = this.#seenIds.size;
+    const records = this.#output.add(page.records);
+    if (!this.#isFirst) for (const record of page.records) this.#seenIds.add(getSessionId(record));
+    const walkCount = this.#seenIds.size - countBefore;
+    // An appliance that counts from 1 repeats one more record on the second page.
+    const overlap = page.records.length - walkCount;
+    if (start > 0 && overlap > PAGE_OVERLAP + 1) this.#isQuiet = false;
+    return { records, walkCount };
+  }
+
+  #isEnd(page: SessionPage, start: number, newCount: number): boolean {
+    if (page.isLast === true) return true;
+    const { total } = page;
+    if (total === undefined) return page.isLast === undefined && page.records.length < PAGE_SIZE;
+    const end = start + page.records.length;
+    // Some releases never report the last page; then the end is a page without anything new.
+    if (newCount === 0 && end >= total) return true;
+    if (page.isLast === false) return false;
+    // An appliance that counts from 1 may still have one record after `end`.
+    return end > total || (this.#isQuiet && this.#seenIds.size >= total) || (start === 0 && end >= total);
+  }
+
+  /** Whether the end of the list agrees with its total. */
+  #hasAll(page: SessionPage, start: number): boolean {
+    const { total } = this.#output;
+    if (total === undefined) return true;
+    if (this.#isQuiet) return this.#seenIds.size >= total;
+    return start + page.records.length >= total;
   }
 }
 
-/** Whether the second page is the first one, but for those who came or went in between; only at the border may a record come twice. */
-function isRepeatedPage({ records }: SessionPage, newCount: number): boolean {
-  return newCount * 2 < records.length;
-}
-
-function isLastPage(page: SessionPage, seenCount: number, total: number | undefined): boolean {
-  if (page.isLast !== undefined) return page.isLast;
-  if (total !== undefined) return seenCount >= total;
-  return page.records.length < PAGE_SIZE;
-}
-
-/** Where records go: an array, or one message a page or a record. */
+/** Collects records for an array, or sends one message per page or record. */
 class SessionOutput {
   readonly seenIds = new SessionIdSet();
   readonly #records: JsonObject[] = [];
@@ -128,7 +229,7 @@ class SessionOutput {
     return this.input.limit !== undefined && this.seenIds.size >= this.input.limit;
   }
 
-  /** Those of the records that were not seen before, up to the limit. */
+  /** Returns the records that are new, up to the limit. */
   add(records: readonly JsonObject[]): JsonObject[] {
     const { limit = Infinity } = this.input;
     const newRecords: JsonObject[] = [];
@@ -139,7 +240,7 @@ class SessionOutput {
     return newRecords;
   }
 
-  /** Sends them out, or keeps them for the array. */
+  /** Sends the records, or keeps them for the array. */
   deliver(newRecords: JsonObject[], isLast: boolean): void {
     const { emit } = this.input;
     if (this.isFull && (!isLast || (this.total ?? 0) > this.seenIds.size)) this.#isTruncated = true;
@@ -149,7 +250,7 @@ class SessionOutput {
     else for (const record of newRecords) this.#records.push(record);
   }
 
-  /** All records, or only those of one walk: who is missing there has gone meanwhile. */
+  /** Returns all records, or only those with the listed ids. */
   finish(listedIds?: SessionIdSet): JsonObject[] {
     this.#noteTotals();
     return listedIds && listedIds.size < this.seenIds.size
@@ -166,7 +267,7 @@ class SessionOutput {
   }
 
   #emitPage(newRecords: JsonObject[], isLast: boolean): void {
-    // Nothing to list is one empty page; a page of doubles is none.
+    // An empty list is one empty page; a page with only duplicates is not sent.
     if (newRecords.length === 0 && !(isLast && this.sentCount === 0)) return;
     const index = this.sentCount++;
     this.call.emitPart(newRecords, isLast ? { index, count: this.sentCount } : { index });

@@ -2,83 +2,75 @@ import type { OperationContext } from '../../model/operation';
 import { PAGE_SIZE, parseSessionPage, type SessionPage } from './session-page';
 import { LightAbortController } from '../../model/abort';
 
-/**
- * The pages of one walk over the list, in order. The first two are asked for one after the other: the second shows that `start` is
- * heeded. As long as pages are full, each then begins where the one before ends, whether the appliance counts from 0 or from 1, so
- * that those up to the total can be fetched ahead. After anything else it goes step by step: the next begins after the records had.
- */
+/** Neighboring pages share this many records, which proves that no session is missing between them. */
+export const PAGE_OVERLAP = 3;
+const PAGE_STEP = PAGE_SIZE - PAGE_OVERLAP;
+
+/** Reads pages by their start and prefetches the following ones. */
 export class SessionPages {
-  /** False once the appliance counted fewer than before: sessions ended, and one may have slipped through between two pages. */
-  isSteady = true;
-  #latestTotal = 0;
-  #takenCount = 0;
-  #isStepwise = false;
-  #prefetched: Promise<SessionPage>[] = [];
+  /** Number of requests, including prefetched pages. */
+  requestCount = 0;
+  readonly #prefetched = new Map<number, Promise<SessionPage>>();
   readonly #query: { name?: string };
   readonly #call: OperationContext;
   readonly #window: number;
-  readonly #prefetchCanceller = new LightAbortController();
-  readonly #onAbort = (): void => this.#prefetchCanceller.abort();
+  readonly #prefetchCanceler = new LightAbortController();
+  readonly #onAbort = (): void => this.#prefetchCanceler.abort();
 
   constructor(query: { name?: string }, call: OperationContext) {
     this.#query = query;
     this.#call = call;
-    // As many again wait for a connection: one that is free has something to do at once.
+    // Twice the connections, so that a free connection always has a request waiting.
     this.#window = 2 * call.settings.connections;
-    if (call.signal?.aborted) this.#prefetchCanceller.abort();
+    if (call.signal?.aborted) this.#prefetchCanceler.abort();
     call.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** The next page, after so many distinct records. */
-  next(seenCount: number): Promise<SessionPage> {
-    const prefetchedPage = this.#prefetched.shift();
-    if (prefetchedPage) return prefetchedPage;
-    if (this.#takenCount > 1 || seenCount !== this.#takenCount * PAGE_SIZE) this.#isStepwise = true;
-    return this.#readFrom(seenCount);
+  /** Reads the page at `start`, or returns the prefetched one. */
+  read(start: number): Promise<SessionPage> {
+    const prefetchedPage = this.#prefetched.get(start);
+    this.#prefetched.delete(start);
+    return prefetchedPage ?? this.#requestPage({ number: String(PAGE_SIZE), start: String(start) });
   }
 
-  /** After a page that is not the last: fetches ahead what begins before `until`. */
-  prefetch(page: SessionPage, endIndex: number): void {
-    this.#takenCount++;
-    if (page.records.length !== PAGE_SIZE) this.#isStepwise = true;
-    if (this.#isStepwise) this.#cancelPrefetch();
-    if (this.#isStepwise || this.#takenCount < 2) return;
-    while (this.#prefetched.length < this.#window && (this.#takenCount + this.#prefetched.length) * PAGE_SIZE < endIndex) {
-      const read = this.#readFrom((this.#takenCount + this.#prefetched.length) * PAGE_SIZE);
-      // It is looked at in its turn, or never.
-      read.catch(() => undefined);
-      this.#prefetched.push(read);
+  /** Keeps a page for a later `read`, without another request. */
+  keep(start: number, page: SessionPage): void {
+    this.#prefetched.set(start, Promise.resolve(page));
+  }
+
+  /** Prefetches the pages after the one at `start` that begin before `endIndex`. */
+  prefetch(start: number, endIndex: number): void {
+    for (let next = start + PAGE_STEP; next + PAGE_OVERLAP < endIndex && this.#prefetched.size < this.#window; next += PAGE_STEP) {
+      if (this.#prefetched.has(next)) continue;
+      const page = this.#requestPage({ number: String(PAGE_SIZE), start: String(next) }, this.#prefetchCanceler);
+      // The walk handles the error when it reads this page, or never needs the page.
+      page.catch(() => undefined);
+      this.#prefetched.set(next, page);
     }
   }
 
-  /** Ends what is under way and will not be needed. */
+  /** Returns the start of the page that follows a page: the furthest prefetched one that still overlaps it. */
+  nextStart(start: number, length: number): number {
+    const latest = start + length - Math.min(PAGE_OVERLAP, length >> 1);
+    const candidates = [...this.#prefetched.keys()].filter((prefetched) => prefetched > start && prefetched <= latest);
+    return candidates.length > 0 ? Math.max(...candidates) : latest;
+  }
+
+  /** Reads all records at once, for an appliance that ignores `start`. */
+  readAll(count: number): Promise<SessionPage> {
+    return this.#requestPage({ number: String(count) });
+  }
+
+  /** Cancels prefetched pages that are not needed. */
   end(): void {
     this.#call.signal?.removeEventListener('abort', this.#onAbort);
-    this.#cancelPrefetch();
+    if (this.#prefetched.size > 0) this.#prefetchCanceler.abort();
+    this.#prefetched.clear();
   }
 
-  /** Further reads, one at a time, have the signal of the call itself. */
-  #cancelPrefetch(): void {
-    if (this.#prefetched.length > 0) this.#prefetchCanceller.abort();
-    this.#prefetched = [];
-  }
-
-  /** All in one, of an appliance that knows no `start`. */
-  readAll(total: number): Promise<SessionPage> {
-    return this.#requestPage({ number: String(total) });
-  }
-
-  #readFrom(start: number): Promise<SessionPage> {
-    return this.#requestPage({ number: String(PAGE_SIZE), start: String(start) });
-  }
-
-  async #requestPage(range: { number: string; start?: string }): Promise<SessionPage> {
+  async #requestPage(range: { number: string; start?: string }, signal?: LightAbortController): Promise<SessionPage> {
+    this.requestCount++;
     const request = { method: 'GET' as const, path: '/api/v1/system/active-users', query: { ...this.#query, ...range } };
-    const page = parseSessionPage(await this.#call.read(request, { signal: this.#isStepwise ? undefined : this.#prefetchCanceller }));
-    // As they come, which may be another order than that of the pages.
-    const total = page.total ?? this.#latestTotal;
-    this.isSteady &&= total >= this.#latestTotal;
-    this.#latestTotal = total;
-    return page;
+    return parseSessionPage(await this.#call.read(request, { signal }));
   }
 }

@@ -269,7 +269,7 @@ export function messagesSuite(runtime: Runtime): void {
 
     it('that breaks midway fails with the number of sent parts', async () => {
       const ids = Array.from({ length: 300 }, () => rig.sim.state.sessions.add());
-      rig.sim.fault({ match: ({ path }) => path.includes('start=200'), status: 404 });
+      rig.sim.fault({ match: ({ path }) => path.includes('start=197'), status: 404 });
       await rig.deploy({ nodes: [{ ...list, fields: { emit: { type: 'str', value: 'page' } } }] });
       const { out, caught, completed } = await rig.run({ payload: 1 });
       expect({ out: out.length, completed }).toEqual({ out: 1, completed: 0 });

@@ -25,7 +25,7 @@ describe.each([0, 1] as const)('session list counted from %i', (startCountsFrom)
   it('contains every session once and in order, whichever page arrives first', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 4321, variants: { startCountsFrom } }, { connections: 3 });
     // The earlier of two is the later to come.
-    for (let start = 400; start < 4321; start += 400) simulator.fault({ match: isPage(start), delayMs: 40 });
+    for (let start = 394; start < 4321; start += 394) simulator.fault({ match: isPage(start), delayMs: 40 });
     const { data, envelope } = await gateway.run('sessions.list');
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
     expect(envelope).toMatchObject({ total: 4321, requests: 22, retries: 0 });
@@ -39,11 +39,11 @@ describe.each([0, 1] as const)('session list counted from %i', (startCountsFrom)
       document['active-users']['active-user-records']['active-user-record'].length = 150;
       return JSON.stringify(document);
     };
-    simulator.fault({ match: isPage(800), body: shorten });
+    simulator.fault({ match: isPage(788), body: shorten });
     const { data, envelope } = await gateway.run('sessions.list');
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
     expect(envelope).toMatchObject({ total: 2000, truncated: false });
-    expect(starts(simulator)).toContain(950 - startCountsFrom);
+    expect(starts(simulator)).toContain(935);
   });
 
   it.each([2000, 2001, 2199])('contains the last of %i sessions', async (sessions) => {
@@ -58,10 +58,10 @@ describe('page prefetch', () => {
       { sessions: 10_000, variants: { startCountsFrom: 0 } },
       { connections: 2 },
     );
-    simulator.fault({ match: isPage(400), hang: true });
+    simulator.fault({ match: isPage(394), hang: true });
     const stop = new AbortController();
     const canceled = expectFailure(gateway.run('sessions.list', {}, stop.signal));
-    await expect.poll(() => starts(simulator)).toEqual([0, 200, 400, 600, 800, 1000]);
+    await expect.poll(() => starts(simulator)).toEqual([0, 197, 394, 591, 788, 985]);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(starts(simulator)).toHaveLength(6);
     stop.abort();
@@ -73,14 +73,14 @@ describe('page prefetch', () => {
     const { data, envelope } = await gateway.run('sessions.list', { limit: 700 });
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids().slice(0, 700));
     expect(envelope).toMatchObject({ total: 10_000, truncated: true, requests: 4 });
-    expect(Math.max(...starts(simulator))).toBe(600);
+    expect(Math.max(...starts(simulator))).toBe(591);
   });
 
   it('is off when the appliance reports no total', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1500, variants: { startCountsFrom: 1 } });
     simulator.fault({ match: isList, times: 99, stripField: 'active-users.total-matched-record-number' });
     expect(readSessionIds((await gateway.run('sessions.list')).data)).toEqual(simulator.state.sessions.ids());
-    expect(starts(simulator)).toEqual([0, 200, 399, 598, 797, 996, 1195, 1394]);
+    expect(starts(simulator)).toEqual([0, 197, 394, 591, 788, 985, 1182, 1379]);
   });
 
   it('emits pages in order and fails at the page that fails', async () => {
@@ -88,9 +88,9 @@ describe('page prefetch', () => {
       { sessions: 10_000, variants: { startCountsFrom: 0 } },
       { connections: 2 },
     );
-    simulator.fault({ match: isPage(600), status: 404, delayMs: 50 });
+    simulator.fault({ match: isPage(591), status: 404, delayMs: 50 });
     // They would keep both connections.
-    for (const start of [800, 1000]) simulator.fault({ match: isPage(start), hang: true });
+    for (const start of [788, 985]) simulator.fault({ match: isPage(start), hang: true });
     const indexes: number[] = [];
     const error = await expectFailure(gateway.run('sessions.list', { emit: 'page' }, { onPart: (_, { index }) => indexes.push(index) }));
     expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { sent: 3, total: 10_000 } });
@@ -102,12 +102,12 @@ describe('page prefetch', () => {
     expect((await gateway.run('system.info')).envelope.ok).toBe(true);
   });
 
-  it('is off after a first page with a duplicate, which has too few different records', async () => {
+  it('reads the list again after a first page with a duplicate, which hides a session', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({ sessions: 1000, variants: { startCountsFrom: 0 } });
     const [first = '', second = ''] = simulator.state.sessions.ids();
     simulator.fault({ match: isPage(0), body: (answer) => answer.replace(second, first) });
     expect(readSessionIds((await gateway.run('sessions.list')).data).sort()).toEqual(simulator.state.sessions.ids().sort());
-    expect(starts(simulator).slice(0, 3)).toEqual([0, 199, 398]);
+    expect(starts(simulator)).toHaveLength(12);
   });
 
   it('removes its listeners from the signal of the call and requests nothing once it is canceled', async () => {
@@ -117,12 +117,12 @@ describe('page prefetch', () => {
     const pages = new SessionPages({}, call);
     const { signal = AbortSignal.abort() } = call;
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
-    expect((await pages.next(0)).records).toHaveLength(3);
+    expect((await pages.read(0)).records).toHaveLength(3);
     pages.end();
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
     cancel.abort();
     const asked = listRequestLines(simulator).length;
-    expect((await expectFailure(new SessionPages({}, call).next(0))).code).toBe('ABORTED');
+    expect((await expectFailure(new SessionPages({}, call).read(0))).code).toBe('ABORTED');
     expect(listRequestLines(simulator)).toHaveLength(asked);
   });
 
@@ -131,9 +131,9 @@ describe('page prefetch', () => {
       { sessions: 3000, variants: { startCountsFrom: 0 } },
       { connections: 2 },
     );
-    simulator.fault({ match: isPage(1000), cut: 'half' });
+    simulator.fault({ match: isPage(985), cut: 'half' });
     const { data, envelope } = await gateway.run('sessions.list');
     expect(readSessionIds(data)).toEqual(simulator.state.sessions.ids());
-    expect(envelope).toMatchObject({ requests: 16, retries: 1 });
+    expect(envelope).toMatchObject({ requests: 17, retries: 1 });
   });
 });
