@@ -22,8 +22,16 @@ import { ReachabilitySubscription, reportReachability } from '../status/reachabi
 import { onInput, type DoneCallback, type SendCallback } from '../message/on-input';
 import { awaitBeforeSending, type MessageRun } from './message-run';
 import { LastMessage } from '../message/last-message';
+import { assertDepth } from '../message/message-depth';
 import { getTargetAppliance, hasFailureOutput, hasMissingReference, parseNodeConfig, type NodeConfig } from './node-config';
-import { isEndingSessions, statusForErrorCode, statusForManyOutcome, statusForOutcome, type StatusText } from '../status/status-text';
+import {
+  isEndingSessions,
+  statusForError,
+  statusForErrorCode,
+  statusForManyOutcome,
+  statusForOutcome,
+  type StatusText,
+} from '../status/status-text';
 import type { Message } from '../message/typed-value';
 import { StatusReporter, type StatusProgress } from '../status/node-status';
 
@@ -56,7 +64,8 @@ export class ActionNode {
     const properties = { ...definition };
     this.#settler = new MessageSettler(red, node, area, hasFailureOutput(properties));
     this.#config = parseNodeConfig({ red, node, area, status: this.#status, hasFailureOutput: hasFailureOutput(properties) }, properties);
-    if (this.#config instanceof GatewayError || hasMissingReference(this.#config)) this.#status.report(statusForErrorCode('BAD_CONFIG'));
+    if (this.#config instanceof GatewayError) this.#status.report(statusForError(this.#config, (_field, label) => label));
+    else if (hasMissingReference(this.#config)) this.#status.report({ ...statusForErrorCode('BAD_CONFIG'), key: 'no-appliance' });
     if (!(this.#config instanceof GatewayError)) this.#reachability.switchTo(this.#config.applianceId);
     onInput(node, (message, send, done) => this.#receive(message, send, done));
     // Node-RED waits for `done` only if the handler has exactly two parameters.
@@ -123,6 +132,7 @@ export class ActionNode {
     const { message } = run;
     if (this.#closed)
       throw new GatewayError('ABORTED', 'The node was closing when this message arrived. Nothing was sent.', { sent: false });
+    assertDepth({ payload: message.payload });
     if (this.#config instanceof GatewayError) throw this.#config;
     const { operationSelector, output, enforcement, manyAppliances } = this.#config;
     if (manyAppliances) return this.#performMany(run, this.#config, manyAppliances);

@@ -59,7 +59,7 @@ export class NodeApprovals {
   /** Returns a function that sends the plan to the approval output and waits for the decision. */
   createApprove({ message, output, signal, send, status, run }: ApprovalRequest): RequestApproval {
     return async (proposal) => {
-      const { id, expires, decision } = this.#approvals.add(signal);
+      const { id, expires, decision } = this.#approvals.add(signal, estimateBytes([message.payload, proposal]));
       const { operation, appliance, summary, plan } = proposal;
       const request = output.copy(message, ['payload', 'envelope']);
       const actor = typeof message.actor === 'string' && message.actor !== '' ? { actor: message.actor } : {};
@@ -80,4 +80,28 @@ export class NodeApprovals {
     if (property === 'approve') this.#approvals.approve(id, actor);
     else this.#approvals.reject(id, actor);
   }
+}
+
+/** Bytes per object, array or value, besides its text. */
+const VALUE_BYTES = 16;
+
+/** Estimates the memory of a value. Shared objects count once, and no value overflows the stack. */
+function estimateBytes(root: unknown): number {
+  let bytes = 0;
+  const visited = new Set<object>();
+  const pending: unknown[] = [root];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    bytes += VALUE_BYTES;
+    if (typeof value === 'string') bytes += value.length;
+    else if (ArrayBuffer.isView(value)) bytes += value.byteLength;
+    else if (typeof value === 'object' && value !== null && !visited.has(value)) {
+      visited.add(value);
+      for (const name of Object.keys(value)) {
+        bytes += name.length;
+        pending.push((value as Record<string, unknown>)[name]);
+      }
+    }
+  }
+  return bytes;
 }

@@ -62,7 +62,7 @@ function readNodeConfig(context: ActionNodeContext, definition: Definition): Nod
   const isNamedByMessage = properties.choice('applianceFrom', ['', 'msg']) === 'msg';
   const inventory = properties.text('inventory');
   if (applianceId === undefined && !isNamedByMessage && inventory === undefined)
-    throw badConfig('No appliance is chosen. Open the node and choose one.');
+    throw badConfig('No appliance is chosen. Open the node and choose one.', 'no-appliance');
   const manyAppliances = inventory === undefined ? undefined : new ManyAppliancesRunner(red, node, inventory, properties);
   return {
     operationSelector: new OperationSelector(red, node, area, definition),
@@ -105,6 +105,7 @@ export function hasMissingReference({ applianceId, manyAppliances }: NodeConfig)
 export function getTargetAppliance({ applianceId }: NodeConfig, message: Message): ApplianceTarget {
   if (applianceId === undefined) return getApplianceByName(message.appliance);
   const appliance = applianceById(applianceId);
-  if (!appliance) throw badConfig('The appliance node that this node refers to is missing or disabled. Open the node and choose one.');
+  if (!appliance)
+    throw badConfig('The appliance node that this node refers to is missing or disabled. Open the node and choose one.', 'no-appliance');
   return appliance;
 }

@@ -10,6 +10,7 @@ import type { DoneCallback } from '../message/on-input';
 import type { OutputProperty } from '../message/output-property';
 import type { MessageRun } from './message-run';
 import { statusForError, type StatusText } from '../status/status-text';
+import { removeDeepProperties } from '../message/message-depth';
 import type { Message } from '../message/typed-value';
 import { translatorFor } from '../common/i18n';
 
@@ -52,6 +53,7 @@ export class MessageSettler {
       this.translate,
     ));
     if (ignored) cause.ignored = mergeIgnored(cause.ignored, ignored);
+    removeDeepProperties(message);
     message.envelope = cause;
     return error;
   }

@@ -62,7 +62,8 @@ export class ApplianceNode {
     this.id = node.id;
     this.properties = { ...definition };
     this.label = typeof definition.name === 'string' ? definition.name : '';
-    this.#credentials = node.credentials;
+    // Undefined if Node-RED could not decrypt the credentials.
+    this.#credentials = (node.credentials as ApplianceCredentials | undefined) ?? {};
     deployedById.set(this.id, this);
     // Node-RED waits for `done` only if the handler has exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => {
@@ -95,9 +96,20 @@ export class ApplianceNode {
         ...this.#diagnostics,
       }));
     } catch (thrown) {
-      if (thrown instanceof GatewayError) this.#fault = thrown;
-      throw thrown;
+      const error = this.#explainMissingCredentials(thrown);
+      if (error instanceof GatewayError) this.#fault = error;
+      throw error;
     }
+  }
+
+  /** Node-RED starts a node without credentials if it cannot decrypt them. */
+  #explainMissingCredentials(thrown: unknown): unknown {
+    const isEmpty = Object.values(this.#credentials).every((value) => value === undefined || value === '');
+    if (!isEmpty || !(thrown instanceof GatewayError) || !/^(?:username|password|apiKey) is missing/.test(thrown.message)) return thrown;
+    return badConfig(
+      'The appliance has no credentials. Enter them in the appliance node. If they were there before, Node-RED could not decrypt them: check credentialSecret in its settings.',
+      'credentials-missing',
+    );
   }
 
   close(): void {
@@ -149,6 +161,7 @@ export function getApplianceByName(name: unknown): ApplianceTarget {
   if (typeof name !== 'string' || name === '') {
     throw badInput(
       safeMessage`This node takes its appliance from the message, but msg.appliance is not a name. Set it to one of: ${trusted(describeKnownNames())}.`,
+      { statusReason: 'unknown-appliance' },
     );
   }
   const listed = [...applianceLists].map((list) => list.findAppliance(name)).filter((appliance) => appliance !== undefined);
@@ -157,6 +170,9 @@ export function getApplianceByName(name: unknown): ApplianceTarget {
   if (!found[0])
     throw badInput(
       safeMessage`There is no appliance with the name ${JSON.stringify(name)}. Set msg.appliance to one of: ${trusted(describeKnownNames())}.`,
+      {
+        statusReason: 'unknown-appliance',
+      },
     );
   return found[0];
 }

@@ -1,10 +1,26 @@
 import { GatewayError } from '../../src/model/error';
+import type { ErrorReason } from '../../src/model/error-reasons';
 import { parseEnvReference } from './rules';
 import { trusted, safeMessage, type SafeMessage } from '../../src/model/safe-message';
 
 /** Creates the error of a misconfigured node. The text says what is wrong and what to do. */
-export function badConfig(message: string | SafeMessage): GatewayError {
-  return new GatewayError('BAD_CONFIG', typeof message === 'string' ? trusted(message) : message, { sent: false });
+export function badConfig(message: string | SafeMessage, statusReason?: ErrorReason): GatewayError {
+  return new GatewayError('BAD_CONFIG', typeof message === 'string' ? trusted(message) : message, {
+    sent: false,
+    ...(statusReason && { statusReason }),
+  });
+}
+
+/** A name such as `VPN_PASSWORD`. Anything else after `$` can be an unusual password. */
+const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
+
+/** Creates the error of an unset variable. For a secret it names the variable only if the name cannot be a password. */
+export function unsetVariableError(name: string, variable: string, isSecret = false): GatewayError {
+  const variableText = isSecret && !VARIABLE_NAME.test(variable) ? trusted('') : safeMessage` ${variable}`;
+  return badConfig(
+    safeMessage`${trusted(name)} uses the environment variable${variableText}, which is not set. Set it where Node-RED starts.`,
+    'variable-not-set',
+  );
 }
 
 /**
@@ -23,9 +39,8 @@ export class NodeProperties {
 
   /** Reads a credential. An error names the variable only if its name cannot be a password. */
   secret(name: string): string | undefined {
-    if (parseEnvReference(this.values[name]) !== undefined) {
-      throw badConfig(safeMessage`${trusted(name)} uses an environment variable that is not set. Set it where Node-RED starts.`);
-    }
+    const variable = parseEnvReference(this.values[name]);
+    if (variable !== undefined) throw unsetVariableError(name, variable, true);
     return this.text(name);
   }
 
@@ -57,10 +72,7 @@ export class NodeProperties {
     const value = this.values[name];
     // Node-RED replaces a variable that is set.
     const variable = parseEnvReference(value);
-    if (variable !== undefined)
-      throw badConfig(
-        safeMessage`${trusted(name)} uses the environment variable ${variable}, which is not set. Set it where Node-RED starts.`,
-      );
+    if (variable !== undefined) throw unsetVariableError(name, variable);
     return value === '' || value === null ? undefined : value;
   }
 }

@@ -1,6 +1,9 @@
+import { ERROR_REASONS } from '../../src/model/error-reasons';
+
 /** English texts of the runtime by catalog key, also for languages that lack one. The build adds them to the catalog. */
 export const RUNTIME_TEXTS = {
   status: {
+    ...ERROR_REASONS,
     working: 'working',
     running: '__n__ running',
     waiting: 'waiting',

@@ -11,8 +11,15 @@ export interface Failure {
 
 /** Returns a plain object, because the debug pane shows the cause of an `Error` as `[object Object]`. */
 export function toPlainFailure({ message, code, cause }: GatewayError): Failure {
-  // Catch nodes and the log use the text.
-  return Object.defineProperty({ message, code, cause }, 'toString', { value: () => message });
+  return Object.defineProperties(
+    { message, code, cause },
+    {
+      // Catch nodes call this for `msg.error.message`.
+      toString: { value: () => message },
+      // The log of an error without a Catch node uses string concatenation.
+      [Symbol.toPrimitive]: { value: () => [cause?.appliance, cause?.operation, code].filter(Boolean).join(', ') + `: ${message}` },
+    },
+  );
 }
 
 /** Whether a node of this package set this `msg.error`, directly or through a Catch node. Clones count. */

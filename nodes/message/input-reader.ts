@@ -11,7 +11,11 @@ import {
   type TypedValue,
 } from './typed-value';
 import { isObject, type JsonObject } from '../../src/model/json';
-import { safeMessage } from '../../src/model/safe-message';
+import { trusted, safeMessage } from '../../src/model/safe-message';
+import { badInput } from '../../src/model/error';
+import { assertDepth } from './message-depth';
+
+const MAX_LISTED_PROPERTIES = 20;
 
 type InputValues = Record<string, unknown>;
 type SyncReader = readonly [name: string, read: (message: Message) => unknown];
@@ -39,6 +43,7 @@ export class InputReader {
   readonly #syncReaders: SyncReader[] = [];
   readonly #asyncReaders: AsyncReader[] = [];
   readonly #payloadFields: readonly (readonly [string, Field])[];
+  readonly #fields: Operation['fields'];
   readonly #subject: string | undefined;
   readonly #isSubjectRequired: boolean;
   readonly #canTakeNumber: boolean;
@@ -61,6 +66,7 @@ export class InputReader {
       for (const property of findPayloadProperties(red, value, hasPathTags)) this.#usedProperties.add(property);
     }
     for (const property of usedProperties) this.#usedProperties.add(property);
+    this.#fields = operation.fields;
     this.#payloadFields = Object.entries(operation.fields).filter(([name, field]) => !typedValues.has(name) && !field.guard);
     const [subject, field] = this.#payloadFields.find(([, { subject }]) => subject) ?? [];
     this.#subject = subject;
@@ -74,7 +80,9 @@ export class InputReader {
     const values: InputValues = { ...this.#constants };
     for (const [name, read] of this.#syncReaders) values[name] = read(message);
     this.#readPayload(message.payload, values);
-    return this.#asyncReaders.length === 0 ? values : this.#readAsync(message, values);
+    if (this.#asyncReaders.length > 0) return this.#readAsync(message, values);
+    this.#assertInput(message.payload, values);
+    return values;
   }
 
   #add(name: string, resolver: ValueResolver): void {
@@ -99,7 +107,7 @@ export class InputReader {
   /** Returns the payload properties that the operation does not read, at most 100. */
   findIgnored(payload: unknown): string[] {
     if (!isObject(payload) || this.#isWholePayload(payload) || this.#usedProperties.has(WHOLE_PAYLOAD)) return [];
-    const fields = new Set(this.#payloadFields.map(([name]) => name));
+    const fields = new Set(this.#payloadFields.map(([name, field]) => this.#findProperty(payload, name, field) ?? name));
     return Object.keys(payload)
       .filter((name) => !fields.has(name) && !this.#usedProperties.has(name))
       .slice(0, 100);
@@ -107,10 +115,45 @@ export class InputReader {
 
   #readProperties(payload: JsonObject, values: InputValues): void {
     for (const [name, field] of this.#payloadFields) {
-      if (!Object.hasOwn(payload, name)) continue;
-      const value = payload[name];
+      const property = this.#findProperty(payload, name, field);
+      if (property === undefined) continue;
+      const value = payload[property];
       // A filter that is present but empty must become an error, not "everything".
       values[name] = value === undefined && field.filter ? null : value;
+    }
+  }
+
+  /** Returns the payload property of a field: its name, or an alias that is not a field of its own. */
+  #findProperty(payload: JsonObject, name: string, { aliases = [] }: Field): string | undefined {
+    return [name, ...aliases].find((property) => Object.hasOwn(payload, property) && (property === name || !this.#isField(property)));
+  }
+
+  #isField(name: string): boolean {
+    return Object.hasOwn(this.#fields, name);
+  }
+
+  #assertInput(payload: unknown, values: InputValues): void {
+    assertDepth(values);
+    this.#assertComplete(payload, values);
+  }
+
+  #hasSubjectList(values: InputValues): boolean {
+    return Object.entries(this.#fields).some(([name, { subject }]) => subject && Array.isArray(values[name]));
+  }
+
+  /** Reports a missing field with the properties that the payload has. Errors: `BAD_INPUT`. */
+  #assertComplete(payload: unknown, values: InputValues): void {
+    if (!isObject(payload)) return;
+    const names = Object.keys(payload);
+    if (names.length === 0) return;
+    for (const [name, field] of this.#payloadFields) {
+      if (!field.required || (values[name] !== undefined && values[name] !== null)) continue;
+      if (field.perItem && this.#hasSubjectList(values)) continue;
+      const rest = names.length > MAX_LISTED_PROPERTIES ? safeMessage` and ${names.length - MAX_LISTED_PROPERTIES} more` : trusted('');
+      throw badInput(
+        safeMessage`msg.payload.${trusted(name)} (${trusted(field.label)}) is missing; the payload has: ${names.slice(0, MAX_LISTED_PROPERTIES).join(', ')}${rest}. Nothing was sent.`,
+        { sent: false, missing: { name, label: field.label } },
+      );
     }
   }
 
@@ -125,6 +168,7 @@ export class InputReader {
   async #readAsync(message: Message, values: InputValues): Promise<InputValues> {
     const found = await Promise.all(this.#asyncReaders.map(([, read]) => read(message)));
     this.#asyncReaders.forEach(([name], index) => (values[name] = found[index]));
+    this.#assertInput(message.payload, values);
     return values;
   }
 }

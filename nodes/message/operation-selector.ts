@@ -62,6 +62,7 @@ export class OperationSelector {
     if (!selectedOperation) {
       throw badInput(
         safeMessage`This node has no operation ${JSON.stringify(requested)}. It has: ${trusted(Object.keys(this.#area.operations).join(', '))}.`,
+        { statusReason: 'unknown-operation' },
       );
     }
     if (selectedOperation.operation.effect === 'destroy' && !this.#isDestroyAllowed) {

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeMessageInFlow } from 'node-red';
 import { badInput, GatewayError } from '../../src/model/error';
 import { expandPathTags } from '../../src/model/path';
-import { badConfig } from '../common/node-properties';
+import { badConfig, unsetVariableError } from '../common/node-properties';
 import { parseEnvReference } from '../common/rules';
 import { trusted, safeMessage } from '../../src/model/safe-message';
 
@@ -71,10 +71,7 @@ export function createValueResolver(
 function prepareResolver(red: NodeAPI, node: Node<Record<string, unknown>>, typedValue: TypedValue, context: ValueContext): ValueResolver {
   const { type, value } = typedValue;
   const variable = parseEnvReference(value);
-  if (variable !== undefined)
-    throw badConfig(
-      safeMessage`${trusted(context.name)} uses the environment variable ${variable}, which is not set. Set it where Node-RED starts.`,
-    );
+  if (variable !== undefined) throw unsetVariableError(context.name, variable);
   switch (type) {
     case 'str':
       if (context.hasPathTags && typeof value === 'string' && value.includes('{{'))
@@ -90,11 +87,11 @@ function prepareResolver(red: NodeAPI, node: Node<Record<string, unknown>>, type
       return {
         constant: requireValue(typedValue, context, typeof value === 'string' && value !== '' ? (JSON.parse(value) as unknown) : value),
       };
-    case 'cred':
-      if (parseEnvReference(node.credentials[context.name]) !== undefined) {
-        throw badConfig(safeMessage`${trusted(context.name)} uses an environment variable that is not set. Set it where Node-RED starts.`);
-      }
+    case 'cred': {
+      const secretVariable = parseEnvReference(node.credentials[context.name]);
+      if (secretVariable !== undefined) throw unsetVariableError(context.name, secretVariable, true);
       return { constant: requireValue(typedValue, context, node.credentials[context.name]) };
+    }
     case 'msg':
     case 'env':
       return { sync: (message) => requireValue(typedValue, context, evaluateSync(red, node, typedValue, message, context)) };

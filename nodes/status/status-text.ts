@@ -95,11 +95,12 @@ export function statusForContained(n: number): StatusText {
   return { fill: n > 0 ? 'yellow' : 'green', shape: 'dot', key: 'contained', values: { n } };
 }
 
-/** Returns the status of an error. It names the missing field or counts down the pause if the error has that detail. */
+/** Returns the status of an error: the missing field, its short cause, the countdown of a pause, or the text of its code. */
 export function statusForError({ code, details }: GatewayError, getLabel: (field: string, label: string) => string): StatusText {
   const status = statusForErrorCode(code);
-  const { missing, retryAfterMs } = details;
+  const { missing, retryAfterMs, statusReason } = details;
   if (missing) return { ...status, key: 'needs', values: { field: truncateLabel(getLabel(missing.name, missing.label)) } };
+  if (statusReason) return { ...status, key: statusReason };
   return code === 'LOGIN_PAUSED' && retryAfterMs ? { ...status, key: 'paused', endsAt: performance.now() + retryAfterMs } : status;
 }
 

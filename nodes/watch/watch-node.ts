@@ -16,7 +16,7 @@ import {
 } from '../../src/watch';
 import { applianceById } from '../appliance/appliance-node';
 import { toPlainFailure } from '../message/failure';
-import { badConfig, NodeProperties } from '../common/node-properties';
+import { badConfig, NodeProperties, unsetVariableError } from '../common/node-properties';
 import { parseEnvReference } from '../common/rules';
 import { onInput, type DoneCallback } from '../message/on-input';
 import type { Message } from '../message/typed-value';
@@ -147,10 +147,7 @@ function readWatchSettings(properties: NodeProperties, definition: Readonly<Reco
 /** Reads JSON text of the dialog, or the value that a hand-written flow has in its place. */
 function parseJsonProperty(name: string, value: unknown): unknown {
   const variable = parseEnvReference(value);
-  if (variable !== undefined)
-    throw badConfig(
-      safeMessage`${trusted(name)} uses the environment variable ${variable}, which is not set. Set it where Node-RED starts.`,
-    );
+  if (variable !== undefined) throw unsetVariableError(name, variable);
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return undefined;

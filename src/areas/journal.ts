@@ -25,6 +25,7 @@ function getJournalFolder(call: OperationContext): string {
   if (journal) return journal;
   throw new GatewayError('BAD_CONFIG', safeMessage`The appliance ${name} has no journal. Enter a folder in the appliance node.`, {
     sent: false,
+    statusReason: 'journal-missing',
   });
 }
 

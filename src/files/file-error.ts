@@ -1,5 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { badInput, GatewayError } from '../model/error';
+import type { ErrorReason } from '../model/error-reasons';
 import { trusted, safeMessage } from '../model/safe-message';
 
 const NO_SPACE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
@@ -18,6 +19,13 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk does not answer',
 };
 
+const STATUS_REASONS: Readonly<Record<string, ErrorReason>> = {
+  ENOENT: 'folder-missing',
+  ENOTDIR: 'not-a-folder',
+  EACCES: 'no-file-access',
+  EPERM: 'no-file-access',
+};
+
 /**
  * Converts a file system error to a `GatewayError`: `LIMIT` when the disk is full, else `BAD_INPUT`. `cause.system` and `cause.file` hold
  * the code and the path.
@@ -25,7 +33,10 @@ const REASONS: Readonly<Record<string, string>> = {
 export function toFileError(thrown: unknown, file: string, action: 'read' | 'written'): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const { code = '', message } = thrown as NodeJS.ErrnoException;
-  const details = { sent: false, extra: { system: code, file } };
+  const statusReason = NO_SPACE_CODES.has(code)
+    ? 'disk-full'
+    : (STATUS_REASONS[code] ?? (action === 'read' ? 'file-not-read' : 'file-not-written'));
+  const details = { sent: false, statusReason, extra: { system: code, file } } as const;
   if (NO_SPACE_CODES.has(code)) {
     return new GatewayError(
       'LIMIT',
@@ -45,7 +56,7 @@ export function toFileError(thrown: unknown, file: string, action: 'read' | 'wri
 /** Checks that a folder is writable before anything is sent. Errors: `BAD_INPUT`. */
 export async function checkFolderWritable(folder: string): Promise<void> {
   try {
-    if (!(await stat(folder)).isDirectory()) throw badInput(safeMessage`${folder} is not a folder.`);
+    if (!(await stat(folder)).isDirectory()) throw badInput(safeMessage`${folder} is not a folder.`, { statusReason: 'not-a-folder' });
     await access(folder, constants.W_OK);
   } catch (error) {
     throw toFileError(error, folder, 'written');

@@ -211,7 +211,10 @@ export class JournalWriter {
 
   #toError(thrown: unknown): GatewayError {
     const { message } = asGatewayError(toFileError(thrown, this.folder, 'written'));
-    return new GatewayError('BAD_CONFIG', safeMessage`The journal cannot be written, so nothing was sent: ${message}`, { sent: false });
+    return new GatewayError('BAD_CONFIG', safeMessage`The journal cannot be written, so nothing was sent: ${message}`, {
+      sent: false,
+      statusReason: 'journal-not-writable',
+    });
   }
 }
 

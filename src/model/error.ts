@@ -1,5 +1,6 @@
 import type { Envelope, Message } from './envelope';
 import type { ErrorCode } from './error-codes';
+import type { ErrorReason } from './error-reasons';
 import { trusted, safeMessage, type SafeMessage } from './safe-message';
 
 /** Details from the place of the failure; `Gateway.run` copies them into the envelope that becomes `cause`. */
@@ -22,6 +23,8 @@ export interface GatewayErrorDetails {
   retryAfterMs?: number;
   /** The required field that has no value. */
   missing?: { readonly name: string; readonly label: string };
+  /** The cause in a few words, for the status of a node. */
+  statusReason?: ErrorReason;
   /** Further fields of the envelope, such as both versions of a catalog after a conflict. */
   extra?: Record<string, unknown>;
 }

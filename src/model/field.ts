@@ -58,6 +58,8 @@ export interface Field<T = unknown, R extends boolean = boolean> {
   /** A number payload may be this subject. Other subjects ignore it, because an Inject node sends a timestamp. */
   readonly numberPayload?: boolean;
   readonly choices?: readonly string[];
+  /** Other names of the field in a payload (contract, section 3). */
+  readonly aliases?: readonly string[];
   /** Values that the interface is known to accept. The dialog offers them; other values are possible. */
   readonly known?: readonly string[];
   /** The kind of object that the field names. The dialog offers the existing ones. */

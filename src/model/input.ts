@@ -84,6 +84,7 @@ export function parseInput(operation: Operation, raw: Readonly<Record<string, un
     if (!Object.hasOwn(operation.fields, name) && raw[name] !== undefined) {
       throw badInput(
         safeMessage`${name} is not a field of this operation. Its fields are: ${trusted(Object.keys(operation.fields).join(', ') || 'none')}.`,
+        { statusReason: 'unknown-field' },
       );
     }
   }

@@ -1,4 +1,5 @@
 import { asGatewayError, GatewayError } from '../model/error';
+import type { ErrorReason } from '../model/error-reasons';
 import type { ErrorCode } from '../model/error-codes';
 import type { JsonObject } from '../model/json';
 import type { Request } from '../model/request';
@@ -77,6 +78,7 @@ export class IdentityPin {
     if (identifiers.length === 0) return createPinError(safeMessage`The appliance tells neither a serial number nor a machine id`);
     return createPinError(
       safeMessage`Another appliance answers at this address: it tells ${identifiers.join(', ')}, and pinned is ${this.#pinText}`,
+      'other-appliance',
     );
   }
 }
@@ -87,10 +89,10 @@ function readIdentifiers(document: JsonObject): string[] {
   return [system['serial-number'], system['machine-id']].filter((name): name is string => typeof name === 'string' && name.trim() !== '');
 }
 
-function createPinError(reason: SafeMessage): GatewayError {
+function createPinError(reason: SafeMessage, statusReason: ErrorReason = 'identity-unknown'): GatewayError {
   return new GatewayError(
     'BAD_CONFIG',
     safeMessage`${reason}. Nothing was written. If that is right, change the identity pin in the appliance node.`,
-    { sent: false },
+    { sent: false, statusReason },
   );
 }

@@ -6,7 +6,11 @@ import type { ApprovalRecord } from './approval';
 
 /** Each pending approval keeps a message in memory. */
 const MAX_PENDING = 100;
+/** All pending approvals of the process together, so that many nodes cannot exhaust the memory. */
+const MAX_PENDING_BYTES = 64 * 2 ** 20;
 const MAX_NAME_LENGTH = 200;
+
+let pendingBytes = 0;
 
 /** A plan that waits for a decision. Its id is all that is needed to answer it. */
 export interface PendingApproval {
@@ -32,19 +36,30 @@ export class PendingApprovals {
     this.#now = now;
   }
 
-  /** Errors: `LIMIT` when too many wait already; the decision rejects with `DECLINED` or `EXPIRED`. A canceled one is removed. */
-  add(signal: AbortSignalLike | undefined): PendingApproval {
+  /** `bytes` is the size of what waits. Errors: `LIMIT` when too many or too large messages wait; the decision rejects with `DECLINED` or `EXPIRED`. A canceled one is removed. */
+  add(signal: AbortSignalLike | undefined, bytes = 0): PendingApproval {
     if (signal?.aborted) throw new GatewayError('ABORTED', 'Cancelled before anybody was asked to approve it.', { sent: false });
     if (this.#pending.size >= MAX_PENDING) {
       throw new GatewayError('LIMIT', `${MAX_PENDING} messages wait here to be approved: answer some of them first. Nothing was changed.`, {
         sent: false,
       });
     }
+    if (pendingBytes + bytes > MAX_PENDING_BYTES) {
+      throw new GatewayError(
+        'LIMIT',
+        `The messages that wait for approval would use more than ${MAX_PENDING_BYTES / 2 ** 20} MiB. Decide on some of them first, or send a smaller message. Nothing was changed.`,
+        { sent: false },
+      );
+    }
+    pendingBytes += bytes;
     const id = randomUUID();
     const expires = this.#now() + this.#expiryMs;
     const decision = new Promise<ApprovalRecord>((resolve, reject) => {
       const timer = setTimeout(() => this.#remove(id)?.settle(createExpiredError()), this.#expiryMs);
+      let isPending = true;
       const forget = (): void => {
+        if (isPending) pendingBytes -= bytes;
+        isPending = false;
         clearTimeout(timer);
         this.#pending.delete(id);
         signal?.removeEventListener('abort', forget);

@@ -37,5 +37,5 @@ export function createPermissionCheck(permissions: Permissions): CheckPermission
 
 function createForbiddenError(permissions: Exclude<Permissions, 'full'>, subject: SafeMessage): GatewayError {
   const message = safeMessage`${subject}. ${trusted(REASON_BY_PERMISSION[permissions])}: its permissions are ${trusted(permissions)}. Nothing was sent.`;
-  return new GatewayError('LIMIT', message, { sent: false });
+  return new GatewayError('LIMIT', message, { sent: false, statusReason: 'not-permitted' });
 }

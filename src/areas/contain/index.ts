@@ -76,6 +76,7 @@ export const containArea = defineArea({
       fields: {
         name: subjectField(
           textField('User', 'The user name, exactly as in the session record. Enter either User or Address.', {
+            aliases: ['user', 'username'],
             example: 'j.doe',
             names: 'session-user',
           }),
@@ -120,7 +121,11 @@ export const containArea = defineArea({
             names: 'contained',
           }),
         ),
-        name: textField('User', 'The contained name or address.', { example: 'j.doe', names: 'contained-name' }),
+        name: textField('User', 'The contained name or address.', {
+          aliases: ['user', 'username'],
+          example: 'j.doe',
+          names: 'contained-name',
+        }),
         folder: folderField,
       },
       run: ({ id, name, folder: path }, call) => {

@@ -46,6 +46,7 @@ export const sessionsArea = defineArea({
       fields: {
         name: textField('User', 'Only the sessions of this user, as the appliance compares names.', {
           filter: true,
+          aliases: ['user', 'username'],
           example: 'j.doe',
           names: 'session-user',
         }),
@@ -108,7 +109,13 @@ export const sessionsArea = defineArea({
       data: 'many',
       fields: {
         name: subjectField(
-          requiredField(textField('User', 'The user name, exactly as in the session record.', { example: 'j.doe', names: 'session-user' })),
+          requiredField(
+            textField('User', 'The user name, exactly as in the session record.', {
+              aliases: ['user', 'username'],
+              example: 'j.doe',
+              names: 'session-user',
+            }),
+          ),
         ),
         max: maxField,
       },

@@ -16,7 +16,9 @@ import { forEachUser, ensureUsers } from './bulk-users';
 const serverField = requiredField(
   textField('Auth server', 'Name of the local authentication server.', { example: 'System Local', names: 'local-server' }),
 );
-const usernameField = requiredField(textField('User', 'User name of the local user.', { example: 'j.doe', names: 'local-user' }));
+const usernameField = requiredField(
+  textField('User', 'User name of the local user.', { aliases: ['user'], example: 'j.doe', names: 'local-user' }),
+);
 const passwordField = textField('Password', 'Password in clear text. It is never returned.', { secret: true });
 
 /** Fields of a user besides name and password; booleans are sent as text (appliance-api.md, "Local user"). */
@@ -41,6 +43,7 @@ const maxField = numberField('Max users', 'If an array has more users than this,
 const usersField = subjectField(
   requiredField(
     namesField('User', 'A user name, or an array of names or users. An array has one result per user.', {
+      aliases: ['user'],
       example: 'j.doe',
       names: 'local-user',
     }),

@@ -55,7 +55,7 @@ export function areasSuite(runtime: Runtime): void {
     });
 
     it('is not a whole RADIUS client without a field for the name, because it could be either', async () => {
-      expect(await refusal(set, { payload: client })).toMatch(/^client /);
+      expect(await refusal(set, { payload: client })).toMatch(/^msg\.payload\.client /);
     });
 
     const users = { type: 'gateway-users', fields: { server: SERVER } };

@@ -259,11 +259,11 @@ export function fieldsSuite(runtime: Runtime): void {
     });
 
     it('is not the whole object if another required field is not set', async () => {
-      expect((await refusal(update, { payload: { path: role, description: 'Day' } })).message).toMatch(/^body /);
+      expect((await refusal(update, { payload: { path: role, description: 'Day' } })).message).toMatch(/^msg\.payload\.body /);
     });
 
     it('is not the whole object if it has the property without a value', async () => {
-      expect((await refusal({ ...update, fields: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^body /);
+      expect((await refusal({ ...update, fields: { path } }, { payload: { body: null, b: 2 } })).message).toMatch(/^msg\.payload\.body /);
     });
 
     it('sets the subject as a number only for a number field', async () => {

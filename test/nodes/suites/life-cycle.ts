@@ -260,7 +260,7 @@ export function lifecycleSuite(runtime: Runtime): void {
       code: 'BAD_INPUT',
       cause: { ok: false, operation: 'sessions.kill' },
     });
-    expect(String(logged()?.msg)).toBe((JSON.parse(shown.msg) as { message: string }).message);
+    expect(String(logged()?.msg)).toBe(`vpn-1, sessions.kill, BAD_INPUT: ${(JSON.parse(shown.msg) as { message: string }).message}`);
   });
 
   describe('a secret', () => {

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { toPlainFailure } from '../../../nodes/message/failure';
+import { GatewayError } from '../../../src/model/error';
 import { NodeRedHarness, type Runtime } from '../../helpers/node-red';
 import { expectCaught, expectSecondOutput, expectSuccess } from '../../helpers/expect-outcome';
 
@@ -108,6 +110,45 @@ export function messagesSuite(runtime: Runtime): void {
       expect(rig.sim.requests).toHaveLength(before);
     });
 
+    it.each([
+      [
+        'the folder does not exist',
+        { type: 'gateway-backup', operation: 'list', fields: { folder: { type: 'str', value: '/nowhere/at/all' } } },
+        {},
+        'folder missing',
+      ],
+      ['another appliance answers', { type: 'gateway-sessions', operation: 'kill' }, { pin: 'another' }, 'other appliance'],
+      [
+        'the journal cannot be written',
+        { type: 'gateway-sessions', operation: 'kill' },
+        { journal: '/dev/null/journal' },
+        'journal not writable',
+      ],
+      ['the permissions forbid it', { type: 'gateway-sessions', operation: 'kill' }, { permissions: 'read-only' }, 'not permitted'],
+    ])('says in the status that %s', async (_, node, appliance, text) => {
+      await rig.deploy({ nodes: [node], appliance });
+      expectCaught(await rig.run({ payload: 'sidgone' }));
+      await rig.until(() => rig.statuses().at(-1)?.text === text);
+    });
+
+    it('of a missing field names the properties of the payload', async () => {
+      await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation: 'kill-user' }] });
+      const before = rig.sim.requests.length;
+      const { error, payload } = expectCaught(await rig.run({ payload: { person: 'anna.weber', why: 'x' } }));
+      expect(error.message).toBe('msg.payload.name (User) is missing; the payload has: person, why. Nothing was sent.');
+      expect(payload).toEqual({ person: 'anna.weber', why: 'x' });
+      expect(rig.sim.requests).toHaveLength(before);
+    });
+
+    it('is logged with appliance, operation and code, and has only the message in msg.error', async () => {
+      await rig.deploy({ nodes: [kill] });
+      const { error } = expectCaught(await rig.run({ payload: 'sidgone' }));
+      const failure = toPlainFailure(Object.assign(new GatewayError('NOT_FOUND', error.message), { cause: error.cause }));
+      // Node-RED's log joins texts; a Catch node calls toString.
+      expect('' + (failure as unknown as string)).toBe(`vpn-1, sessions.kill, NOT_FOUND: ${error.message}`);
+      expect(failure.toString()).toBe(error.message);
+    });
+
     it('that concerns every message gives each its own envelope', async () => {
       await rig.deploy({ nodes: [{ ...list, appliance: 'gone', failures: 'output' }] });
       const [first, second] = [expectSecondOutput(await rig.run({ payload: 1 })), expectSecondOutput(await rig.run({ payload: 2 }))];
@@ -131,7 +172,36 @@ export function messagesSuite(runtime: Runtime): void {
     });
   });
 
+  describe('the field User', () => {
+    it.each([
+      ['kill-user', { user: 'anna.weber' }],
+      ['kill-user', { username: 'anna.weber' }],
+      ['kill-user', { name: 'anna.weber', user: 'somebody-else' }],
+    ])('of sessions.%s is read from %j', async (operation, payload) => {
+      await rig.deploy({ nodes: [{ type: 'gateway-sessions', operation, dryRun: true }] });
+      const { envelope } = expectSuccess(await rig.run({ payload }));
+      expect(envelope.summary).toContain('anna.weber');
+      expect(envelope.ignored).toEqual('name' in payload ? ['user'] : []);
+    });
+  });
+
   describe('an unusual message', () => {
+    it.each([[3000], [201]])('that is nested %i levels deep is BAD_INPUT on both ways', async (levels) => {
+      let payload: unknown = 'x';
+      for (let depth = 0; depth < levels; depth++) payload = { body: payload };
+      await rig.deploy({
+        nodes: [
+          { type: 'gateway-config', operation: 'update' },
+          { type: 'gateway-config', operation: 'update', id: 'n2', failures: 'output' },
+        ],
+      });
+      expect(expectCaught(await rig.run({ payload })).error).toMatchObject({
+        code: 'BAD_INPUT',
+        message: expect.stringContaining('200 levels') as string,
+      });
+      expect(expectSecondOutput(await rig.run({ payload }, 'n2')).error.code).toBe('BAD_INPUT');
+    });
+
     const readOnly = (message: object, name: string, value: unknown): object =>
       Object.defineProperty(message, name, { value, enumerable: true, writable: false });
 

@@ -46,7 +46,8 @@ export function configurationSuite(runtime: Runtime): void {
       [{ output: 'a..b' }, /output/],
     ])('with %j is BAD_CONFIG from the start', async (node, words) => {
       expect(await fault(node)).toMatch(words);
-      expect(rig.statuses()[0]).toEqual({ fill: 'red', shape: 'ring', text: 'not configured' });
+      expect(rig.statuses()[0]).toMatchObject({ fill: 'red', shape: 'ring' });
+      expect(rig.statuses()[0]?.text).toMatch(/^(?:not configured|no appliance chosen|variable not set)$/);
     });
 
     it.each([
@@ -113,6 +114,19 @@ export function configurationSuite(runtime: Runtime): void {
       const message = await fault({}, {}, { credentials: { a1: { username: 'api-admin', password: '${odd-password}' } } });
       expect(message).toMatch(/password/);
       expect(message).not.toContain('odd');
+    });
+
+    it('names an unset variable that has the form of one', async () => {
+      const credentials = { a1: { username: 'api-admin', password: '${GATEWAY_TEST_UNSET}' } };
+      expect(await fault({}, {}, { credentials })).toBe(
+        'password uses the environment variable GATEWAY_TEST_UNSET, which is not set. Set it where Node-RED starts.',
+      );
+      await rig.until(() => rig.statuses().at(-1)?.text === 'variable not set');
+    });
+
+    it('without any credentials asks whether Node-RED could decrypt them', async () => {
+      expect(await fault({}, {}, { credentials: { a1: {} } })).toMatch(/no credentials.*check credentialSecret/);
+      await rig.until(() => rig.statuses().at(-1)?.text === 'credentials missing');
     });
 
     it('verifies the certificate unless the TLS configuration disables it', async () => {

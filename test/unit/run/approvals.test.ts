@@ -82,6 +82,19 @@ describe('what an approval lets pass', () => {
 });
 
 describe('plans that wait', () => {
+  it('are limited to 64 MiB in all nodes together, and free their memory after the decision', async () => {
+    const [first, second] = [new PendingApprovals(60), new PendingApprovals(60)];
+    const waiting = first.add(undefined, 40 * 2 ** 20);
+    const refused = getThrownError(() => second.add(undefined, 30 * 2 ** 20));
+    expect(refused?.code).toBe('LIMIT');
+    expect(refused?.message).toMatch(/more than 64 MiB.*Nothing was changed\.$/);
+    first.approve(waiting.id, 'x');
+    await waiting.decision;
+    const next = second.add(undefined, 30 * 2 ** 20);
+    second.approve(next.id, 'x');
+    await next.decision;
+  });
+
   it('say what is wrong with an answer', () => {
     const approvals = new PendingApprovals(60);
     for (const id of ['', 17, undefined]) {

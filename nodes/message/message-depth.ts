@@ -1,0 +1,40 @@
+import { badInput } from '../../src/model/error';
+import { isObject } from '../../src/model/json';
+
+/** Deeper values end in a stack overflow in Node-RED or in this package. */
+export const MAX_DEPTH = 200;
+
+/** Checks the nesting of input values. Errors: `BAD_INPUT`, also for a value that contains itself. */
+export function assertDepth(values: object): void {
+  if (isTooDeep(values))
+    throw badInput(`The input is nested more than ${MAX_DEPTH} levels deep. Nothing was sent. Send a flatter payload.`, {
+      sent: false,
+      statusReason: 'too-deep',
+    });
+}
+
+/** Whether a value has more levels than allowed. It uses no recursion, so that no value overflows the stack. */
+export function isTooDeep(root: object): boolean {
+  let level: object[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    const visited = new Set<object>();
+    for (const value of level) {
+      if (ArrayBuffer.isView(value)) continue;
+      for (const name of Object.keys(value)) {
+        const inner = (value as Record<string, unknown>)[name];
+        if (typeof inner === 'object' && inner !== null) visited.add(inner);
+      }
+    }
+    level = [...visited];
+  }
+  return false;
+}
+
+/** Removes properties that are nested too deeply: Node-RED could not clone the message for a Catch node, which would then get nothing. */
+export function removeDeepProperties(message: object): void {
+  for (const [name, value] of Object.entries(message)) {
+    const isPlain = Array.isArray(value) || isObject(value);
+    if (isPlain && name !== 'req' && name !== 'res' && isTooDeep(value as object)) (message as Record<string, unknown>)[name] = null;
+  }
+}
