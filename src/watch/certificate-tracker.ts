@@ -40,7 +40,9 @@ export class CertificateTracker extends WholeStateTracker<CertificateTrackerStat
     // Several days that passed between two checks are one event.
     if (previous && passedDays.some((day) => !reportedDays.includes(day)))
       events.push({ event: 'expires', ...details, fingerprint256: fingerprint });
-    return { state: { fingerprint, reportedDays: passedDays }, events, summary: { key: 'days', n: daysLeft } };
+    // Days stay reported when the clock is set back, so that no event is sent twice.
+    const allReportedDays = [...new Set([...reportedDays, ...passedDays])];
+    return { state: { fingerprint, reportedDays: allReportedDays }, events, summary: { key: 'days', n: daysLeft } };
   }
 
   protected isState(saved: unknown): saved is CertificateTrackerState {

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
+  /** Milliseconds since any moment, unaffected by changes of the machine's clock. Checks are planned with it. */
+  monotonic(): number;
   /** Runs `work` after `ms` milliseconds. The returned function cancels it. */
   schedule(ms: number, work: () => void): () => void;
   /** A random number from 0 to 1 (exclusive), for the jitter. */
@@ -11,6 +13,7 @@ export interface Clock {
 /** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   schedule: (ms, work) => {
     const timer = setTimeout(work, ms);
     timer.unref();

@@ -46,7 +46,7 @@ export class SharedPoller {
   /** Plans the first check in `delayMs`. Does nothing for a subscriber that already takes part. */
   subscribe(subscriber: Subscriber, delayMs: number): void {
     if (this.#subscriptions.has(subscriber)) return;
-    this.#subscriptions.set(subscriber, { subscriber, dueAt: this.#clock.now() + delayMs, waiters: [], nextCheckWaiters: [] });
+    this.#subscriptions.set(subscriber, { subscriber, dueAt: this.#clock.monotonic() + delayMs, waiters: [], nextCheckWaiters: [] });
     this.#schedule();
   }
 
@@ -69,7 +69,7 @@ export class SharedPoller {
         return;
       }
       subscription.waiters.push(resolve);
-      subscription.dueAt = this.#clock.now();
+      subscription.dueAt = this.#clock.monotonic();
       this.#schedule();
     });
   }
@@ -80,7 +80,7 @@ export class SharedPoller {
     if (this.#running) return;
     const nextDueAt = Math.min(...[...this.#subscriptions.values()].map((subscription) => subscription.dueAt));
     if (nextDueAt === Infinity) return;
-    const waitMs = nextDueAt - this.#clock.now();
+    const waitMs = nextDueAt - this.#clock.monotonic();
     if (waitMs <= 0) this.#run();
     // A timer is limited to about 24 days; a longer wait is planned in parts.
     else this.#cancelTimer = this.#clock.schedule(Math.min(waitMs, 2 ** 30), () => this.#schedule());
@@ -88,7 +88,7 @@ export class SharedPoller {
 
   #run(): void {
     const subscriptions = [...this.#subscriptions.values()];
-    const dueBefore = this.#clock.now() + Math.min(...subscriptions.map(({ subscriber }) => subscriber.intervalMs)) / 2;
+    const dueBefore = this.#clock.monotonic() + Math.min(...subscriptions.map(({ subscriber }) => subscriber.intervalMs)) / 2;
     const dueSubscriptions = subscriptions.filter(({ dueAt }) => dueAt <= dueBefore);
     for (const subscription of dueSubscriptions) subscription.dueAt = Infinity;
     this.#running = true;
@@ -112,7 +112,7 @@ export class SharedPoller {
     const { waiters, nextCheckWaiters } = subscription;
     subscription.waiters = nextCheckWaiters;
     subscription.nextCheckWaiters = [];
-    subscription.dueAt = this.#clock.now() + (nextCheckWaiters.length > 0 ? 0 : delayMs);
+    subscription.dueAt = this.#clock.monotonic() + (nextCheckWaiters.length > 0 ? 0 : delayMs);
     for (const done of waiters) done();
     if (this.#subscriptions.get(subscription.subscriber) === subscription) this.#schedule();
   }

@@ -19,6 +19,7 @@ const watcher = new Watcher(new Gateway(settings), {
   stateFile: remember,
   clock: {
     now: () => now,
+    monotonic: () => now,
     schedule: (ms, work) => {
       const immediate = setImmediate(() => {
         now += ms;

@@ -5,6 +5,8 @@ import type { GatewayError } from '../../src/model/error';
 /** A clock that a test moves from one due task to the next. */
 export class TestClock implements Clock {
   #now: number;
+  /** How far the clock of the machine was set away from the monotonic one. */
+  #offset = 0;
   readonly #timers = new Set<{ at: number; work: () => void }>();
 
   constructor(start = Date.UTC(2026, 0, 15, 8)) {
@@ -12,7 +14,16 @@ export class TestClock implements Clock {
   }
 
   now(): number {
+    return this.#now + this.#offset;
+  }
+
+  monotonic(): number {
     return this.#now;
+  }
+
+  /** Sets the clock of the machine forward, or back with a negative number. */
+  jump(ms: number): void {
+    this.#offset += ms;
   }
 
   schedule(ms: number, work: () => void): () => void {

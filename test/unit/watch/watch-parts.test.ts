@@ -185,6 +185,30 @@ describe('SharedPoller', () => {
     expect(times()).toEqual([2 ** 31]);
   });
 
+  it.each([-86_400_000, 86_400_000])('keeps its interval when the clock of the machine jumps by %i ms', async (jumpMs) => {
+    const { clock, feed, one, ended, times } = feeding();
+    feed.subscribe(one(100), 1);
+    await clock.advance(1);
+    await ended();
+    clock.jump(jumpMs);
+    await clock.advance(99);
+    expect(times()).toHaveLength(1);
+    await clock.advance(1);
+    expect(times()).toHaveLength(2);
+    await ended();
+    expect(clock.plannedTimes).toEqual([201]);
+  });
+
+  it('plans a new subscription by the monotonic clock after the machine clock was set back', async () => {
+    const { clock, feed, one, times } = feeding();
+    feed.subscribe(one(100), 50);
+    clock.jump(-3_600_000);
+    // Any change plans all checks again.
+    feed.subscribe(one(100), 500);
+    await clock.advance(50);
+    expect(times()).toHaveLength(1);
+  });
+
   it('is shared by calls with the same gateway, kind, input and clock', () => {
     const [gateway, other] = [1, 2].map((port) => gatewayFor({ url: `https://127.0.0.1:${port}` }));
     if (!gateway || !other) throw new Error('two gateways were asked for');
