@@ -2,6 +2,7 @@ import type { Transport } from '../http/transport';
 import { basicAuthorization, type Reply } from '../http/exchange';
 import { parseObject } from '../http/parse-object';
 import { GatewayError, type GatewayErrorDetails } from '../model/error';
+import { isObject } from '../model/json';
 import { trusted, safeMessage, type SafeMessage } from '../model/safe-message';
 import type { CheckedSettings } from '../model/settings';
 import { SessionApiKey } from './pending-login';
@@ -61,7 +62,9 @@ export class LoginExchange {
   }
 
   /** 400, 401 and 422 refuse the credentials or the realm; 403 may also refuse the account. */
-  #refusal({ status, retryAfter }: Reply): GatewayError {
+  #refusal(reply: Reply): GatewayError {
+    const { status, retryAfter } = reply;
+    const applianceWords = quoteAppliance(reply, retryAfter);
     const waitMs = parseRetryAfterMs(retryAfter);
     const details: GatewayErrorDetails = { status, login: true, ...(waitMs !== undefined && { retryAfterMs: waitMs }) };
     const { login, secondFactor } = this.#settings;
@@ -70,13 +73,13 @@ export class LoginExchange {
     if (status === 403)
       return new GatewayError(
         'FORBIDDEN',
-        safeMessage`The appliance forbids this login (403). Check user name, password${secondFactorHint}${realmHint}, that the account may use the REST interface, and that logins from the address of this machine are allowed.`,
+        safeMessage`The appliance forbids this login (403). Check user name, password${secondFactorHint}${realmHint}, that the account may use the REST interface, and that logins from the address of this machine are allowed.${applianceWords}`,
         details,
       );
     if (status === 400 || status === 401 || status === 422)
       return new GatewayError(
         'LOGIN_REJECTED',
-        safeMessage`The appliance refused the login (${status}). Check user name, password${secondFactorHint}${realmHint}, and that the account may use the REST interface.`,
+        safeMessage`The appliance refused the login (${status}). Check user name, password${secondFactorHint}${realmHint}, and that the account may use the REST interface.${applianceWords}`,
         details,
       );
     if (status === 404) return new GatewayError('NOT_FOUND', this.#loginNotFoundMessage(), details);
@@ -106,4 +109,37 @@ export class LoginExchange {
 /** Some appliances send a sign-in page with a wrong content type. */
 function isHtmlPage({ body }: Reply): boolean {
   return body.text().trimStart().startsWith('<');
+}
+
+const MAX_QUOTED_CHARACTERS = 200;
+const LOCKED = /\block(?:ed|out)\b|too many/i;
+
+/** Quotes why the appliance refused the login, such as a locked account, and says how long to wait. */
+function quoteAppliance(reply: Reply, retryAfter: string | undefined): SafeMessage {
+  const words = readRefusalWords(reply);
+  if (words === '') return trusted('');
+  const waitMs = parseRetryAfterMs(retryAfter);
+  const waitHint =
+    waitMs !== undefined
+      ? safeMessage` Wait ${Math.ceil(waitMs / 1000)} s.`
+      : trusted(LOCKED.test(words) ? ' Wait until the lock ends, or unlock the account on the appliance.' : '');
+  return safeMessage` The appliance says: "${words}".${waitHint}`;
+}
+
+function readRefusalWords(reply: Reply): string {
+  if (isHtmlPage(reply)) return '';
+  let document: unknown;
+  try {
+    document = reply.body.json();
+  } catch {
+    return reply.contentType.startsWith('text/plain') ? shorten(reply.body.text()) : '';
+  }
+  const result = isObject(document) ? document['result'] : undefined;
+  const errors: unknown = isObject(result) ? result['errors'] : undefined;
+  const messages = (Array.isArray(errors) ? errors : [document]).map((item: unknown) => (isObject(item) ? item['message'] : undefined));
+  return shorten(messages.filter((message) => typeof message === 'string').join(' '));
+}
+
+function shorten(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().slice(0, MAX_QUOTED_CHARACTERS).replace(/\.$/, '');
 }

@@ -127,6 +127,15 @@ describe('one login step', () => {
     expect(asked()).toEqual([`POST ${LEGACY_LOGIN_PATH}`]);
   });
 
+  it.each([
+    [401, '{"result":{"errors":[{"message":"Account is locked."}]}}', {}, '"Account is locked". Wait until the lock ends, or unlock'],
+    [403, '{"message":"Too many failed\\nlogins"}', { 'retry-after': '900' }, '"Too many failed logins". Wait 900 s.'],
+    [401, '{"result":{"errors":[{"message":"No."}]}}', {}, 'The appliance says: "No".'],
+  ])('with status %i and the body %s quotes the appliance', async (status, body, headers, words) => {
+    const { exchange } = await stepping([httpResponse(status, body, { 'content-type': 'application/json', ...headers })]);
+    expect((await expectFailure(exchange.sendCredentials())).message).toContain(words);
+  });
+
   it('returns a key or the step that waits for an answer', async () => {
     const bodies = ['{"api_key":"a","resume_id":"r"}', '{"api_key":"","resume_id":"r"}', '{"api_key":5,"resume_id":"r"}'];
     const { exchange } = await stepping(bodies.map((body) => httpResponse(200, body)));
