@@ -28,6 +28,7 @@ export class FleetNodeRed {
   readonly #flows: readonly FlowNode[];
   readonly #credentials: Record<string, Record<string, string>>;
   readonly #lang: string;
+  readonly #version: 4 | 5;
   #running: NodeRed | undefined;
 
   /** An empty `url` selects the embedded database. `moreNodes` may have credentials. */
@@ -37,6 +38,7 @@ export class FleetNodeRed {
     runProperties: Record<string, unknown>,
     moreNodes: readonly FlowNode[] = [],
     lang = 'en-US',
+    version: 4 | 5 = 5,
   ) {
     this.#credentials = Object.fromEntries([
       ['inv', ADMIN_LOGIN],
@@ -44,6 +46,7 @@ export class FleetNodeRed {
       ...moreNodes.flatMap(({ id, credentials }) => (credentials === undefined ? [] : [[id, credentials]])),
     ]) as Record<string, Record<string, string>>;
     this.#lang = lang;
+    this.#version = version;
     const ca = join(this.folder, 'ca.pem');
     writeFileSync(ca, fleet.ca);
     writeFileSync(this.#logFile, '');
@@ -112,7 +115,7 @@ export class FleetNodeRed {
   async start(): Promise<void> {
     this.#running = await startNodeRed({
       userDir: join(this.folder, 'user'),
-      version: 5,
+      version: this.#version,
       nodesDir: [root, join(root, 'fleet')],
       flows: [...this.#flows],
       credentials: this.#credentials,
