@@ -53,10 +53,7 @@ export function parseSessionFilter(filter: JsonObject): SessionMatcher {
   const tests = Object.entries(filter).map(([field, patternValue]): SessionMatcher => {
     const test = getParser(field)(toPatterns(field, patternValue), field);
     const key = field === AGE_FIELD ? SIGN_IN_FIELD : field;
-    return (record) => {
-      const value = record[key];
-      return value !== null && value !== undefined && test(typeof value === 'string' ? value : JSON.stringify(value));
-    };
+    return (record) => toTexts(field, record[key]).some(test);
   });
   if (tests.length === 0)
     throw new GatewayError(
@@ -64,6 +61,15 @@ export function parseSessionFilter(filter: JsonObject): SessionMatcher {
       'filter is empty, which would match every session. Name at least one field, or use End ALL sessions. Nothing was sent.',
     );
   return (record) => tests.every((test) => test(record));
+}
+
+/** Returns the texts of a record field that a pattern can match. Roles are a list, also as one text with commas. */
+function toTexts(field: string, value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (field !== 'user-roles') return [text];
+  const roles = Array.isArray(value) ? value.map(String) : text.split(',');
+  return [text, ...roles.map((role) => role.trim())];
 }
 
 function getParser(field: string): PatternParser {

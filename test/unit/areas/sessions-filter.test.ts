@@ -183,6 +183,16 @@ describe('other fields in a session filter', () => {
     expect([refusal?.code, refusal?.message]).toEqual([code, expect.stringContaining(words)]);
   });
 
+  it.each<[unknown]>([['Contractors, Users'], ['Users,Contractors'], [['Users', 'Contractors']]])(
+    'match one role of the list %j',
+    (roles) => {
+      const record = { 'user-roles': roles };
+      expect(parseSessionFilter({ 'user-roles': 'Contractors' })(record)).toBe(true);
+      expect(parseSessionFilter({ 'user-roles': ['Admins', 'Contr*'] })(record)).toBe(true);
+      expect(parseSessionFilter({ 'user-roles': 'Contractor' })(record)).toBe(false);
+    },
+  );
+
   it('accept all text fields of a record, the client version and values that are not text', () => {
     const record = { 'user-roles': 'A', 'acme-client-version': '9.1', events: 3, 'device-id': null };
     expect(parseSessionFilter({ 'acme-client-version': '9.*' })(record)).toBe(true);
