@@ -1,10 +1,10 @@
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { access, mkdir, open, type FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { asGatewayError, GatewayError } from '../model/error';
 import { safeMessage } from '../model/safe-message';
 import { toFileError } from '../files/file-error';
 import { syncFolder } from '../files/atomic-file';
-import { findChainEnds, UNDO_FOLDER, createFileName, currentDay, activeFiles } from './journal-files';
+import { findChainEnds, listFileNames, UNDO_FOLDER, createFileName, currentDay, activeFiles } from './journal-files';
 import { sealLine, sha256, type JournalEntry, type ChainLink } from './journal-line';
 
 /** The fields of a line except its id and the chain, which are added when it is written. */
@@ -36,6 +36,11 @@ interface OpenFiles {
   count: number;
 }
 
+/** A line that must still be in the journal. */
+interface WrittenLine extends ChainLink {
+  readonly at: string;
+}
+
 const writers = new Map<string, JournalWriter>();
 
 /** A line in the file that may not be on the disk yet. */
@@ -53,6 +58,10 @@ export class JournalWriter {
   #files: OpenFiles | undefined;
   #running = false;
   #flushing: Promise<void> | undefined;
+  /** The last line that this process has written. */
+  #lastWritten: WrittenLine | undefined;
+  /** The same, until its flush shows that the file still has a name. */
+  #unconfirmed: WrittenLine | undefined;
   /** The end of the file is uncertain after a fault. */
   #mustReopen = false;
 
@@ -65,6 +74,11 @@ export class JournalWriter {
     let writer = writers.get(path);
     if (!writer) writers.set(path, (writer = new JournalWriter(path)));
     return writer;
+  }
+
+  /** Returns the last line that this process has written to the folder. */
+  static findLastWritten(folder: string): WrittenLine | undefined {
+    return writers.get(resolve(folder))?.#lastWritten;
   }
 
   /** Resolves with the id of the entry when the line is on the disk. Throws `BAD_CONFIG`; then the write must not be sent. */
@@ -113,6 +127,8 @@ export class JournalWriter {
       const announced = this.#unflushed.splice(0);
       try {
         const [{ nlink }] = await Promise.all([journalFile.stat(), journalFile.datasync()]);
+        if (nlink > 0) this.#lastWritten = this.#unconfirmed ?? this.#lastWritten;
+        this.#unconfirmed = undefined;
         for (const [pending, id] of announced) {
           // Somebody removed the file. One retry is enough: some file systems do not count names.
           if (nlink > 0 || pending.isRetry) pending.onDone(id);
@@ -165,6 +181,9 @@ export class JournalWriter {
       throw fault.reason;
     }
     Object.assign(files, { prev, count, follows, size: files.size + bytes.length });
+    const line = { file: files.name, hash: prev, at: new Date().toISOString() };
+    if (batch.some(({ isAnnouncement }) => isAnnouncement)) this.#unconfirmed = line;
+    else this.#lastWritten = line;
     return ids;
   }
 
@@ -192,8 +211,13 @@ export class JournalWriter {
 
   async #open(day: string): Promise<OpenFiles> {
     const undoFolder = join(this.folder, UNDO_FOLDER);
+    await this.#createFolder();
     await mkdir(undoFolder, { recursive: true, mode: 0o700 });
     const follows = await findChainEnds(this.folder);
+    const last = this.#lastWritten;
+    // The link to a lost file stays in the journal, so that its loss is noticed later too.
+    if (last && !follows.some(({ hash }) => hash === last.hash) && !(await listFileNames(this.folder)).includes(last.file))
+      follows.push({ file: last.file, hash: last.hash });
     const name = createFileName(day);
     const path = join(this.folder, name);
     const undoFile = await open(join(undoFolder, name), 'ax', 0o600);
@@ -207,6 +231,15 @@ export class JournalWriter {
       await undoFile.close();
       throw error;
     }
+  }
+
+  /** Creates the folder only for a new journal and below an existing folder: a share that is not mounted must be noticed. */
+  async #createFolder(): Promise<void> {
+    if (this.#lastWritten) await access(this.folder);
+    else
+      await mkdir(this.folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
   }
 
   #toError(thrown: unknown): GatewayError {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFileEdges, listFileNames, isWriterGone, readRawLines } from './journal-files';
 import { isPartialLine, parseLine } from './journal-line';
+import { JournalWriter } from './journal-writer';
 
 /** One problem. `line` counts from 1; 0 stands for the whole file. */
 export interface BrokenLine {
@@ -25,12 +26,14 @@ const RETRY_DELAYS_MS = [20, 100, 500];
  * end of a file whose process is gone. Lines cut off from the end of the latest file cannot be detected here, because nothing follows them.
  */
 export async function verifyJournal(folder: string): Promise<JournalVerification> {
-  const names = await listFileNames(folder);
+  const last = JournalWriter.findLastWritten(folder);
+  const names = await listFileNamesOrNone(folder, last !== undefined);
   const links = (await readFileEdges(folder, names)).flatMap(({ file, first }) =>
     (first?.follows ?? []).map((link) => ({ ...link, follower: file })),
   );
   const broken: BrokenLine[] = [];
   const ids = new Set<string>();
+  const allHashes = new Set<string>();
   for (const { file, follower } of links)
     if (!names.includes(file)) broken.push({ file, line: 0, why: `it is missing, but ${follower} follows it` });
   for (const file of names) {
@@ -40,13 +43,28 @@ export async function verifyJournal(folder: string): Promise<JournalVerification
     for (const id of check.ids) ids.add(id);
     broken.push(...check.broken);
     for (const hash of check.hashes) missing.delete(hash);
+    for (const hash of check.hashes) allHashes.add(hash);
+    if (last?.file === file && check.broken.length === 0 && !check.hashes.has(last.hash))
+      broken.push({ file, line: check.lines, why: `lines are missing after it: this process wrote another one at ${last.at}` });
     // A changed line is already reported.
     if (check.broken.length > 0) continue;
     for (const follower of missing.values())
       broken.push({ file, line: check.lines, why: `lines are missing after it: ${follower} follows another line` });
   }
+  if (last && !names.includes(last.file) && !allHashes.has(last.hash))
+    broken.push({ file: last.file, line: 0, why: `it is missing, but this process wrote to it at ${last.at}: the journal begins anew` });
   const unique = new Map(broken.map((problem) => [`${problem.file} ${problem.line}`, problem]));
   return { files: names.length, entries: ids.size, ok: broken.length === 0, broken: [...unique.values()] };
+}
+
+/** Lists the files. A folder that was lost since the last write is reported as a lost file. */
+async function listFileNamesOrNone(folder: string, hasWritten: boolean): Promise<string[]> {
+  try {
+    return await listFileNames(folder);
+  } catch (error) {
+    if (hasWritten && (error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 class FileCheck {

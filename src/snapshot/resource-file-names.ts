@@ -36,6 +36,17 @@ export function parseFileSegments(names: readonly string[]): string | undefined 
   }
 }
 
+/** File of the root resource. */
+export const ROOT_FILE_NAME = ROOT_NAME + SUFFIX;
+
+/** Returns every name that the file or the folder of a first segment can have, also one that is shortened by a hash. */
+export function toTopLevelNames(segment: string): string[] {
+  return [false, true].flatMap((hasCaseCollision) => [
+    toFileName(segment, hasCaseCollision, true),
+    toFileName(segment, hasCaseCollision, false) + SUFFIX,
+  ]);
+}
+
 const NO_COLLISIONS: ReadonlySet<string> = new Set();
 
 /** Returns whether the file name contains the path of the resource. */

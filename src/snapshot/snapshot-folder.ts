@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { badInput } from '../model/error';
 import { isObject, type JsonObject } from '../model/json';
@@ -9,8 +9,8 @@ import { readJsonFile } from '../files/read-json-file';
 import { findStalePartials, AtomicFile, parsePartialTarget } from '../files/atomic-file';
 import { retryWhileLocked, removeFile } from '../files/retry-locked';
 import { MANIFEST_FILE_NAME, serializeManifest, readSnapshotManifest, type SnapshotManifest } from './manifest';
-import { toFileSegments, parseFileSegments, hasRecoverablePath } from './resource-file-names';
-import { isPathWithin, splitResourcePath } from './resource-path';
+import { toFileSegments, parseFileSegments, hasRecoverablePath, ROOT_FILE_NAME, toTopLevelNames } from './resource-file-names';
+import { isPathWithin } from './resource-path';
 import { canonicalize, toFileText } from './resource';
 
 /** A larger file is foreign; a resource is far smaller. */
@@ -72,6 +72,7 @@ export class SnapshotFolder {
       // Git may have changed the line ends.
       if (existing && (existing.equals(bytes) || existing.toString('utf8').replaceAll('\r\n', '\n') === bytes.toString('utf8')))
         return 'same';
+      await this.#assertRealFolders(names.slice(0, -1));
       partial = await AtomicFile.create(file);
       await partial.write(bytes);
       await partial.close(false);
@@ -87,8 +88,22 @@ export class SnapshotFolder {
   async #createFolder(names: readonly string[]): Promise<boolean> {
     const folder = join(this.folder, ...names);
     let creation = this.#createdFolders.get(folder);
-    if (!creation) this.#createdFolders.set(folder, (creation = mkdir(folder, { recursive: true, mode: 0o700 })));
+    if (!creation) {
+      creation = this.#assertRealFolders(names).then(() => mkdir(folder, { recursive: true, mode: 0o700 }));
+      this.#createdFolders.set(folder, creation);
+    }
     return (await creation) !== undefined;
+  }
+
+  /** Throws `BAD_INPUT` if a folder on the way is a link: a write through it would leave the snapshot. */
+  async #assertRealFolders(names: readonly string[]): Promise<void> {
+    for (let end = 1; end <= names.length; end++) {
+      const path = join(this.folder, ...names.slice(0, end));
+      const stats = await lstat(path).catch(ignoreNotFound);
+      if (!stats) return;
+      if (stats.isSymbolicLink())
+        throw badInput(safeMessage`${path} is a link, but must be a folder. Nothing was written there. Remove the link.`);
+    }
   }
 
   /** Reads the file of a resource. Throws `BAD_INPUT` if it is unreadable or damaged. */
@@ -119,6 +134,7 @@ export class SnapshotFolder {
 
   async *#files(roots: ReadonlySet<string>): AsyncGenerator<readonly string[]> {
     const pendingFolders: (readonly string[])[] = [[]];
+    const topLevelNames = new Set([...roots].flatMap(toTopLevelNames));
     for (let folder = pendingFolders.pop(); folder; folder = pendingFolders.pop()) {
       const path = join(this.folder, ...folder);
       const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
@@ -126,7 +142,7 @@ export class SnapshotFolder {
       });
       for (const entry of entries) {
         const names = [...folder, entry.name];
-        if (folder.length === 0 && !isSnapshotName(entry.name, roots)) continue;
+        if (folder.length === 0 && !topLevelNames.has(entry.name) && entry.name !== ROOT_FILE_NAME) continue;
         if (entry.isDirectory()) pendingFolders.push(names);
         else if (entry.isFile()) yield names;
       }
@@ -143,6 +159,7 @@ export class SnapshotFolder {
   async remove(names: readonly string[]): Promise<void> {
     const file = join(this.folder, ...names);
     try {
+      await this.#assertRealFolders(names.slice(0, -1));
       await removeFile(file);
     } catch (error) {
       throw toFileError(error, file, 'written');
@@ -158,6 +175,8 @@ export class SnapshotFolder {
 
   /** Renames a file whose name differs only in case. */
   async renameFile(from: readonly string[], to: readonly string[]): Promise<void> {
+    await this.#assertRealFolders(from.slice(0, -1));
+    await this.#assertRealFolders(to.slice(0, -1));
     await retryWhileLocked(() => rename(join(this.folder, ...from), join(this.folder, ...to)));
   }
 
@@ -166,15 +185,6 @@ export class SnapshotFolder {
     const pathsByName = new Map([...names, ...this.#pathsByName]);
     await this.#writeFile([MANIFEST_FILE_NAME], Buffer.from(serializeManifest({ ...manifest, names: Object.fromEntries(pathsByName) })));
   }
-}
-
-/** Checks the first segment below the folder. */
-function isSnapshotName(name: string, roots: ReadonlySet<string>): boolean {
-  const path = parseFileSegments([name.endsWith('.json') ? name : `${name}.json`]);
-  if (path === undefined) return false;
-  // The root has no segment.
-  const [segment] = splitResourcePath(path);
-  return segment === undefined || roots.has(segment);
 }
 
 function ignoreNotFound(error: NodeJS.ErrnoException): undefined {

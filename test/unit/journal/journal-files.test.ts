@@ -428,7 +428,8 @@ describe('JournalWriter', () => {
     rmSync(join(folder, listJournalFiles(folder)[0] ?? ''));
     await writer.announce(entryFields, undefined);
     expect(readAllJournalLines(folder)).toHaveLength(1);
-    expect((await verifyJournal(folder)).ok).toBe(true);
+    // The new file links the lost one, so that its loss is noticed.
+    expect((await verifyJournal(folder)).broken).toMatchObject([{ line: 0, why: expect.stringContaining('it is missing') as string }]);
   });
 
   it('reports a folder that cannot be created, and writes once it can', async () => {

@@ -117,13 +117,33 @@ describe('a journal', () => {
     expect(listWriteLines(simulator)).toEqual([]);
   });
 
-  it('starts again after its folder was removed', async () => {
-    const { gateway, journal } = await startWithJournal();
+  it('stops writes after its folder was removed, and reports the loss once the folder is back', async () => {
+    const { simulator, gateway, journal } = await startWithJournal();
     await gateway.run('config.update', { path: ROLE, body: { description: 'a' } });
+    const [lost = ''] = listJournalFiles(journal);
+    expect(await checkJournal(gateway)).toMatchObject({ ok: true });
+    rmSync(join(journal, lost));
+    expect(await checkJournal(gateway)).toMatchObject({
+      ok: false,
+      broken: [
+        { file: lost, line: 0, why: expect.stringMatching(/^it is missing, but this process wrote to it at 2.*begins anew$/) as string },
+      ],
+    });
     rmSync(journal, { recursive: true });
+    expect((await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'b' } }))).code).toBe('BAD_CONFIG');
+    expect(existsSync(journal)).toBe(false);
+    expect(listWriteLines(simulator)).toHaveLength(1);
+    expect((await checkJournal(gateway)).broken).toMatchObject([{ file: lost }]);
+    mkdirSync(journal);
     await gateway.run('config.update', { path: ROLE, body: { description: 'b' } });
-    expect(existsSync(journal)).toBe(true);
     expect(await fetchJournalEntries(gateway)).toHaveLength(1);
+    expect((await checkJournal(gateway)).broken).toMatchObject([{ file: lost, line: 0 }]);
+  });
+
+  it('is not created below a folder that does not exist, such as a share that is not mounted', async () => {
+    const { simulator, gateway } = await startWithJournal({}, { journal: join(createTemporaryFolder(), 'share', 'journal') });
+    expect((await expectFailure(gateway.run('config.update', { path: ROLE, body: { description: 'x' } }))).code).toBe('BAD_CONFIG');
+    expect(listWriteLines(simulator)).toEqual([]);
   });
 
   it('costs nothing if none is configured', async () => {
@@ -237,12 +257,14 @@ describe('journal.verify', () => {
     expect(await checkJournal(gateway)).toMatchObject({ ok: false, broken: [{ file: name, line: 6 }] });
     rmSync(path);
     const goneName = name.replace(/-\d+-(\w+)\.jsonl$/, '-999999999-$1.jsonl');
-    writeFileSync(join(journal, goneName), half);
-    expect(await checkJournal(gateway)).toMatchObject({ ok: true, entries: 3 });
-    expect(await fetchJournalEntries(gateway)).toHaveLength(3);
+    // Another folder, of which this process remembers nothing.
+    const { gateway: other, journal: otherJournal } = await startWithJournal();
+    writeFileSync(join(otherJournal, goneName), half);
+    expect(await checkJournal(other)).toMatchObject({ ok: true, entries: 3 });
+    expect(await fetchJournalEntries(other)).toHaveLength(3);
     // An incomplete line in the middle is an error.
-    writeFileSync(join(journal, goneName), Buffer.concat([half, Buffer.from('\n'), bytes]));
-    expect((await checkJournal(gateway)).broken[0]).toMatchObject({ file: goneName, line: 6 });
-    expect((await expectFailure(gateway.run('journal.list'))).code).toBe('BAD_CONFIG');
+    writeFileSync(join(otherJournal, goneName), Buffer.concat([half, Buffer.from('\n'), bytes]));
+    expect((await checkJournal(other)).broken[0]).toMatchObject({ file: goneName, line: 6 });
+    expect((await expectFailure(other.run('journal.list'))).code).toBe('BAD_CONFIG');
   });
 });

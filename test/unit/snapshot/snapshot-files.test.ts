@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/model/error';
 import type { ErrorCode } from '../../../src/model/error-codes';
 import { CONFIGURATION_ROOT } from '../../../src/model/path';
+import { toFileSegments } from '../../../src/snapshot/resource-file-names';
 import { SnapshotFolder } from '../../../src/snapshot/snapshot-folder';
 import { serializeManifest, type SnapshotManifest } from '../../../src/snapshot/manifest';
 import { DependencyScheduler } from '../../../src/snapshot/dependency-scheduler';
@@ -101,6 +102,19 @@ describe('SnapshotFolder', () => {
       `${other} is not a snapshot folder: it has no ${SNAPSHOT_MANIFEST_FILE}. Take a snapshot into it first.`,
     );
   });
+
+  it.each(['con', 'x.json', 'n'.repeat(200), 'Users'])(
+    'lists its own top-level files of %s, so that they can be removed',
+    async (segment) => {
+      const paths = [toPath(segment), toPath(`${segment}/child`)];
+      const files = new Map(paths.map((path) => [toFileSegments(path, new Set([toPath('Users')])).join('/'), path]));
+      const names = Object.fromEntries([...files].filter(([file]) => file.includes('%~')));
+      const folder = folderOf(Object.fromEntries([...files.keys()].map((file) => [file, '{}'])), { roots: [segment], names });
+      const open = await SnapshotFolder.openExisting(folder);
+      const entries = await open.entries(CONFIGURATION_ROOT);
+      expect(new Map(entries.map(([path, segments]) => [segments.join('/'), path]))).toEqual(files);
+    },
+  );
 
   it('lists only files under its roots', async () => {
     const ours = ['users.json', 'users/x.json', 'users/a%20b/c.json', 'system/log.json', '%.json'];

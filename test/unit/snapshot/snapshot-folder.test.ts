@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { listRequests, expectFailure, gatewayFor, listRequestLines, startSimulatorWithGateway } from '../../helpers/simulated-appliance';
@@ -74,6 +74,17 @@ describe('snapshot.take into a folder', () => {
     expect(remaining.filter((name) => name.includes('Unused'))).toEqual([]);
     expect(remaining).toEqual(expect.arrayContaining(foreign));
     expect(taken.resources).toBe(remaining.length - foreign.length - 1);
+  });
+
+  it('does not write through a planted directory link', async () => {
+    const { gateway } = await startSimulatorWithGateway();
+    const folder = createTemporaryFolder();
+    const outside = createTemporaryFolder();
+    symlinkSync(outside, join(folder, 'users'), 'junction');
+    const error = await expectFailure(gateway.run('snapshot.take', { folder, path: 'users' }));
+    expect(error.code).toBe('BAD_INPUT');
+    expect(error.message).toContain(`${join(folder, 'users')} is a link, but must be a folder.`);
+    expect(readdirSync(outside)).toEqual([]);
   });
 
   it('runs one at a time per folder', async () => {
