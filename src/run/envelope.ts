@@ -1,4 +1,4 @@
-import { emptyResultLists, currentIsoTime, type Envelope } from '../model/envelope';
+import { emptyResultLists, currentIsoTime, type BulkResult, type Envelope } from '../model/envelope';
 import type { GatewayError } from '../model/error';
 import { MASK } from '../model/redaction';
 import type { Request } from '../model/request';
@@ -47,6 +47,7 @@ export function createEnvelope(
   Object.assign(envelope, record.envelopeFields);
   if (sender.hasUnverifiedEnd) envelope.warnings = [UNVERIFIED_END];
   if (isPlanned) envelope.plan = plan.requests;
+  if (record.many?.results.some(isUnknownItem)) envelope['unknown'] = true;
   return envelope;
 }
 
@@ -67,7 +68,9 @@ export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, 
   const { record } = run;
   const envelope = createEnvelope(runInfo, run);
   // A failed write changed nothing, unless the error leaves that open.
-  const isRefusedWrite = runInfo.isWrite && !run.options.dryRun && !(record.hasWrite && !isNoOp(error));
+  const isSentWrite = runInfo.isWrite && !run.options.dryRun;
+  const mayHaveHappened = isSentWrite && record.hasWrite && !isNoOp(error);
+  const isRefusedWrite = isSentWrite && !mayHaveHappened;
   return {
     ...envelope,
     ...masker.value(record.envelopeFields),
@@ -78,12 +81,18 @@ export function createRunFailureEnvelope(runInfo: RunInfo, error: GatewayError, 
     result: masker.value(result ?? envelope.result),
     code: error.code,
     message: masker.message(error),
+    ...(mayHaveHappened && record.changed === null && !record.many && extra?.['changed'] === undefined && { unknown: true }),
     ...(reason && { reason }),
     ...(resumeId !== undefined && { resumeId }),
     ...(record.emittedParts !== undefined && { sent: record.emittedParts }),
     ...(record.many && { results: record.many.results }),
     ...masker.value(extra),
   };
+}
+
+/** Returns whether the write of an item may or may not have happened. */
+function isUnknownItem(result: BulkResult['results'][number]): boolean {
+  return 'error' in result && result.error.code === 'OUTCOME_UNKNOWN';
 }
 
 /** Creates the envelope of a failure before any appliance was involved. `title` names the operation in the summary. */

@@ -490,6 +490,7 @@ describe('the envelope of a run', () => {
       status: 200,
       result: { ...NOTHING, errors: [{ message: `a ${MASK}` }] },
       changed: null,
+      unknown: true,
       told: MASK,
       code: 'OUTCOME_UNKNOWN',
       message: 'On purpose.',

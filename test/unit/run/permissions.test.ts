@@ -71,9 +71,10 @@ describe('no-destroy', () => {
   it('puts back what locks the account out all the same', async () => {
     const { simulator, gateway } = await startSimulatorWithGateway({}, { permissions: 'no-destroy' });
     const ips = '/administrators/admin-realms/realm/Admin%20Users/authentication-policy/source-ip';
-    await gateway.run('config.update', { path: `${ips}/customized`, body: { customized: 'selected-ip' }, 'prove-login': false });
+    await gateway.run('administrators.add-source-ip', { realm: 'Admin Users', address: '127.0.0.0', netmask: '255.0.0.0' });
+    await gateway.run('config.update', { path: `${ips}/customized`, body: { customized: 'selected-ip' } });
     const before = listWriteLines(simulator).length;
-    const input = { realm: 'Admin Users', address: '192.0.2.1', netmask: '255.255.255.255' };
+    const input = { realm: 'Admin Users', access: 'deny', address: '127.0.0.1', netmask: '255.255.255.255' };
     expect(await expectFailure(gateway.run('administrators.add-source-ip', input))).toMatchObject({
       code: 'LOCKED_OUT',
       cause: { restored: true },

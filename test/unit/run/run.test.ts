@@ -80,18 +80,21 @@ describe('whether something changed', () => {
   ])('after %s', async (_name, answer, changed) => {
     const error = await expectFailure(gatewayFor(await startRawServer(() => answer)).run('config.update', update));
     expect(error.cause).toMatchObject({ ok: false, changed });
+    // A flow can tell an unknown outcome from a plan and a read.
+    expect(error.cause?.['unknown']).toBe(changed === null ? true : undefined);
   });
 
   it('is known to be nothing when a read before the write failed', async () => {
     const server = await startRawServer(() => httpResponse(500));
     const error = await expectFailure(gatewayFor(server).run('users.update', { server: 'S', username: 'j', fullname: 'J' }));
     expect(error.cause).toMatchObject({ status: 500, changed: false, request: { method: 'GET' } });
+    expect(error.cause).not.toHaveProperty('unknown');
   });
 
   it('is unknown when one of many may have been done, although the first was refused', async () => {
     const server = await startRawServer(({ path }, socket) => (path.endsWith('/a') ? httpResponse(404) : void socket.destroy()));
     const error = await expectFailure(gatewayFor(server, { connections: 1 }).run('sessions.kill', { 'session-id': ['a', 'b'] }));
-    expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { changed: null } });
+    expect(error).toMatchObject({ code: 'NOT_FOUND', cause: { changed: null, unknown: true } });
   });
 
   it('is told of a key that is dropped', async () => {
