@@ -81,7 +81,7 @@ export const snapshotArea = defineArea({
       label: 'Revert',
       help: 'Restores resources from a snapshot in a folder: each is compared first and written only if it differs. Secrets cannot be restored and newer resources stay: `msg.envelope.incomplete` names what still differs.',
       summary: { many: '__ok__ of __total__ resources restored, __incomplete__ still different' },
-      data: 'many; `item` is the path',
+      data: 'many, with `incomplete`; `item` is the path',
       fields: {
         folder: requiredField(folderField),
         path: subjectField(

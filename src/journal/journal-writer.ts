@@ -78,7 +78,8 @@ export class JournalWriter {
 
   /** Returns the last line that this process has written to the folder. */
   static findLastWritten(folder: string): WrittenLine | undefined {
-    return writers.get(resolve(folder))?.#lastWritten;
+    const writer = writers.get(resolve(folder));
+    return writer ? writer.#lastWritten : undefined;
   }
 
   /** Resolves with the id of the entry when the line is on the disk. Throws `BAD_CONFIG`; then the write must not be sent. */
