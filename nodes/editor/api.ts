@@ -95,8 +95,9 @@ export function getErrorHeading(node: RedNode, { code, reason }: { code: string;
   return node._(KNOWN_CODES.includes(code) ? `test.code.${code}` : 'test.code.other');
 }
 
-/** A tool of the dialog that reads from the appliance. */
-export type ReadingTool = 'list' | 'tree' | 'preview';
+/** Heading of other errors of the tools that read from the appliance. */
+const FAILED_KEYS = { list: 'list.failed', tree: 'tree.failed', preview: 'preview.failed' } as const;
+export type ReadingTool = keyof typeof FAILED_KEYS;
 
 /** Returns the heading for an error of a tool. `object` is what the tool reads, as the dialog names it. */
 export function getToolErrorHeading(node: RedNode, error: { code: string; reason?: string }, tool: ReadingTool, object = ''): string {
@@ -116,6 +117,6 @@ export function getToolErrorHeading(node: RedNode, error: { code: string; reason
     case 'TLS':
       return getErrorHeading(node, error);
     default:
-      return node._(`${tool}.failed`);
+      return node._(FAILED_KEYS[tool]);
   }
 }
