@@ -244,7 +244,7 @@ function validateSettings(settings: Settings): CheckedSettings {
     if (thrown instanceof GatewayError) throw thrown;
     throw new GatewayError(
       'BAD_CONFIG',
-      safeMessage`The settings cannot be read: one of them is of the wrong kind, or they are no object.`,
+      safeMessage`The settings cannot be read: they are not an object, or a setting has the wrong type.`,
     );
   }
 }

@@ -31,7 +31,7 @@ const fieldReaders: Record<Field['kind'], FieldReader> = {
     const choices = field.choices ?? [];
     if (typeof value === 'string' && choices.includes(value)) return value;
     const actual = typeof value === 'string' ? JSON.stringify(value) : trusted(describeKind(value));
-    throw badInput(safeMessage`${trusted(name)} has to be one of ${trusted(choices.join(', '))}; ${actual} came.`);
+    throw badInput(safeMessage`${trusted(name)} must be one of ${trusted(choices.join(', '))}, not ${actual}.`);
   },
   object: (value, name) => {
     if (isObject(value)) return value;
@@ -78,7 +78,7 @@ const fieldReaders: Record<Field['kind'], FieldReader> = {
  */
 export function parseInput(operation: Operation, raw: Readonly<Record<string, unknown>>): ParsedInput {
   if (!isObject(raw))
-    throw badInput(safeMessage`The input has to be an object with the fields of the operation; ${trusted(describeKind(raw))} came.`);
+    throw badInput(safeMessage`The input must be an object with the fields of the operation, not ${trusted(describeKind(raw))}.`);
   const input: Record<string, unknown> = {};
   for (const name of Object.keys(raw)) {
     if (!Object.hasOwn(operation.fields, name) && raw[name] !== undefined) {
@@ -118,7 +118,7 @@ export function parseField(name: string, field: Field, value: unknown): unknown 
 function rangeComplaint({ range }: Field, value: unknown): string | undefined {
   // A percentage has no range.
   if (typeof value === 'string' || !isOutOfRange(range, value)) return undefined;
-  return range === 'count' ? 'has to be a whole number of at least 1.' : 'has to be more than 0.';
+  return range === 'count' ? 'must be a whole number of at least 1.' : 'must be more than 0.';
 }
 
 const EXPECTED_BY_RULE: Readonly<Record<TextRule, string>> = {
@@ -132,9 +132,9 @@ const EXPECTED_BY_RULE: Readonly<Record<TextRule, string>> = {
 
 function ruleComplaint({ rule }: Field, value: unknown): SafeMessage | undefined {
   if (rule === undefined || typeof value !== 'string' || matchesRule(rule, value)) return undefined;
-  return safeMessage`has to be ${trusted(EXPECTED_BY_RULE[rule])}; ${JSON.stringify(value)} came.`;
+  return safeMessage`must be ${trusted(EXPECTED_BY_RULE[rule])}, not ${JSON.stringify(value)}.`;
 }
 
 function wrongKindError(name: string, expected: string, actual: unknown): Error {
-  return badInput(safeMessage`${trusted(name)} has to be ${trusted(expected)}; ${trusted(describeKind(actual))} came.`);
+  return badInput(safeMessage`${trusted(name)} must be ${trusted(expected)}, not ${trusted(describeKind(actual))}.`);
 }

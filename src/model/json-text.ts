@@ -24,12 +24,12 @@ export function toJsonText(body: unknown, replacer: Replacer = (_key, value) => 
 function checkSerializable(key: string, value: unknown): unknown {
   if ((typeof value === 'number' && !Number.isFinite(value)) || typeof value === 'function' || typeof value === 'symbol') {
     throw badInput(
-      safeMessage`The body cannot be sent as JSON: ${trusted(typeof value === 'number' ? String(value) : describeKind(value))} stands at ${JSON.stringify(key)}, which would be lost.`,
+      safeMessage`The body cannot be sent as JSON: ${trusted(typeof value === 'number' ? String(value) : describeKind(value))} is at ${JSON.stringify(key)} and would be lost.`,
     );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isObject(value)) return value;
   throw badInput(
-    safeMessage`The body cannot be sent as JSON: ${trusted(describeKind(value))} stands at ${JSON.stringify(key)}, which would become an empty object.`,
+    safeMessage`The body cannot be sent as JSON: ${trusted(describeKind(value))} is at ${JSON.stringify(key)} and would become an empty object.`,
   );
 }
 

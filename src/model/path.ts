@@ -23,7 +23,7 @@ export function encodeSegment(name: string): string {
 
 /** Encodes a name or value that never begins a segment, such as a query value. */
 function encode(text: string): string {
-  if (!text.isWellFormed()) throw badInput('A name holds half of a Unicode character: check where it was cut.');
+  if (!text.isWellFormed()) throw badInput('A name contains half of a Unicode character. Check where it was cut.');
   return encodeURIComponent(text).replace(NOT_LITERAL, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -32,8 +32,7 @@ export function encodedPath(literals: TemplateStringsArray, ...names: string[]):
   let path = literals[0] ?? '';
   names.forEach((name, index) => {
     if (name === '') throw badInput('A name is empty: the request would go to all of them.');
-    if (isDotSegment(name))
-      throw badInput(safeMessage`The name "${trusted(name)}" cannot be asked for: in an address it leads to another place.`);
+    if (isDotSegment(name)) throw badInput(safeMessage`The name "${trusted(name)}" cannot be sent: in a URL it means another path.`);
     path += encodeSegment(name) + (literals[index + 1] ?? '');
   });
   return path;
@@ -63,7 +62,7 @@ export function toApiPath(path: string | readonly string[], prefix = ''): string
   const fullPath = resolveBelow(API_ROOT, path, prefix);
   if (fullPath === API_ROOT) throw badInput('path is the root of the interface. Give a path below /api/v1/.');
   if (isLoginPath(fullPath))
-    throw badInput('path leads to a login, which is made by itself and would hand out a key here. Give another path.');
+    throw badInput('path leads to a login. The library logs in by itself, and the response would expose an API key. Give another path.');
   return fullPath;
 }
 
@@ -100,7 +99,7 @@ function resolveBelow(root: string, path: string | readonly string[], prefix: st
     throw badInput('path holds a ? or #. Write them as %3F or %23 inside a name; query flags go into the field query.');
   }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path) || path.startsWith('//')) {
-    throw badInput('path is a whole address. Give the part behind /api/v1/; which appliance it goes to is chosen elsewhere.');
+    throw badInput('path is a full URL. Give only the part after /api/v1/, and choose the appliance in the node.');
   }
   const inner = stripRoot(root, path, prefix);
   const trailing = inner.endsWith('/') ? '/' : '';
@@ -120,7 +119,7 @@ function stripRoot(root: string, path: string, prefix: string): string {
   }
   // An href with another prefix belongs to another appliance.
   if (/(^|\/)api\/v1(\/|$)/.test(path)) {
-    throw badInput(safeMessage`path leaves ${trusted(root)}: it has to lie below that.`);
+    throw badInput(safeMessage`path is outside of ${trusted(root)}. Give a path below it.`);
   }
   return path;
 }
@@ -147,14 +146,14 @@ function decode(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw badInput(safeMessage`path has an escape in ${encoded} that is not UTF-8. Give the name as it is and let it be encoded here.`);
+    throw badInput(safeMessage`path has an escape in ${encoded} that is not UTF-8. Give the plain name; it is encoded before it is sent.`);
   }
 }
 
 /** Refuses an empty segment, `.` and `..`: the first loses a level, the others leave the tree. */
 function assertNoDotSegment(name: string, displayName: string): void {
   if (name === '') throw badInput('path has an empty segment: a name is missing between two slashes.');
-  if (isDotSegment(name)) throw badInput(safeMessage`path has the segment "${displayName}", which would lead to another place.`);
+  if (isDotSegment(name)) throw badInput(safeMessage`path has the segment "${displayName}", which would leave the path.`);
 }
 
 function isDotSegment(name: string): boolean {

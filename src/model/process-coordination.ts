@@ -129,7 +129,7 @@ function waitForTurn(waiting: Set<() => void>, signal: AbortSignalLike | undefin
   });
 }
 
-function createAbortError(message = 'Cancelled while it waited for its turn.'): GatewayError {
+function createAbortError(message = 'Canceled while waiting for its turn.'): GatewayError {
   return new GatewayError('ABORTED', trusted(message), { sent: false });
 }
 

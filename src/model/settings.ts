@@ -153,7 +153,7 @@ export function checkSettings(settings: Settings): CheckedSettings {
   const requiredNames = requiredCredentials(login, secondFactor) as (keyof typeof CREDENTIAL_DESCRIPTIONS)[];
   for (const name of requiredNames) requireSetting(settings[name], name, CREDENTIAL_DESCRIPTIONS[name]);
   for (const name of TEXT_SETTINGS) {
-    if (settings[name] !== undefined && typeof settings[name] !== 'string') throw badConfig(safeMessage`${trusted(name)} has to be text.`);
+    if (settings[name] !== undefined && typeof settings[name] !== 'string') throw badConfig(safeMessage`${trusted(name)} must be text.`);
   }
   if (login !== 'key') {
     for (const name of ['username', 'secondUsername'] as const) {
@@ -191,7 +191,7 @@ const URL_FAULTS: Readonly<Record<UrlFault, (shown: string, protocol: string) =>
 };
 
 function checkUrl(text: string | undefined = ''): URL {
-  if (typeof text !== 'string') throw badConfig('url has to be text, for example https://vpn.example.com.');
+  if (typeof text !== 'string') throw badConfig('url must be text, for example https://vpn.example.com.');
   const fault = findUrlFault(text);
   if (fault === undefined) return new URL(text);
   // The URL is not quoted when it may hold a password.
@@ -207,15 +207,14 @@ function checkProxy(text: string): void {
 
 /** A word that becomes part of a name in a path. */
 function checkWord(property: string, value: string | undefined): void {
-  if (value && !/^[A-Za-z0-9_-]+$/.test(value))
-    throw badConfig(safeMessage`${trusted(property)} has to be one word of letters and digits.`);
+  if (value && !/^[A-Za-z0-9_-]+$/.test(value)) throw badConfig(safeMessage`${trusted(property)} must be one word of letters and digits.`);
 }
 
 function checkGuards({ pin, rate, waiting }: Settings): void {
   if (pin !== undefined && (typeof pin !== 'string' || parsePins(pin).length === 0))
-    throw badConfig('pin has to be a serial number or a machine id.');
-  if (rate !== undefined && !isValidRate(rate)) throw badConfig(`rate has to be between ${MIN_RATE} and ${MAX_RATE} requests a second.`);
-  if (waiting !== undefined && !isValidWaiting(waiting)) throw badConfig(`waiting has to be a whole number from 0 to ${MAX_WAITING}.`);
+    throw badConfig('pin must be a serial number or a machine id.');
+  if (rate !== undefined && !isValidRate(rate)) throw badConfig(`rate must be between ${MIN_RATE} and ${MAX_RATE} requests a second.`);
+  if (waiting !== undefined && !isValidWaiting(waiting)) throw badConfig(`waiting must be a whole number from 0 to ${MAX_WAITING}.`);
 }
 
 function trimTrailingSlashes(path: string): string {
@@ -232,19 +231,19 @@ function requireSetting(value: string | undefined, property: string, description
 function checkChoice<T extends string>(property: string, value: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
   if (!found)
-    throw badConfig(safeMessage`${trusted(property)} is ${JSON.stringify(value)}; it has to be one of ${trusted(choices.join(', '))}.`);
+    throw badConfig(safeMessage`${trusted(property)} is ${JSON.stringify(value)}; it must be one of ${trusted(choices.join(', '))}.`);
   return found;
 }
 
 function checkSeconds(property: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
-  if (!isValidTimeout(value)) throw badConfig(safeMessage`${trusted(property)} has to be between 0 and ${MAX_TIMEOUT_SECONDS} seconds.`);
+  if (!isValidTimeout(value)) throw badConfig(safeMessage`${trusted(property)} must be between 0 and ${MAX_TIMEOUT_SECONDS} seconds.`);
   return value;
 }
 
 function checkConnections(value: number | undefined): number {
   if (value === undefined) return 8;
-  if (!isValidConnections(value)) throw badConfig(`connections has to be a whole number from 1 to ${MAX_CONNECTIONS}.`);
+  if (!isValidConnections(value)) throw badConfig(`connections must be a whole number from 1 to ${MAX_CONNECTIONS}.`);
   return value;
 }
 

@@ -35,7 +35,7 @@ export class AnyResponse implements Sink {
     if (this.#bytes <= MAX_BYTES) this.#parts.push(Buffer.from(chunk));
     else {
       this.#parts = [];
-      const message = `The answer is larger than ${MAX_BYTES / 1024 / 1024} MiB, which is no size for a message. Use Gateway transfer or Gateway backup for exports.`;
+      const message = `The response is larger than ${MAX_BYTES / 1024 / 1024} MiB, too large for a message. Use Gateway transfer or Gateway backup for exports.`;
       this.#flow?.fail(new GatewayError('LIMIT', message, { sent: true }));
     }
   }
@@ -60,7 +60,7 @@ export class AnyResponse implements Sink {
     if (typeof value === 'string') {
       assertNoNamedRefusal(reply.status, value);
       if (HTML_PAGE.test(value))
-        throw badResponse(reply, safeMessage`The appliance answered a page of HTML to a write (status ${reply.status}).`);
+        throw badResponse(reply, safeMessage`The appliance answered a write with an HTML page (status ${reply.status}).`);
     }
     const result = isObject(value) ? value['result'] : undefined;
     const isNothing = value === '' || (isObject(value) && Object.keys(value).every((key) => key === 'result'));
@@ -82,10 +82,7 @@ export class AnyResponse implements Sink {
         return JSON.parse(text);
       } catch {
         if (JSON_TYPE.test(contentType))
-          throw badResponse(
-            reply,
-            safeMessage`The appliance answered JSON that cannot be read, or was cut short (status ${reply.status}).`,
-          );
+          throw badResponse(reply, safeMessage`The appliance sent JSON that is invalid or truncated (status ${reply.status}).`);
       }
     }
     return isText ? text : bytes;

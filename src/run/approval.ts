@@ -65,7 +65,7 @@ export class Approval implements WriteGate {
     const approved = await rejectOnAbort(
       this.#approve(proposal),
       signal,
-      'Cancelled while it waited to be approved, or deployed anew. Nothing was changed.',
+      'Canceled while waiting for approval, or redeployed. Nothing was changed.',
     );
     onApproved(approved);
     this.#remaining = new Map(this.#allowed);
@@ -79,7 +79,7 @@ export class Approval implements WriteGate {
     const { method, path } = write.request;
     throw new GatewayError(
       'CONFLICT',
-      safeMessage`This is not what was approved: ${method} ${path} would be sent, but it was not in the plan, or something has changed since. Send the message again, to have it approved as it is now.`,
+      safeMessage`This write was not approved: ${method} ${path} is not in the approved plan, or the appliance has changed since. It was not sent. Send the message again for a new approval.`,
       { sent: false, extra: { beyond: { method, path } } },
     );
   }

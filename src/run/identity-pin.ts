@@ -66,7 +66,7 @@ export class IdentityPin {
     } catch (thrown) {
       const error = asGatewayError(thrown);
       if (error.requestCode && IDENTITY_WITHHELD_CODES.has(error.requestCode))
-        throw createPinError(safeMessage`The appliance does not tell this account who it is (${trusted(error.code)})`);
+        throw createPinError(safeMessage`The appliance does not report its identity to this account (${trusted(error.code)})`);
       // The write was not sent, whatever happened to the identity request.
       throw new GatewayError(error.code, error.safeMessage, { ...error.details, sent: false });
     }
@@ -75,9 +75,9 @@ export class IdentityPin {
   #findMismatch(document: JsonObject): GatewayError | undefined {
     const identifiers = readIdentifiers(document);
     if (identifiers.some((name) => this.#allowed.has(name.toUpperCase()))) return undefined;
-    if (identifiers.length === 0) return createPinError(safeMessage`The appliance tells neither a serial number nor a machine id`);
+    if (identifiers.length === 0) return createPinError(safeMessage`The appliance reports neither a serial number nor a machine id`);
     return createPinError(
-      safeMessage`Another appliance answers at this address: it tells ${identifiers.join(', ')}, and pinned is ${this.#pinText}`,
+      safeMessage`Another appliance answers at this address: it reports ${identifiers.join(', ')}, but ${this.#pinText} is pinned`,
       'other-appliance',
     );
   }

@@ -18,7 +18,7 @@ export class InFlightLimit {
     if (this.#size >= this.#connections + this.#maxWaiting) {
       throw new GatewayError(
         'LIMIT',
-        safeMessage`${this.#maxWaiting} messages wait for this appliance already, beside those that its ${this.#connections} connections are busy with: nothing was sent. Send them more slowly, or raise waiting in the appliance node.`,
+        safeMessage`Too many messages: ${this.#maxWaiting} wait for this appliance already, and its ${this.#connections} connections are busy. Nothing was sent. Send messages more slowly, or raise waiting in the appliance node.`,
         { sent: false },
       );
     }

@@ -38,11 +38,15 @@ export class PendingApprovals {
 
   /** `bytes` is the size of what waits. Errors: `LIMIT` when too many or too large messages wait; the decision rejects with `DECLINED` or `EXPIRED`. A canceled one is removed. */
   add(signal: AbortSignalLike | undefined, bytes = 0): PendingApproval {
-    if (signal?.aborted) throw new GatewayError('ABORTED', 'Cancelled before anybody was asked to approve it.', { sent: false });
+    if (signal?.aborted) throw new GatewayError('ABORTED', 'Canceled before the approval was requested.', { sent: false });
     if (this.#pending.size >= MAX_PENDING) {
-      throw new GatewayError('LIMIT', `${MAX_PENDING} messages wait here to be approved: answer some of them first. Nothing was changed.`, {
-        sent: false,
-      });
+      throw new GatewayError(
+        'LIMIT',
+        `${MAX_PENDING} messages wait for approval already. Answer some of them first. Nothing was changed.`,
+        {
+          sent: false,
+        },
+      );
     }
     if (pendingBytes + bytes > MAX_PENDING_BYTES) {
       throw new GatewayError(
@@ -86,7 +90,7 @@ export class PendingApprovals {
   reject(id: unknown, by: unknown): void {
     const declined = this.#createRecord(by);
     const byWhom = declined.by === null ? trusted('') : safeMessage` by ${declined.by}`;
-    const error = new GatewayError('DECLINED', safeMessage`The change was declined${byWhom}: nothing was changed.`, {
+    const error = new GatewayError('DECLINED', safeMessage`The change was declined${byWhom}. Nothing was changed.`, {
       sent: false,
       extra: { declined },
     });
@@ -95,13 +99,13 @@ export class PendingApprovals {
 
   #takeOrThrow(id: unknown, property: 'approve' | 'reject'): PendingEntry {
     if (typeof id !== 'string' || id === '')
-      throw badInput(safeMessage`msg.${trusted(property)} has to be the id of the plan, as it left this node: a text.`);
+      throw badInput(safeMessage`msg.${trusted(property)} must be the id from the message that this node sent: a text.`);
     const entry = this.#remove(id);
     if (entry && this.#now() < entry.expires) return entry;
     // A timer fires late after the machine slept.
     entry?.settle(createExpiredError());
     throw badInput(
-      safeMessage`Nothing waits here for the id in msg.${trusted(property)}: it was answered already, has expired, or is not of this node. Nothing was changed.`,
+      safeMessage`No plan waits for the id in msg.${trusted(property)}. It was answered already, has expired, or belongs to another node. Nothing was changed.`,
     );
   }
 
@@ -118,5 +122,5 @@ export class PendingApprovals {
 }
 
 function createExpiredError(): GatewayError {
-  return new GatewayError('EXPIRED', 'Nobody approved the change in time: nothing was changed.', { sent: false });
+  return new GatewayError('EXPIRED', 'Nobody approved the change in time. Nothing was changed.', { sent: false });
 }

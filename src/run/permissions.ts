@@ -9,7 +9,7 @@ export type CheckPermission = (request: Request) => void;
 
 const REASON_BY_PERMISSION: Readonly<Record<Exclude<Permissions, 'full'>, string>> = {
   'read-only': 'The appliance node may only read',
-  'no-destroy': 'The appliance node lets through nothing that ends, removes or replaces something',
+  'no-destroy': 'The appliance node allows nothing that ends, removes or replaces something',
 };
 
 /**
@@ -20,7 +20,7 @@ export function assertOperationAllowed(name: string, { effect }: Operation, perm
   // A login changes nothing, and nothing could be read without it.
   if (permissions === 'full' || effect === 'read' || name.startsWith('login.')) return;
   if (permissions === 'read-only' || effect === 'destroy')
-    throw createForbiddenError(permissions, safeMessage`${trusted(name)} is not let through`);
+    throw createForbiddenError(permissions, safeMessage`${trusted(name)} is not allowed`);
 }
 
 /**
@@ -31,7 +31,7 @@ export function createPermissionCheck(permissions: Permissions): CheckPermission
   if (permissions === 'full') return undefined;
   return ({ method, path }) => {
     if (permissions === 'read-only' || method === 'DELETE')
-      throw createForbiddenError(permissions, safeMessage`${trusted(method)} ${path} is not let through`);
+      throw createForbiddenError(permissions, safeMessage`${trusted(method)} ${path} is not allowed`);
   };
 }
 

@@ -126,8 +126,7 @@ function findNamedMessageInResult({ info, warnings, errors }: ResultLists): stri
 
 /** Only non-empty lists may be present; entries are `{ message }`. */
 export function readResultLists(reply: Reply, result: unknown): ResultLists {
-  if (!isObject(result))
-    throw badResponse(reply, safeMessage`The appliance answered ${reply.status} without the result that belongs there.`);
+  if (!isObject(result)) throw badResponse(reply, safeMessage`The appliance answered ${reply.status} without a result.`);
   return {
     info: readMessages(reply, result['info']),
     warnings: readMessages(reply, result['warnings']),
@@ -163,7 +162,7 @@ function joinMessages({ info, warnings, errors }: ResultLists): string {
 /** The error for a JSON response in place of a configuration: the appliance's own error, if it reports one. */
 export function createNotContentError(reply: Reply): GatewayError {
   readDocument(reply);
-  return new GatewayError('BAD_RESPONSE', safeMessage`The appliance answered JSON where a configuration belongs.`, {
+  return new GatewayError('BAD_RESPONSE', safeMessage`The appliance sent JSON in place of a configuration.`, {
     status: reply.status,
     sent: true,
   });

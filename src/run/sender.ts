@@ -107,7 +107,7 @@ export class Sender {
       const error = asGatewayError(thrown);
       // Only a login was sent before this error.
       if (!attemptState.isSent || !isOutcomeUnknown(error)) throw error;
-      throw new GatewayError('OUTCOME_UNKNOWN', safeMessage`It may or may not have happened, look before you send it again. ${error}`, {
+      throw new GatewayError('OUTCOME_UNKNOWN', safeMessage`The write may or may not have happened. Check before you repeat it. ${error}`, {
         ...error.details,
         reason: error.code,
       });

@@ -106,7 +106,7 @@ describe('a gateway', () => {
   });
 
   it('refuses settings that are none', () => {
-    const unread = 'The settings cannot be read: one of them is of the wrong kind, or they are no object.';
+    const unread = 'The settings cannot be read: they are not an object, or a setting has the wrong type.';
     expect(getThrownError(() => Reflect.construct(Gateway, [null]) as unknown)).toMatchObject({ code: 'BAD_CONFIG', message: unread });
     expect(getThrownError(() => new Gateway({ ...settingsFor({ url: 'https://vpn.example.com' }), timeout: -1 }))).toMatchObject({
       code: 'BAD_CONFIG',

@@ -183,7 +183,7 @@ describe('request queries', () => {
     ['a#b', 'query contains #, which would end the query. Write it as %23. Nothing was sent.'],
     ['a=\r\nHost: x', 'query contains a line break or another control character. Nothing was sent.'],
     ['\ud800', 'query contains half of a Unicode character. Check where the text was cut. Nothing was sent.'],
-    [5, 'query has to be'],
+    [5, 'query must be'],
   ])('reject %j', async (query, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('request.get', { path: 'x', query }));
@@ -285,7 +285,7 @@ describe('request bodies', () => {
     [{ body: { a: 1 }, 'content-type': 'application/json-x+xml' }, /but body is an object/],
     [{ 'content-type': 'text/plain' }, /^content-type is set, but body is missing\. Nothing was sent\.$/],
     [{ body: 'x', 'content-type': 'text/plain\r\nX: y' }, /^content-type is not a content type/],
-    [{ body: ['a'] }, /^body has to be an object/],
+    [{ body: ['a'] }, /^body must be an object/],
   ])('reject %j', async (input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();
     const error = await expectFailure(gateway.run('request.post', { path: 'x', ...input }));

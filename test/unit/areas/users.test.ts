@@ -490,7 +490,7 @@ describe('bulk changes of users', () => {
     [
       'create',
       { username: [{ username: 'a', enabled: 'perhaps' }], 'password-cleartext': 'p' },
-      /^username\[0\]\.enabled has to be true or false/,
+      /^username\[0\]\.enabled must be true or false/,
     ],
     [
       'create',
@@ -504,7 +504,7 @@ describe('bulk changes of users', () => {
       /^more\.enabled duplicates the field of that name/,
     ],
     ['delete', { username: ['a', '..'] }, /".."/],
-    ['disable', { username: [true] }, /^username\[0\] has to be text or an object/],
+    ['disable', { username: [true] }, /^username\[0\] must be text or an object/],
     ['enable', { username: [{ username: '' }] }, /^username\[0\] has no username/],
   ])('%s of %j is rejected before anything is sent', async (operation, input, words) => {
     const { simulator, gateway } = await startSimulatorWithGateway();

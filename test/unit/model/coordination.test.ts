@@ -279,7 +279,7 @@ describe('of one process, bounds', () => {
     const listening = (): number[] => [began, left].map(({ signal }) => getEventListeners(signal, 'abort').length);
     expect(listening()).toEqual([1, 1]);
     left.abort();
-    expect(await expectFailure(third)).toMatchObject({ code: 'ABORTED', message: 'Cancelled while it waited for its turn.' });
+    expect(await expectFailure(third)).toMatchObject({ code: 'ABORTED', message: 'Canceled while waiting for its turn.' });
     leave();
     await first;
     expect(await second).toBe('in');

@@ -87,44 +87,44 @@ describe('accepts', () => {
 
 describe('refuses', () => {
   it.each<[keyof typeof fields, unknown, string]>([
-    ['text', true, 'field has to be text; a boolean came'],
-    ['text', NaN, 'field has to be text; a number came'],
-    ['text', ['a'], 'field has to be text; an array came'],
-    ['text', bytes, 'field has to be text; a Buffer came'],
-    ['number', 'many', 'field has to be a number; text came'],
+    ['text', true, 'field must be text, not a boolean'],
+    ['text', NaN, 'field must be text, not a number'],
+    ['text', ['a'], 'field must be text, not an array'],
+    ['text', bytes, 'field must be text, not a Buffer'],
+    ['number', 'many', 'field must be a number, not text'],
     ['number', '', 'field (Number) is empty'],
-    ['number', ' ', 'field has to be a number; text came'],
-    ['number', Infinity, 'field has to be a number'],
-    ['number', 'Infinity', 'field has to be a number'],
-    ['number', true, 'field has to be a number; a boolean came'],
-    ['boolean', 'yes', 'field has to be true or false; text came'],
-    ['boolean', 2, 'field has to be true or false; a number came'],
-    ['boolean', 'TRUE', 'field has to be true or false'],
-    ['choice', 'AD', 'field has to be one of ad, ldap; "AD" came'],
-    ['choice', 1, 'field has to be one of ad, ldap; a number came'],
-    ['object', '{}', 'field has to be an object; text came'],
-    ['object', [{}], 'field has to be an object; an array came'],
-    ['object', bytes, 'field has to be an object; a Buffer came'],
-    ['list', ['a', ''], 'field[1] has to be text; empty text came'],
-    ['list', ['a', null], 'field[1] has to be text; nothing came'],
-    ['list', {}, 'field has to be text; an object came'],
-    ['path', {}, 'field has to be text; an object came'],
-    ['records', 5, 'field has to be text or an object; a number came'],
-    ['records', [''], 'field[0] has to be text or an object; empty text came'],
-    ['records', [['a']], 'field[0] has to be text or an object; an array came'],
+    ['number', ' ', 'field must be a number, not text'],
+    ['number', Infinity, 'field must be a number'],
+    ['number', 'Infinity', 'field must be a number'],
+    ['number', true, 'field must be a number, not a boolean'],
+    ['boolean', 'yes', 'field must be true or false, not text'],
+    ['boolean', 2, 'field must be true or false, not a number'],
+    ['boolean', 'TRUE', 'field must be true or false'],
+    ['choice', 'AD', 'field must be one of ad, ldap, not "AD"'],
+    ['choice', 1, 'field must be one of ad, ldap, not a number'],
+    ['object', '{}', 'field must be an object, not text'],
+    ['object', [{}], 'field must be an object, not an array'],
+    ['object', bytes, 'field must be an object, not a Buffer'],
+    ['list', ['a', ''], 'field[1] must be text, not empty text'],
+    ['list', ['a', null], 'field[1] must be text, not nothing'],
+    ['list', {}, 'field must be text, not an object'],
+    ['path', {}, 'field must be text, not an object'],
+    ['records', 5, 'field must be text or an object, not a number'],
+    ['records', [''], 'field[0] must be text or an object, not empty text'],
+    ['records', [['a']], 'field[0] must be text or an object, not an array'],
     ['records', '', 'field (Records) is empty'],
-    ['names', [true], 'field[0] has to be text or an object; a boolean came'],
-    ['names', NaN, 'field has to be text or an object; a number came'],
-    ['content', 5, 'field has to be an object, text or a Buffer; a number came'],
-    ['content', [1], 'field has to be an object, text or a Buffer; an array came'],
+    ['names', [true], 'field[0] must be text or an object, not a boolean'],
+    ['names', NaN, 'field must be text or an object, not a number'],
+    ['content', 5, 'field must be an object, text or a Buffer, not a number'],
+    ['content', [1], 'field must be an object, text or a Buffer, not an array'],
     ['content', '', 'field (Content) is empty'],
-    ['data', {}, 'field has to be a Buffer or text; an object came'],
-    ['list', [Infinity], 'field[0] has to be text; a number came'],
-    ['amount', '101%', 'field has to be a number, or a share such as 10%, of at most 100%; text came'],
-    ['amount', true, 'field has to be a number, or a share such as 10%, of at most 100%; a boolean came'],
-    ['most', 0, 'field has to be a whole number of at least 1.'],
-    ['count', 1.5, 'field has to be a whole number of at least 1.'],
-    ['positive', '0', 'field has to be more than 0.'],
+    ['data', {}, 'field must be a Buffer or text, not an object'],
+    ['list', [Infinity], 'field[0] must be text, not a number'],
+    ['amount', '101%', 'field must be a number, or a share such as 10%, of at most 100%, not text'],
+    ['amount', true, 'field must be a number, or a share such as 10%, of at most 100%, not a boolean'],
+    ['most', 0, 'field must be a whole number of at least 1.'],
+    ['count', 1.5, 'field must be a whole number of at least 1.'],
+    ['positive', '0', 'field must be more than 0.'],
   ])('%s %j', (kind, value, words) => {
     const error = getThrownError(() => parseField('field', fields[kind], value));
     expect(error?.code).toBe('BAD_INPUT');
@@ -138,7 +138,7 @@ describe('a whole input', () => {
   const example = operation({
     id: requiredField(textField('Id', '')),
     name: textField('Name', '', { filter: true }),
-    max: numberField('Max', '', { default: 25, check: (value) => (value > 0 ? undefined : 'has to be more than 0.') }),
+    max: numberField('Max', '', { default: 25, check: (value) => (value > 0 ? undefined : 'must be more than 0.') }),
     note: textField('Note', ''),
   });
 
@@ -153,7 +153,7 @@ describe('a whole input', () => {
     [{ id: '' }, 'id (Id) is empty'],
     [{ id: 'a', name: null }, 'name (Name) is missing'],
     [{ id: 'a', name: '' }, 'name (Name) is empty'],
-    [{ id: 'a', max: 0 }, 'max has to be more than 0'],
+    [{ id: 'a', max: 0 }, 'max must be more than 0'],
     [{ id: 'a', nmae: 'x' }, 'nmae is not a field of this operation. Its fields are: id, name, max, note'],
   ])('%j is refused', (input, words) => {
     const error = getThrownError(() => parseInput(example, input));
@@ -162,12 +162,12 @@ describe('a whole input', () => {
   });
 
   it.each([
-    [null, 'nothing came'],
-    ['text', 'text came'],
-    [['a'], 'an array came'],
+    [null, 'nothing'],
+    ['text', 'text'],
+    [['a'], 'an array'],
   ])('is an object: %j is none', (raw, words) => {
     const error = getThrownError(() => parseInput(example, raw as never));
-    expect(error?.message).toBe(`The input has to be an object with the fields of the operation; ${words}.`);
+    expect(error?.message).toBe(`The input must be an object with the fields of the operation, not ${words}.`);
   });
 
   it('has nothing in it that was not given, and may have fields of others that are undefined', () => {
@@ -223,11 +223,11 @@ describe('a body as JSON', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['what was computed to NaN', { a: { b: NaN } }, 'NaN stands at "b", which would be lost.'],
-    ['Infinity', { a: [-Infinity] }, '-Infinity stands at "0", which would be lost.'],
-    ['a function', { f: () => 1 }, 'a function stands at "f", which would be lost.'],
-    ['a symbol', { s: Symbol('x') }, 'a symbol stands at "s", which would be lost.'],
-    ['a Map', { m: new Map() }, 'a Map stands at "m", which would become an empty object.'],
+    ['what was computed to NaN', { a: { b: NaN } }, 'NaN is at "b" and would be lost.'],
+    ['Infinity', { a: [-Infinity] }, '-Infinity is at "0" and would be lost.'],
+    ['a function', { f: () => 1 }, 'a function is at "f" and would be lost.'],
+    ['a symbol', { s: Symbol('x') }, 'a symbol is at "s" and would be lost.'],
+    ['a Map', { m: new Map() }, 'a Map is at "m" and would become an empty object.'],
     ['a big number', { n: 1n }, 'Do not know how to serialize a BigInt.'],
     ['what holds itself', holder, 'Converting circular structure to JSON.'],
     ['what says so itself', throwing(new Error('not me\nnor this')), 'not me.'],
@@ -239,7 +239,7 @@ describe('a body as JSON', () => {
 
   it('tells apart what is ours and what came from outside', () => {
     const told = (body: unknown): string | undefined => getThrownError(() => toJsonText(body))?.safeMessage.text(() => '•');
-    expect(told({ secret: NaN })).toBe('The body cannot be sent as JSON: NaN stands at •, which would be lost.');
+    expect(told({ secret: NaN })).toBe('The body cannot be sent as JSON: NaN is at • and would be lost.');
     expect(told({ n: 1n })).toBe('The body cannot be sent as JSON: Do not know how to serialize a BigInt.');
     expect(told(throwing(new Error('secret')))).toBe('The body cannot be sent as JSON: •.');
   });

@@ -56,9 +56,9 @@ describe('text', () => {
     ['', 'empty'],
     ['users?expand', 'query'],
     ['users#top', '%23'],
-    ['https://other.example/api/v1/configuration/users', 'whole address'],
-    ['HTTPS://other.example/', 'whole address'],
-    ['//other.example/users', 'whole address'],
+    ['https://other.example/api/v1/configuration/users', 'full URL'],
+    ['HTTPS://other.example/', 'full URL'],
+    ['//other.example/users', 'full URL'],
     ['users/../system', '".."'],
     ['users/..', '".."'],
     ['..', '".."'],
@@ -69,12 +69,12 @@ describe('text', () => {
     ['users//roles', 'empty segment'],
     ['users//', 'empty segment'],
     ['users/%ff', 'UTF-8'],
-    ['/api/v1/system/active-users', 'leaves'],
-    ['/api/v1', 'leaves'],
-    ['/api/v1/configurations/users', 'leaves'],
+    ['/api/v1/system/active-users', 'outside of'],
+    ['/api/v1', 'outside of'],
+    ['/api/v1/configurations/users', 'outside of'],
     ['/api/v1/configuration/../system', '".."'],
     ['/api/v1/configuration/%2e%2e/system', '%2e%2e'],
-    ['/elsewhere/api/v1/configuration/users', 'leaves'],
+    ['/elsewhere/api/v1/configuration/users', 'outside of'],
   ])('%s is refused', (text, word) => {
     const error = getThrownError(() => toConfigurationPath(text));
     expect(error?.code).toBe('BAD_INPUT');
@@ -168,8 +168,8 @@ describe('a fixed path', () => {
 
   it.each<[string, string]>([
     ['', 'A name is empty: the request would go to all of them.'],
-    ['.', 'The name "." cannot be asked for: in an address it leads to another place.'],
-    ['..', 'The name ".." cannot be asked for'],
+    ['.', 'The name "." cannot be sent: in a URL it means another path.'],
+    ['..', 'The name ".." cannot be sent'],
   ])('refuses the name "%s"', (name, words) => expect(getThrownError(() => encodedPath`/a/${name}`)?.message).toContain(words));
 });
 
@@ -209,14 +209,14 @@ describe('any path of the interface', () => {
     'x%252F%252E%252E%252Fauth',
   ])('%s, which could be a login, is refused', (path) => {
     expect(getThrownError(() => toApiPath(path))?.code, path).toBe('BAD_INPUT');
-    expect(getThrownError(() => toApiPath(path))?.message).toMatch(/login|another place/);
+    expect(getThrownError(() => toApiPath(path))?.message).toMatch(/login|leave the path/);
   });
 
   it('is not the root of the interface', () => {
     for (const path of ['/', '/api/v1', '/api/v1/'])
       expect(getThrownError(() => toApiPath(path))?.message).toBe('path is the root of the interface. Give a path below /api/v1/.');
     expect(getThrownError(() => toApiPath('auth'))?.message).toBe(
-      'path leads to a login, which is made by itself and would hand out a key here. Give another path.',
+      'path leads to a login. The library logs in by itself, and the response would expose an API key. Give another path.',
     );
   });
 });
@@ -225,10 +225,10 @@ describe('what is refused is told', () => {
   it.each<[unknown, string]>([
     [[], 'path is an empty array: give at least one segment.'],
     [[null], 'path is an array with an item that is not text.'],
-    [['a', '\ud83d'], 'A name holds half of a Unicode character: check where it was cut.'],
+    [['a', '\ud83d'], 'A name contains half of a Unicode character. Check where it was cut.'],
     ['a/%2e%2e%2Fb', 'path has the segment'],
     ['a/x%5C..', 'path has the segment'],
-    ['mailto://x', 'path is a whole address.'],
+    ['mailto://x', 'path is a full URL.'],
   ])('%j', (path, words) => expect(getThrownError(() => toConfigurationPath(path as string[]))?.message).toContain(words));
 
   it('what only looks like an address, or like another appliance, is a path', () => {

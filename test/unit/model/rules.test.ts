@@ -69,10 +69,10 @@ describe.each(ruled)('$field of $name', ({ operation, field, rule }) => {
     } catch (thrown) {
       error = thrown;
     }
-    const came = rule === 'amount' ? '' : `; ${JSON.stringify(text)} came.`;
+    const came = rule === 'amount' ? '' : `, not ${JSON.stringify(text)}.`;
     expect(asGatewayError(error)).toMatchObject({
       code: 'BAD_INPUT',
-      message: expect.stringContaining(`${field} has to be ${TEXTS[rule].wanted}${came}`) as string,
+      message: expect.stringContaining(`${field} must be ${TEXTS[rule].wanted}${came}`) as string,
     });
   });
 });

@@ -34,7 +34,7 @@ describe('settings', () => {
   it('without an address, or with one that is no text, say so', () => {
     const refusal = (url: unknown) => getThrownError(() => checkSettings({ ...base, url: url as string }))?.message;
     expect(refusal(undefined)).toMatch(/^url is missing/);
-    expect(refusal(5)).toMatch(/^url has to be text/);
+    expect(refusal(5)).toMatch(/^url must be text/);
   });
 
   it.each<[string, Partial<Settings>]>([
@@ -85,9 +85,9 @@ describe('settings', () => {
     [{ url: 'https://vpn/?a' }, 'url has a query or a fragment. Enter only the base URL.'],
     [{ url: 'ftp://vpn' }, 'url begins with ftp:. Use https://.'],
     [{ url: 'http://vpn' }, 'url begins with http:. Passwords would travel in clear: use https://. (http: is for loopback only.)'],
-    [{ login: 'saml' as 'realm' }, 'login is "saml"; it has to be one of realm, legacy, key.'],
-    [{ secondFactor: 'sms' as 'none' }, 'secondFactor is "sms"; it has to be one of none, password, totp, flow.'],
-    [{ permissions: 'all' as 'full' }, 'permissions is "all"; it has to be one of full, no-destroy, read-only.'],
+    [{ login: 'saml' as 'realm' }, 'login is "saml"; it must be one of realm, legacy, key.'],
+    [{ secondFactor: 'sms' as 'none' }, 'secondFactor is "sms"; it must be one of none, password, totp, flow.'],
+    [{ permissions: 'all' as 'full' }, 'permissions is "all"; it must be one of full, no-destroy, read-only.'],
     [{ username: '' }, 'username is missing. Enter the administrator’s user name in the settings of the appliance.'],
     [{ password: '' }, 'password is missing. Enter the administrator’s password in the settings of the appliance.'],
     [{ realm: '' }, 'realm is missing. Enter the admin realm to log in to, for example Admin Users in the settings of the appliance.'],
@@ -97,19 +97,19 @@ describe('settings', () => {
       'totpSecret is missing. Enter the secret that the codes are computed from in the settings of the appliance.',
     ],
     [{ login: 'key' }, 'apiKey is missing. Enter an API key in the settings of the appliance.'],
-    [{ password: 7 as never }, 'password has to be text.'],
-    [{ secondUsername: {} as never }, 'secondUsername has to be text.'],
+    [{ password: 7 as never }, 'password must be text.'],
+    [{ secondUsername: {} as never }, 'secondUsername must be text.'],
     [{ username: 'a:b' }, 'username has a colon, which HTTP Basic authentication cannot carry.'],
-    [{ vendor: 'two words' }, 'vendor has to be one word of letters and digits.'],
-    [{ brand: 'a/b' }, 'brand has to be one word of letters and digits.'],
-    [{ brand: '/b' }, 'brand has to be one word of letters and digits.'],
-    [{ pin: ' ,' }, 'pin has to be a serial number or a machine id.'],
-    [{ pin: 7 as never }, 'pin has to be a serial number or a machine id.'],
-    [{ rate: 0 }, 'rate has to be between 0.01 and 10000 requests a second.'],
-    [{ waiting: -1 }, 'waiting has to be a whole number from 0 to 1000000.'],
-    [{ timeout: 0 }, 'timeout has to be between 0 and 86400 seconds.'],
-    [{ transferTimeout: 86_401 }, 'transferTimeout has to be between 0 and 86400 seconds.'],
-    [{ connections: 257 }, 'connections has to be a whole number from 1 to 256.'],
+    [{ vendor: 'two words' }, 'vendor must be one word of letters and digits.'],
+    [{ brand: 'a/b' }, 'brand must be one word of letters and digits.'],
+    [{ brand: '/b' }, 'brand must be one word of letters and digits.'],
+    [{ pin: ' ,' }, 'pin must be a serial number or a machine id.'],
+    [{ pin: 7 as never }, 'pin must be a serial number or a machine id.'],
+    [{ rate: 0 }, 'rate must be between 0.01 and 10000 requests a second.'],
+    [{ waiting: -1 }, 'waiting must be a whole number from 0 to 1000000.'],
+    [{ timeout: 0 }, 'timeout must be between 0 and 86400 seconds.'],
+    [{ transferTimeout: 86_401 }, 'transferTimeout must be between 0 and 86400 seconds.'],
+    [{ connections: 257 }, 'connections must be a whole number from 1 to 256.'],
     [{ proxy: { url: 'proxy' } }, 'proxy has no usable URL. Enter one such as http://proxy.example.com:3128.'],
   ])('%j: says what is wrong, and what to do', (wrong, words) => {
     expect(getThrownError(() => checkSettings({ ...base, ...wrong }))?.message).toBe(words);

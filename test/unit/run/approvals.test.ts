@@ -32,7 +32,9 @@ describe('what an approval lets pass', () => {
     await gate.assertAllowed(twice);
     await expect(gate.assertAllowed(twice)).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: expect.stringMatching(/^This is not what was approved: PUT \/a would be sent, .* Send the message again/) as string,
+      message: expect.stringMatching(
+        /^This write was not approved: PUT \/a is not in the approved plan.* Send the message again/,
+      ) as string,
       details: { sent: false, extra: { beyond: { method: 'PUT', path: '/a' } } },
     });
     await gate.assertAllowed(put('/b', {}));
@@ -76,7 +78,7 @@ describe('what an approval lets pass', () => {
       ),
     ).rejects.toMatchObject({
       code: 'ABORTED',
-      message: 'Cancelled while it waited to be approved, or deployed anew. Nothing was changed.',
+      message: 'Canceled while waiting for approval, or redeployed. Nothing was changed.',
     });
   });
 });
@@ -99,21 +101,21 @@ describe('plans that wait', () => {
     const approvals = new PendingApprovals(60);
     for (const id of ['', 17, undefined]) {
       expect(getThrownError(() => approvals.approve(id, 'x'))?.message).toBe(
-        'msg.approve has to be the id of the plan, as it left this node: a text.',
+        'msg.approve must be the id from the message that this node sent: a text.',
       );
-      expect(getThrownError(() => approvals.reject(id, 'x'))?.message).toMatch(/^msg\.reject has to be the id/);
+      expect(getThrownError(() => approvals.reject(id, 'x'))?.message).toMatch(/^msg\.reject must be the id/);
     }
     expect(getThrownError(() => approvals.approve('forged', 'x'))?.message).toMatch(
-      /^Nothing waits here for the id in msg\.approve: .* Nothing was changed\.$/,
+      /^No plan waits for the id in msg\.approve\. .* Nothing was changed\.$/,
     );
-    expect(getThrownError(() => approvals.reject('forged', 'x'))?.message).toMatch(/^Nothing waits here for the id in msg\.reject/);
+    expect(getThrownError(() => approvals.reject('forged', 'x'))?.message).toMatch(/^No plan waits for the id in msg\.reject/);
   });
 
   it.each<[unknown, string | null, string]>([
-    ['a.boss', 'a.boss', 'The change was declined by a.boss: nothing was changed.'],
-    ['', null, 'The change was declined: nothing was changed.'],
-    [{ name: 'no text' }, null, 'The change was declined: nothing was changed.'],
-    ['x'.repeat(300), 'x'.repeat(200), `The change was declined by ${'x'.repeat(200)}: nothing was changed.`],
+    ['a.boss', 'a.boss', 'The change was declined by a.boss. Nothing was changed.'],
+    ['', null, 'The change was declined. Nothing was changed.'],
+    [{ name: 'no text' }, null, 'The change was declined. Nothing was changed.'],
+    ['x'.repeat(300), 'x'.repeat(200), `The change was declined by ${'x'.repeat(200)}. Nothing was changed.`],
   ])('know who decided, of a long name the beginning: %j', async (by, known, words) => {
     const approvals = new PendingApprovals(60, () => Date.parse('2026-11-21T08:00:00Z'));
     const [one, other] = [approvals.add(undefined), approvals.add(undefined)];
@@ -130,7 +132,7 @@ describe('plans that wait', () => {
     const { decision } = approvals.add(undefined);
     const expired = expect(decision).rejects.toMatchObject({
       code: 'EXPIRED',
-      message: 'Nobody approved the change in time: nothing was changed.',
+      message: 'Nobody approved the change in time. Nothing was changed.',
       details: { sent: false },
     });
     await vi.advanceTimersByTimeAsync(59_999);
@@ -140,13 +142,13 @@ describe('plans that wait', () => {
     for (let index = 0; index < 100; index++) approvals.add(undefined);
     const refusal = getThrownError(() => approvals.add(undefined));
     expect(refusal).toMatchObject({ code: 'LIMIT', details: { sent: false } });
-    expect(refusal?.message).toBe('100 messages wait here to be approved: answer some of them first. Nothing was changed.');
+    expect(refusal?.message).toBe('100 messages wait for approval already. Answer some of them first. Nothing was changed.');
     const stop = new LightAbortController();
     stop.abort();
     const cancelled = getThrownError(() => approvals.add(stop));
     expect(cancelled).toMatchObject({
       code: 'ABORTED',
-      message: 'Cancelled before anybody was asked to approve it.',
+      message: 'Canceled before the approval was requested.',
       details: { sent: false },
     });
   });

@@ -125,7 +125,7 @@ describe('a body that streams', () => {
     const none = target();
     expect(await expectFailure(json.download(get, none.open))).toMatchObject({
       code: 'BAD_RESPONSE',
-      message: 'The appliance answered JSON where a configuration belongs.',
+      message: 'The appliance sent JSON in place of a configuration.',
     });
     const bytes = createRunContext(await answering('bytes', { 'content-type': 'application/x-test' }));
     const broken = target({ finish: () => Promise.reject(new GatewayError('BAD_CONFIG', 'On purpose.')) });

@@ -189,7 +189,7 @@ describe('a ceiling on what waits', () => {
     await expect.poll(() => server.requests.length).toBe(2);
     const error = await expectFailure(gateway.run('sessions.kill-all'));
     expect(error).toMatchObject({ code: 'LIMIT', cause: { changed: false, requests: 0 } });
-    expect(error.message).toContain('3 messages wait');
+    expect(error.message).toContain('Too many messages: 3 wait');
     answer();
     await running;
     await times(5, () => info(gateway));

@@ -86,10 +86,10 @@ describe('no-destroy', () => {
   });
 });
 
-describe('what is not let through', () => {
+describe('what is not allowed', () => {
   const READ_ONLY = 'The appliance node may only read: its permissions are read-only. Nothing was sent.';
   const NO_DESTROY =
-    'The appliance node lets through nothing that ends, removes or replaces something: its permissions are no-destroy. Nothing was sent.';
+    'The appliance node allows nothing that ends, removes or replaces something: its permissions are no-destroy. Nothing was sent.';
   const operation = (name: string): Operation => operations.get(name) as Operation;
 
   it.each<[string, Permissions, string | undefined]>([
@@ -97,9 +97,9 @@ describe('what is not let through', () => {
     ['sessions.list', 'read-only', undefined],
     ['login.login', 'read-only', undefined],
     ['config.update', 'no-destroy', undefined],
-    ['config.update', 'read-only', `config.update is not let through. ${READ_ONLY}`],
-    ['sessions.kill', 'read-only', `sessions.kill is not let through. ${READ_ONLY}`],
-    ['sessions.kill', 'no-destroy', `sessions.kill is not let through. ${NO_DESTROY}`],
+    ['config.update', 'read-only', `config.update is not allowed. ${READ_ONLY}`],
+    ['sessions.kill', 'read-only', `sessions.kill is not allowed. ${READ_ONLY}`],
+    ['sessions.kill', 'no-destroy', `sessions.kill is not allowed. ${NO_DESTROY}`],
   ])('%s where the permissions are %s: %s', (name, permissions, message) => {
     const refusal = getThrownError(() => assertOperationAllowed(name, operation(name), permissions));
     expect(refusal?.message).toBe(message);
@@ -114,8 +114,8 @@ describe('what is not let through', () => {
       ),
     );
     expect(refusals).toEqual([
-      [`PUT /a is not let through. ${READ_ONLY}`, `DELETE /a is not let through. ${READ_ONLY}`],
-      [undefined, `DELETE /a is not let through. ${NO_DESTROY}`],
+      [`PUT /a is not allowed. ${READ_ONLY}`, `DELETE /a is not allowed. ${READ_ONLY}`],
+      [undefined, `DELETE /a is not allowed. ${NO_DESTROY}`],
     ]);
   });
 });

@@ -105,7 +105,7 @@ describe('another appliance', () => {
       const error = await expectFailure(gateway.run(name as string, input));
       expect(error, name).toMatchObject({ code: 'BAD_CONFIG', details: { sent: false }, cause: { changed: false, status: null } });
       expect(error.message).toMatch(
-        /Another appliance answers at this address: it tells SIM[0-9A-F]+, [0-9A-F]+, and pinned is SIM000000000\./,
+        /Another appliance answers at this address: it reports SIM[0-9A-F]+, [0-9A-F]+, but SIM000000000 is pinned\./,
       );
     }
     expect((await gateway.run('sessions.list')).envelope.ok).toBe(true);
@@ -168,13 +168,19 @@ describe('another appliance', () => {
 describe('an appliance that does not tell who it is', () => {
   const LIST = JSON.stringify({ result: { errors: [{ message: 'not for you' }] } });
 
-  const NAMELESS = /^The appliance tells neither a serial number nor a machine id\. Nothing was written\./;
+  const NAMELESS = /^The appliance reports neither a serial number nor a machine id\. Nothing was written\./;
 
   it.each([
-    ['not to this account', 403, LIST, 'BAD_CONFIG', /^The appliance does not tell this account who it is \(FORBIDDEN\)\. Nothing was/],
-    ['not at all', 404, LIST, 'BAD_CONFIG', /who it is \(NOT_FOUND\)/],
-    ['since it takes the question for none', 400, LIST, 'BAD_CONFIG', /who it is \(INVALID_REQUEST\)/],
-    ['since it refuses', 422, LIST, 'BAD_CONFIG', /who it is \(REJECTED\)/],
+    [
+      'not to this account',
+      403,
+      LIST,
+      'BAD_CONFIG',
+      /^The appliance does not report its identity to this account \(FORBIDDEN\)\. Nothing was/,
+    ],
+    ['not at all', 404, LIST, 'BAD_CONFIG', /its identity to this account \(NOT_FOUND\)/],
+    ['since it takes the question for none', 400, LIST, 'BAD_CONFIG', /its identity to this account \(INVALID_REQUEST\)/],
+    ['since it refuses', 422, LIST, 'BAD_CONFIG', /its identity to this account \(REJECTED\)/],
     ['without names', 200, '{"system-information":{"host-name":"a"}}', 'BAD_CONFIG', NAMELESS],
     ['with names that are none', 200, '{"serial-number":" ","machine-id":""}', 'BAD_CONFIG', NAMELESS],
     ['with a name that is no text', 200, '{"serial-number":5}', 'BAD_CONFIG', NAMELESS],

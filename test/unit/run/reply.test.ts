@@ -100,8 +100,8 @@ describe('an answer of success', () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ['no result', '{}', /^The appliance answered 200 without the result that belongs there\.$/],
-    ['a result that is none', '{"result":[]}', /without the result/],
+    ['no result', '{}', /^The appliance answered 200 without a result\.$/],
+    ['a result that is none', '{"result":[]}', /without a result/],
     ['lists that are none', lists({ info: {} }), /^The appliance answered a result whose lists are not lists\.$/],
     ['a message that is none', lists({ errors: [5] }), /^The appliance answered a result with a message that is not text\.$/],
     ['an entry without one', lists({ errors: [{ message: 5 }] }), /with a message that is not text/],
@@ -127,7 +127,7 @@ describe('an answer of success', () => {
   it('that should have been a configuration says what came in its place', () => {
     expect(createNotContentError(reply(200, '{"a":1}'))).toMatchObject({
       code: 'BAD_RESPONSE',
-      message: 'The appliance answered JSON where a configuration belongs.',
+      message: 'The appliance sent JSON in place of a configuration.',
       details: { status: 200, sent: true },
     });
     expect(getThrownError(() => createNotContentError(reply(200, errors)))?.code).toBe('APPLIANCE_ERROR');
@@ -233,7 +233,7 @@ describe('an answer that may be anything', () => {
   it('of half of JSON that is called so is BAD_RESPONSE', () => {
     expect(getThrownError(() => read('{"a":', 'application/json'))).toMatchObject({
       code: 'BAD_RESPONSE',
-      message: 'The appliance answered JSON that cannot be read, or was cut short (status 200).',
+      message: 'The appliance sent JSON that is invalid or truncated (status 200).',
     });
   });
 
@@ -272,7 +272,7 @@ describe('an answer that may be anything', () => {
       const [answer, whole] = streamed(page, 'text/plain');
       expect(getThrownError(() => answer.readWriteResult(whole))).toMatchObject({
         code: 'BAD_RESPONSE',
-        message: 'The appliance answered a page of HTML to a write (status 200).',
+        message: 'The appliance answered a write with an HTML page (status 200).',
       });
     }
     const [answer, whole] = streamed('Invalid import mode', 'text/plain');
@@ -293,7 +293,7 @@ describe('an answer that may be anything', () => {
     answer.write(Buffer.from('x'));
     expect(failures).toMatchObject([{ code: 'LIMIT', details: { sent: true } }]);
     expect(failures[0]?.message).toBe(
-      'The answer is larger than 16 MiB, which is no size for a message. Use Gateway transfer or Gateway backup for exports.',
+      'The response is larger than 16 MiB, too large for a message. Use Gateway transfer or Gateway backup for exports.',
     );
     // Nothing of it is kept any longer.
     expect(answer.readBody(whole)).toBe('');

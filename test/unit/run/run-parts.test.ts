@@ -225,7 +225,7 @@ describe('a ceiling on runs', () => {
     expect(getThrownError(() => crowd.acquire())).toMatchObject({
       code: 'LIMIT',
       message:
-        '1 messages wait for this appliance already, beside those that its 2 connections are busy with: nothing was sent. Send them more slowly, or raise waiting in the appliance node.',
+        'Too many messages: 1 wait for this appliance already, and its 2 connections are busy. Nothing was sent. Send messages more slowly, or raise waiting in the appliance node.',
       details: { sent: false },
     });
     crowd.release();

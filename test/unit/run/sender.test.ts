@@ -74,7 +74,7 @@ describe('a write', () => {
     const error = await expectFailure(call.write(PUT));
     expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { reason: 'CONNECTION', sent: true } });
     expect(error.message).toMatch(
-      /^It may or may not have happened, look before you send it again\. The connection to 127\.0\.0\.1:\d+ was cut/,
+      /^The write may or may not have happened\. Check before you repeat it\. The connection to 127\.0\.0\.1:\d+ was cut/,
     );
     expect(counted()).toEqual([1, 0, 1]);
     expect([call.counters.retries, call.counters.logins]).toEqual([0, 1]);
