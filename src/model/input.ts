@@ -2,7 +2,7 @@ import { badInput } from './error';
 import type { Field, ParsedInput, Operation } from './operation';
 import { isOutOfRange, matchesRule, parsePercentage, type TextRule } from './rules';
 import { trusted, safeMessage, type SafeMessage } from './safe-message';
-import { isObject, describeKind } from './json';
+import { isObject, describeKind, type JsonObject } from './json';
 
 type FieldReader = (value: unknown, name: string, field: Field) => unknown;
 
@@ -105,6 +105,10 @@ export function parseInput(operation: Operation, raw: Readonly<Record<string, un
 
 /** Parses one value by its field. The nodes use it too, to report a bad value before the run starts. */
 export function parseField(name: string, field: Field, value: unknown): unknown {
+  if (isNestedDeeper(value, MAX_INPUT_DEPTH))
+    throw badInput(
+      safeMessage`${trusted(name)} (${trusted(field.label)}) cannot be sent as JSON: it is nested more than ${MAX_INPUT_DEPTH} levels deep, or contains itself. Nothing was sent.`,
+    );
   // Only an optional text of the resource may be empty: that clears it.
   if (value === '' && (field.required || field.filter || field.kind !== 'text'))
     throw badInput(safeMessage`${trusted(name)} (${trusted(field.label)}) is empty.`);
@@ -113,6 +117,17 @@ export function parseField(name: string, field: Field, value: unknown): unknown 
   if (complaint !== undefined)
     throw badInput(safeMessage`${trusted(name)} ${typeof complaint === 'string' ? trusted(complaint) : complaint}`);
   return parsed;
+}
+
+/** Deeper values overflow the stack of code that copies or compares them. No document of an appliance comes near it. */
+const MAX_INPUT_DEPTH = 200;
+
+/** Whether a value has more than `levels` levels of objects and arrays. A circular value has. */
+function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return false;
+  if (levels === 0) return true;
+  for (const name in value) if (Object.hasOwn(value, name) && isNestedDeeper((value as JsonObject)[name], levels - 1)) return true;
+  return false;
 }
 
 function rangeComplaint({ range }: Field, value: unknown): string | undefined {

@@ -12,6 +12,13 @@ export function isObject(value: unknown): value is JsonObject {
   );
 }
 
+/** Copies the arrays and objects of a JSON value. Other values, such as a Buffer, are shared. */
+export function copyJson<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson) as T;
+  return isObject(value) ? (Object.fromEntries(Object.entries(value).map(([name, item]) => [name, copyJson(item)])) as T) : value;
+}
+
 /** Reads a boolean as appliances spell it: `true`, `"true"` or `"True"` in any case; undefined for other values. */
 export function readBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;

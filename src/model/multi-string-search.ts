@@ -37,19 +37,31 @@ export class MultiStringSearch {
     return this.#short.length === 0 ? spans : spans.sort(([one], [other]) => one - other);
   }
 
+  /** False when no text can match. It allocates nothing and may report a match that does not exist. */
+  mayMatch(text: string): boolean {
+    for (const short of this.#short) if (text.includes(short)) return true;
+    return this.#long.length > 0 && this.#nextCandidate(text, 0) >= 0;
+  }
+
   #longSpans(text: string): Span[] {
     const spans: Span[] = [];
     if (this.#long.length === 0) return spans;
-    const starts = this.#starts;
-    let slot = 0;
-    for (let at = 0; at < text.length; at++) {
-      slot = ((slot << 4) ^ text.charCodeAt(at)) & 0xffff;
-      if (starts[slot] === 0 || at < MIN_LONG_LENGTH - 1) continue;
-      const start = at - MIN_LONG_LENGTH + 1;
+    for (let start = this.#nextCandidate(text, 0); start >= 0; start = this.#nextCandidate(text, start + 1)) {
       const length = this.#longestAt(text, start);
       if (length > 0) addSpan(spans, start, start + length);
     }
     return spans;
+  }
+
+  /** The next position where a long text may begin; negative when there is none. */
+  #nextCandidate(text: string, from: number): number {
+    const starts = this.#starts;
+    let slot = 0;
+    for (let at = from; at < text.length; at++) {
+      slot = ((slot << 4) ^ text.charCodeAt(at)) & 0xffff;
+      if (starts[slot] !== 0 && at >= from + MIN_LONG_LENGTH - 1) return at - MIN_LONG_LENGTH + 1;
+    }
+    return -1;
   }
 
   /**

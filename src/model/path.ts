@@ -51,7 +51,7 @@ export function encodeQuery(query: Query | undefined): string {
  * `BAD_INPUT` naming the fault.
  */
 export function toConfigurationPath(path: string | readonly string[], prefix = ''): string {
-  return resolveBelow(CONFIGURATION_ROOT, path, prefix);
+  return resolveBelow(CONFIGURATION_ROOT, path, prefix, encodeTextSegment);
 }
 
 /**
@@ -59,7 +59,7 @@ export function toConfigurationPath(path: string | readonly string[], prefix = '
  * because its response would contain a key.
  */
 export function toApiPath(path: string | readonly string[], prefix = ''): string {
-  const fullPath = resolveBelow(API_ROOT, path, prefix);
+  const fullPath = resolveBelow(API_ROOT, path, prefix, encodeApiSegment);
   if (fullPath === API_ROOT) throw badInput('path is the root of the interface. Give a path below /api/v1/.');
   if (isLoginPath(fullPath))
     throw badInput('path leads to a login. The library logs in by itself, and the response would expose an API key. Give another path.');
@@ -89,7 +89,12 @@ function decodeRepeatedly(path: string): string {
   return text;
 }
 
-function resolveBelow(root: string, path: string | readonly string[], prefix: string): string {
+function resolveBelow(
+  root: string,
+  path: string | readonly string[],
+  prefix: string,
+  encodeSegmentText: (segment: string) => string,
+): string {
   if (typeof path !== 'string') {
     if (path.length === 0) throw badInput('path is an empty array: give at least one segment.');
     return `${root}${path.map((name) => `/${encodeRawSegment(name)}`).join('')}`;
@@ -107,7 +112,7 @@ function resolveBelow(root: string, path: string | readonly string[], prefix: st
   if (text === '') return root;
   return `${root}${text
     .split('/')
-    .map((segment) => `/${encodeTextSegment(segment)}`)
+    .map((segment) => `/${encodeSegmentText(segment)}`)
     .join('')}${trailing}`;
 }
 
@@ -131,10 +136,26 @@ function encodeRawSegment(name: unknown): string {
   return encodeSegment(text);
 }
 
+/** Characters that RFC 3986 allows in a segment besides the unreserved ones. */
+const SEGMENT_CHARACTERS = /([:@!$&'()*+,;=]+)/;
+
+/** Like `encodeTextSegment`, but keeps the characters that RFC 3986 allows, such as the colons of a MAC address. */
+function encodeApiSegment(segment: string): string {
+  const encodePiece = (piece: string): string =>
+    piece
+      .split(SEGMENT_CHARACTERS)
+      .map((part, index) => (index % 2 === 1 ? part : encode(part)))
+      .join('');
+  const encoded = encodeTextSegment(segment, encodePiece);
+  // Some servers drop the parameters of a segment, so `..;x` leaves the path too.
+  for (const part of decode(encoded).split(/[/\\]/)) if (isDotSegment(part.split(';', 1)[0] ?? '')) assertNoDotSegment('..', segment);
+  return encoded;
+}
+
 /** Encodes a segment of text: a valid `%XX` stays, other characters that may not stand literally are encoded. */
-function encodeTextSegment(segment: string): string {
+function encodeTextSegment(segment: string, encodePiece = encode): string {
   const pieces = segment.split(/(%[0-9A-Fa-f]{2})/);
-  const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encode(piece))).join('');
+  const encoded = pieces.map((piece, index) => (index % 2 === 1 ? piece : encodePiece(piece))).join('');
   const decoded = decode(encoded);
   assertNoDotSegment(decoded, segment);
   // A server may take an encoded slash for a real one.

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { GatewayError } from './error';
-import { isObject } from './json';
+import { isObject, type JsonObject } from './json';
 import { MultiStringSearch, type Span } from './multi-string-search';
 import { findSecrets, isSecretKey, maskSecretValue, parseNestedJson, type SecretValue } from './secrets';
 import { SafeMessage } from './safe-message';
@@ -23,6 +23,9 @@ const MAX_DEPTH = 200;
 /** In a path, a match that looks like a word of the interface stays visible: a gap in a known text would reveal the secret. */
 const PATH = /^\/\S*$/;
 const WORD = /^[a-z-]{1,15}$/;
+
+/** The first characters of the escapes that `decodedViews` knows. */
+const ESCAPE = /[%+\\&]/;
 
 /** Complete texts, and beginnings of longer ones. */
 interface SecretSearches {
@@ -60,22 +63,28 @@ export class Redactor {
 
   /** Returns a redactor that masks `secrets` too, or this one when there are none. */
   with(secrets: Iterable<SecretValue>): Redactor {
-    const combined = new Redactor();
-    combined.#parent = this;
+    let combined: Redactor | undefined;
     try {
-      for (const secret of secrets) combined.add(secret);
-      combined.#masksEverything = combined.#permanent.length > MAX_SECRETS;
+      for (const secret of secrets) combined = (combined ?? this.#createChild()).add(secret);
+      if (combined) combined.#masksEverything = combined.#permanent.length > MAX_SECRETS;
     } catch {
+      combined ??= this.#createChild();
       // The input cannot be read, for example because of a getter that throws: mask everything.
       combined.#masksEverything = true;
     }
-    return combined.#masksEverything || combined.#permanent.length > 0 ? combined : this;
+    return combined && (combined.#masksEverything || combined.#permanent.length > 0) ? combined : this;
+  }
+
+  #createChild(): Redactor {
+    const child = new Redactor();
+    child.#parent = this;
+    return child;
   }
 
   /** Masks a text from outside. A text without secrets is returned unchanged. */
   text(text: string): string {
     try {
-      if (text === '') return text;
+      if (text === '' || this.#isClean(text)) return text;
       return this.#isMaskingEverything() ? MASK : maskSpans(text, this.#spans(text));
     } catch {
       return MASK;
@@ -92,7 +101,10 @@ export class Redactor {
     return this.safeMessage(error.safeMessage);
   }
 
-  /** Masks every text inside a JSON value and every value under a secret name. It never changes `value`. */
+  /**
+   * Masks every text inside a JSON value and every value under a secret name. It never changes `value`; without anything to mask, it
+   * returns `value` itself and allocates nothing.
+   */
   value<T>(value: T): T {
     try {
       return this.#redactValue(value, 0) as T;
@@ -106,13 +118,43 @@ export class Redactor {
     if (value instanceof SafeMessage) return this.safeMessage(value);
     if (typeof value !== 'object' || value === null) return value;
     if (depth > MAX_DEPTH) return MASK;
-    if (Array.isArray(value)) return value.map((item) => this.#redactValue(item, depth + 1));
-    if (!isObject(value)) return value;
-    const entries = Object.entries(value).map(([name, item]) => [
-      name,
-      isSecretKey(name, value) ? maskSecretValue(item, MASK) : this.#redactValue(item, depth + 1),
-    ]);
-    return Object.fromEntries(entries);
+    if (Array.isArray(value)) return this.#redactArray(value, depth);
+    return isObject(value) ? this.#redactObject(value, depth) : value;
+  }
+
+  #redactArray(items: readonly unknown[], depth: number): unknown {
+    let redacted: unknown[] | undefined;
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index];
+      const redactedItem = this.#redactValue(item, depth + 1);
+      if (redactedItem !== item) (redacted ??= [...items])[index] = redactedItem;
+    }
+    return redacted ?? items;
+  }
+
+  #redactObject(value: JsonObject, depth: number): unknown {
+    let redacted: Record<string, unknown> | undefined;
+    // Not Object.entries, which allocates two arrays per object even when nothing is secret.
+    for (const name in value) {
+      if (!Object.hasOwn(value, name)) continue;
+      const item = value[name];
+      const redactedItem = isSecretKey(name, value) ? maskSecretValue(item, MASK) : this.#redactValue(item, depth + 1);
+      if (redactedItem !== item) {
+        redacted ??= copyObject(value);
+        setOwn(redacted, name, redactedItem);
+      }
+    }
+    return redacted ?? value;
+  }
+
+  /** Whether a text without escapes matches no secret of this redactor and its parents. Most texts are clean. */
+  #isClean(text: string): boolean {
+    if (text.search(ESCAPE) >= 0) return false;
+    for (let redactor: Redactor | undefined = this; redactor; redactor = redactor.#parent) {
+      const { complete, prefixes } = redactor.#search();
+      if (redactor.#masksEverything || complete.mayMatch(text) || prefixes.mayMatch(text)) return false;
+    }
+    return true;
   }
 
   /** Masks values under secret names in a text that is JSON. Other texts are returned unchanged. */
@@ -171,6 +213,15 @@ export class Redactor {
 /** Masks a JSON value for storage or display: values under secret names in it or in `context` are masked wherever they occur. */
 export function redactSecrets<T>(value: T, context?: unknown): T {
   return new Redactor().with(findSecrets([value, context])).value(value);
+}
+
+function copyObject(value: JsonObject): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value));
+}
+
+/** Also for `__proto__`, which an assignment would take for the prototype. */
+function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function maskSpans(text: string, spans: Span[]): string {

@@ -6,9 +6,12 @@ import type { Fields } from './operation';
 export type SecretValue = string | Buffer;
 
 const SECRET_WORDS =
-  'pass(?:word|phrase|wd|code)|pwd|secret|psk|token|community(?:-string)?|(?:pre-?shared|shared|private|api|access|secret)-?key';
+  'pass(?:word|phrase|wd|code)?|pwd|authorization|cookie|credential|otp|jwt|keytab|(?:ntlm?|lm)-?hash|secret|psk|token|community(?:-string)?|(?:pre-?shared|shared|private|api|access|secret)-?key';
 // Matches `password-cleartext`, `cluster-password`, `sharedSecret`, `api_key` and `password-hash-2`, but not `change-password-at-signin`.
-const SECRET_NAME = new RegExp(`(?:^|-)(?:${SECRET_WORDS})s?(?:-(?:cleartext|plaintext|encrypted|hash|hashed|text|value))?-?[0-9]{0,3}$`);
+// `auth` and `sessionid` count only as the whole name: `two-factor-auth` is a setting, and `session-id` names a session of a user.
+const SECRET_NAME = new RegExp(
+  `(?:^|-)(?:${SECRET_WORDS})s?(?:-(?:cleartext|plaintext|encrypted|hash|hashed|text|value))?-?[0-9]{0,3}$|^(?:auth|j?sessionid)$`,
+);
 /** Names are short. For a longer one, its end decides. */
 const MAX_NAME_LENGTH = 100;
 /** Properties that hold the name in a pair of name and value. */
@@ -16,8 +19,23 @@ const PAIR_NAMES = ['name', 'key', 'attribute', 'field'];
 /** Inside an object under a secret name, a shorter text is more likely a flag or a count. */
 const MIN_NESTED_SECRET_LENGTH = 4;
 
+/** Results of `isSecretName`: messages use the same names again and again. */
+const knownNames = new Map<string, boolean>();
+const MAX_KNOWN_NAMES = 2000;
+
 /** Whether the value under this name is a secret, in any spelling of the name (appliance-api.md, "Resources and their fields"). */
 export function isSecretName(name: string): boolean {
+  const known = knownNames.get(name);
+  if (known !== undefined) return known;
+  const isSecret = matchesSecretName(name);
+  if (name.length <= MAX_NAME_LENGTH) {
+    if (knownNames.size >= MAX_KNOWN_NAMES) knownNames.clear();
+    knownNames.set(name, isSecret);
+  }
+  return isSecret;
+}
+
+function matchesSecretName(name: string): boolean {
   const dashed = name
     .slice(-MAX_NAME_LENGTH)
     .replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_. ]/g, '-')
@@ -27,7 +45,11 @@ export function isSecretName(name: string): boolean {
 
 /** Whether an object is a pair with a secret name: `{ name: 'shared-secret', value: … }`. */
 export function isSecretPair(pair: JsonObject): boolean {
-  return PAIR_NAMES.some((key) => typeof pair[key] === 'string' && isSecretName(pair[key]));
+  for (const key of PAIR_NAMES) {
+    const name = pair[key];
+    if (typeof name === 'string' && isSecretName(name)) return true;
+  }
+  return false;
 }
 
 /** Returns whether the value of the key is a secret. In a pair of name and value, the name decides. */
@@ -61,11 +83,14 @@ export function* findSecrets(body: unknown): Generator<SecretValue> {
   }
 }
 
-const canHoldSecret = (value: unknown): boolean => typeof value === 'object' || typeof value === 'string';
+const canHoldSecret = (value: unknown): boolean => (typeof value === 'string' ? JSON_START.test(value) : typeof value === 'object');
+
+/** The beginning of a JSON object, array or string. */
+const JSON_START = /^\s*[{["]/;
 
 /** Parses a text that is a JSON object, array or string; undefined for other texts. */
 export function parseNestedJson(text: string): unknown {
-  if (!/^\s*[{["]/.test(text)) return undefined;
+  if (!JSON_START.test(text)) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {

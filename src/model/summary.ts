@@ -1,7 +1,7 @@
 import type { BulkResult } from './envelope';
 import type { ErrorCode } from './error-codes';
 import { isObject } from './json';
-import type { Operation } from './operation';
+import type { Field, Operation } from './operation';
 import { SUMMARY_TEXTS, type SummaryKey } from './summary-texts';
 
 /** Translates a text and replaces each `__name__` with its value; uses `defaultText` when there is no translation. */
@@ -29,23 +29,52 @@ export interface SummaryInput {
 /** The fields that make the title. */
 type TitleInput = Pick<SummaryInput, 'name' | 'operation' | 'input' | 'mask'>;
 
+const PLACEHOLDER = /__([\w-]+?)__/g;
+
 export const defaultTranslate: Translate = (_key, text, values) =>
-  text.replace(/__([\w-]+?)__/g, (_, name: string) => String(values[name] ?? ''));
+  text.includes('__') ? text.replace(PLACEHOLDER, (_, name: string) => String(values[name] ?? '')) : text;
+
+type SummaryValues = Readonly<Record<string, number | string>>;
+const NO_VALUES: SummaryValues = Object.freeze({});
+
+/** Placeholders of each text. The texts are fixed, so the cache is bounded. */
+const placeholdersByText = new Map<string, readonly string[]>();
+
+function listPlaceholders(text: string): readonly string[] {
+  let names = placeholdersByText.get(text);
+  if (!names) placeholdersByText.set(text, (names = Array.from(text.matchAll(PLACEHOLDER), ([, name = '']) => name)));
+  return names;
+}
 
 /** Creates `envelope.summary`: one sentence with names and counts (contract, section 4). Pure. */
 export function createSummary(summaryInput: SummaryInput, translate: Translate): string {
   const { operation } = summaryInput;
   const catalogPrefix = getCatalogPrefix(summaryInput);
-  const inputTexts = readInputTexts(summaryInput);
-  const title = createOperationTitle(summaryInput, translate, inputTexts);
-  const render = (key: SummaryKey, values: Record<string, number | string> = {}): string => {
+  const render = (key: SummaryKey, ownValues: SummaryValues = NO_VALUES): string => {
     const ownText = operation?.summary?.[key];
-    const allValues = { ...countNumbersAndLists(summaryInput.data), ...inputTexts.fields, title, ...values };
-    return ownText === undefined
-      ? translate(`summary.${key}`, SUMMARY_TEXTS[key], allValues)
-      : translate(`${catalogPrefix}.summary.${key}`, ownText, allValues);
+    const text = ownText ?? SUMMARY_TEXTS[key];
+    const values = readValues(text, summaryInput, ownValues, translate);
+    return translate(ownText === undefined ? `summary.${key}` : `${catalogPrefix}.summary.${key}`, text, values);
   };
   return renderSummary(summaryInput, render);
+}
+
+/** The values of the placeholders in a text. A text without placeholders reads and masks nothing. */
+function readValues(text: string, summaryInput: SummaryInput, ownValues: SummaryValues, translate: Translate): SummaryValues {
+  const names = listPlaceholders(text);
+  if (names.length === 0) return NO_VALUES;
+  const { operation, input, mask, data } = summaryInput;
+  const values: Record<string, number | string> = {};
+  for (const name of names) {
+    const field = operation?.fields[name];
+    const value =
+      ownValues[name] ??
+      (name === 'title' ? createOperationTitle(summaryInput, translate) : undefined) ??
+      (field && readInputText(field, input[name], mask)) ??
+      countAt(data, name);
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
 }
 
 function getCatalogPrefix({ name }: Pick<SummaryInput, 'name'>): string {
@@ -54,15 +83,16 @@ function getCatalogPrefix({ name }: Pick<SummaryInput, 'name'>): string {
 }
 
 /** The translated label of the operation with its subject in parentheses. */
-export function createOperationTitle(titleInput: TitleInput, translate: Translate, { subject } = readInputTexts(titleInput)): string {
+export function createOperationTitle(titleInput: TitleInput, translate: Translate): string {
   const { name, operation } = titleInput;
+  const subject = readSubject(titleInput);
   const label = operation ? translate(`${getCatalogPrefix(titleInput)}.label`, operation.label, {}) : name;
   return subject === undefined ? label : `${label} (${subject})`;
 }
 
 function renderSummary(
   { operation, many, plannedCount, changed, foundCount, code, data }: SummaryInput,
-  render: (key: SummaryKey, values?: Record<string, number | string>) => string,
+  render: (key: SummaryKey, values?: SummaryValues) => string,
 ): string {
   if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? render('unknown') : render('failed', { code });
   if (plannedCount !== undefined)
@@ -74,21 +104,16 @@ function renderSummary(
   return render(changed === false ? 'unchanged' : 'done');
 }
 
-/** Numbers in the data and the lengths of its lists. */
-function countNumbersAndLists(data: unknown): Record<string, number> {
-  const counts: Record<string, number> = {};
-  if (!isObject(data)) return counts;
-  for (const [key, value] of Object.entries(data)) {
-    if (typeof value === 'number') counts[key] = value;
-    else if (Array.isArray(value)) counts[key] = value.length;
-  }
-  return counts;
+/** A number in the data, or the length of a list there. */
+function countAt(data: unknown, name: string): number | undefined {
+  const value = isObject(data) && Object.hasOwn(data, name) ? data[name] : undefined;
+  return typeof value === 'number' ? value : Array.isArray(value) ? value.length : undefined;
 }
 
 /** An item that should end or be removed may already be gone; an item that should be changed and is missing is a failure. */
 function renderBulkSummary(
   { total, ok, failed, results }: BulkResult,
-  render: (key: SummaryKey, values?: Record<string, number | string>) => string,
+  render: (key: SummaryKey, values?: SummaryValues) => string,
   isDestroy: boolean,
 ): string {
   const goneCount = isDestroy ? results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length : 0;
@@ -98,18 +123,23 @@ function renderBulkSummary(
   return render('sentence', { parts: parts.join('') });
 }
 
-/** Texts of the input on one line, shortened and masked, and the one that the operation is about. */
-function readInputTexts({ operation, input, mask }: TitleInput): { fields: Record<string, string>; subject: string | undefined } {
-  const fields: Record<string, string> = {};
+/** The text that the operation is about: the subject, else the first required field. */
+function readSubject({ operation, input, mask }: TitleInput): string | undefined {
   let subject: string | undefined;
-  for (const [name, field] of Object.entries(operation?.fields ?? {})) {
-    if (field.secret || (field.kind !== 'text' && field.kind !== 'path' && field.kind !== 'names' && field.kind !== 'choice')) continue;
-    const value = input[name];
-    const text = Array.isArray(value) && field.kind === 'path' ? value.join('/') : value;
-    if (typeof text !== 'string' || text === '') continue;
-    const maskedText = mask(text).replace(/\s+/g, ' ');
-    fields[name] = maskedText.length > 80 ? `${maskedText.slice(0, 79)}…` : maskedText;
-    if (field.subject || (subject === undefined && field.required && !field.guard)) subject = fields[name];
+  const fields = operation?.fields;
+  for (const name in fields) {
+    const field = fields[name];
+    if (!field || !(field.subject || (subject === undefined && field.required && !field.guard))) continue;
+    subject = readInputText(field, input[name], mask) ?? subject;
   }
-  return { fields, subject };
+  return subject;
+}
+
+/** A text of the input on one line, shortened and masked; undefined for secrets and other kinds. */
+function readInputText({ kind, secret }: Field, value: unknown, mask: (text: string) => string): string | undefined {
+  if (secret || (kind !== 'text' && kind !== 'path' && kind !== 'names' && kind !== 'choice')) return undefined;
+  const text = Array.isArray(value) && kind === 'path' ? value.join('/') : value;
+  if (typeof text !== 'string' || text === '') return undefined;
+  const maskedText = mask(text).replace(/\s+/g, ' ');
+  return maskedText.length > 80 ? `${maskedText.slice(0, 79)}…` : maskedText;
 }

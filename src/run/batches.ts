@@ -1,5 +1,6 @@
 import type { BulkItemResult, BulkResult } from '../model/envelope';
 import type { GatewayError } from '../model/error';
+import { copyJson } from '../model/json';
 import type { Request } from '../model/request';
 import { runBulk, toBulkOutcome, type BulkItemOutcome } from './bulk';
 import { reportProgress } from './output';
@@ -55,7 +56,7 @@ export async function runEach<T>(
 export function collectResults(run: RunState, items: readonly unknown[], failures: ReadonlyMap<number, GatewayError>): BulkResult {
   const { masker } = run.options;
   const results = items.map((original, index): BulkItemResult => {
-    const item = masker.value(original);
+    const item = copyJson(masker.value(original));
     const error = failures.get(index);
     return error ? { item, ok: false, error: { code: error.code, message: masker.message(error) } } : { item, ok: true, status: null };
   });

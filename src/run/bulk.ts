@@ -1,5 +1,6 @@
 import type { BulkResult, BulkItemResult } from '../model/envelope';
 import { asGatewayError, GatewayError } from '../model/error';
+import { copyJson } from '../model/json';
 import { safeMessage } from '../model/safe-message';
 import type { ErrorCode } from '../model/error-codes';
 import { isNoOp } from './retry-policy';
@@ -7,7 +8,7 @@ import { isNoOp } from './retry-policy';
 /** After these errors the next item would fail too, and cost a login attempt or a connection timeout. */
 const FATAL_CODES = new Set<ErrorCode>(['LOGIN_REJECTED', 'LOGIN_PAUSED', 'SECOND_FACTOR_REQUIRED', 'UNAUTHORIZED', 'TLS', 'BAD_CONFIG']);
 
-/** Masks secrets in values, and in the untrusted parts of an error message. */
+/** Masks secrets in values, and in the untrusted parts of an error message. `value` returns a value without secrets itself. */
 export interface Masker {
   value<T>(value: T): T;
   message(error: GatewayError): string;
@@ -53,7 +54,8 @@ export async function runBulk<T>(
   let fatalError: GatewayError | undefined;
   const worker = async (): Promise<void> => {
     for (let index = next++; index < items.length; index = next++) {
-      const item = masker.value(describeItem(items[index] as T));
+      // A copy, so that nobody changes the input through the results.
+      const item = copyJson(masker.value(describeItem(items[index] as T)));
       try {
         if (fatalError) throw fatalError;
         const { status, changed: hasChanged } = await work(items[index] as T, index);

@@ -17,8 +17,9 @@ export class DryRunPlan {
 
   /** `plannedBody` replaces the body of a streaming request. Errors: `BAD_INPUT` for a body that cannot be serialized. */
   add({ method, path, query, rawQuery, body: requestBody }: Request, plannedBody?: JsonObject): void {
-    const body = plannedBody ?? requestBody;
-    if (body) toJsonText(body);
+    const sentBody = plannedBody ?? requestBody;
+    // A copy, so that nobody changes the input through the plan.
+    const body = sentBody && (JSON.parse(toJsonText(sentBody)) as JsonObject);
     const plannedRequest = {
       path,
       ...(query && { query: redactQuery(query, MASK) }),

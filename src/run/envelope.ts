@@ -53,13 +53,15 @@ export function createEnvelope(
 
 /** Masks what the appliance and the operation say about a successful write. */
 export function redactWriteEnvelope(envelope: Envelope, { record }: RunState, masker: Masker): void {
-  Object.assign(envelope, masker.value(record.envelopeFields));
+  const fields = masker.value(record.envelopeFields);
+  if (fields !== record.envelopeFields) Object.assign(envelope, fields);
   envelope.request = redactRequest(envelope.request, masker);
   envelope.result = masker.value(envelope.result);
 }
 
 function redactRequest(request: Envelope['request'], masker: Masker): Envelope['request'] {
-  return request && { ...masker.value(request), method: request.method };
+  const redacted = masker.value(request);
+  return redacted && request && redacted !== request ? { ...redacted, method: request.method } : request;
 }
 
 /** Creates the envelope of a failure, with text from outside masked. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { getOperation } from '../../../src/areas';
 import { parseField, parseInput } from '../../../src/model/input';
 import { toJsonText, toBooleanText, withBooleanTexts } from '../../../src/model/json-text';
 import {
@@ -285,5 +286,26 @@ describe('Gateway.run', () => {
       }
     }
     expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('parseInput', () => {
+  const nest = (levels: number): Record<string, unknown> => {
+    let value: Record<string, unknown> = {};
+    for (let level = 1; level < levels; level++) value = level % 2 ? { a: value } : { list: [value], b: 1 };
+    return value;
+  };
+
+  it('refuses a body nested more than 200 levels deep before anything is sent', async () => {
+    const { simulator, gateway } = await startSimulatorWithGateway();
+    const error = await expectFailure(gateway.run('config.update', { path: 'users', body: nest(3000) }));
+    expect(error).toMatchObject({ code: 'BAD_INPUT', cause: { ok: false } });
+    expect(error.message).toMatch(/^body \(Body\) cannot be sent as JSON: it is nested more than 200 levels deep, or contains itself\./);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('accepts a body nested 100 levels deep', () => {
+    const body = nest(100);
+    expect(parseInput(getOperation('config.update'), { path: 'users', body })).toEqual({ path: 'users', body, 'prove-login': true });
   });
 });

@@ -101,9 +101,9 @@ describe('names of secrets', () => {
   it.each(
     `password Password password-cleartext password-encrypted cluster-password backup_password passwordHash password-hash passphrase
     secret sharedSecret shared-secret pre-shared-key preSharedKey presharedkey psk private-key privateKey private_key api-key apiKey
-    api_key APIKey APIToken DBPassword vpnAPISecret token access-token accessToken community snmp-community community-string totpSecret password2 secrets`.split(
-      /\s+/,
-    ),
+    api_key APIKey APIToken DBPassword vpnAPISecret token access-token accessToken community snmp-community community-string totpSecret password2 secrets
+    authorization Authorization proxy-authorization cookie set-cookie cookies pass db-pass credential credentials auth otp one-time-otp
+    sessionid JSESSIONID jwt keytab ntlm-hash ntlmHash`.split(/\s+/),
   )('%s is one', (name) => {
     for (const value of ['Xq93', 4711, ['Xq93', 4711], { value: 'Xq93', inner: { deep: 'Xq93-deep' } }]) {
       expect(new Redactor().value({ [name]: value })).toEqual({ [name]: '••••' });
@@ -112,10 +112,22 @@ describe('names of secrets', () => {
     expect([...findSecrets({ a: [{ [name]: { value: ['Xq93', 47_11] } }] })].sort()).toEqual(['4711', 'Xq93']);
   });
 
-  it.each(['change-password-at-signin', 'username', 'token-lifetime', 'community-list', 'keyboard', 'secretary', 'monkey', 'key-type'])(
-    '%s is none',
-    (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }),
-  );
+  it.each([
+    'change-password-at-signin',
+    'username',
+    'token-lifetime',
+    'community-list',
+    'keyboard',
+    'secretary',
+    'monkey',
+    'key-type',
+    'session-id',
+    'sessionId',
+    'two-factor-auth',
+    'auth-server',
+    'bypass',
+    'hash',
+  ])('%s is none', (name) => expect(new Redactor().value({ [name]: 'shown' })).toEqual({ [name]: 'shown' }));
 
   it('leave what tells nothing: empty, off', () => {
     const value = { password: '', token: null, secret: false };
