@@ -119,7 +119,7 @@ export const requestArea = defineArea({
       },
       example: {
         input: { path: 'profiler/endpoints/02:00:5e:10:00:01' },
-        request: 'DELETE /api/v1/profiler/endpoints/02%3A00%3A5e%3A10%3A00%3A01',
+        request: 'DELETE /api/v1/profiler/endpoints/02:00:5e:10:00:01',
       },
     }),
   },

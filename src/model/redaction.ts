@@ -149,12 +149,17 @@ export class Redactor {
 
   /** Whether a text without escapes matches no secret of this redactor and its parents. Most texts are clean. */
   #isClean(text: string): boolean {
-    if (text.search(ESCAPE) >= 0) return false;
-    for (let redactor: Redactor | undefined = this; redactor; redactor = redactor.#parent) {
-      const { complete, prefixes } = redactor.#search();
-      if (redactor.#masksEverything || complete.mayMatch(text) || prefixes.mayMatch(text)) return false;
-    }
-    return true;
+    return text.search(ESCAPE) < 0 && !this.#mayMatch(text);
+  }
+
+  #mayMatch(text: string): boolean {
+    const { complete, prefixes } = this.#search();
+    return (
+      this.#masksEverything ||
+      complete.mayMatch(text) ||
+      prefixes.mayMatch(text) ||
+      (this.#parent !== undefined && this.#parent.#mayMatch(text))
+    );
   }
 
   /** Masks values under secret names in a text that is JSON. Other texts are returned unchanged. */

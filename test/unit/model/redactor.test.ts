@@ -420,4 +420,13 @@ describe('a redactor', () => {
     expect(new Redactor().add('short').text(Buffer.from('u:short:x').toString('base64'))).not.toContain('••••');
     expect(new Redactor().add('shorty').text(Buffer.from('u:shorty:x').toString('base64'))).toContain('••••');
   });
+
+  it('returns a value without secrets itself, so that masking copies nothing', () => {
+    const redactor = new Redactor().add('hidden words').with(['another secret']);
+    const value = { name: 'a', list: [{ text: 'plain' }, ['x', 1, true, null]], path: '/api/v1/configuration/users' };
+    expect(redactor.value(value)).toBe(value);
+    const masked = redactor.value({ clean: value, other: 'has hidden words' });
+    expect(masked).toEqual({ clean: value, other: 'has ••••' });
+    expect(masked.clean).toBe(value);
+  });
 });
