@@ -51,7 +51,7 @@ describe('transfer.export-xml', () => {
     ['half a document', XML.slice(0, 30), /ends early/],
     ['another document', '<result/>', /root element is result/],
     ['nothing', '', /empty/],
-    ['JSON', '{"a":1}', /JSON where a configuration belongs/],
+    ['JSON', '{"a":1}', /JSON in place of a configuration/],
     ['half of JSON', '{"a"', /unreadable or truncated/],
   ])('refuses %s with status 200', async (_name, body, words) => {
     const server = await startRawServer(() => httpResponse(200, body, { 'content-type': 'application/xml' }));
