@@ -45,13 +45,17 @@ describe('toFileError', () => {
   ])('explains %s in words', (code, words) => {
     const { code: told, message, details } = toFileError(fault(code), '/x/y', 'read');
     expect([told, message]).toEqual(['BAD_INPUT', `/x/y cannot be read: ${words} (${code}).`]);
-    expect(details).toEqual({ sent: false, extra: { system: code, file: '/x/y' } });
+    expect(details).toMatchObject({ sent: false, extra: { system: code, file: '/x/y' } });
   });
 
   it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('treats %s as a full disk', (code) => {
     const { code: told, message, details } = toFileError(fault(code), '/x', 'written');
     const words = `/x cannot be written: there is no room left on the disk (${code}). Make room, then try again.`;
-    expect([told, message, details]).toEqual(['LIMIT', words, { sent: false, extra: { system: code, file: '/x' } }]);
+    expect([told, message, details]).toEqual([
+      'LIMIT',
+      words,
+      { sent: false, extra: { system: code, file: '/x' }, statusReason: 'disk-full' },
+    ]);
   });
 
   it('uses the message of errors without a code and keeps a GatewayError', () => {
