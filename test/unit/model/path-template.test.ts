@@ -21,13 +21,13 @@ describe('an address as it is shown', () => {
 
   it.each(ADDRESSES)('has every word of %s, and no name', (path) => {
     // Of the examples of paths that anybody may enter the names are not told apart here.
-    if (/%|<|\$|Staff|j\.doe|sid1/.test(path)) return;
+    if (/%|<|\$|Staff|j\.doe|sid1|00:5e/.test(path)) return;
     expect(toPathTemplate(path, '')).toBe(path.replaceAll('A%20Name-enforcer', '*').replaceAll('NAME', '*'));
   });
 
   it.each([...operations])('has no name of the example of %s', (_name, { example }) => {
     const shown = toPathTemplate(example.request.split(' ')[1] ?? '', '');
-    expect(shown).not.toMatch(/%|j\.doe|Staff|Contractors|sid1|csr-|client-1|member-/);
+    expect(shown).not.toMatch(/%|j\.doe|Staff|Contractors|sid1|csr-|client-1|member-|00:5e/);
   });
 
   it.each([
