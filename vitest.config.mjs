@@ -28,6 +28,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           // Most tests wait for a pause or a time limit.
           maxWorkers: 7,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -40,6 +41,7 @@ export default defineConfig({
           hookTimeout: 180_000,
           // Three at a time keep two cores busy.
           maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

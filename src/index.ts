@@ -50,6 +50,7 @@ export { coordinationKey, type Coordination, type ExclusiveOptions, type Coordin
 export type { Envelope, BulkResult, BulkItemResult, Message, PlannedRequest, ResultLists, WriteResult } from './model/envelope';
 export { asGatewayError, badInput, GatewayError, type GatewayErrorDetails } from './model/error';
 export { ERROR_CODES, type ErrorCode } from './model/error-codes';
+export type { ErrorReason } from './model/error-reasons';
 export type { Initiator } from './journal/record-writes';
 export type { JournalEntry } from './journal/journal-line';
 export type { BrokenLine as JournalFault, JournalVerification } from './journal/verify-journal';
@@ -72,6 +73,7 @@ export type { ProxySettings, Settings, TlsSettings } from './model/settings';
 export type { Translate } from './model/summary';
 export type { SummaryTexts, SummaryKey } from './model/summary-texts';
 export type { Download, FlowControl, Sink, Upload } from './model/stream';
+export type { RevertResult } from './snapshot/revert';
 export type { Snapshot, FolderSnapshotResult as SnapshotFolderResult } from './snapshot/take';
 export type { SerializedTree as ConfigurationTexts } from './snapshot/serialized-tree';
 export type { ConfigurationKind, VerificationLevel } from './transfer/content-check';

@@ -106,8 +106,9 @@ const createUserChange =
 
 /** Appliances may return numbers and booleans as text. */
 function isSameValue(found: unknown, wanted: unknown): boolean {
-  if (typeof found === 'object' || typeof wanted === 'object') return isDeepStrictEqual(found, wanted);
-  return found !== undefined && String(found) === String(wanted);
+  const isScalar = (value: unknown): value is string | number | boolean => ['string', 'number', 'boolean'].includes(typeof value);
+  if (found === undefined) return false;
+  return isScalar(found) && isScalar(wanted) ? String(found) === String(wanted) : isDeepStrictEqual(found, wanted);
 }
 
 /** The fields that a user has after an update. */

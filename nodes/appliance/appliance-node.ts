@@ -63,7 +63,7 @@ export class ApplianceNode {
     this.properties = { ...definition };
     this.label = typeof definition.name === 'string' ? definition.name : '';
     // Undefined if Node-RED could not decrypt the credentials.
-    this.#credentials = (node.credentials as ApplianceCredentials | undefined) ?? {};
+    this.#credentials = node.credentials ?? {};
     deployedById.set(this.id, this);
     // Node-RED waits for `done` only if the handler has exactly two parameters.
     node.on('close', (_removed: boolean, done: () => void) => {

@@ -123,8 +123,16 @@ export function lifecycleSuite(runtime: Runtime): void {
     });
 
     it.each([
-      ['that was sent', 'full', 'sessions.kill on vpn-1 was still running when this node closed. It ended with OUTCOME_UNKNOWN: The write may'],
-      ['that was sent', 'nodes', 'sessions.kill on vpn-1 was still running when this node closed. It ended with OUTCOME_UNKNOWN: The write may'],
+      [
+        'that was sent',
+        'full',
+        'sessions.kill on vpn-1 was still running when this node closed. It ended with OUTCOME_UNKNOWN: The write may',
+      ],
+      [
+        'that was sent',
+        'nodes',
+        'sessions.kill on vpn-1 was still running when this node closed. It ended with OUTCOME_UNKNOWN: The write may',
+      ],
     ] as const)('logs a write %s during a deploy of kind %s', async (_, kind, line) => {
       await rig.deploy({ nodes: [kill, { ...info, id: 'n2' }, { ...kill, id: 'n3', dryRun: true }], credentials });
       await hang([{ _msgid: 'm1', payload: 'sid1' }, 'n1'], [{ _msgid: 'm2', payload: 1 }, 'n2']);

@@ -145,8 +145,10 @@ export function messagesSuite(runtime: Runtime): void {
       const { error } = expectCaught(await rig.run({ payload: 'sidgone' }));
       const failure = toPlainFailure(Object.assign(new GatewayError('NOT_FOUND', error.message), { cause: error.cause }));
       // Node-RED's log joins texts; a Catch node calls toString.
-      expect('' + (failure as unknown as string)).toBe(`vpn-1, sessions.kill, NOT_FOUND: ${error.message}`);
-      expect(failure.toString()).toBe(error.message);
+      expect((failure as unknown as { [Symbol.toPrimitive]: () => string })[Symbol.toPrimitive]()).toBe(
+        `vpn-1, sessions.kill, NOT_FOUND: ${error.message}`,
+      );
+      expect((failure as { toString: () => string }).toString()).toBe(error.message);
     });
 
     it('that concerns every message gives each its own envelope', async () => {

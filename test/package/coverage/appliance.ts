@@ -112,5 +112,7 @@ function partsMatch({ names, needed }: NonNullable<Row['parts']>, type: string |
 function pathPattern(path: string): RegExp {
   const literal = path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const segment = '(?:[A-Za-z0-9_~-]|%[0-9A-F]{2})(?:[A-Za-z0-9._~-]|%[0-9A-F]{2})*';
-  return new RegExp(`^${literal.replace(/<\\\.\\\.\\\.>/g, `${segment}(?:/${segment})*/?`).replace(/<\w+>/g, segment)}$`);
+  // A free request keeps the characters that RFC 3986 allows in a segment, for example in a MAC address.
+  const freeSegment = "(?:[A-Za-z0-9._~:@!$&'()*+,;=-]|%[0-9A-F]{2})+";
+  return new RegExp(`^${literal.replace(/<\\\.\\\.\\\.>/g, `${freeSegment}(?:/${freeSegment})*/?`).replace(/<\w+>/g, segment)}$`);
 }
