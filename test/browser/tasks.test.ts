@@ -254,7 +254,7 @@ describe.skipIf(skipped).each(lines)('a new user in Node-RED $version', ({ versi
     for (const name of ['users', 'user-roles', 'Users']) await hand.branch(name);
     await hand.click('#gateway-tree-ok');
     await editor.page.waitForSelector('.gateway-browser', { state: 'detached' });
-    await editor.page.waitForFunction(() => document.querySelector('.gateway-difference')?.textContent?.includes('now'));
+    await editor.page.waitForFunction(() => document.querySelector('.gateway-difference')?.textContent?.includes('current values'));
     // The cursor is in what was loaded.
     await editor.page.keyboard.press('Control+A');
     await hand.type('{"description":"Day shift"}');
