@@ -123,7 +123,7 @@ inBothEditors('the dialogs of an inventory and of a node that uses it', (rig) =>
     expect(await editor.page.inputValue('#node-input-atOnce')).toBe('16');
     expect(await editor.page.inputValue('#node-input-data')).toBe('all');
     await editor.input('node-input-batch', 'x');
-    expect(await editor.text('.gateway-pace-error')).toMatch(/share/);
+    expect(await editor.text('.gateway-pace-error')).toMatch(/percentage/);
     const pace = { atOnce: '4', canary: '2', batch: '50%', maxFailures: '10%', maxAppliances: '100', data: 'none' };
     for (const [name, value] of Object.entries(pace)) await editor.input(`node-input-${name}`, value);
     await editor.input('node-input-each', true);
