@@ -86,16 +86,16 @@ async function sampleOf(name: string, { input, simulator: options, settings, key
   return settled({ input: told, payload: short(whole), summary: envelope.summary }) as Sample;
 }
 
+const withData = [...operations].flatMap(([name, { data }]) => (/^result\b/.test(data) ? [] : [name]));
+
 it('samples.json has a sample for every operation that returns data', () => {
-  const plain = (data: string): boolean => /^result\b/.test(data);
-  const wanted = [...operations].flatMap(([name, { data }]) => (plain(data) ? [] : [name]));
-  expect(Object.keys(runs).sort()).toEqual(wanted.sort());
-  if (!UPDATE) expect(Object.keys(samples).sort()).toEqual(wanted.sort());
+  expect(withData).toEqual(expect.arrayContaining(Object.keys(runs)));
+  if (!UPDATE) expect(Object.keys(samples).sort()).toEqual(withData.sort());
 });
 
 describe('the help sample', () => {
-  it.each(Object.entries(runs))('of %s equals the output of a run', async (name, run) => {
-    const sample = await sampleOf(name, run);
+  it.each(withData)('of %s equals the output of a run', async (name) => {
+    const sample = await sampleOf(name, runs[name] ?? {});
     if (UPDATE) {
       samples[name] = sample;
       writeFileSync(FILE, `${JSON.stringify(samples, null, 2)}\n`);

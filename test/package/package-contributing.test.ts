@@ -12,7 +12,7 @@ import type * as Library from '../../src';
 
 // Follows the example of CONTRIBUTING.md word for word in a copy of the repository.
 const guide = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').split('\n## Add an operation\n')[1]?.split('\n## ')[0] ?? '';
-const [imports = '', entry = '', apiRow = '', serviceRow = '', commands = ''] = [...guide.matchAll(/```(?:ts|md|sh)\n([^]*?)```/g)].map(
+const [imports = '', entry = '', apiRow = '', serviceRow = '', route = '', commands = ''] = [...guide.matchAll(/```(?:ts|md|sh)\n([^]*?)```/g)].map(
   ([, text = '']) => text,
 );
 const copy = mkdtempSync(join(tmpdir(), 'gateway-contributing-'));
@@ -43,6 +43,8 @@ beforeAll(() => {
   );
   edit('docs/reference/appliance-api.md', (text) => text.replace(/(\n### System\n[^]*?\n\|---[^\n]*\n)/, (head) => head + apiRow));
   edit('test/package/coverage/service-rows.ts', (text) => text.replace('  // System\n', (line) => line + serviceRow));
+  edit('src/http/path-template.ts', (text) => text.replace("'api v1 ", "'api v1 uptime "));
+  edit('src/simulator/system.ts', (text) => text.replace(/^export function addSystemRoutes.*\n/m, (line) => line + route));
 });
 afterAll(() => rmSync(copy, { recursive: true, maxRetries: 5 }));
 

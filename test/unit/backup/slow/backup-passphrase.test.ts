@@ -187,7 +187,7 @@ describe('an import from a backup', () => {
     ['behind a link in its place', (wanted, other) => (rmSync(wanted), symlinkSync(other, wanted))],
     ['that became longer', (wanted) => appendFileSync(wanted, ' ')],
   ])('refuses a file that was %s during the backup before it', async (_name, swap) => {
-    expect(await swapped({}, swap)).toMatch(/gone or changed.*Nothing was restored/);
+    expect(await swapped({}, swap)).toMatch(/was removed or changed after the check\. Nothing was restored/);
   });
 
   it.each([
