@@ -6,10 +6,10 @@ import { simulatorCertificate, gatewayFor, settingsFor } from '../../../helpers/
 import { listFiles, runGit, SNAPSHOT_MANIFEST_FILE, createTemporaryFolder, writeSnapshot } from '../../../helpers/snapshot';
 import { startChild, readOutput } from '../../../helpers/transfer';
 
-const POLICIES = 20_000;
+const POLICIES = 10_000;
 /** All resources together need more memory than the process may use. */
 const HEAP_MIB = 96;
-const LENGTH = 6000;
+const LENGTH = 12_000;
 
 async function large(policies: number): Promise<BenchmarkAppliance> {
   const appliance = await startBenchmarkAppliance({ tls: simulatorCertificate });
@@ -19,7 +19,7 @@ async function large(policies: number): Promise<BenchmarkAppliance> {
 }
 
 describe('a large configuration', () => {
-  it('of 20,000 resources is taken and compared with less memory than it needs as objects', async () => {
+  it('of 10,000 resources is taken and compared with less memory than it needs as objects', async () => {
     const appliance = await large(POLICIES);
     appliance.policyLength = LENGTH;
     const settings = settingsFor(appliance, { name: 'large' });
