@@ -49,7 +49,7 @@ export const backupArea = defineArea({
       permissions: { reads: 'system information; export of the whole configuration, by POST' },
       label: 'Make a backup',
       help: 'Exports the configuration, checks that it is complete, and stores it with a manifest; a failure leaves earlier backups unchanged. `changed` shows whether the configuration differs from the last good backup.',
-      summary: { done: 'Made a backup.' },
+      summary: { done: 'Made the backup __backup__ of __appliance__.' },
       data: '`{ backup, folder, appliance, serial-number, release, time, changed, previous, bytes, files, manifest, rotated, cleaned }`',
       fields: {
         folder: folderField,
@@ -105,7 +105,10 @@ export const backupArea = defineArea({
       permissions: { reads: 'system information; export, for the backup before the restore', writes: 'import of the whole configuration' },
       label: 'Restore a backup',
       help: 'Checks that a backup is complete and from this appliance, makes a fresh backup, and imports the old one. With a passphrase, it accepts only a backup made with it.',
-      summary: { done: 'Restored the backup __backup__.', 'planned-one': 'Would restore the backup __backup__.' },
+      summary: {
+        done: 'Restored the backup __backup__ on __appliance__.',
+        'planned-one': 'Would restore the backup __backup__ on __appliance__.',
+      },
       data: 'result',
       fields: {
         folder: folderField,

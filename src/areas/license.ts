@@ -52,7 +52,7 @@ export const licenseArea = defineArea({
       effect: 'read',
       label: 'Lease information',
       help: 'Reads how many licenses the license server has leased, and to which clients.',
-      summary: { done: 'Read the license leases.' },
+      summary: { done: 'Read the license leases of __appliance__.' },
       data: 'lease information',
       fields: {},
       request: () => ({ method: 'GET', path: '/api/v1/license/license-server-lease-information' }),
@@ -62,7 +62,10 @@ export const licenseArea = defineArea({
       effect: 'write',
       label: 'Pull the state from the server',
       help: 'Makes a license client fetch its lease from the license server now.',
-      summary: { done: 'Pulled the lease from the license server.', 'planned-one': 'Would pull the lease from the license server.' },
+      summary: {
+        done: 'Pulled the lease of __appliance__ from the license server.',
+        'planned-one': 'Would pull the lease of __appliance__ from the license server.',
+      },
       data: 'result',
       fields: {},
       // The API requires an empty body.
@@ -73,7 +76,7 @@ export const licenseArea = defineArea({
       effect: 'read',
       label: 'List named users',
       help: 'Lists the users that hold a license. A license server groups them by the kind of client; the names of the kinds differ from site to site.',
-      summary: { done: 'Read the named users.' },
+      summary: { done: 'Read the named users of __appliance__.' },
       data: 'named users as the appliance groups them',
       fields: { 'client-kind': subjectField(clientKindField) },
       request: ({ 'client-kind': kind }) => ({
@@ -87,7 +90,7 @@ export const licenseArea = defineArea({
       permissions: { writes: 'licenses; with *End sessions*, also what ends sessions' },
       label: 'Remove named users',
       help: 'Takes the license from the given users.',
-      summary: { done: 'Took the license from named users.', 'planned-one': 'Would take the license from named users.' },
+      summary: { done: 'Took the license from __users__.', 'planned-one': 'Would take the license from __users__.' },
       data: 'result',
       fields: {
         users: subjectField(
@@ -112,7 +115,10 @@ export const licenseArea = defineArea({
       permissions: { writes: 'licenses; with *End sessions*, also what ends sessions' },
       label: 'Remove ALL named users',
       help: 'Takes the license from every named user.',
-      summary: { done: 'Took the license from all named users.', 'planned-one': 'Would take the license from all named users.' },
+      summary: {
+        done: 'Took the license from all named users of __appliance__.',
+        'planned-one': 'Would take the license from all named users of __appliance__.',
+      },
       data: 'result',
       fields: { 'client-kind': clientKindField, 'delete-active-sessions': deleteSessionsField },
       request: (options) => toRemovalRequest('remove-all', [], options),

@@ -36,7 +36,10 @@ export const policyArea = defineArea({
       permissions: { reads: '`uac`, if no vendor is set' },
       label: 'Add an enforcer',
       help: 'Adds an enforcer connection. The object is sent unchanged, including its device-OS part.',
-      summary: { done: 'Added an enforcer.', 'planned-one': 'Would add an enforcer.' },
+      summary: {
+        done: 'Added the enforcer __enforcer__ to __appliance__.',
+        'planned-one': 'Would add the enforcer __enforcer__ to __appliance__.',
+      },
       data: 'result',
       fields: {
         enforcer: subjectField(

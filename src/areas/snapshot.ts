@@ -1,4 +1,5 @@
 import { defineArea, listField, objectField, defineOperation, pathField, requiredField, subjectField, textField } from '../model/operation';
+import type { JsonObject } from '../model/json';
 
 // Loaded on first use, so that Node-RED starts faster.
 const loadSnapshot = () => import('../snapshot/index.js');
@@ -28,6 +29,13 @@ const ignoreField = listField(
   { guard: true, example: ['last-*'] },
 );
 
+/** Names the other side of a comparison: an appliance, a folder, or the appliance and the day of a snapshot in a message. */
+function describeReference(input: { with?: JsonObject; folder?: string; other?: string }): { reference: string | undefined } {
+  const { appliance, time } = input.with ?? {};
+  const snapshot = [appliance, time].filter((part) => typeof part === 'string').join(' ');
+  return { reference: input.other ?? input.folder ?? snapshot };
+}
+
 /** Takes, compares and reverts snapshots of the configuration (contract, section 6). */
 export const snapshotArea = defineArea({
   name: 'snapshot',
@@ -40,7 +48,7 @@ export const snapshotArea = defineArea({
       effect: 'read',
       permissions: { reads: 'system information; the configuration that the account may read: `msg.envelope.forbidden` names the rest' },
       label: 'Take a snapshot',
-      summary: { done: 'Took a snapshot.' },
+      summary: { done: 'Took a snapshot of __appliance__ with __resources__ resources.' },
       help: 'Reads every resource of the configuration by following all links, into the message or into a folder with one file for each, ready for Git. `msg.envelope.forbidden` names the resources that the account may not read.',
       data: '`{ format, appliance, serial-number, release, time, path, resources }`, or with Folder `{ folder, resources, added, changed, removed, bytes }` (counts)',
       fields: { path: subjectField(resourcePathField), folder: folderField, ignore: ignoreField },
@@ -52,7 +60,11 @@ export const snapshotArea = defineArea({
       permissions: { reads: 'system information; the configuration that the account may read: `msg.envelope.forbidden` names the rest' },
       label: 'Compare',
       help: 'Compares the current configuration with a snapshot or with another appliance; give exactly one of them. `msg.envelope.text` shows the differences as readable text.',
-      summary: { done: 'Compared the configuration.' },
+      summary: {
+        done: '__appliance__ differs from __reference__: __added__ added, __removed__ removed, __changed__ changed.',
+        unchanged: 'No difference between __appliance__ and __reference__.',
+      },
+      summaryValues: describeReference,
       data: '`{ equal, added: [path], removed: [path], changed: [{ path, field, before, after }] }`',
       fields: {
         with: subjectField(
@@ -80,7 +92,7 @@ export const snapshotArea = defineArea({
       permissions: { reads: 'the configuration below *Path*', writes: 'the same' },
       label: 'Revert',
       help: 'Restores resources from a snapshot in a folder: each is compared first and written only if it differs. Secrets cannot be restored and newer resources stay: `msg.envelope.incomplete` names what still differs.',
-      summary: { many: '__ok__ of __total__ resources restored, __incomplete__ still different' },
+      summary: { many: '__incomplete__ still different, __ok__ of __total__ resources restored' },
       data: 'many, with `incomplete`; `item` is the path',
       fields: {
         folder: requiredField(folderField),

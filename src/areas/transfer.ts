@@ -34,7 +34,7 @@ export const transferArea = defineArea({
       permissions: { reads: 'export of the whole configuration, by POST' },
       label: 'Export XML',
       help: 'Exports the configuration as an XML document and checks that it is complete: `msg.envelope.verified` is then `xml`.',
-      summary: { done: 'Exported the configuration as XML.' },
+      summary: { done: 'Exported the configuration of __appliance__ as XML.' },
       data: 'the XML (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
         password: textField('Password', 'Encrypts the secrets in the document; the import needs the same password.', { secret: true }),
@@ -59,7 +59,10 @@ export const transferArea = defineArea({
       permissions: { writes: 'import of the whole configuration' },
       label: 'Import XML',
       help: 'Imports an XML document, which replaces the same parts of the configuration. Imports to one appliance run one after the other, and none is sent twice.',
-      summary: { done: 'Imported an XML configuration.', 'planned-one': 'Would import an XML configuration.' },
+      summary: {
+        done: 'Imported an XML configuration into __appliance__.',
+        'planned-one': 'Would import an XML configuration into __appliance__.',
+      },
       data: 'result',
       fields: {
         xml: subjectField(dataField('XML', 'The document: a Buffer or text. Or give File.', { example: '<configuration/>' })),
@@ -77,7 +80,7 @@ export const transferArea = defineArea({
       permissions: { reads: 'export of the whole configuration, by POST' },
       label: 'Export binary',
       help: 'Exports the binary configuration as base64 text and checks that it is complete: `msg.envelope.verified` is then `zip`, or `base64` if a password encrypts it.',
-      summary: { done: 'Exported the binary configuration.' },
+      summary: { done: 'Exported the binary configuration of __appliance__.' },
       data: 'the base64 text (Buffer), or with File `{ file, bytes, sha256 }`',
       fields: {
         export: choiceField('What', 'The part to export. Empty: system and user configuration together.', ['system_config', 'user_config']),
@@ -102,7 +105,10 @@ export const transferArea = defineArea({
       permissions: { writes: 'import of the whole configuration' },
       label: 'Import binary',
       help: 'Imports a binary configuration. `normal` leaves IP, network and cluster configuration unchanged, `full` replaces everything.',
-      summary: { done: 'Imported a binary configuration.', 'planned-one': 'Would import a binary configuration.' },
+      summary: {
+        done: 'Imported a binary configuration into __appliance__.',
+        'planned-one': 'Would import a binary configuration into __appliance__.',
+      },
       data: 'result',
       fields: {
         data: subjectField(

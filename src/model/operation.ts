@@ -39,6 +39,8 @@ export interface Operation<F extends Fields = Fields, D = unknown, E extends Eff
   readonly help: string;
   /** Text of `msg.envelope.summary`, when label and counts alone read oddly. */
   readonly summary?: SummaryTexts;
+  /** Pure: further values for `summary` that follow from the input. They are masked like the input. */
+  summaryValues?(input: ParsedInput<F>): Readonly<Record<string, string | undefined>>;
   /** Describes `msg.payload` after the run, for help and documentation. */
   readonly data: string;
   /** Content type of data that an HTTP response can send unchanged. */

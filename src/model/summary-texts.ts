@@ -14,10 +14,19 @@ export const SUMMARY_TEXTS = {
   gone: '; __n__ were gone already',
   'gone-one': '; 1 was gone already',
   'failed-items': '; __n__ failed',
+  /** The names of the items, behind `many`. */
+  items: ': __names__',
+  /** The names of the items that failed or were gone, behind their count. */
+  'items-part': ' (__names__)',
+  /** A write whose effect was verified by a TLS handshake. */
+  served: '__title__: done; the appliance serves __subject__ now.',
   sentence: '__parts__.',
 } as const;
 
 export type SummaryKey = keyof typeof SUMMARY_TEXTS;
 
-/** An operation's own summary texts. `__field__` stands for a text field of the input that is not secret, or for a count in the data. */
+/**
+ * An operation's own summary texts. `__field__` stands for a field of the input that is not secret, for a value or a count in the data, or
+ * for `appliance`.
+ */
 export type SummaryTexts = Readonly<Partial<Record<SummaryKey, string>>>;

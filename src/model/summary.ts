@@ -11,6 +11,8 @@ export type Translate = (key: string, defaultText: string, values: Readonly<Reco
 export interface SummaryInput {
   /** Full name: `sessions.kill`. */
   readonly name: string;
+  /** The name of the appliance. */
+  readonly appliance: string;
   readonly operation: Operation | undefined;
   readonly input: Readonly<Record<string, unknown>>;
   /** Masks text from outside. */
@@ -23,11 +25,21 @@ export interface SummaryInput {
   readonly foundCount: number | undefined;
   /** The data of the run. */
   readonly data?: unknown;
+  /** The operation's own fields of the envelope. */
+  readonly envelopeFields?: Readonly<Record<string, unknown>>;
   readonly code?: ErrorCode;
 }
 
 /** The fields that make the title. */
 type TitleInput = Pick<SummaryInput, 'name' | 'operation' | 'input' | 'mask'>;
+
+const MAX_TEXT_LENGTH = 80;
+const MAX_LISTED_NAMES = 3;
+/** The properties that name an item, in this order. */
+const NAME_KEYS = ['active-user-name', 'username', 'name', 'path'];
+const NAMED_KINDS: ReadonlySet<Field['kind']> = new Set(['text', 'path', 'names', 'choice', 'list', 'records', 'object']);
+const ISO_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z$/;
+type ItemState = 'ok' | 'gone' | 'failed';
 
 const PLACEHOLDER = /__([\w-]+?)__/g;
 
@@ -63,15 +75,19 @@ export function createSummary(summaryInput: SummaryInput, translate: Translate):
 function readValues(text: string, summaryInput: SummaryInput, ownValues: SummaryValues, translate: Translate): SummaryValues {
   const names = listPlaceholders(text);
   if (names.length === 0) return NO_VALUES;
-  const { operation, input, mask, data } = summaryInput;
+  const { operation, input, mask, data, appliance } = summaryInput;
+  const inputValues = operation?.summaryValues?.(input);
   const values: Record<string, number | string> = {};
   for (const name of names) {
     const field = operation?.fields[name];
     const value =
       ownValues[name] ??
       (name === 'title' ? createOperationTitle(summaryInput, translate) : undefined) ??
+      (name === 'appliance' ? appliance : undefined) ??
       (field && readInputText(field, input[name], mask)) ??
-      countAt(data, name);
+      toText(inputValues?.[name], mask) ??
+      readDataValue(data, name, mask) ??
+      (name === 'subject' ? readDataValue(summaryInput.envelopeFields?.['served'], name, mask) : undefined);
     if (value !== undefined) values[name] = value;
   }
   return values;
@@ -90,37 +106,72 @@ export function createOperationTitle(titleInput: TitleInput, translate: Translat
   return subject === undefined ? label : `${label} (${subject})`;
 }
 
-function renderSummary(
-  { operation, many, plannedCount, changed, foundCount, code, data }: SummaryInput,
-  render: (key: SummaryKey, values?: SummaryValues) => string,
-): string {
+function renderSummary(summaryInput: SummaryInput, render: (key: SummaryKey, values?: SummaryValues) => string): string {
+  const { operation, many, plannedCount, changed, foundCount, code, data, envelopeFields } = summaryInput;
   if (code !== undefined) return code === 'OUTCOME_UNKNOWN' ? render('unknown') : render('failed', { code });
   if (plannedCount !== undefined)
     return plannedCount === 0 ? render('none') : render(plannedCount === 1 ? 'planned-one' : 'planned', { n: plannedCount });
-  if (many) return many.total === 0 ? render('none') : renderBulkSummary(many, render, operation?.effect === 'destroy');
+  if (many) return many.total === 0 ? render('none') : renderBulkSummary(many, summaryInput, render);
   // The data of a write is the new state, not a search result.
   if (foundCount !== undefined && changed === null) return render(foundCount === 1 ? 'found-one' : 'found', { n: foundCount });
   if (isObject(data) && data['ok'] === false) return render('amiss');
+  if (operation?.summary?.served !== undefined && isObject(envelopeFields?.['served'])) return render('served');
+  if (operation?.summary?.unchanged !== undefined && isObject(data) && data['equal'] === true) return render('unchanged');
   return render(changed === false ? 'unchanged' : 'done');
 }
 
-/** A number in the data, or the length of a list there. */
-function countAt(data: unknown, name: string): number | undefined {
+/** A number or text in the data, or the size of a list or an object there. */
+function readDataValue(data: unknown, name: string, mask: (text: string) => string): number | string | undefined {
   const value = isObject(data) && Object.hasOwn(data, name) ? data[name] : undefined;
-  return typeof value === 'number' ? value : Array.isArray(value) ? value.length : undefined;
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string') return toText(value.replace(ISO_TIME, '$1 $2 UTC'), mask);
+  return Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : undefined;
 }
 
 /** An item that should end or be removed may already be gone; an item that should be changed and is missing is a failure. */
 function renderBulkSummary(
   { total, ok, failed, results }: BulkResult,
+  summaryInput: SummaryInput,
   render: (key: SummaryKey, values?: SummaryValues) => string,
-  isDestroy: boolean,
 ): string {
-  const goneCount = isDestroy ? results.filter((result) => 'error' in result && result.error.code === 'NOT_FOUND').length : 0;
-  const parts = [render('many', { total, ok, failed })];
-  if (goneCount > 0) parts.push(render(goneCount === 1 ? 'gone-one' : 'gone', { n: goneCount }));
-  if (failed > goneCount) parts.push(render('failed-items', { n: failed - goneCount }));
+  const isDestroy = summaryInput.operation?.effect === 'destroy';
+  const itemsByState: Record<ItemState, unknown[]> = { ok: [], gone: [], failed: [] };
+  for (const result of results) {
+    const state = !('error' in result) ? 'ok' : isDestroy && result.error.code === 'NOT_FOUND' ? 'gone' : 'failed';
+    itemsByState[state].push(result.item);
+  }
+  const subject = readSubject(summaryInput);
+  const manyText = render('many', { total, ok, failed });
+  const renderNames = (state: ItemState): string => {
+    const names = listNames(itemsByState[state], summaryInput.mask);
+    const isNamedAlready = names === subject && manyText.includes(names);
+    if (names === '' || isNamedAlready) return '';
+    return render(state === 'ok' ? 'items' : 'items-part', { names });
+  };
+  const goneCount = itemsByState.gone.length;
+  const parts = [manyText, renderNames('ok')];
+  if (goneCount > 0) parts.push(render(goneCount === 1 ? 'gone-one' : 'gone', { n: goneCount }), renderNames('gone'));
+  if (failed > goneCount) parts.push(render('failed-items', { n: failed - goneCount }), renderNames('failed'));
   return render('sentence', { parts: parts.join('') });
+}
+
+/** The names of items, each once: the first ones and the number of the others. Empty if they have no names. */
+function listNames(items: readonly unknown[], mask: (text: string) => string): string {
+  const names = new Set<string>();
+  for (const item of items) {
+    const name = readItemName(item);
+    if (name !== undefined) names.add(name);
+  }
+  const listed = Array.from(names)
+    .slice(0, MAX_LISTED_NAMES)
+    .map((name) => toText(name, mask))
+    .join(', ');
+  return names.size > MAX_LISTED_NAMES ? `${listed} (+${names.size - MAX_LISTED_NAMES})` : listed;
+}
+
+function readItemName(item: unknown): string | undefined {
+  const name = isObject(item) ? NAME_KEYS.map((key) => item[key]).find((value) => typeof value === 'string') : item;
+  return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
 /** The text that the operation is about: the subject, else the first required field. */
@@ -135,11 +186,16 @@ function readSubject({ operation, input, mask }: TitleInput): string | undefined
   return subject;
 }
 
-/** A text of the input on one line, shortened and masked; undefined for secrets and other kinds. */
+/** A text of the input, or the names in a list; undefined for secrets and other kinds. */
 function readInputText({ kind, secret }: Field, value: unknown, mask: (text: string) => string): string | undefined {
-  if (secret || (kind !== 'text' && kind !== 'path' && kind !== 'names' && kind !== 'choice')) return undefined;
-  const text = Array.isArray(value) && kind === 'path' ? value.join('/') : value;
+  if (secret || !NAMED_KINDS.has(kind)) return undefined;
+  if (kind === 'path') return toText(Array.isArray(value) ? value.join('/') : value, mask);
+  return typeof value === 'string' ? toText(value, mask) : listNames(Array.isArray(value) ? value : [value], mask) || undefined;
+}
+
+/** A text on one line, masked and shortened. */
+function toText(text: unknown, mask: (text: string) => string): string | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
   const maskedText = mask(text).replace(/\s+/g, ' ');
-  return maskedText.length > 80 ? `${maskedText.slice(0, 79)}…` : maskedText;
+  return maskedText.length > MAX_TEXT_LENGTH ? `${maskedText.slice(0, MAX_TEXT_LENGTH - 1)}…` : maskedText;
 }

@@ -7,6 +7,7 @@ import type { RunState } from './run-state';
 /** The run for its summary. */
 export interface SummaryContext {
   readonly name: string;
+  readonly appliance: string;
   /** Undefined when the name is unknown. */
   readonly operation: Operation | undefined;
   readonly input: Readonly<Record<string, unknown>>;
@@ -23,17 +24,30 @@ export interface SummaryResult {
 
 /** Creates `envelope.summary`. */
 export function summarizeRun(
-  { name, operation, input, redactor, translate }: SummaryContext,
+  { name, appliance, operation, input, redactor, translate }: SummaryContext,
   { record, plan }: RunState,
   { data, code, count }: SummaryResult,
 ): string {
-  const { many, emittedParts, emittedItems, changed } = record;
+  const { many, emittedParts, emittedItems, changed, envelopeFields } = record;
   const foundCount = count ?? (emittedParts === undefined ? (Array.isArray(data) ? data.length : undefined) : emittedItems);
   const plannedCount = operation?.effect === 'read' ? undefined : plan?.requests.length;
   const mask = (text: string): string => redactor.text(text);
   try {
     return createSummary(
-      { name, operation, input, mask, many, plannedCount, changed, foundCount, data, ...(code !== undefined && { code }) },
+      {
+        name,
+        appliance,
+        operation,
+        input,
+        mask,
+        many,
+        plannedCount,
+        changed,
+        foundCount,
+        data,
+        envelopeFields,
+        ...(code !== undefined && { code }),
+      },
       translate,
     );
   } catch {

@@ -70,7 +70,7 @@ export const first: Outcomes = {
 
     running.simulator.fault({ match: ({ method }) => method === 'PUT', status: 403 });
     await inject(running, example, 'Click: change it');
-    expect(await running.debug.next('Why it failed')).toMatchObject({ code: 'FORBIDDEN', cause: { ok: false } });
+    expect(await running.debug.next('Why it failed')).toMatch(/^\w.*403/);
   },
 
   'Watch the health.json': async (running, example) => {

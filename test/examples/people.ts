@@ -71,7 +71,7 @@ export const people: Outcomes = {
     const { debug } = running;
     const groups = (given: unknown) => (given as { name: string }[]).map(({ name }) => name);
     await inject(running, example, 'Click: add the group');
-    expect(await debug.next('What was done')).toBe('Added groups to Corp AD.');
+    expect(await debug.next('What was done')).toBe('Added Remote Workers to Corp AD.');
     const now = groups(await debug.next('The catalogue now'));
     expect(now).toEqual(['Domain Users', 'VPN Users', 'Gateway Admins', 'Remote Workers']);
 

@@ -22,7 +22,7 @@ export const response: Outcomes = {
 
     expect(await call({ user: USER }, 'wrong')).toMatchObject({ status: 401 });
     expect(await call({ user: '' })).toMatchObject({ status: 400, body: { code: 'BAD_INPUT' } });
-    expect(await debug.next('Why it failed')).toMatchObject({ code: 'BAD_INPUT' });
+    expect(await debug.next('Why it failed')).toMatch(/\w.*\.$/);
     expect([sessions.has(first), isEnabled()]).toEqual([true, 'true']);
 
     expect(await call({ user: USER })).toMatchObject({ status: 200, body: { message: expect.stringContaining('Sessions ended: 1, accounts disabled: 1.') as string } });
@@ -34,13 +34,13 @@ export const response: Outcomes = {
     await inject(running, example, 'Click: release j.doe', { name: USER });
     expect(await debug.next('To approve')).toMatchObject({ operation: 'contain.release', actor: 'the one who asks' });
     await inject(running, example, 'Click: reject');
-    expect(await debug.next('Why it failed')).toMatchObject({ code: 'DECLINED' });
+    expect(await debug.next('Why it failed')).toMatch(/^The change was declined/);
     expect(isEnabled()).toBe('false');
 
     await inject(running, example, 'Click: release j.doe', { name: USER });
     await debug.next('To approve');
     await inject(running, example, 'Click: approve');
-    expect(await debug.next('Released')).toMatchObject({ enabled: ['System Local'], 'ended-meanwhile': 1 });
+    expect(await debug.next('Released')).toMatch(new RegExp(`^Released ${USER} at \\S.*; accounts enabled: 1\\.$`));
     expect(isEnabled()).toBe('true');
     users.items.delete(USER);
   },

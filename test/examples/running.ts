@@ -37,8 +37,7 @@ function typed(value: unknown): { v: string; vt: string } {
 
 /** The message of the next error that an example shows. */
 export async function failure({ debug }: Running): Promise<string> {
-  const { message } = (await debug.next('Why it failed')) as { message: string };
-  return message;
+  return String(await debug.next('Why it failed'));
 }
 
 /** Requests that reached the appliance, as lines, without reads and logins. */

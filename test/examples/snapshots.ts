@@ -83,7 +83,7 @@ export const snapshots: Outcomes = {
     await click('put it back');
     await debug.next('Nothing to put back: compare first');
     await click('keep how it is');
-    expect(await debug.next('Kept')).toBe('Took a snapshot.');
+    expect(await debug.next('Kept')).toMatch(/^Took a snapshot of \S+ with \d+ resources\.$/);
 
     const role = getUserRoles(simulator).items.get('Users')?.values;
     const zone = getClockValues(simulator).get('time-zone') ?? '';
@@ -94,7 +94,7 @@ export const snapshots: Outcomes = {
     expect(await debug.next('What differs')).toContain('"Europe/Madrid"');
     await click('put it back');
     // The parts of a role are compared with it.
-    expect(await debug.next('Put back')).toMatch(/^(\d+) of \1 resources restored, 0 still different\.$/);
+    expect(await debug.next('Put back')).toMatch(/^0 still different, (\d+) of \1 resources restored: \/api\/.+\.$/);
     expect(getClockValues(simulator).get('time-zone')).toBe(zone);
     expect(role?.get('description')).toBe(words);
 

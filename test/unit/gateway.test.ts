@@ -152,7 +152,10 @@ describe('a run', () => {
 
   it('tells whether it changed anything, of a write alone', async () => {
     const { gateway } = await startSimulatorWithGateway();
-    expect((await gateway.run('system.info')).envelope).toMatchObject({ changed: null, summary: 'Read the system information.' });
+    expect((await gateway.run('system.info')).envelope).toMatchObject({
+      changed: null,
+      summary: expect.stringMatching(/^Read the system information of \S+\.$/) as string,
+    });
     const path = `${USER_ROLES_PATH.slice(22)}/None`;
     const gone = await gateway.run('config.delete', { path, 'missing-ok': true });
     expect(gone.envelope).toMatchObject({ ok: true, changed: false });
@@ -214,7 +217,7 @@ describe('a run', () => {
       {
         operation: 'users.disable',
         appliance: 'vpn-1',
-        summary: 'Would disable 1 user.',
+        summary: 'Would disable contractor1 on System Local.',
         plan: [{ method: 'PUT', path: `${USER}/enabled`, body: { enabled: 'false' } }],
         wouldChange: false,
       },

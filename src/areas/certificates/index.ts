@@ -44,7 +44,11 @@ export const certificatesArea = defineArea({
       effect: 'write',
       label: 'Upload a certificate',
       help: 'Uploads a certificate with its key, usually a PKCS#12 bundle, and binds it to interfaces. A wrong password is reported before anything is sent.',
-      summary: { done: 'Uploaded a certificate.', 'planned-one': 'Would upload a certificate.' },
+      summary: {
+        done: 'Uploaded a certificate to __appliance__.',
+        served: 'Uploaded the certificate __subject__ to __appliance__, which serves it now.',
+        'planned-one': 'Would upload a certificate to __appliance__.',
+      },
       data: 'result',
       fields: {
         cert: subjectField(dataField('Bundle', 'The bundle: a Buffer, or base64 text. Or give File.', { secret: true })),
@@ -117,6 +121,7 @@ export const certificatesArea = defineArea({
       help: 'Uploads the certificate that the CA signed for a CSR. The CSR becomes a device certificate.',
       summary: {
         done: 'Uploaded the signed certificate for __csr-name__.',
+        served: 'Uploaded the certificate __subject__ to __appliance__, which serves it now.',
         'planned-one': 'Would upload the signed certificate for __csr-name__.',
       },
       data: 'result',
@@ -157,7 +162,7 @@ export const certificatesArea = defineArea({
       permissions: { reads: 'nothing: a TLS handshake, no login' },
       label: 'Read the served certificate',
       help: 'Reads the certificate, its chain and its remaining days from a TLS handshake. It reports the certificate whether it is trusted or not; no password and no key is sent.',
-      summary: { done: 'Read the served certificate.' },
+      summary: { done: 'The served certificate __subject__ is valid until __valid-to__.' },
       data: '`{ subject, issuer, valid-from, valid-to, days, fingerprint256, names, trusted, chain }`',
       fields: {
         host: textField('Host', 'Name or address of another host. Default: the appliance.', { guard: true, example: 'vpn.example.com' }),

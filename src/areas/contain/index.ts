@@ -71,7 +71,14 @@ export const containArea = defineArea({
       permissions: { reads: 'active users; for *Auth servers* their local users', writes: 'active users: delete; the local users' },
       label: 'Contain',
       help: 'Ends the sessions of a person or an address, disables enabled local accounts, and ends each new session until the time is over or until a release. A person who is already contained stays contained until the later end.',
-      summary: { unchanged: '__title__: done; there was no session to end.', none: '__title__: would send nothing now.' },
+      summary: {
+        done: 'Contained __person__ at __appliance__ until __until__; sessions ended: __ended__, accounts disabled: __disabled__.',
+        unchanged: 'Contained __person__ at __appliance__ until __until__; there was no session to end.',
+        planned: 'Would contain __person__ at __appliance__ with __n__ requests.',
+        'planned-one': 'Would contain __person__ at __appliance__ with one request.',
+        none: '__title__: would send nothing now.',
+      },
+      summaryValues: ({ name, 'source-ip': address }) => ({ person: name ?? address }),
       data: '`{ id, name, disabled, ended, until }`: servers whose account was disabled, sessions that were ended',
       fields: {
         name: subjectField(
@@ -112,7 +119,14 @@ export const containArea = defineArea({
       permissions: { reads: 'the local users that were disabled', writes: 'the same' },
       label: 'Release',
       help: 'Ends a containment before its time is over: enables only the accounts that Contain disabled.',
-      summary: { unchanged: '__title__: done; no account had to be enabled.', none: '__title__: would send nothing.' },
+      summary: {
+        done: 'Released __person__ at __appliance__; accounts enabled: __enabled__.',
+        unchanged: 'Released __person__ at __appliance__; no account had to be enabled.',
+        planned: 'Would release __person__ at __appliance__ with __n__ requests.',
+        'planned-one': 'Would release __person__ at __appliance__ with one request.',
+        none: '__title__: would send nothing.',
+      },
+      summaryValues: ({ id, name }) => ({ person: name ?? id }),
       data: '`{ id, enabled, ended-meanwhile }`: servers whose account was enabled, and how many sessions were ended since',
       fields: {
         id: subjectField(
@@ -138,7 +152,7 @@ export const containArea = defineArea({
       effect: 'read',
       label: 'List contained people',
       help: 'Lists everyone who is contained at this appliance.',
-      summary: { found: '__n__ are contained.', 'found-one': '1 is contained.' },
+      summary: { found: '__n__ are contained at __appliance__.', 'found-one': '1 is contained at __appliance__.' },
       data: 'array of `{ id, name, disabled, pending, since, until, ended-meanwhile }`; `pending`: servers whose account is still to be disabled',
       fields: { folder: folderField },
       run: ({ folder: path }, call) => listContained(registerFolder(path, call)),

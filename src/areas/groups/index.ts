@@ -57,9 +57,9 @@ export const groupsArea = defineArea({
       label: 'Add groups',
       help: 'Adds groups that the catalog does not have. The list is read, changed, written and read again; `msg.envelope.changed` is false if it had all of them.',
       summary: {
-        done: 'Added groups to __server__.',
+        done: 'Added __groups__ to __server__.',
         unchanged: 'All groups were in __server__ already.',
-        'planned-one': 'Would add groups to __server__.',
+        'planned-one': 'Would add __groups__ to __server__.',
       },
       data: 'result',
       fields,
@@ -71,9 +71,9 @@ export const groupsArea = defineArea({
       label: 'Remove groups',
       help: 'Removes groups from the catalog. The list is read, changed, written and read again; `msg.envelope.changed` is false if it had none of them.',
       summary: {
-        done: 'Removed groups from __server__.',
+        done: 'Removed __groups__ from __server__.',
         unchanged: 'None of the groups was in __server__.',
-        'planned-one': 'Would remove groups from __server__.',
+        'planned-one': 'Would remove __groups__ from __server__.',
       },
       data: 'result',
       fields,

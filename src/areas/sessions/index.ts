@@ -41,7 +41,7 @@ export const sessionsArea = defineArea({
       effect: 'read',
       label: 'List sessions',
       help: 'Lists all active sessions: it reads every page and returns each session once.',
-      summary: { found: '__n__ sessions.', 'found-one': '1 session.' },
+      summary: { found: '__n__ sessions on __appliance__.', 'found-one': '1 session on __appliance__.' },
       data: 'array of session records',
       fields: {
         name: textField('User', 'Only the sessions of this user, as the appliance compares names.', {
@@ -72,7 +72,7 @@ export const sessionsArea = defineArea({
       label: 'End sessions',
       help: 'Ends the sessions with the given ids. Records from List sessions are accepted too, one or an array.',
       summary: {
-        done: 'Ended a session.',
+        done: 'Ended the session: __session-id__.',
         many: 'Ended __ok__ of __total__ sessions',
         planned: 'Would end __n__ sessions.',
         'planned-one': 'Would end 1 session.',
@@ -135,7 +135,7 @@ export const sessionsArea = defineArea({
         many: 'Ended __ok__ of __total__ matching sessions',
         planned: 'Would end __n__ matching sessions.',
         'planned-one': 'Would end 1 matching session.',
-        none: 'No session matches.',
+        none: 'No session on __appliance__ matches.',
       },
       data: 'many',
       fields: {
@@ -163,7 +163,7 @@ export const sessionsArea = defineArea({
       effect: 'destroy',
       label: 'End ALL sessions',
       help: 'Ends every session on the appliance, including those of this package. There is no guard.',
-      summary: { done: 'Ended all sessions.', 'planned-one': 'Would end all sessions.' },
+      summary: { done: 'Ended all sessions on __appliance__.', 'planned-one': 'Would end all sessions on __appliance__.' },
       data: 'result',
       fields: {},
       request: () => ({ method: 'DELETE', path: SESSIONS, query: { all: true } }),

@@ -11,6 +11,7 @@ const WIDTH = 110;
 /** Replaces values that differ in each run: times, ids, local addresses. */
 const STAND_INS: [RegExp, string][] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2026-11-20T08:00:00.000Z'],
+  [/\b\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, '2026-11-20 08:00 UTC'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '0b8e4c1a-6d2f-4f0e-9a57-3c1d2b7e8f90'],
   [/\bsid[0-9a-f]{40}\b/g, 'sid1a2b3c…'],
   [/\b\d{8}-[0-9a-f]{8}-[0-9a-f-]+-\d+\b/g, '20261120-5f0c1a2b-4711-0a1b2c3d4e5f-17'],

@@ -101,7 +101,13 @@ describe('contain.contain', () => {
     expect(containment.ended.map((session) => session['session-id']).sort()).toEqual([...own].sort());
     expect(Date.parse(containment.until) - Date.now()).toBeGreaterThan(4 * 60_000);
     expect(Date.parse(containment.until) - Date.now()).toBeLessThanOrEqual(5 * 60_000);
-    expect(envelope).toMatchObject({ ok: true, changed: true, summary: `Contain (${NAME}): done.` });
+    expect(envelope).toMatchObject({
+      ok: true,
+      changed: true,
+      summary: expect.stringMatching(
+        new RegExp(`^Contained ${NAME} at \\S+ until \\S+ \\S+ UTC; sessions ended: \\d+, accounts disabled: \\d+\\.$`),
+      ) as string,
+    });
     expect(simulator.state.sessions.ids().sort()).toEqual([...new Set(others)].sort());
     expect([isEnabled(simulator, NAME), isEnabled(simulator, 'A.SMITH')]).toEqual(['false', 'true']);
     // The request changes one field at its own path.

@@ -38,7 +38,7 @@ describe('the summary of an outcome', () => {
 
   it('tells of one thing as of one', async () => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 1 });
-    expect((await gateway.run('sessions.list')).envelope.summary).toBe('1 session.');
+    expect((await gateway.run('sessions.list')).envelope.summary).toMatch(/^1 session on 127\.0\.0\.1:\d+\.$/);
     expect((await gateway.run('request.get', { path: 'system/active-users' })).envelope.summary).toBe('Read system/active-users.');
     for (const [name, { summary }] of operations) {
       const { found, 'found-one': one } = summary ?? {};
@@ -53,7 +53,7 @@ describe('the summary of an outcome', () => {
   it('does not say of somebody who cannot be disabled that he was gone', async () => {
     const { gateway } = await startSimulatorWithGateway();
     const { envelope } = await gateway.run('users.disable', { server: USERS.server, username: ['contractor1', 'nobody.here'] });
-    expect(envelope.summary).toBe('Disabled 1 of 2 users; 1 failed.');
+    expect(envelope.summary).toBe('Disabled 1 of 2 users: contractor1; 1 failed (nobody.here).');
   });
 
   it.each<[string, Record<string, unknown>, boolean, string]>([
@@ -64,18 +64,23 @@ describe('the summary of an outcome', () => {
       'Updated users/user-roles/user-role/Users.',
     ],
     ['config.delete', { path: 'users/user-roles/user-role/Users' }, true, 'Would delete users/user-roles/user-role/Users.'],
-    ['system.info', {}, false, 'Read the system information.'],
+    ['system.info', {}, false, 'Read the system information of HOST.'],
     ['config.ensure', { path: ROLE, body: { description: 'x' } }, false, `Gave ${ROLE} the given fields.`],
     ['config.ensure', { path: ROLE, body: { name: 'Users' } }, false, `${ROLE} already had the given fields.`],
     ['config.ensure', { path: ROLE, body: { description: 'x' } }, true, `Would give ${ROLE} the given fields.`],
     ['config.ensure', { path: ROLE, body: { name: 'Users' } }, true, `${ROLE} already has the given fields.`],
-    ['config.ensure-all', { resources: [{ path: ROLE, body: { description: 'x' } }] }, false, '1 of 1 resources have the given fields.'],
+    [
+      'config.ensure-all',
+      { resources: [{ path: ROLE, body: { description: 'x' } }] },
+      false,
+      `1 of 1 resources have the given fields: ${ROLE}.`,
+    ],
     ['config.ensure-all', { resources: [{ path: ROLE, body: { name: 'Users' } }] }, true, 'All resources already have the given fields.'],
     [
       'users.ensure',
       { server: 'System Local', username: 'contractor1', fullname: 'X' },
       false,
-      'Gave the user contractor1 the given fields.',
+      'Gave contractor1 on System Local the given fields.',
     ],
     [
       'groups.ensure',
@@ -91,11 +96,12 @@ describe('the summary of an outcome', () => {
     ],
     ['config.delete', { path: `${ROLE}-gone`, 'missing-ok': true }, false, `${ROLE}-gone did not exist.`],
     ['request.delete', { path: `configuration/${ROLE}-gone`, 'missing-ok': true }, false, `configuration/${ROLE}-gone did not exist.`],
-    ['sessions.list', {}, false, '2 sessions.'],
-    ['login.forget', {}, false, 'There was no key to forget.'],
+    ['sessions.list', {}, false, '2 sessions on HOST.'],
+    ['login.forget', {}, false, 'There was no key of HOST to forget.'],
   ])('of %s', async (name, input, dryRun, summary) => {
     const { gateway } = await startSimulatorWithGateway({ sessions: 2 });
-    expect((await gateway.run(name, input, { dryRun })).envelope.summary).toBe(summary);
+    const { envelope } = await gateway.run(name, input, { dryRun });
+    expect(envelope.summary).toBe(summary.replace('HOST', envelope.appliance));
   });
 
   it('tells whether a journal is whole, and what was undone', async () => {
@@ -104,7 +110,7 @@ describe('the summary of an outcome', () => {
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is intact. Entries: 1, files: 1.');
     const planned = await gateway.run('journal.undo', { id: envelope.journal }, { dryRun: true });
     expect(planned.envelope.summary).toBe('Would undo writes with one request.');
-    expect((await gateway.run('journal.undo', { id: envelope.journal })).envelope.summary).toBe('Undid 1 of 1 writes.');
+    expect((await gateway.run('journal.undo', { id: envelope.journal })).envelope.summary).toMatch(/^Undid 1 of 1 writes: \S+\.$/);
     const [name = ''] = listJournalFiles(journal);
     writeFileSync(join(journal, name), readFileSync(join(journal, name), 'utf8').replace('"ok":true', '"ok":null'));
     expect((await gateway.run('journal.verify')).envelope.summary).toBe('The journal is NOT intact. Damaged places: 1.');
@@ -134,7 +140,7 @@ describe('the summary of an outcome', () => {
       said.push(key);
       return `<${english}>`;
     };
-    expect((await gateway.run('system.info', {}, { translate })).envelope.summary).toBe('<Read the system information.>');
+    expect((await gateway.run('system.info', {}, { translate })).envelope.summary).toBe('<Read the system information of __appliance__.>');
     // This text has no placeholder, so no label is translated for it.
     expect(said).toEqual(['system.operation.info.summary.done']);
   });
@@ -148,11 +154,13 @@ describe('the summary of an outcome', () => {
     expect(envelope.summary).toBe('已结束 1/3 个会话；2 项已不存在。');
   });
 
-  it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, { summary = {}, fields, data }) => {
+  it.each([...operations])('of %s names only fields that it has and that are no secret', (_name, operation) => {
+    const { summary = {}, fields, data, example } = operation;
     for (const [key, words] of Object.entries(summary)) {
       expect(Object.keys(SUMMARY_TEXTS)).toContain(key);
       for (const [, value = ''] of words.matchAll(/__([\w-]+?)__/g)) {
-        if (['n', 'ok', 'total', 'failed', 'title', 'code'].includes(value)) continue;
+        if (['n', 'ok', 'total', 'failed', 'title', 'code', 'appliance'].includes(value)) continue;
+        if (key === 'served' || value in (operation.summaryValues?.(example.input) ?? {})) continue;
         // A count in what comes of it.
         if (!fields[value] && data.includes(value)) continue;
         expect(fields[value], value).toMatchObject({ required: true, secret: false });
@@ -181,6 +189,7 @@ describe('one sentence', () => {
   });
   const told = (more: Partial<SummaryInput>): SummaryInput => ({
     name: 'area.do',
+    appliance: 'vpn-1',
     operation: operation(),
     input: {},
     mask: (words) => words,
@@ -209,13 +218,13 @@ describe('one sentence', () => {
     [{ plannedCount: 1 }, 'Do it: would send one request.'],
     [{ plannedCount: 2 }, 'Do it: would send 2 requests.'],
     [{ many: many(0) }, 'Do it: nothing to do.'],
-    [{ many: many(2) }, 'Do it: 2 of 2 done.'],
-    [{ many: many(2, gone, failed('TIMEOUT')) }, 'Do it: 2 of 4 done; 2 failed.'],
+    [{ many: many(2) }, 'Do it: 2 of 2 done: it.'],
+    [{ many: many(2, gone, failed('TIMEOUT')) }, 'Do it: 2 of 4 done: it; 2 failed (it).'],
     [
       { many: many(2, gone, failed('TIMEOUT')), operation: operation({ effect: 'destroy' }) },
-      'Do it: 2 of 4 done; 1 was gone already; 1 failed.',
+      'Do it: 2 of 4 done: it; 1 was gone already (it); 1 failed (it).',
     ],
-    [{ many: many(0, gone, gone), operation: operation({ effect: 'destroy' }) }, 'Do it: 0 of 2 done; 2 were gone already.'],
+    [{ many: many(0, gone, gone), operation: operation({ effect: 'destroy' }) }, 'Do it: 0 of 2 done; 2 were gone already (it).'],
     [{ foundCount: 1, changed: null }, 'Do it: 1 found.'],
     [{ foundCount: 0, changed: null }, 'Do it: 0 found.'],
     [{ foundCount: 7, changed: true }, 'Do it: done.'],
@@ -224,11 +233,51 @@ describe('one sentence', () => {
     [{ data: 'ok', changed: null }, 'Do it: done.'],
     [{ operation: undefined }, 'area.do: done.'],
     [
-      { data: { n: 3, list: ['a', 'b'], word: 'x' }, operation: operation({ summary: { done: '__n__ and __list__, not __word__.' } }) },
-      '3 and 2, not .',
+      { data: { n: 3, list: ['a', 'b'], word: 'x' }, operation: operation({ summary: { done: '__n__ and __list__, __word__.' } }) },
+      '3 and 2, x.',
     ],
   ])('tells of %j', (what, words) => {
     expect(createSummary(told(what), defaultTranslate)).toBe(words);
+  });
+
+  it('names each item once, the first three and the number of the others, and not the subject again', () => {
+    const item = (name: string): BulkItemResult => ({ item: { 'session-id': 's1', 'active-user-name': name }, ok: true, status: 204 });
+    const summaryOf = (names: string[], input: Record<string, unknown> = {}): string =>
+      createSummary(
+        told({
+          input,
+          many: { total: names.length, ok: names.length, failed: 0, results: names.map(item) },
+          operation: operation({ fields: { who: subjectField(textField('Who', '')) } }),
+          mask: (words) => words.replace('hidden', '••••'),
+        }),
+        defaultTranslate,
+      );
+    expect(summaryOf(['a', 'a', 'hidden'])).toBe('Do it: 3 of 3 done: a, ••••.');
+    expect(summaryOf(['a', 'b', 'c', 'd', 'e'])).toBe('Do it: 5 of 5 done: a, b, c (+2).');
+    expect(summaryOf(['a', 'a'], { who: 'a' })).toBe('Do it (a): 2 of 2 done.');
+    expect(
+      createSummary(
+        told({ many: { total: 1, ok: 1, failed: 0, results: [{ item: { 'session-id': 's' }, ok: true, status: 204 }] } }),
+        defaultTranslate,
+      ),
+    ).toBe('Do it: 1 of 1 done.');
+  });
+
+  it('names the other side of a comparison, the time of an end, and a certificate that is served', () => {
+    const own = (more: Partial<Operation>, rest: Partial<SummaryInput>): string =>
+      createSummary(told({ changed: null, operation: operation(more), ...rest }), defaultTranslate);
+    const compare = { ...operations.get('snapshot.compare') } as Operation;
+    const differences = { equal: false, added: ['a'], removed: [], changed: ['b', 'c'] };
+    expect(own(compare, { input: { other: 'vpn-2' }, data: differences })).toBe('vpn-1 differs from vpn-2: 1 added, 0 removed, 2 changed.');
+    expect(own(compare, { input: { with: { appliance: 'vpn-3', time: '2026-11-19' } }, data: { ...differences, equal: true } })).toBe(
+      'No difference between vpn-1 and vpn-3 2026-11-19.',
+    );
+    expect(own({ summary: { done: 'Until __until__.' } }, { data: { until: '2026-11-19T14:02:11.123Z' } })).toBe(
+      'Until 2026-11-19 14:02 UTC.',
+    );
+    expect(own({ ...operations.get('certificates.upload') }, { changed: true, envelopeFields: { served: { subject: 'CN=vpn' } } })).toBe(
+      'Uploaded the certificate CN=vpn to vpn-1, which serves it now.',
+    );
   });
 
   it('has words of the operation’s own under its key, others under a common one', () => {
@@ -268,7 +317,7 @@ describe('one sentence', () => {
     expect(titleWith({ ...input, first: '' })).toBe('Do it (one)');
     expect(titleWith(input, { ...fields, place: subjectField(fields.place) })).toBe('Do it (a/b)');
     expect(titleWith(input, { ...fields, who: subjectField(fields.who) })).toBe('Do it (w)');
-    expect(titleWith({ ...input, who: ['x'] }, { ...fields, who: subjectField(fields.who) })).toBe('Do it (f)');
+    expect(titleWith({ ...input, who: ['x', { username: 'y' }] }, { ...fields, who: subjectField(fields.who) })).toBe('Do it (x, y)');
     expect(titleWith({})).toBe('Do it');
   });
 

@@ -575,17 +575,29 @@ describe('the sentence of a run', () => {
     const call = idle({ dryRun });
     prepare(call);
     return summarizeRun(
-      { name, operation: operations.get(name), input: { path: 'geheim-7f3' }, redactor: new Redactor().add('geheim-7f3'), translate },
+      {
+        name,
+        appliance: 'vpn-1',
+        operation: operations.get(name),
+        input: { path: 'geheim-7f3' },
+        redactor: new Redactor().add('geheim-7f3'),
+        translate,
+      },
       call,
       came,
     );
   };
 
   it.each<[string, SummaryResult, ((call: RunContext) => void) | undefined, string]>([
-    ['sessions.list', { data: [1, 2] }, undefined, '2 sessions.'],
-    ['sessions.list', { data: [1, 2], count: 3 }, undefined, '3 sessions.'],
-    ['sessions.list', {}, ({ record }) => Object.assign(record, { emittedParts: 1, emittedItems: 250 }), '250 sessions.'],
-    ['sessions.list', { data: [1] }, ({ record }) => Object.assign(record, { emittedParts: 1, emittedItems: 250 }), '250 sessions.'],
+    ['sessions.list', { data: [1, 2] }, undefined, '2 sessions on vpn-1.'],
+    ['sessions.list', { data: [1, 2], count: 3 }, undefined, '3 sessions on vpn-1.'],
+    ['sessions.list', {}, ({ record }) => Object.assign(record, { emittedParts: 1, emittedItems: 250 }), '250 sessions on vpn-1.'],
+    [
+      'sessions.list',
+      { data: [1] },
+      ({ record }) => Object.assign(record, { emittedParts: 1, emittedItems: 250 }),
+      '250 sessions on vpn-1.',
+    ],
     ['config.get', { data: { a: [1, 2] } }, undefined, `Read ${MASK}.`],
     ['config.get', { code: 'NOT_FOUND' }, undefined, `Get a resource (${MASK}): failed (NOT_FOUND).`],
     ['config.update', {}, ({ record }) => (record.changed = true), `Updated ${MASK}.`],
@@ -597,7 +609,7 @@ describe('the sentence of a run', () => {
   it('of a plan tells how much would be sent, of a read in a dry run what was read', () => {
     const planned = ({ plan }: RunContext): void => plan?.add(PUT);
     expect(told('config.update', {}, planned, defaultTranslate, true)).toBe(`Would update ${MASK}.`);
-    expect(told('sessions.list', { data: [1] }, planned, defaultTranslate, true)).toBe('1 session.');
+    expect(told('sessions.list', { data: [1] }, planned, defaultTranslate, true)).toBe('1 session on vpn-1.');
   });
 
   it('is the name of the operation where there are no words for it', () => {

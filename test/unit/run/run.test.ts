@@ -402,8 +402,8 @@ describe('parts of a stream', () => {
     const parts: Envelope[] = [];
     const onPart = (_data: unknown, _part: object, envelope: Envelope): void => void parts.push(envelope);
     const { envelope } = await gateway.run('sessions.list', { emit: 'page' }, { onPart });
-    expect(parts.map(({ summary }) => summary)).toEqual(['200 sessions.', '50 sessions.']);
-    expect(envelope.summary).toBe('250 sessions.');
+    expect(parts.map(({ summary }) => summary)).toEqual([200, 50].map((n) => `${n} sessions on ${envelope.appliance}.`));
+    expect(envelope.summary).toBe(`250 sessions on ${envelope.appliance}.`);
   });
 
   it('share nothing', async () => {

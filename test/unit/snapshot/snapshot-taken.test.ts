@@ -261,7 +261,7 @@ describe('a reverted resource', () => {
     const { envelope, puts } = await reverted({ a: { v: 1, added: 2 }, 'a/b': { v: 1 } }, { a: { v: 1 }, 'a/b': { v: 1 } }, 'a');
     expect(puts).toEqual([]);
     expect(envelope.incomplete).toEqual([{ path: `${T}/a`, field: '/added' }]);
-    expect(envelope.summary).toBe('2 of 2 resources restored, 1 still different.');
+    expect(envelope.summary).toBe('1 still different, 2 of 2 resources restored: /api/v1/configuration/a, /api/v1/configuration/a/b.');
   });
 
   it('is written after its parent, and not at all if nothing differs', async () => {
